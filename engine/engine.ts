@@ -1,0 +1,66 @@
+import type { ApiError } from "../openapi/api-error.ts";
+import type { EngineRequest, ModelFacts, SequenceOutput, StepStats } from "./protocol.ts";
+
+/**
+ * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream
+ * later. Nothing above it knows which.
+ */
+export interface Engine {
+  readonly model: string;
+  readonly state: EngineState;
+  /** Known once the model was ready for the first time; kept over restarts. */
+  readonly facts: ModelFacts | null;
+  /** Requests submitted and not yet ended. */
+  readonly pending: number;
+  /** Never throws: what goes wrong reaches the listener, after this call has returned. */
+  submit(request: Submission, listener: RequestListener): Ticket;
+  /** Resolves when the state next becomes ready; rejects when it becomes failed or closed. */
+  ready(): Promise<ModelFacts>;
+  close(): Promise<void>;
+}
+
+export type Submission = Omit<EngineRequest, "id">;
+
+/**
+ * | state | how it is entered | new requests |
+ * |---|---|---|
+ * | loading | at start | 503 with Retry-After |
+ * | ready | the model is loaded | run |
+ * | restarting | the process died; a new one starts after a backoff | 503 with Retry-After; a retried one waits |
+ * | failed | the model can't be loaded, or died too often in a row | 503 |
+ * | closed | close() was called | 503 |
+ */
+export type EngineState =
+  | { name: "loading" /** 0 to 1 */; progress: number }
+  | { name: "ready" }
+  | {
+      name: "restarting";
+      reason: string /** milliseconds until the next attempt, when it was decided */;
+      retryInMs: number;
+    }
+  | { name: "failed"; reason: string }
+  | { name: "closed" };
+
+/** What a request hears, in this order: accepted, (started, output…) per sequence; or failed at any point, once, last. */
+export interface RequestListener {
+  accepted(promptTokens: number, promptText: string | null): void;
+  started(index: number, cachedTokens: number): void;
+  output(output: SequenceOutput): void;
+  failed(error: ApiError): void;
+  /**
+   * The engine process died. True: the client has seen nothing yet and the listener has forgotten what it collected, so
+   * the request may run once more from the start (accepted, started and output come again). False: failed() follows.
+   */
+  mayRestart(): boolean;
+}
+
+export interface Ticket {
+  /** Ends the request within a step and frees what it holds; the listener hears nothing more. Harmless when it has ended. */
+  cancel(): void;
+}
+
+/** Where engines report what they measure; the server's metrics implement it. */
+export interface EngineObserver {
+  step(model: string, stats: StepStats): void;
+  restarted(model: string): void;
+}

@@ -1,0 +1,215 @@
+/**
+ * The messages between the server and one engine process: plain data, one typed union per direction.
+ * A fake that speaks this protocol can stand in for the engine process.
+ *
+ * Life of a request: `submit` → `accepted` (its prompt is counted, it is queued) or `refused`;
+ * then step messages carry `started` once per sequence and its outputs until one has `finish`.
+ * `cancel` ends a request at any time: nothing more is sent for it.
+ */
+
+export const TIERS = ["priority", "default", "flex", "batch"] as const;
+/** The promise a request bought, best first. */
+export type Tier = (typeof TIERS)[number];
+
+export type KvKind = "split" | "unified";
+
+/** What one engine process is started with. */
+export interface EngineConfig {
+  /** The name that clients ask for. */
+  model: string;
+  /** The GGUF file (of a split model, its first part). */
+  path: string;
+  /** The longest request in tokens, prompt and output; null takes the model's trained context, at most 8,192. */
+  context: number | null;
+  /** Sequences that run at once. */
+  sequences: number;
+  kv: KvKind | "auto";
+  /** Cells of a unified cache in all; null lets the engine choose. */
+  cells: number | null;
+  /** Compute threads; null takes cores − 1. */
+  threads: number | null;
+  /** Layers to put on the GPU; "auto" takes all that there is room for, "off" none. */
+  gpu: "auto" | "off" | number;
+  splitMode: "none" | "layer" | "row";
+  cacheTypeK: CacheType;
+  cacheTypeV: CacheType;
+  /** A directory with an own build of llama.cpp, else null. */
+  llamaDir: string | null;
+  /** Most tokens of one step (llama.cpp's n_ubatch). */
+  stepTokens: number;
+  /** Memory in bytes that weights and cache together may take; null measures what is free. */
+  memory: number | null;
+}
+
+export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
+export type CacheType = (typeof CACHE_TYPES)[number];
+
+export interface ChatMessage {
+  role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+  /** Content parts are flattened to text before they come here. */
+  content: string | null;
+  name?: string;
+  reasoning_content?: string;
+  tool_call_id?: string;
+  tool_calls?: { id: string; type: "function"; function: { name: string; arguments: string } }[];
+}
+
+export type Prompt =
+  | {
+      kind: "chat";
+      messages: ChatMessage[] /** Values for the template's own switches. */;
+      variables: Record<string, unknown>;
+    }
+  | { kind: "text"; text: string }
+  | { kind: "tokens"; tokens: number[] };
+
+export interface Sampling {
+  /** 0 is greedy. */
+  temperature: number;
+  topP: number;
+  /** 0 is off. */
+  topK: number;
+  minP: number;
+  /** These two count the generated text only. */
+  frequencyPenalty: number;
+  presencePenalty: number;
+  /** Counts the prompt too; 1 is off. */
+  repetitionPenalty: number;
+  logitBias: [token: number, bias: number][];
+  /** Choice i of a request samples with seed + i; null draws one at random. */
+  seed: number | null;
+}
+
+export interface EngineRequest {
+  /** Unique for as long as the server lives. */
+  id: number;
+  tier: Tier;
+  prompt: Prompt;
+  /** Sequences over the one prompt. */
+  n: number;
+  /** Most tokens to generate for each sequence; null runs until the context is full. */
+  maxTokens: number | null;
+  /** No end token and no stop string ends a sequence before this many tokens. */
+  minTokens: number;
+  stop: string[];
+  stopTokenIds: number[];
+  ignoreEos: boolean;
+  sampling: Sampling;
+  /** Send the prompt's text back with `accepted`. */
+  echo: boolean;
+}
+
+export type ToEngine =
+  | { type: "start"; config: EngineConfig }
+  | { type: "submit"; request: EngineRequest }
+  | { type: "cancel"; id: number };
+
+/** What is known of a loaded model. */
+export interface ModelFacts {
+  model: string;
+  path: string;
+  /** llama.cpp's one-line description, such as "llama 0.5B Q8_0". */
+  description: string;
+  architecture: string;
+  parameters: number;
+  /** Bytes of the weights. */
+  bytes: number;
+  trainedContext: number;
+  context: number;
+  sequences: number;
+  kv: KvKind;
+  /** KV cells in all, and the bytes they take. */
+  cells: number;
+  cacheBytes: number;
+  vocabulary: number;
+  /** The compute backend in use: cpu, cuda, vulkan, metal. */
+  backend: string;
+  /** Names of the devices that hold weights, as the backend tells them. */
+  devices: string[];
+  threads: number;
+  stepTokens: number;
+  /** full, sliding-window, recurrent, hybrid: prefixes are reused on full alone. */
+  memory: "full" | "sliding-window" | "recurrent" | "hybrid";
+  /** False: the model has no template of its own and ChatML stands in. */
+  chatTemplate: boolean;
+  /** The llama.cpp release and where its library lies. */
+  build: string;
+  libraryDir: string;
+  /** Names model and build: equal fingerprints give equal results for equal seeds, as far as the backend does. */
+  fingerprint: string;
+}
+
+export type FinishReason = "stop" | "length";
+
+export interface SequenceOutput {
+  id: number;
+  /** Which of the request's n sequences. */
+  index: number;
+  /** Text that became certain in this step; may be empty (half a character, or the start of a stop string). */
+  text: string;
+  /** The same for the model's thoughts (`<think>`). */
+  reasoning: string;
+  /** Tokens generated since this sequence's last output. */
+  tokens: number;
+  finish: SequenceFinish | null;
+}
+
+export interface SequenceFinish {
+  reason: FinishReason;
+  completionTokens: number;
+  reasoningTokens: number;
+}
+
+export interface SequenceStart {
+  id: number;
+  index: number;
+  /** Prompt tokens that were not computed again. */
+  cachedTokens: number;
+}
+
+/** What one step did, in milliseconds and counts. */
+export interface StepStats {
+  planMs: number;
+  fillMs: number;
+  decodeMs: number;
+  sampleMs: number;
+  /** Detokenizing and stop strings of the step before, done while this one computed. */
+  textMs: number;
+  /** From the start of this step's plan to the end of its sampling. */
+  totalMs: number;
+  prefillTokens: number;
+  decodeTokens: number;
+  /** Sequences in this step's plan. */
+  batchSize: number;
+  running: number;
+  waiting: number;
+  cellsUsed: number;
+  cells: number;
+}
+
+/** One per step: everything that became known since the last one. */
+export interface StepMessage {
+  type: "step";
+  started: SequenceStart[];
+  outputs: SequenceOutput[];
+  stats: StepStats;
+}
+
+/** A refusal or a failure as the server will tell its client. */
+export interface EngineError {
+  status: number;
+  type: "invalid_request_error" | "server_error";
+  code: string;
+  param: string | null;
+  message: string;
+}
+
+export type FromEngine =
+  /** 0 to 1 while the weights load. */
+  | { type: "loading"; progress: number }
+  | { type: "ready"; facts: ModelFacts; warnings: string[] }
+  /** The model can't be loaded; the process exits after it. */
+  | { type: "failed"; message: string }
+  | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
+  | { type: "refused"; id: number; error: EngineError }
+  | StepMessage;

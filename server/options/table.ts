@@ -1,0 +1,147 @@
+import { CACHE_TYPES } from "../../engine/protocol.ts";
+import { choice, either, integer, type Kind, models, optional, seconds, size, sizeText, text, texts } from "./kind.ts";
+
+/** One option: its key in the table is its YAML key; flag and environment variable follow from it (name.ts). */
+export interface Option<T> {
+  group: Group;
+  help: string;
+  kind: Kind<T>;
+  default: T;
+  /** Says what an unset option comes to, where the default value alone does not. */
+  defaultText?: string;
+}
+
+export type Group = "Server" | "Models" | "Engine" | "Limits" | "Access" | "Logs";
+
+const MiB = 2 ** 20;
+const GiB = 2 ** 30;
+
+/**
+ * Every option there is. Flags, environment, configuration file, `--help` and docs/options.md come from this table.
+ * Rules between options stand in rules.ts.
+ */
+export const OPTIONS = {
+  host: row("Server", text("address"), "127.0.0.1", "Address to listen on."),
+  port: row("Server", integer(0, 65_535), 8080, "Port to listen on; 0 takes a free one."),
+  dataDir: row("Server", text("dir"), "./data", "Where Nightshift keeps what it stores."),
+  shutdownGrace: row("Server", seconds(0, 3600), 30, "How long running requests may go on after SIGTERM."),
+
+  model: row(
+    "Models",
+    models(),
+    [],
+    "A model to serve: a GGUF file, hf:owner/repo:Q4_K_M or an https URL; name= before it names it. Repeatable.",
+    "the bundled demo model, as `demo`",
+  ),
+  modelsDir: row(
+    "Models",
+    optional(text("dir")),
+    null,
+    "Where downloaded models are kept.",
+    "`models` in the data directory",
+  ),
+  context: row(
+    "Models",
+    optional(integer(16, 4_194_304, "tokens")),
+    null,
+    "The longest request in tokens, prompt and output.",
+    "the model's trained context, at most 8,192, less when memory is short",
+  ),
+  sequences: row("Models", integer(1, 256), 32, "Sequences that run at once."),
+
+  kv: row(
+    "Engine",
+    choice(["auto", "split", "unified"]),
+    "auto",
+    "The kind of KV cache: split gives every sequence its own cells, unified shares all of them.",
+  ),
+  cells: row(
+    "Engine",
+    optional(integer(16, 1_000_000_000)),
+    null,
+    "KV cells of a unified cache in all.",
+    "what the memory allows, at most context × sequences",
+  ),
+  cacheTypeK: row("Engine", choice(CACHE_TYPES), "f16", "Number format of the cached keys."),
+  cacheTypeV: row("Engine", choice(CACHE_TYPES), "f16", "Number format of the cached values."),
+  memory: row(
+    "Engine",
+    optional(size(MiB, 16_384 * GiB)),
+    null,
+    "Memory that weights and KV cache of one model may take.",
+    "what is free at start",
+  ),
+  threads: row("Engine", optional(integer(1, 1024)), null, "Compute threads.", "CPU cores − 1, at least 1"),
+  gpu: row(
+    "Engine",
+    either(choice(["auto", "off"]), integer(0, 10_000, "layers")),
+    "auto",
+    "Layers to put on the GPU; auto takes all that there is room for, off none.",
+  ),
+  splitMode: row("Engine", choice(["none", "layer", "row"]), "layer", "How a model is spread over several GPUs."),
+  stepTokens: row("Engine", integer(32, 16_384), 512, "Most tokens that one step computes."),
+  llamaDir: row(
+    "Engine",
+    optional(text("dir")),
+    null,
+    "A directory with an own build of llama.cpp, of the release that Nightshift is made for.",
+    "the libraries that come with Nightshift",
+  ),
+  engineTimeout: row(
+    "Engine",
+    seconds(1, 86_400),
+    120,
+    "An engine process that has work and makes no step for so long is taken for hung and restarted.",
+  ),
+
+  queueLimit: row("Limits", integer(0, 1_000_000), 512, "Requests that may wait; the next one is answered 503."),
+  maxBody: row("Limits", size(1024, GiB), 16 * MiB, "The largest request body."),
+  maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
+  maxConnections: row("Limits", integer(1, 1_000_000), 10_000, "Open client connections; the next one is closed."),
+
+  apiKeys: row("Access", choice(["on", "off"]), "off", "Ask every client for an API key."),
+  metricsToken: row(
+    "Access",
+    optional(text("token")),
+    null,
+    "Bearer token for /metrics from other machines.",
+    "unset: /metrics answers loopback clients alone",
+  ),
+  corsOrigin: row("Access", texts("origin"), [], "A web origin whose pages may call the API. Repeatable.", "none"),
+  allowedHost: row(
+    "Access",
+    texts("name"),
+    [],
+    "A Host header to answer besides localhost and the address itself. Repeatable.",
+    "none",
+  ),
+
+  logLevel: row(
+    "Logs",
+    choice(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    "info",
+    "The least severe log line to write.",
+  ),
+  logFormat: row(
+    "Logs",
+    choice(["auto", "json", "pretty"]),
+    "auto",
+    "auto writes pretty lines on a terminal, else JSON.",
+  ),
+};
+
+export type OptionKey = keyof typeof OPTIONS;
+export type Options = { [K in OptionKey]: (typeof OPTIONS)[K] extends Option<infer T> ? T : never };
+
+export const OPTION_KEYS = Object.keys(OPTIONS) as OptionKey[];
+
+/** The default as help and documents tell it. */
+export function fallbackText(key: OptionKey): string {
+  const { default: value, defaultText, kind }: Option<unknown> = OPTIONS[key];
+  if (defaultText !== undefined) return defaultText;
+  return kind.metavar === "size" && typeof value === "number" ? sizeText(value) : String(value);
+}
+
+function row<T>(group: Group, kind: Kind<T>, fallback: NoInfer<T>, help: string, defaultText?: string): Option<T> {
+  return { group, help, kind, default: fallback, defaultText };
+}

@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { variableName } from "../../../server/options/name.ts";
+import { readOptions, resolveOptions } from "../../../server/options/read.ts";
+import { OPTION_KEYS, OPTIONS } from "../../../server/options/table.ts";
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "nightshift-options-"));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true });
+});
+
+function write(text: string, name = "nightshift.yaml"): string {
+  const path = join(dir, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe("precedence", () => {
+  it("takes the default of every option when nothing is set", async () => {
+    const options = await readOptions({}, {}, dir);
+    for (const key of OPTION_KEYS) expect(options[key]).toEqual(OPTIONS[key].default);
+  });
+
+  it("prefers the flag to the environment to the file", async () => {
+    write("port: 1001\nsequences: 4\nlogLevel: warn\n");
+    const env = { NIGHTSHIFT_PORT: "1002", NIGHTSHIFT_SEQUENCES: "5" };
+    const options = await readOptions({ port: "1003" }, env, dir);
+    expect([options.port, options.sequences, options.logLevel]).toEqual([1003, 5, "warn"]);
+  });
+
+  it("takes an empty variable for an unset one", async () => {
+    write("port: 1001\n");
+    expect((await readOptions({}, { NIGHTSHIFT_PORT: "", NIGHTSHIFT_CONFIG: "" }, dir)).port).toBe(1001);
+  });
+
+  it("reads the file that --config names, before the one in the environment and the working directory", async () => {
+    write("port: 1001\n");
+    const fromEnv = write("port: 1002\n", "env.yaml");
+    const fromFlag = write("port: 1003\n", "flag.yaml");
+    expect((await readOptions({}, { NIGHTSHIFT_CONFIG: fromEnv }, dir)).port).toBe(1002);
+    expect((await readOptions({ config: fromFlag }, { NIGHTSHIFT_CONFIG: fromEnv }, dir)).port).toBe(1003);
+  });
+});
+
+describe("values", () => {
+  const read = (env: Record<string, string>) => resolveOptions({ flags: {}, env, file: null });
+  const fromFile = (key: string, value: unknown) =>
+    resolveOptions({ flags: {}, env: {}, file: { path: "f.yaml", values: new Map([[key, value]]) } });
+
+  it.each([
+    ["512MB", 512_000_000],
+    ["8GiB", 8 * 2 ** 30],
+    ["1.5 GB", 1_500_000_000],
+    ["2097152", 2_097_152],
+    ["2gib", 2 * 2 ** 30],
+  ])("reads the size %s", (text, bytes) => {
+    expect(read({ NIGHTSHIFT_MEMORY: text }).memory).toBe(bytes);
+  });
+
+  it.each([
+    ["auto", "auto"],
+    ["off", "off"],
+    ["20", 20],
+  ])("reads --gpu %s", (text, value) => {
+    expect(read({ NIGHTSHIFT_GPU: text }).gpu).toBe(value);
+    expect(fromFile("gpu", value).gpu).toBe(value);
+  });
+
+  it("takes YAML's booleans for on and off", () => {
+    expect(fromFile("apiKeys", true).apiKeys).toBe("on");
+    expect(fromFile("gpu", false).gpu).toBe("off");
+  });
+
+  it("takes models as repeated flags, a separated variable, a list or a map", () => {
+    const both = ["small=a.gguf", "hf:owner/repo:Q4_K_M"];
+    expect(resolveOptions({ flags: { model: both }, env: {}, file: null }).model).toEqual(both);
+    expect(read({ NIGHTSHIFT_MODEL: "small=a.gguf, hf:owner/repo:Q4_K_M," }).model).toEqual(both);
+    expect(fromFile("model", both).model).toEqual(both);
+    expect(fromFile("model", "a.gguf").model).toEqual(["a.gguf"]);
+    expect(fromFile("model", { small: "a.gguf", big: "hf:x/y" }).model).toEqual(["small=a.gguf", "big=hf:x/y"]);
+  });
+
+  it("takes null in the file for an unset option", () => {
+    expect(fromFile("port", null).port).toBe(8080);
+  });
+
+  it.each([
+    ["port", "65536"],
+    ["port", "80x"],
+    ["port", "-1"],
+    ["port", "1e3"],
+    ["sequences", "0"],
+    ["sequences", "257"],
+    ["sequences", "2.5"],
+    ["memory", "12XB"],
+    ["memory", "lots"],
+    ["kv", "both"],
+    ["gpu", "maybe"],
+    ["gpu", "-1"],
+    ["logLevel", "loud"],
+    ["engineTimeout", "0"],
+    ["cacheTypeK", "q3"],
+  ])("refuses %s = %s and names flag, variable or key, and what is allowed", (key, value) => {
+    const variable = variableName(key);
+    const { allowed } = OPTIONS[key as keyof typeof OPTIONS].kind;
+    const says = (source: string) => `${source} must be ${allowed}; it is "${value}".`;
+    const flag = `--${variable.slice("NIGHTSHIFT_".length).toLowerCase().replaceAll("_", "-")}`;
+    expect(() => resolveOptions({ flags: { [key]: value }, env: {}, file: null })).toThrow(says(flag));
+    expect(() => read({ [variable]: value })).toThrow(says(variable));
+    expect(() => fromFile(key, value)).toThrow(says(`"${key}" in f.yaml`));
+  });
+
+  it.each([[{ a: 1 }], [[1, 2]], [true]])("refuses the YAML value %j for a port", (value) => {
+    expect(() => fromFile("port", value)).toThrow(/^"port" in f\.yaml must be a whole number/);
+  });
+});
+
+describe("the file", () => {
+  it("names the nearest key when one is unknown", async () => {
+    write("prot: 1\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/there is no option "prot"\. Did you mean "port"\?/);
+    write("data-dir: x\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/"data-dir"\. Did you mean "dataDir"\?/);
+    write("somethingElseEntirely: x\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/there is no option "somethingElseEntirely"\.$/);
+  });
+
+  it("must be a map of YAML", async () => {
+    write("- port\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/must hold a map/);
+    write("port: [1\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/is not valid YAML/);
+  });
+
+  it("may be empty, and may be missing unless it was named", async () => {
+    write("# nothing\n");
+    expect((await readOptions({}, {}, dir)).port).toBe(8080);
+    await expect(readOptions({ config: join(dir, "absent.yaml") }, {}, dir)).rejects.toThrow(/Cannot read/);
+  });
+});
+
+describe("rules", () => {
+  it.each(["0.0.0.0", "::", "192.168.1.4", "example.org"])("refuses to listen on %s without keys", async (host) => {
+    await expect(readOptions({ host }, {}, dir)).rejects.toThrow(/can be reached from other machines.*API keys/);
+  });
+
+  it.each(["127.0.0.1", "127.1.2.3", "::1", "localhost", "::ffff:127.0.0.1"])("listens on %s", async (host) => {
+    expect((await readOptions({ host }, {}, dir)).host).toBe(host);
+  });
+
+  it("does not pretend to check keys", async () => {
+    await expect(readOptions({ apiKeys: "on" }, {}, dir)).rejects.toThrow(/not available yet/);
+  });
+});

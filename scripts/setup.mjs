@@ -1,0 +1,111 @@
+// Makes a checkout ready to run: packages, build, GPU libraries. Uses Node alone, for nothing else is there yet.
+// Does only what is missing: the second time it reads a few files and is done.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { setUpEngineBinaries } from "./engine-binaries.mjs";
+
+export const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Prints what it does; ends the process with status 1 and a reason when it cannot. */
+export function setUp() {
+  requireNode();
+  if (!packagesInstalled()) {
+    say("Installing packages (npm ci) …");
+    // No package needs its install script: koffi and node-llama-cpp bring their binaries as optional packages.
+    if (!npm(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])) fail("npm ci failed; its output is above.");
+  }
+  const sources = hashOfSources();
+  if (read("dist/.sources") !== sources) {
+    say("Building …");
+    build();
+    writeFileSync(join(root, "dist/.sources"), sources);
+  }
+  setUpEngineBinaries({ root, npm, say });
+}
+
+function requireNode() {
+  const wanted = JSON.parse(read("package.json")).engines.node;
+  const [major, minor] = wanted.replace(">=", "").split(".").map(Number);
+  const [hasMajor, hasMinor] = process.versions.node.split(".").map(Number);
+  if (hasMajor > major || (hasMajor === major && hasMinor >= minor)) return;
+  fail(`Nightshift needs Node.js ${major}.${minor} or newer; this is ${process.version}. See https://nodejs.org`);
+}
+
+/** Whether npm's own record of what it installed holds every package of package-lock.json in its version. */
+function packagesInstalled() {
+  const record = read("node_modules/.package-lock.json");
+  if (record === null) return false;
+  const installed = JSON.parse(record).packages;
+  const locked = JSON.parse(read("package-lock.json")).packages;
+  return Object.entries(locked).every(([path, wanted]) => {
+    if (path === "") return true;
+    const has = installed[path];
+    // An optional package is missing where it is made for another platform.
+    return has ? has.version === wanted.version && has.integrity === wanted.integrity : wanted.optional === true;
+  });
+}
+
+function hashOfSources() {
+  const hash = createHash("sha256");
+  const config = JSON.parse(read("tsconfig.build.json"));
+  for (const file of ["tsconfig.json", "tsconfig.build.json"]) hash.update(read(file));
+  for (const folder of config.include) {
+    for (const file of filesIn(folder)) {
+      if (file.endsWith(".ts") || file.endsWith(".json")) hash.update(`${file}\n`).update(readFileSync(join(root, file)));
+    }
+  }
+  return hash.digest("hex");
+}
+
+function build() {
+  rmSync(join(root, "dist/.sources"), { force: true });
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  if (!run(process.execPath, [tsc, "--project", "tsconfig.build.json"])) fail("The build failed; its output is above.");
+  mkdirSync(join(root, "dist"), { recursive: true });
+  // A running server may still import from dist, so it is not emptied first; only what lost its source goes.
+  for (const file of filesIn("dist")) {
+    const source = file.slice("dist/".length).replace(/\.js(\.map)?$/, ".ts");
+    if (source.endsWith(".ts") && !existsSync(join(root, source))) rmSync(join(root, file));
+  }
+}
+
+function filesIn(folder) {
+  if (!existsSync(join(root, folder))) return [];
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  return entries
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => (entry.isDirectory() ? filesIn(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`]));
+}
+
+function npm(args) {
+  // Under `npm start` the same npm runs that was called; on its own, the one in PATH.
+  const own = process.env.npm_execpath;
+  if (own?.endsWith("npm-cli.js")) return run(process.execPath, [own, ...args]);
+  return run("npm", args, { shell: process.platform === "win32" });
+}
+
+function run(command, args, options) {
+  return spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2], ...options }).status === 0;
+}
+
+function read(file) {
+  try {
+    return readFileSync(join(root, file), "utf8");
+  } catch {
+    return null;
+  }
+}
+
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}
+
+function fail(reason) {
+  say(reason);
+  process.exit(1);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) setUp();

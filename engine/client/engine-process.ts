@@ -1,0 +1,134 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { availableParallelism } from "node:os";
+import type { EngineConfig, FromEngine, ToEngine } from "../protocol.ts";
+import type { EngineLog } from "./engine-log.ts";
+import { LineTail } from "./line-tail.ts";
+
+export interface EngineProcessHandlers {
+  message(message: FromEngine): void;
+  /** Once, after the last message. The first line says how it died, the others are the last that it wrote. */
+  died(reason: string): void;
+}
+
+// The kernel frees a killed process' memory before it reports the death; a GPU driver can hold it for longer than that.
+const DEATH_GRACE_MS = 10_000;
+const OUTPUT_GRACE_MS = 1000;
+
+/**
+ * Node kills no children when it exits. An engine ends by itself when its channel closes, which also covers kill -9 of
+ * this process; this is for an engine that is too busy or too broken to notice.
+ */
+const living = new Set<ChildProcess>();
+let exitHooked = false;
+
+/** One engine process: a direct child, tied to this process by its message channel. */
+export class EngineProcess {
+  readonly #child: ChildProcess;
+  readonly #handlers: EngineProcessHandlers;
+  readonly #gone: Promise<void>;
+  #resolveGone: () => void = () => {};
+  #over = false;
+  #stopping = false;
+  #killReason: string | null = null;
+
+  constructor(entry: URL | string, config: EngineConfig, log: EngineLog, handlers: EngineProcessHandlers) {
+    this.#handlers = handlers;
+    this.#gone = new Promise((resolve) => {
+      this.#resolveGone = resolve;
+    });
+    this.#child = fork(entry, [], {
+      serialization: "advanced",
+      execArgv: [],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      // libuv's threads run the asynchronous FFI calls of the step and the text work beside it.
+      env: { ...process.env, UV_THREADPOOL_SIZE: String(Math.max(4, availableParallelism())) },
+    });
+    const child = this.#child;
+    living.add(child);
+    if (!exitHooked) {
+      exitHooked = true;
+      process.on("exit", () => {
+        for (const each of living) each.kill("SIGKILL");
+      });
+    }
+
+    const model = config.model;
+    const tail = new LineTail((line) => log.debug({ model, pid: child.pid }, line));
+    child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
+    child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
+
+    child.on("message", (message) => {
+      if (!this.#over) handlers.message(message as FromEngine);
+    });
+    child.once("error", (error) => {
+      // Also raised when a signal could not be sent; only a process that never came to be ends here.
+      if (child.pid === undefined) this.#end(`The engine process could not be started: ${error.message}`);
+    });
+    // After `exit`, messages and output may still be on their way; `close` comes when all of them have been read.
+    child.once("exit", (code, signal) => {
+      living.delete(child);
+      const how = this.#killReason ?? describeExit(code, signal);
+      const over = () => this.#end([how, ...tail.lines].join("\n"));
+      // A channel that this side closed never counts as read.
+      if (this.#stopping) return over();
+      child.once("close", over);
+      setTimeout(over, OUTPUT_GRACE_MS).unref();
+    });
+    // A process that closed its channel can do nothing for anyone.
+    child.once("disconnect", () => {
+      if (!this.#stopping) this.#killIn(OUTPUT_GRACE_MS);
+    });
+
+    this.send({ type: "start", config });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** To a dying process it sends nothing: its death is reported by itself. */
+  send(message: ToEngine): void {
+    if (this.#child.connected) this.#child.send(message, ignoreError);
+  }
+
+  /** For a process that no longer answers; `reason` is told instead of the signal. */
+  kill(reason: string): void {
+    if (this.#over || this.#killReason !== null) return;
+    this.#killReason = reason;
+    this.#child.kill("SIGKILL");
+    // A process stuck in a driver dies when the driver lets go. Nobody waits for that.
+    setTimeout(() => this.#end(reason), DEATH_GRACE_MS).unref();
+  }
+
+  /** Closes the channel, kills what has not ended after `graceMs`, and resolves when the process is gone. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    if (this.#child.connected) this.#child.disconnect();
+    this.#killIn(graceMs);
+    const giveUp = setTimeout(() => this.#end("The engine process does not end."), graceMs + DEATH_GRACE_MS);
+    await this.#gone;
+    clearTimeout(giveUp);
+  }
+
+  #killIn(ms: number): void {
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), ms);
+    timer.unref();
+    this.#gone.then(() => clearTimeout(timer));
+  }
+
+  #end(reason: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    living.delete(this.#child);
+    this.#resolveGone();
+    this.#handlers.died(reason);
+  }
+}
+
+function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal === "SIGKILL") return "The engine process was killed (SIGKILL; perhaps the machine ran out of memory).";
+  if (signal !== null) return `The engine process was ended by ${signal}.`;
+  return `The engine process ended with exit code ${code}.`;
+}
+
+function ignoreError(): void {}

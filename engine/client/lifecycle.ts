@@ -1,0 +1,154 @@
+import type { EngineState } from "../engine.ts";
+
+/**
+ * When an engine process is started, started again, and given up.
+ *
+ * A process loads its model and then serves. When it dies, another one starts after a backoff that doubles with every
+ * death and forgets them after a minute of serving. Two things end that: a model that cannot be loaded (the process says
+ * so, or the first two die while they load), and too many deaths in a row with no request finished between them.
+ * Nothing leaves `failed` but `closed`, and nothing leaves `closed`.
+ *
+ * | state      | progress     | ready         | unloadable   | died                       | retry              | close        |
+ * |------------|--------------|---------------|--------------|----------------------------|--------------------|--------------|
+ * | loading    | loading      | ready: resume | failed: fail | restarting: wait, ² failed | –                  | closed: fail |
+ * | ready      | –            | –             | –            | restarting: wait, ⁵ failed | –                  | closed: fail |
+ * | restarting | –            | ready: resume | –            | restarting: wait, ⁵ failed | restarting¹: start | closed: fail |
+ * | failed     | –            | –             | –            | –                          | –                  | closed: fail |
+ * | closed     | –            | –             | –            | –                          | –                  | –            |
+ *
+ * ¹ loading when no process was ever ready. ² at the second death, ⁵ at the fifth in a row: `fail`.
+ * `finished` (a request ended well) changes no state; it ends the row of deaths.
+ */
+export interface Lifecycle {
+  readonly state: EngineState;
+  readonly everReady: boolean;
+  /** Since a request last finished, or the engine last served for `healthyMs`. */
+  readonly deathsInRow: number;
+  /** The exponent of the next backoff; only time heals it. */
+  readonly doublings: number;
+  /** When the running process was started, or the next one will be; in milliseconds, like all that follow. */
+  readonly startAt: number;
+  readonly readyAt: number;
+  readonly lastLoadMs: number;
+}
+
+export interface RestartPolicy {
+  firstMs: number;
+  capMs: number;
+  /** Serving for this long makes the past forgotten. */
+  healthyMs: number;
+  /** Deaths in a row after which the engine is given up. */
+  maxDeaths: number;
+  /** Processes that may die before the model was ever ready. */
+  maxLoads: number;
+}
+
+export const RESTART_POLICY: RestartPolicy = {
+  firstMs: 250,
+  capMs: 30_000,
+  healthyMs: 60_000,
+  maxDeaths: 5,
+  maxLoads: 2,
+};
+
+export type LifecycleEvent =
+  | { type: "progress"; progress: number }
+  | { type: "ready" }
+  | { type: "unloadable"; reason: string }
+  | { type: "died"; reason: string }
+  | { type: "retry" }
+  | { type: "finished" }
+  | { type: "close" };
+
+/**
+ * What follows from an event: start a process; wait `retryInMs` and say `retry`; hand waiting requests to the engine;
+ * fail all requests.
+ */
+export type LifecycleEffect = "start" | "wait" | "resume" | "fail" | null;
+
+export interface LifecycleStep {
+  life: Lifecycle;
+  effect: LifecycleEffect;
+}
+
+export function newLifecycle(now: number): Lifecycle {
+  return {
+    state: { name: "loading", progress: 0 },
+    everReady: false,
+    deathsInRow: 0,
+    doublings: 0,
+    startAt: now,
+    readyAt: now,
+    lastLoadMs: 0,
+  };
+}
+
+/** Pure; `now` in milliseconds of a clock that never goes back. */
+export function advance(life: Lifecycle, event: LifecycleEvent, now: number, policy: RestartPolicy): LifecycleStep {
+  const state = life.state.name;
+  if (event.type === "finished") {
+    return { life: life.deathsInRow === 0 ? life : { ...life, deathsInRow: 0 }, effect: null };
+  }
+  if (state === "closed") return { life, effect: null };
+  if (event.type === "close") return { life: { ...life, state: { name: "closed" } }, effect: "fail" };
+  if (state === "failed") return { life, effect: null };
+
+  switch (event.type) {
+    case "progress":
+      if (state !== "loading") return { life, effect: null };
+      return { life: { ...life, state: { name: "loading", progress: event.progress } }, effect: null };
+    case "ready":
+      if (state === "ready") return { life, effect: null };
+      return {
+        life: { ...life, state: { name: "ready" }, everReady: true, readyAt: now, lastLoadMs: now - life.startAt },
+        effect: "resume",
+      };
+    case "retry": {
+      if (state !== "restarting") return { life, effect: null };
+      const next: EngineState = life.everReady ? life.state : { name: "loading", progress: 0 };
+      return { life: { ...life, state: next, startAt: now }, effect: "start" };
+    }
+    case "unloadable":
+      // A file that can't be loaded does not heal. One that was loaded before may (memory comes back): there the
+      // death that follows decides.
+      return state === "loading" ? fail(life, event.reason) : { life, effect: null };
+    case "died":
+      return died(life, event.reason, now, policy);
+  }
+}
+
+function died(life: Lifecycle, reason: string, now: number, policy: RestartPolicy): LifecycleStep {
+  const healed = life.state.name === "ready" && now - life.readyAt >= policy.healthyMs;
+  const deathsInRow = (healed ? 0 : life.deathsInRow) + 1;
+  const doublings = healed ? 0 : life.doublings;
+  if (!life.everReady && deathsInRow >= policy.maxLoads) {
+    return fail(life, `The engine died ${deathsInRow} times while it loaded the model. ${reason}`);
+  }
+  if (deathsInRow >= policy.maxDeaths) {
+    return fail(life, `The engine died ${deathsInRow} times in a row and is not started again. ${reason}`);
+  }
+  const retryInMs = Math.min(policy.capMs, policy.firstMs * 2 ** doublings);
+  return {
+    life: {
+      ...life,
+      state: { name: "restarting", reason, retryInMs },
+      deathsInRow,
+      doublings: doublings + 1,
+      startAt: now + retryInMs,
+    },
+    effect: "wait",
+  };
+}
+
+function fail(life: Lifecycle, reason: string): LifecycleStep {
+  return { life: { ...life, state: { name: "failed", reason } }, effect: "fail" };
+}
+
+/** Whole seconds, at least 1, until the engine should serve again: what is left of the backoff, and the last load time. */
+export function retryAfterSeconds(life: Lifecycle, now: number): number {
+  let ms = life.startAt + life.lastLoadMs - now;
+  if (life.state.name === "loading" && life.state.progress > 0) {
+    ms = ((now - life.startAt) * (1 - life.state.progress)) / life.state.progress;
+  }
+  return Math.min(60, Math.max(1, Math.ceil(ms / 1000)));
+}

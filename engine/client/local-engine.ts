@@ -1,0 +1,276 @@
+import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
+import type { EngineConfig, EngineRequest, FromEngine, ModelFacts } from "../protocol.ts";
+import type { EngineLog } from "./engine-log.ts";
+import { EngineProcess } from "./engine-process.ts";
+import { InFlight } from "./in-flight.ts";
+import {
+  advance,
+  type Lifecycle,
+  type LifecycleEvent,
+  newLifecycle,
+  RESTART_POLICY,
+  type RestartPolicy,
+  retryAfterSeconds,
+} from "./lifecycle.ts";
+import { engineDied, refusalOf } from "./refusal.ts";
+import { Watchdog } from "./watchdog.ts";
+
+export interface LocalEngineDeps {
+  observer: EngineObserver;
+  log: EngineLog;
+  /** The engine process's script. */
+  entry?: URL | string;
+  /** With requests pending and no word from the process for this long, it is killed. One step must fit into it. */
+  hangTimeoutMs?: number;
+  /** The same while a model loads, counted from the last progress. */
+  loadTimeoutMs?: number;
+  /** How long close() waits for the process to end by itself. */
+  closeGraceMs?: number;
+  restart?: RestartPolicy;
+  /** Milliseconds of a clock that never goes back. */
+  now?: () => number;
+}
+
+/** Starts an engine process for one model and keeps it running; lifecycle.ts says how. */
+export function startLocalEngine(config: EngineConfig, deps: LocalEngineDeps): Engine {
+  return new LocalEngine(config, deps);
+}
+
+interface Waiter {
+  resolve(facts: ModelFacts): void;
+  reject(error: Error): void;
+}
+
+class LocalEngine implements Engine {
+  readonly model: string;
+  readonly #config: EngineConfig;
+  readonly #deps: Required<LocalEngineDeps>;
+  readonly #inFlight: InFlight;
+  readonly #watchdog: Watchdog;
+  readonly #watch: NodeJS.Timeout;
+  #life: Lifecycle;
+  #process: EngineProcess | null = null;
+  #retry: NodeJS.Timeout | undefined;
+  #facts: ModelFacts | null = null;
+  #waiters: Waiter[] = [];
+  #closing: Promise<void> | null = null;
+  #lastId = 0;
+
+  constructor(config: EngineConfig, deps: LocalEngineDeps) {
+    this.model = config.model;
+    this.#config = config;
+    this.#deps = {
+      entry: new URL("../worker/main.js", import.meta.url),
+      hangTimeoutMs: 120_000,
+      loadTimeoutMs: 600_000,
+      closeGraceMs: 2000,
+      restart: RESTART_POLICY,
+      now: () => performance.now(),
+      ...deps,
+    };
+    this.#inFlight = new InFlight({
+      finished: () => this.#on({ type: "finished" }),
+      broken: (id, error) => {
+        this.#deps.log.error(
+          { err: error, model: this.model, request: id },
+          "A request's listener threw; it is cancelled",
+        );
+        this.#process?.send({ type: "cancel", id });
+      },
+    });
+    const intervalMs = this.#deps.hangTimeoutMs / 8;
+    this.#watchdog = new Watchdog(intervalMs);
+    this.#watch = setInterval(() => this.#checkAlive(), intervalMs);
+    this.#watch.unref();
+    this.#life = newLifecycle(this.#deps.now());
+    this.#start();
+  }
+
+  get state(): EngineState {
+    return this.#life.state;
+  }
+
+  get facts(): ModelFacts | null {
+    return this.#facts;
+  }
+
+  get pending(): number {
+    return this.#inFlight.size;
+  }
+
+  submit(submission: Submission, listener: RequestListener): Ticket {
+    const id = ++this.#lastId;
+    const refusal = refusalOf(this.model, this.state, this.#retryAfter());
+    if (refusal !== null) {
+      let cancelled = false;
+      queueMicrotask(() => {
+        if (!cancelled) listener.failed(refusal);
+      });
+      return {
+        cancel: () => {
+          cancelled = true;
+        },
+      };
+    }
+    const request: EngineRequest = { ...submission, id };
+    // An engine that had nothing to do was silent for good reason until now.
+    if (this.#inFlight.size === 0) this.#watchdog.heard();
+    this.#inFlight.add(request, listener);
+    this.#process?.send({ type: "submit", request });
+    return {
+      cancel: () => {
+        if (this.#inFlight.remove(id)) this.#process?.send({ type: "cancel", id });
+      },
+    };
+  }
+
+  ready(): Promise<ModelFacts> {
+    if (this.state.name === "ready" && this.#facts !== null) return Promise.resolve(this.#facts);
+    const over = this.#whyOver();
+    if (over !== null) return Promise.reject(over);
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#on({ type: "close" });
+    clearInterval(this.#watch);
+    clearTimeout(this.#retry);
+    await this.#process?.stop(this.#deps.closeGraceMs);
+  }
+
+  #start(): void {
+    const { entry, log } = this.#deps;
+    const died = (reason: string) => {
+      this.#process = null;
+      this.#on({ type: "died", reason });
+    };
+    this.#watchdog.heard();
+    try {
+      this.#process = new EngineProcess(entry, this.#config, log, {
+        message: (message) => this.#receive(message),
+        died,
+      });
+      log.info({ model: this.model, pid: this.#process.pid }, "Engine process started");
+    } catch (error) {
+      // fork() throws where there is no memory for another process.
+      const why = error instanceof Error ? error.message : String(error);
+      queueMicrotask(() => died(`The engine process could not be started: ${why}`));
+    }
+  }
+
+  #receive(message: FromEngine): void {
+    this.#watchdog.heard();
+    switch (message.type) {
+      case "step":
+        this.#inFlight.step(message);
+        this.#deps.observer.step(this.model, message.stats);
+        return;
+      case "accepted":
+        this.#inFlight.accepted(message);
+        return;
+      case "refused":
+        this.#inFlight.refused(message);
+        return;
+      case "loading":
+        this.#on({ type: "progress", progress: message.progress });
+        return;
+      case "ready":
+        this.#facts = message.facts;
+        for (const warning of message.warnings) this.#deps.log.warn({ model: this.model }, warning);
+        this.#on({ type: "ready" });
+        return;
+      case "failed":
+        this.#on({ type: "unloadable", reason: message.message });
+        // Its exit follows, and is the death that counts where the model was loaded before.
+        this.#process?.kill(message.message);
+        return;
+    }
+  }
+
+  /** The one place where the state changes. */
+  #on(event: LifecycleEvent): void {
+    const before = this.#life.state;
+    const { life, effect } = advance(this.#life, event, this.#deps.now(), this.#deps.restart);
+    this.#life = life;
+    if (before !== life.state) this.#logState();
+    switch (effect) {
+      case "start":
+        this.#deps.observer.restarted(this.model);
+        this.#start();
+        return;
+      case "wait":
+        this.#inFlight.interrupt(engineDied(this.model, this.#retryAfter()));
+        this.#waitForRetry();
+        return;
+      case "resume":
+        this.#inFlight.resume((request) => this.#process?.send({ type: "submit", request }));
+        for (const waiter of this.#waiters.splice(0)) waiter.resolve(this.#facts!);
+        return;
+      case "fail": {
+        const refusal = refusalOf(this.model, life.state, this.#retryAfter());
+        if (refusal !== null) this.#inFlight.failAll(refusal);
+        const over = this.#whyOver();
+        if (over !== null) for (const waiter of this.#waiters.splice(0)) waiter.reject(over);
+        return;
+      }
+      case null:
+        return;
+    }
+  }
+
+  #waitForRetry(): void {
+    if (this.state.name !== "restarting") return;
+    this.#retry = setTimeout(() => this.#on({ type: "retry" }), this.state.retryInMs);
+  }
+
+  #checkAlive(): void {
+    const serving = this.state.name === "ready";
+    let limitMs: number | null = null;
+    if (serving && this.pending > 0) limitMs = this.#deps.hangTimeoutMs;
+    else if (!serving && this.#process !== null) limitMs = this.#deps.loadTimeoutMs;
+    if (!this.#watchdog.tick(limitMs) || limitMs === null) return;
+    const doing = serving ? "had requests" : "was loading the model";
+    this.#process?.kill(
+      `The engine process ${doing} and said nothing for ${Math.round(limitMs / 1000)} seconds; it was killed.`,
+    );
+  }
+
+  #retryAfter(): number {
+    return retryAfterSeconds(this.#life, this.#deps.now());
+  }
+
+  #whyOver(): Error | null {
+    const state = this.state;
+    if (state.name === "failed") return new Error(state.reason);
+    if (state.name === "closed") return new Error(`The engine of '${this.model}' was closed.`);
+    return null;
+  }
+
+  #logState(): void {
+    const { log } = this.#deps;
+    const state = this.state;
+    const about = { model: this.model };
+    switch (state.name) {
+      case "loading":
+        log.debug({ ...about, progress: state.progress }, "Loading the model");
+        return;
+      case "ready":
+        log.info({ ...about, loadMs: Math.round(this.#life.lastLoadMs) }, "The engine is ready");
+        return;
+      case "restarting":
+        log.error({ ...about, ...state, pending: this.pending }, "The engine died and starts again");
+        return;
+      case "failed":
+        log.error({ ...about, reason: state.reason }, "The engine has failed; restart the server to try again");
+        return;
+      case "closed":
+        log.debug(about, "The engine is closed");
+        return;
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { ApiError, unavailable } from "../../openapi/api-error.ts";
+import type { EngineState } from "../engine.ts";
+import type { EngineError } from "../protocol.ts";
+
+/** Why a new request cannot run now; null when it can. `retryAfter` in seconds. */
+export function refusalOf(model: string, state: EngineState, retryAfter: number): ApiError | null {
+  switch (state.name) {
+    case "ready":
+      return null;
+    case "loading": {
+      const percent = Math.floor(state.progress * 100);
+      return unavailable(
+        "model_loading",
+        `The model '${model}' is loading (${percent} %). Try again soon.`,
+        retryAfter,
+      );
+    }
+    case "restarting":
+      return unavailable("engine_restarting", `The engine of '${model}' is restarting. Try again soon.`, retryAfter);
+    case "failed":
+      // No Retry-After: until somebody acts it stays like this, and SDKs would only retry in vain.
+      return new ApiError({
+        status: 503,
+        type: "server_error",
+        code: "engine_failed",
+        message:
+          `The engine of '${model}' has failed: ${headline(state.reason)} ` +
+          "The server's log says more; after the cause is removed, restart the server.",
+        shouldRetry: false,
+      });
+    case "closed":
+      return unavailable("server_shutting_down", "The server is shutting down.", 5);
+  }
+}
+
+export function engineDied(model: string, retryAfter: number): ApiError {
+  return unavailable(
+    "engine_died",
+    `The engine of '${model}' stopped while it worked on this request, and is being restarted. The request may be retried.`,
+    retryAfter,
+  );
+}
+
+export function apiErrorOf(error: EngineError): ApiError {
+  const busy = error.status === 503 || error.status === 429;
+  return new ApiError(busy ? { ...error, retryAfter: 1 } : error);
+}
+
+/** The rest of a reason is what the process wrote: paths and addresses that a client has no use for. */
+function headline(reason: string): string {
+  const end = reason.indexOf("\n");
+  return end < 0 ? reason : reason.slice(0, end);
+}

@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import { freshFile, Rig } from "./engine-fixture.ts";
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("kill -9 of the engine under load", () => {
+  it("ends open streams with an error, retries what was not seen yet, and serves again", async () => {
+    const rig = new Rig("");
+    await rig.engine.ready();
+    const streams = Array.from({ length: 8 }, () => rig.run("drip"));
+    await Promise.all(streams.map((stream) => stream.hears("output")));
+    const unseen = rig.run("hold");
+    await unseen.hears("accepted");
+    const before = rig.pid;
+    process.kill(before, "SIGKILL");
+
+    for (const stream of streams) {
+      const error = await stream.failure();
+      expect(error).toMatchObject({ status: 503, type: "server_error", code: "engine_died" });
+      expect(error.message).toContain("may be retried");
+      expect(error.retryAfter).toBeGreaterThanOrEqual(1);
+      expect(stream.heard.filter((what) => what === "failed")).toHaveLength(1);
+    }
+    const late = await rig.run("count:1").failure();
+    expect(late).toMatchObject({ status: 503, code: "engine_restarting" });
+    expect(late.retryAfter).toBeGreaterThanOrEqual(1);
+    expect(rig.engine.pending).toBe(1);
+
+    await rig.engine.ready();
+    expect(rig.pid).not.toBe(before);
+    expect(rig.restarts).toBe(1);
+    const again = rig.run("count:3");
+    expect(await again.ended).toBe("finished");
+    expect(again.text).toBe("1 2 3 ");
+    unseen.ticket.cancel();
+    expect(rig.engine.pending).toBe(0);
+  });
+
+  it("runs a request that nobody saw once more, with the same id and from the start", async () => {
+    const rig = new Rig("");
+    await rig.engine.ready();
+    const run = rig.run(`crash-once:${freshFile()}`, { n: 2 });
+    expect(await run.ended).toBe("finished");
+    expect(run.heard).toEqual(["accepted", "mayRestart", "accepted", "started 0", "started 1", "output", "output"]);
+    expect(rig.lines.filter((line) => line === "submit 1 crash-once")).toHaveLength(2);
+    expect(rig.engine.pending).toBe(0);
+  });
+
+  it("retries once only: a request that kills the engine twice fails, and its neighbour survives", async () => {
+    const rig = new Rig("");
+    await rig.engine.ready();
+    const poison = rig.run("crash");
+    expect(await poison.failure()).toMatchObject({ status: 503, code: "engine_died" });
+    expect(poison.heard).toEqual(["accepted", "mayRestart", "accepted", "failed"]);
+    expect(rig.restarts).toBeGreaterThanOrEqual(1);
+    await rig.engine.ready();
+    expect(await rig.run("count:2").ended).toBe("finished");
+  });
+
+  it("does not retry what was seen", async () => {
+    const rig = new Rig("");
+    await rig.engine.ready();
+    const run = rig.run("count-and-crash:5");
+    expect(await run.failure()).toMatchObject({ code: "engine_died" });
+    expect(run.text).toBe("1 ");
+  });
+
+  it("forgets a request that is cancelled while it waits for the restart", async () => {
+    const rig = new Rig("");
+    await rig.engine.ready();
+    const run = rig.run("hold");
+    await run.hears("accepted");
+    process.kill(rig.pid, "SIGKILL");
+    await run.hears("mayRestart");
+    run.ticket.cancel();
+    expect(rig.engine.pending).toBe(0);
+    await rig.engine.ready();
+    expect(await rig.run("count:1").ended).toBe("finished");
+    expect(rig.lines.filter((line) => line.startsWith("submit 1 "))).toHaveLength(1);
+    expect(run.heard).toEqual(["accepted", "mayRestart"]);
+  });
+});
+
+describe("an engine that hangs", () => {
+  it("is killed and replaced when it owes an answer and says nothing", async () => {
+    const rig = new Rig("", { hangTimeoutMs: 400 });
+    await rig.engine.ready();
+    const before = rig.pid;
+    const run = rig.run("silent");
+    await run.hears("mayRestart");
+    const state = rig.engine.state;
+    expect(state).toMatchObject({ name: "restarting", reason: expect.stringContaining("said nothing") });
+    expect(alive(before)).toBe(false);
+    expect(await run.failure()).toMatchObject({ code: "engine_died" });
+  });
+
+  it("is left alone while it owes nothing or answers", async () => {
+    const rig = new Rig("", { hangTimeoutMs: 200 });
+    await rig.engine.ready();
+    const before = rig.pid;
+    // 300 steps of at least 2 ms, three timeouts long.
+    expect(await rig.run("count:300").ended).toBe("finished");
+    expect(rig.pid).toBe(before);
+    expect(rig.restarts).toBe(0);
+  });
+
+  it("is killed when it makes no progress while it loads", async () => {
+    const rig = new Rig("hang-loading", { hangTimeoutMs: 80, loadTimeoutMs: 200 });
+    await expect(rig.engine.ready()).rejects.toThrow(
+      /died 2 times while it loaded[\s\S]*was loading the model and said nothing/,
+    );
+  });
+});
+
+describe("a model that can't be loaded", () => {
+  it("fails at once with the engine's own words when it says so", async () => {
+    const rig = new Rig("unloadable:The file is truncated.");
+    await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
+    expect(rig.restarts).toBe(0);
+    const error = await rig.run("count:1").failure();
+    expect(error).toMatchObject({ status: 503, code: "engine_failed", shouldRetry: false });
+    expect(error.message).toContain("The file is truncated.");
+    expect(error.message).toContain("restart the server");
+    await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
+  });
+
+  it("gets a second attempt when the process dies while it loads, then fails with its last words", async () => {
+    const rig = new Rig("die-loading");
+    await expect(rig.engine.ready()).rejects.toThrow(/exit code 7[\s\S]*the last words of the engine/);
+    expect(rig.restarts).toBe(1);
+    const error = await rig.run("count:1").failure();
+    expect(error.message).toContain("exit code 7");
+    expect(error.message).not.toContain("last words");
+  });
+
+  it("serves when the second attempt succeeds", async () => {
+    const rig = new Rig(`die-loading-once:${freshFile()}`);
+    await rig.engine.ready();
+    expect(await rig.run("count:1").ended).toBe("finished");
+  });
+
+  it("is tried again up to the breaker where it was loaded before, and then fails who waits", async () => {
+    const rig = new Rig(`unloadable-later:${freshFile()}`);
+    await rig.engine.ready();
+    const run = rig.run("hold");
+    await run.hears("accepted");
+    process.kill(rig.pid, "SIGKILL");
+    expect(await run.failure()).toMatchObject({ status: 503, code: "engine_failed" });
+    expect(rig.engine.state).toMatchObject({
+      name: "failed",
+      reason: expect.stringMatching(/died 5 times in a row.*No memory for the weights/),
+    });
+    expect(rig.restarts).toBe(4);
+    expect(rig.engine.pending).toBe(0);
+  });
+});
+
+describe("a crash loop", () => {
+  it("opens the breaker after five deaths with no request finished between them", async () => {
+    const rig = new Rig("");
+    let deaths = 0;
+    while (deaths < 5) {
+      await rig.engine.ready();
+      const run = rig.run("drip");
+      await run.hears("output");
+      process.kill(rig.pid, "SIGKILL");
+      await run.failure();
+      deaths += 1;
+    }
+    expect(rig.engine.state).toMatchObject({
+      name: "failed",
+      reason: expect.stringContaining("died 5 times in a row"),
+    });
+    await expect(rig.engine.ready()).rejects.toThrow("SIGKILL");
+  });
+
+  it("goes on as long as requests finish between the deaths", async () => {
+    const rig = new Rig("");
+    for (let deaths = 0; deaths < 6; deaths++) {
+      await rig.engine.ready();
+      expect(await rig.run("count:1").ended).toBe("finished");
+      const run = rig.run("drip");
+      await run.hears("output");
+      process.kill(rig.pid, "SIGKILL");
+      await run.failure();
+    }
+    await rig.engine.ready();
+    expect(rig.restarts).toBe(6);
+  });
+});

@@ -1,0 +1,161 @@
+import { EventEmitter, once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type LocalEngineDeps, startLocalEngine } from "../../engine/client/local-engine.ts";
+import type { Engine, RequestListener, Submission, Ticket } from "../../engine/engine.ts";
+import type { EngineConfig, SequenceOutput, StepStats } from "../../engine/protocol.ts";
+import type { ApiError } from "../../openapi/api-error.ts";
+
+export const FAST_RESTART = { firstMs: 5, capMs: 20, healthyMs: 60_000, maxDeaths: 5, maxLoads: 2 };
+
+/** A file that does not exist, in a folder that ends with the test. */
+export function freshFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "nightshift-engine-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "mark");
+}
+
+export class Rig {
+  readonly engine: Engine;
+  readonly lines: string[] = [];
+  readonly steps: StepStats[] = [];
+  restarts = 0;
+  readonly #events = new EventEmitter();
+
+  constructor(path: string, deps: Partial<LocalEngineDeps> = {}) {
+    const line = (_: object, message: string) => {
+      this.lines.push(message);
+      this.#events.emit("line");
+    };
+    this.engine = startLocalEngine(
+      { ...CONFIG, path },
+      {
+        observer: {
+          step: (_, stats) => this.steps.push(stats),
+          restarted: () => {
+            this.restarts += 1;
+          },
+        },
+        log: { debug: line, info: line, warn: line, error: line },
+        entry: new URL("./fake-engine.mjs", import.meta.url),
+        restart: FAST_RESTART,
+        ...deps,
+      },
+    );
+    onTestFinished(() => this.engine.close());
+  }
+
+  /** The running process, which the fake tells as its model's fingerprint. */
+  get pid(): number {
+    return Number(this.engine.facts?.fingerprint);
+  }
+
+  /** Resolves when the fake or the client has logged this line. */
+  async logged(text: string): Promise<void> {
+    while (!this.lines.includes(text)) await once(this.#events, "line");
+  }
+
+  run(text: string, options: Partial<Submission> = {}): Run {
+    return new Run(this.engine, { ...SUBMISSION, prompt: { kind: "text", text }, ...options });
+  }
+}
+
+/** One request and all that its listener heard. Like the server's, it restarts only while it has heard no output. */
+export class Run implements RequestListener {
+  readonly heard: string[] = [];
+  readonly ticket: Ticket;
+  readonly ended: Promise<ApiError | "finished">;
+  text = "";
+  #open: number;
+  #end: (how: ApiError | "finished") => void = () => {};
+  readonly #events = new EventEmitter();
+
+  constructor(engine: Engine, submission: Submission) {
+    this.#open = submission.n;
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.ticket = engine.submit(submission, this);
+  }
+
+  async hears(what: string): Promise<void> {
+    while (!this.heard.includes(what)) await once(this.#events, "heard");
+  }
+
+  async failure(): Promise<ApiError> {
+    const how = await this.ended;
+    if (how === "finished") throw new Error("The request finished");
+    return how;
+  }
+
+  accepted(): void {
+    this.#note("accepted");
+  }
+
+  started(index: number): void {
+    this.#note(`started ${index}`);
+  }
+
+  output(output: SequenceOutput): void {
+    this.text += output.text;
+    this.#note("output");
+    if (output.finish !== null && --this.#open === 0) this.#end("finished");
+  }
+
+  failed(error: ApiError): void {
+    this.#note("failed");
+    this.#end(error);
+  }
+
+  mayRestart(): boolean {
+    this.#note("mayRestart");
+    return !this.heard.includes("output");
+  }
+
+  #note(what: string): void {
+    this.heard.push(what);
+    this.#events.emit("heard");
+  }
+}
+
+const CONFIG: EngineConfig = {
+  model: "fake",
+  path: "",
+  context: null,
+  sequences: 4,
+  kv: "auto",
+  cells: null,
+  threads: null,
+  gpu: "off",
+  splitMode: "none",
+  cacheTypeK: "f16",
+  cacheTypeV: "f16",
+  llamaDir: null,
+  stepTokens: 512,
+  memory: null,
+};
+
+const SUBMISSION: Submission = {
+  tier: "default",
+  prompt: { kind: "text", text: "" },
+  n: 1,
+  maxTokens: null,
+  minTokens: 0,
+  stop: [],
+  stopTokenIds: [],
+  ignoreEos: false,
+  sampling: {
+    temperature: 0,
+    topP: 1,
+    topK: 0,
+    minP: 0,
+    frequencyPenalty: 0,
+    presencePenalty: 0,
+    repetitionPenalty: 1,
+    logitBias: [],
+    seed: null,
+  },
+  echo: false,
+};

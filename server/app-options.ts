@@ -1,0 +1,34 @@
+import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from "../openapi/request-limits.ts";
+
+/** What can be set about the HTTP side; every field has a default in DEFAULT_APP_OPTIONS. */
+export interface AppOptions {
+  /** The address the server is bound to: decides whether the Host header is checked and /metrics is open. */
+  host: string;
+  /** Most bytes of a request body; more is 413. */
+  bodyLimit: number;
+  /** Requests that may wait at one model; one more is 503. */
+  queueLimit: number;
+  limits: RequestLimits;
+  /** Bytes that may wait for a slow reader of one stream before it is dropped. */
+  streamBuffer: number;
+  /** Milliseconds that a reader may leave written bytes unread before it is dropped. */
+  stallMs: number;
+  /** Host names (no port) that are taken beside the loopback names; when not empty they are checked on any address. */
+  allowedHosts: readonly string[];
+  /** Origins that browsers may call from (`https://app.example`), or `*`; none turns CORS off. */
+  corsOrigins: readonly string[];
+  /** The bearer token of GET /metrics when the server is not bound to loopback; null closes it there. */
+  metricsToken: string | null;
+}
+
+export const DEFAULT_APP_OPTIONS: AppOptions = {
+  host: "127.0.0.1",
+  bodyLimit: 10 * 1024 * 1024,
+  queueLimit: 512,
+  limits: DEFAULT_REQUEST_LIMITS,
+  streamBuffer: 1024 * 1024,
+  stallMs: 30_000,
+  allowedHosts: [],
+  corsOrigins: [],
+  metricsToken: null,
+};

@@ -1,0 +1,44 @@
+import type { Duplex } from "node:stream";
+import type { ErrorBody } from "../openapi/api-error.ts";
+
+interface Refusal {
+  status: string;
+  code: string;
+  message: string;
+}
+
+const REFUSALS: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: {
+    status: "431 Request Header Fields Too Large",
+    code: "headers_too_large",
+    message: "The request's headers are larger than 16 KiB.",
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: "408 Request Timeout",
+    code: "request_timeout",
+    message: "The request did not arrive in time.",
+  },
+};
+const MALFORMED: Refusal = {
+  status: "400 Bad Request",
+  code: "malformed_request",
+  message: "The request is not valid HTTP.",
+};
+
+/**
+ * Answers what never became a request (bad HTTP, too large a header, too slow) and closes the connection. Nothing is
+ * written where a response has begun: it would land in the middle of that response.
+ */
+export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, responseBegun: boolean): void {
+  if (error.code === "ECONNRESET" || !socket.writable || responseBegun) {
+    socket.destroy();
+    return;
+  }
+  const { status, code, message } = REFUSALS[error.code ?? ""] ?? MALFORMED;
+  const body: ErrorBody = { error: { message, type: "invalid_request_error", param: null, code } };
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+    () => socket.destroy(),
+  );
+}

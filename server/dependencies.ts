@@ -1,0 +1,33 @@
+import type { AppOptions } from "./app-options.ts";
+import type { Metrics } from "./metrics.ts";
+import type { ModelSet } from "./model-set.ts";
+
+/** All that the HTTP side needs from outside: nothing in it reads a clock, draws at random or logs by other means. */
+export interface AppDependencies {
+  models: ModelSet;
+  metrics: Metrics;
+  log: Log;
+  clock: Clock;
+  /** 16 or more unguessable characters of [A-Za-z0-9], new on every call; becomes part of ids such as `chatcmpl-…`. */
+  randomId: () => string;
+  /** True once the server is shutting down: /ready is 503 and new generations are refused. */
+  draining: () => boolean;
+  /** The server's version, for /health and /openapi.json. */
+  version: string;
+  options: AppOptions;
+}
+
+export interface Clock {
+  /** Milliseconds, monotonic, with fractions. */
+  now(): number;
+  /** Whole seconds since 1970. */
+  epochSeconds(): number;
+}
+
+/** The part of pino that is used; no prompt or answer text ever goes into it. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}

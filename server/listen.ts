@@ -1,0 +1,95 @@
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { refuseConnection } from "./connection-error.ts";
+
+export interface ListenOptions {
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  /** Milliseconds for all headers of a request to arrive; then 408. */
+  headersTimeoutMs?: number;
+  /** Milliseconds for a whole request, body included, to arrive; then 408. */
+  requestTimeoutMs?: number;
+  /** Milliseconds that an idle connection is kept; longer than usual load balancers keep theirs. */
+  keepAliveTimeoutMs?: number;
+  /** Connections at once; one more is closed at once. */
+  maxConnections?: number;
+}
+
+export interface Listening {
+  /** Such as `http://127.0.0.1:8080`, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting, lets running responses finish for at most `graceMs`, then destroys what is left. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** One header more than the 100 that are taken, so that the app can tell "too many" (Node drops the rest unseen). */
+const MAX_HEADERS = 101;
+
+/** Serves the app. Rejects when the address can't be bound. */
+export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
+  const server = createServer({
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: options.headersTimeoutMs ?? 15_000,
+    requestTimeout: options.requestTimeoutMs ?? 120_000,
+    // Node looks for overdue requests this often; its default of 30 s would double the timeouts above.
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
+    noDelay: true,
+  });
+  server.maxHeadersCount = MAX_HEADERS;
+  server.maxConnections = options.maxConnections ?? 4096;
+
+  let closing = false;
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const handle: RequestListener = (req, res) => {
+    answering.set(req.socket, res);
+    if (closing) res.shouldKeepAlive = false;
+    // Connections that were busy when the server closed become idle one by one.
+    res.once("close", () => {
+      if (answering.get(req.socket) === res) answering.delete(req.socket);
+      if (closing) setImmediate(() => server.closeIdleConnections());
+    });
+    app(req, res);
+  };
+  server.on("request", handle);
+  // Node would send 100 Continue by itself; the body reader does it once everything before the body has agreed.
+  server.on("checkContinue", handle);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    refuseConnection(error, socket, answering.get(socket)?.headersSent ?? false);
+  });
+
+  await bind(server, options);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
+    port,
+    close(graceMs) {
+      closing = true;
+      return closeServer(server, graceMs);
+    },
+  };
+}
+
+function bind(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

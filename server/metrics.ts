@@ -1,0 +1,162 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { EngineObserver } from "../engine/engine.ts";
+import type { StepStats, Tier } from "../engine/protocol.ts";
+import {
+  BATCH_SIZE_BUCKETS,
+  DURATION_BUCKETS,
+  FIRST_TOKEN_BUCKETS,
+  INTER_TOKEN_BUCKETS,
+  QUEUE_BUCKETS,
+  STEP_BUCKETS,
+} from "./metric-buckets.ts";
+import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
+
+/** Requests of one model right now. */
+export interface LoadReading {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+/**
+ * What the server measures, in the registry it is given. Labels are `model`, `endpoint`, `tier` and `status`, and their
+ * values come from configuration and fixed lists alone: a client can't add a time series.
+ */
+export class Metrics implements EngineObserver {
+  readonly registry: Registry;
+  readonly #meters: RequestMeters;
+  readonly #steps: { stepSeconds: Histogram; batchSize: Histogram; restarts: Counter };
+  readonly #engines = new Map<string, EngineMeter>();
+  readonly #loads = new Map<string, LoadReading>();
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+    const registers = [registry];
+    const perRequest = ["model", "endpoint", "tier"];
+    const histogram = (name: string, help: string, buckets: number[], labelNames: string[]) =>
+      new Histogram({ name: `nightshift_${name}`, help, buckets, labelNames, registers });
+    const counter = (name: string, help: string, labelNames: string[]) =>
+      new Counter({ name: `nightshift_${name}`, help, labelNames, registers });
+
+    this.#meters = new RequestMeters({
+      firstToken: histogram(
+        "time_to_first_token_seconds",
+        "Arrival at the socket to the first content byte written (not streamed: to the first token), queue included",
+        FIRST_TOKEN_BUCKETS,
+        perRequest,
+      ),
+      interToken: histogram(
+        "inter_token_latency_seconds",
+        "Gap between two consecutive tokens of one sequence, one observation per token",
+        INTER_TOKEN_BUCKETS,
+        perRequest,
+      ),
+      perOutputToken: histogram(
+        "time_per_output_token_seconds",
+        "(last token - first token) / (tokens - 1) of one sequence",
+        INTER_TOKEN_BUCKETS,
+        perRequest,
+      ),
+      duration: histogram(
+        "request_duration_seconds",
+        "Arrival to the end of a request that finished",
+        DURATION_BUCKETS,
+        perRequest,
+      ),
+      queueTime: histogram(
+        "queue_time_seconds",
+        "Arrival to the start of the request's first sequence in the engine",
+        QUEUE_BUCKETS,
+        perRequest,
+      ),
+      promptTokens: counter("prompt_tokens_total", "Prompt tokens of accepted requests", perRequest),
+      generationTokens: counter("generation_tokens_total", "Tokens generated", perRequest),
+      cachedTokens: counter("cached_prompt_tokens_total", "Prompt tokens that were not computed again", perRequest),
+      requests: counter("requests_total", "Requests by how they ended", [...perRequest, "status"]),
+    });
+    this.#steps = {
+      stepSeconds: histogram("step_seconds", "One step: plan, decode and sampling", STEP_BUCKETS, ["model"]),
+      batchSize: histogram("batch_size", "Sequences in the plan of one step", BATCH_SIZE_BUCKETS, ["model"]),
+      restarts: counter("engine_restarts_total", "Times an engine process died and was started again", ["model"]),
+    };
+    this.#gauge("requests_running", "Requests with a sequence in the engine", this.#loads, (load) => load.running);
+    this.#gauge("requests_waiting", "Requests that no sequence has started for", this.#loads, (load) => load.waiting);
+    this.#gauge("kv_cache_usage_ratio", "Used share of the KV cells", this.#engines, (engine) => engine.kvUsage);
+  }
+
+  /** The handles of one kind of request; resolved once, so that observing does no look-up by label. */
+  meter(model: string, endpoint: Endpoint, tier: Tier): RequestMeter {
+    return this.#meters.get(model, endpoint, tier);
+  }
+
+  /** Counts a request that ended before its model was known; its `model` label is empty. */
+  turnedAway(endpoint: Endpoint, status: RequestStatus): void {
+    this.#meters.get("", endpoint, "default").ended(status);
+  }
+
+  /** Makes a model's load visible; it is read when the metrics are. */
+  watch(model: string, load: LoadReading): void {
+    this.#loads.set(model, load);
+    this.#engine(model);
+  }
+
+  step(model: string, stats: StepStats): void {
+    this.#engine(model).step(stats);
+  }
+
+  restarted(model: string): void {
+    this.#engine(model).restarts.inc();
+  }
+
+  #engine(model: string): EngineMeter {
+    let engine = this.#engines.get(model);
+    if (engine === undefined) {
+      engine = new EngineMeter(this.#steps, model);
+      this.#engines.set(model, engine);
+    }
+    return engine;
+  }
+
+  /** A gauge that is worked out only when somebody asks: nothing on a step's way. */
+  #gauge<Source>(
+    name: string,
+    help: string,
+    sources: ReadonlyMap<string, Source>,
+    read: (source: Source) => number,
+  ): void {
+    new Gauge({
+      name: `nightshift_${name}`,
+      help,
+      labelNames: ["model"],
+      registers: [this.registry],
+      collect() {
+        for (const [model, source] of sources) this.set({ model }, read(source));
+      },
+    });
+  }
+}
+
+class EngineMeter {
+  readonly restarts: Counter.Internal;
+  readonly #stepSeconds: Histogram.Internal<string>;
+  readonly #batchSize: Histogram.Internal<string>;
+  #cellsUsed = 0;
+  #cells = 0;
+
+  constructor(steps: { stepSeconds: Histogram; batchSize: Histogram; restarts: Counter }, model: string) {
+    this.#stepSeconds = steps.stepSeconds.labels(model);
+    this.#batchSize = steps.batchSize.labels(model);
+    this.restarts = steps.restarts.labels(model);
+    this.restarts.inc(0);
+  }
+
+  get kvUsage(): number {
+    return this.#cells === 0 ? 0 : this.#cellsUsed / this.#cells;
+  }
+
+  step(stats: StepStats): void {
+    this.#stepSeconds.observe(stats.totalMs / 1000);
+    this.#batchSize.observe(stats.batchSize);
+    this.#cellsUsed = stats.cellsUsed;
+    this.#cells = stats.cells;
+  }
+}

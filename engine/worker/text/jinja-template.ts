@@ -1,0 +1,57 @@
+import { Environment, Interpreter, Template } from "@huggingface/jinja";
+import { strftime } from "./strftime.ts";
+
+/** Jinja's own sandbox has this bound: a template can't ask for a list that fills the memory. */
+const LONGEST_RANGE = 100_000;
+
+/** Names that a template gets from here; a client can't give them another meaning. */
+export const OWN_NAMES: ReadonlySet<string> = new Set(
+  "messages bos_token eos_token raise_exception strftime_now range namespace true false none True False None".split(
+    " ",
+  ),
+);
+
+/** What a template said with `raise_exception`. */
+export class TemplateRefusal extends Error {
+  override readonly name = "TemplateRefusal";
+}
+
+/** A parsed Jinja template with the globals that transformers gives to chat templates. */
+export class JinjaTemplate {
+  readonly source: string;
+  readonly #program: Template["parsed"];
+
+  /** Throws where the source is not Jinja. */
+  constructor(source: string) {
+    this.source = source;
+    this.#program = new Template(source).parsed;
+  }
+
+  /** Throws a `TemplateRefusal`, or whatever else goes wrong inside. */
+  render(variables: Record<string, unknown>, now: Date): string {
+    // Not Template.render: its `strftime_now` reads the clock itself, and a second definition throws.
+    const environment = new Environment();
+    const globals = {
+      true: true,
+      false: false,
+      none: null,
+      True: true,
+      False: false,
+      None: null,
+      range: boundedRange,
+      strftime_now: (format: string) => strftime(now, format),
+      raise_exception: (message: unknown) => {
+        throw new TemplateRefusal(String(message));
+      },
+    };
+    for (const [name, value] of Object.entries({ ...variables, ...globals })) environment.set(name, value);
+    return String(new Interpreter(environment).run(this.#program).value);
+  }
+}
+
+function boundedRange(first: number, second?: number, step = 1): number[] {
+  const [start, stop] = second === undefined ? [0, first] : [first, second];
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (!(length <= LONGEST_RANGE)) throw new Error(`range() is limited to ${LONGEST_RANGE} numbers`);
+  return Array.from({ length }, (_, index) => start + index * step);
+}

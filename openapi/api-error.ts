@@ -17,7 +17,7 @@ export interface ApiErrorInit {
   type: ErrorType;
   /** A machine-readable reason; a string or null, never a number. */
   code: string | null;
-  /** The field at fault, as a path into the body (`messages.0.content`), or null. */
+  /** The field at fault, as a path into the body (`messages[0].content`), or null. */
   param?: string | null;
   message: string;
   /** Seconds until a retry makes sense; becomes `Retry-After`. */

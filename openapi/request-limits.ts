@@ -6,6 +6,8 @@ export interface RequestLimits {
   messages: number;
   /** Most prompts of one completion request. */
   prompts: number;
+  /** Most tokens of one prompt that is given as tokens; the model's context bounds it further. */
+  promptTokens: number;
   /** Most characters of one text: a prompt, or a message's content. */
   textLength: number;
 }
@@ -14,5 +16,6 @@ export const DEFAULT_REQUEST_LIMITS: RequestLimits = {
   choices: 16,
   messages: 4096,
   prompts: 128,
+  promptTokens: 1024 * 1024,
   textLength: 8 * 1024 * 1024,
 };

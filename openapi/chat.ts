@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { boundedList, boundedMap } from "./bounded.ts";
+import { chatMessage } from "./message.ts";
+import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "./refused.ts";
+import type { RequestLimits } from "./request-limits.ts";
+import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
+import { finishReason, usage, usedTier } from "./usage.ts";
+
+const MAX_METADATA_PAIRS = 16;
+const TOOLS = "tools are not supported yet.";
+const LOGPROBS = "log probabilities are not supported yet.";
+const CONSTRAINED = 'only {"type": "text"} is supported yet.';
+
+const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
+  .nullish()
+  .describe(`Taken and ignored; at most ${MAX_METADATA_PAIRS} pairs.`);
+
+/** POST /v1/chat/completions. Fields that are not named here are ignored. */
+export function chatRequest(limits: RequestLimits) {
+  return z
+    .object({
+      model: z.string(),
+      messages: boundedList(chatMessage(limits), { min: 1, max: limits.messages }),
+      max_completion_tokens: tokenBudget.nullish().describe("Default: until the context is full."),
+      max_tokens: tokenBudget.nullish().describe("Deprecated; max_completion_tokens goes before it."),
+      ...samplingFields(limits),
+      service_tier: z
+        .enum(["auto", "default", "flex", "priority", "fast", "scale"])
+        .nullish()
+        .describe(
+          "`auto` and `scale` are served as `default`, `fast` as `priority`; the response names the tier used.",
+        ),
+      reasoning_effort: z
+        .enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])
+        .nullish()
+        .describe("Given to the chat template as `reasoning_effort`; `none` also as `enable_thinking: false`."),
+      verbosity: z.enum(["low", "medium", "high"]).nullish().describe("Given to the chat template as `verbosity`."),
+      metadata,
+      store: refusedValue("responses are not stored; leave it out or false.", isFalse),
+      safety_identifier: z.string().max(64).nullish().describe("Taken and ignored."),
+      prompt_cache_key: z.string().nullish().describe("Taken and ignored: prefixes are found by their content."),
+      prompt_cache_retention: z.unknown().optional().describe("Taken and ignored."),
+      prediction: z.unknown().optional().describe("Taken and ignored: it could only make the same answer come sooner."),
+      parallel_tool_calls: z.boolean().nullish().describe("Taken and ignored: there are no tools yet."),
+      modalities: refusedValue('only ["text"] is supported.', isTextOnly),
+      response_format: refusedValue(CONSTRAINED, isTextFormat),
+      logprobs: refusedField(LOGPROBS, isFalse),
+      top_logprobs: refusedField(LOGPROBS),
+      tools: refusedField(TOOLS, isEmptyList),
+      tool_choice: refusedField(TOOLS, isOneOf("none", "auto")),
+      functions: refusedField(TOOLS, isEmptyList),
+      function_call: refusedField(TOOLS, isOneOf("none", "auto")),
+      audio: refusedField("audio is not supported."),
+      web_search_options: refusedField("web search is not supported."),
+      moderation: refusedField("moderation is not supported."),
+    })
+    .check(crossChecks((body) => body.max_completion_tokens ?? body.max_tokens));
+}
+export type ChatRequest = z.infer<ReturnType<typeof chatRequest>>;
+
+function isTextOnly(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => item === "text");
+}
+
+function isTextFormat(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "type" in value && value.type === "text";
+}
+
+const reasoning = z.string().optional().describe("Extension: the text of the model's thoughts.");
+
+export const chatResponse = z.object({
+  id: z.string(),
+  object: z.literal("chat.completion"),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({
+        role: z.literal("assistant"),
+        content: z.string(),
+        refusal: z.null(),
+        reasoning_content: reasoning,
+      }),
+      logprobs: z.null(),
+      finish_reason: finishReason,
+    }),
+  ),
+  usage,
+  service_tier: usedTier,
+  system_fingerprint: z.string(),
+});
+export type ChatResponse = z.infer<typeof chatResponse>;
+
+export const chatChunk = z.object({
+  id: z.string(),
+  object: z.literal("chat.completion.chunk"),
+  created: z.int(),
+  model: z.string(),
+  service_tier: usedTier,
+  system_fingerprint: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      delta: z.object({
+        role: z.literal("assistant").optional(),
+        content: z.string().optional(),
+        reasoning_content: reasoning,
+      }),
+      logprobs: z.null(),
+      finish_reason: finishReason.nullable(),
+    }),
+  ),
+  usage: usage.nullish(),
+});
+export type ChatChunk = z.infer<typeof chatChunk>;

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { boundedList } from "./bounded.ts";
+import { refusedField, refusedValue } from "./refused.ts";
+import type { RequestLimits } from "./request-limits.ts";
+import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
+import { tokenList } from "./token-list.ts";
+import { finishReason, usage } from "./usage.ts";
+
+export const DEFAULT_MAX_TOKENS = 16;
+const MAX_BEST_OF = 20;
+
+/** POST /v1/completions. Fields that are not named here are ignored. */
+export function completionRequest(limits: RequestLimits) {
+  const text = z.string().max(limits.textLength);
+  const tokens = tokenList(limits.promptTokens);
+  return z
+    .object({
+      model: z.string(),
+      prompt: z
+        .union([
+          text,
+          boundedList(text, { min: 1, max: limits.prompts }),
+          tokens,
+          boundedList(tokens, { min: 1, max: limits.prompts }),
+        ])
+        .describe("A string, strings, tokens or token lists; the choices of prompt i begin at index i × n."),
+      max_tokens: tokenBudget.nullish().describe(`Default ${DEFAULT_MAX_TOKENS}.`),
+      ...samplingFields(limits),
+      echo: z.boolean().nullish().describe("Each choice's text begins with its prompt."),
+      best_of: z.int().min(0).max(MAX_BEST_OF).nullish().describe("Only equal to n: nothing is drawn and thrown away."),
+      suffix: refusedValue("filling in the middle is not supported.", (value) => value === ""),
+      logprobs: refusedField("log probabilities are not supported yet."),
+    })
+    .check(crossChecks((body) => body.max_tokens ?? DEFAULT_MAX_TOKENS))
+    .check((context) => {
+      const { best_of, n } = context.value;
+      if (best_of == null || best_of === (n ?? 1)) return;
+      const message = `only the value of 'n' (${n ?? 1}) is supported.`;
+      const params = { code: "unsupported_value" };
+      context.issues.push({ code: "custom", input: best_of, path: ["best_of"], params, message });
+    });
+}
+export type CompletionRequest = z.infer<ReturnType<typeof completionRequest>>;
+
+/** The whole response and each chunk of a stream have this shape. */
+const completion = z.object({
+  id: z.string(),
+  object: z.literal("text_completion"),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      text: z.string(),
+      index: z.int(),
+      logprobs: z.null(),
+      finish_reason: finishReason.nullable(),
+      reasoning_content: z.string().optional().describe("Extension: the text of the model's thoughts."),
+    }),
+  ),
+  system_fingerprint: z.string(),
+});
+export const completionResponse = completion.extend({ usage });
+export type CompletionResponse = z.infer<typeof completionResponse>;
+
+export const completionChunk = completion.extend({ usage: usage.nullish() });
+export type CompletionChunk = z.infer<typeof completionChunk>;

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
+import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
+import { errorResponse } from "./error.ts";
+import { health, readiness } from "./health.ts";
+import { model, modelList } from "./models.ts";
+import { type Operation, operations } from "./operations.ts";
+import type { RequestLimits } from "./request-limits.ts";
+
+type Json = Record<string, unknown>;
+
+/** The OpenAPI 3.1 document, made from the very schemas that validate. */
+export function openApiDocument(limits: RequestLimits, version: string): Json {
+  const schemas = {
+    ...componentSchemas("input", {
+      ChatCompletionRequest: chatRequest(limits),
+      CompletionRequest: completionRequest(limits),
+    }),
+    ...componentSchemas("output", {
+      ChatCompletion: chatResponse,
+      ChatCompletionChunk: chatChunk,
+      Completion: completionResponse,
+      CompletionChunk: completionChunk,
+      Model: model,
+      ModelList: modelList,
+      Health: health,
+      Readiness: readiness,
+      Error: errorResponse,
+    }),
+  };
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    const path = operation.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [operation.method]: describeOperation(operation) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Nightshift",
+      version,
+      description: "An OpenAI-compatible model server. Unknown request fields are ignored; null is the same as unset.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    paths,
+    components: { schemas, securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+  };
+}
+
+function componentSchemas(io: "input" | "output", named: Record<string, z.ZodType>): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    io,
+    unrepresentable: "any",
+    uri: (id) => `#/components/schemas/${id}`,
+    override({ zodSchema, jsonSchema }) {
+      if (!(zodSchema instanceof z.ZodObject)) return;
+      // zod takes a list that is checked before it is parsed for optional; the schema itself knows better.
+      const required = Object.entries(zodSchema.shape).flatMap(([key, field]) =>
+        z.safeParse(field, undefined).success ? [] : [key],
+      );
+      jsonSchema.required = required;
+      // Clients must live with fields that come later.
+      delete jsonSchema.additionalProperties;
+    },
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _id, ...schema }]) => [id, schema]),
+  );
+}
+
+function describeOperation(operation: Operation): Json {
+  const parameters = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  const responses: Record<string, Json> = {
+    "200": { description: "OK", content: contentOf(operation.response, operation.stream) },
+  };
+  for (const [status, description] of Object.entries(operation.failures)) {
+    const schema = status === "503" && operation.unready ? operation.unready : "Error";
+    responses[status] = { description, content: contentOf(schema) };
+  }
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(operation.request && { requestBody: { required: true, content: contentOf(operation.request) } }),
+    ...(operation.bearer && { security: [{}, { bearer: [] }] }),
+    responses,
+  };
+}
+
+function contentOf(schema: string, stream?: string): Json {
+  if (schema === "text") return { "text/plain": { schema: { type: "string" } } };
+  if (schema === "object") return { "application/json": { schema: { type: "object" } } };
+  const reference = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
+  return {
+    "application/json": reference(schema),
+    ...(stream && { "text/event-stream": reference(stream) }),
+  };
+}

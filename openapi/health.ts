@@ -1,0 +1,18 @@
+import { z } from "zod";
+
+export const health = z.object({ status: z.literal("ok"), version: z.string() });
+export type Health = z.infer<typeof health>;
+
+export const modelReadiness = z.object({
+  id: z.string(),
+  state: z.enum(["loading", "ready", "restarting", "failed", "closed"]),
+  progress: z.number().min(0).max(1).optional().describe("Of loading."),
+  reason: z.string().optional().describe("Why it restarts or failed."),
+});
+export type ModelReadiness = z.infer<typeof modelReadiness>;
+
+export const readiness = z.object({
+  status: z.enum(["ready", "not_ready", "shutting_down"]),
+  models: z.array(modelReadiness),
+});
+export type Readiness = z.infer<typeof readiness>;

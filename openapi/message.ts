@@ -1,0 +1,76 @@
+import { z } from "zod";
+import { boundedList } from "./bounded.ts";
+import type { Refusal } from "./refused.ts";
+import { refusedField } from "./refused.ts";
+import type { RequestLimits } from "./request-limits.ts";
+
+const MAX_PARTS = 1024;
+const MAX_TOOL_CALLS = 128;
+const MAX_NAME_LENGTH = 256;
+
+const name = z.string().max(MAX_NAME_LENGTH).nullish();
+
+export const FOREIGN_PART_TYPES = ["image_url", "input_audio", "file", "video_url", "audio_url", "file_url"] as const;
+
+/** Parts that OpenAI knows and this server does not read: refused by name, and nothing is ever fetched. */
+const foreignPart = z
+  .object({ type: z.enum(FOREIGN_PART_TYPES) })
+  .check((context) => {
+    const params: Refusal = { code: "unsupported_value" };
+    const message = `content parts of type '${context.value.type}' are not supported; this server takes 'text'.`;
+    context.issues.push({ code: "custom", input: context.value, path: ["type"], params: { ...params }, message });
+  })
+  .describe("Refused with 400 `unsupported_value`: content is text only.");
+
+const toolCall = z.object({
+  id: z.string().max(MAX_NAME_LENGTH),
+  type: z.literal("function"),
+  function: z.object({ name: z.string().max(MAX_NAME_LENGTH), arguments: z.string() }),
+});
+
+/** One message of a chat request. Content parts are joined by a line break. */
+export function chatMessage(limits: RequestLimits) {
+  const text = z.string().max(limits.textLength);
+  const textPart = z.object({ type: z.literal("text"), text });
+  const refusalPart = z.object({ type: z.literal("refusal"), refusal: text });
+  const parts = boundedList(z.discriminatedUnion("type", [textPart, foreignPart]), { min: 1, max: MAX_PARTS });
+  const answerParts = boundedList(z.discriminatedUnion("type", [textPart, refusalPart, foreignPart]), {
+    min: 1,
+    max: MAX_PARTS,
+  });
+  const content = z.union([text, parts]);
+
+  const assistant = z
+    .object({
+      role: z.literal("assistant"),
+      content: z.union([text, answerParts]).nullish(),
+      refusal: text.nullish().describe("Stands for the content where there is none."),
+      reasoning_content: text
+        .nullish()
+        .describe("Extension: the thoughts before this answer, for the model's template."),
+      name,
+      tool_calls: boundedList(toolCall, { max: MAX_TOOL_CALLS }).nullish(),
+      function_call: z
+        .object({ name: z.string().max(MAX_NAME_LENGTH), arguments: z.string() })
+        .nullish()
+        .describe("Deprecated; rendered as one tool call."),
+      audio: refusedField("audio is not supported."),
+    })
+    .check((context) => {
+      const { content, refusal, tool_calls, function_call } = context.value;
+      if (content != null || refusal != null || tool_calls?.length || function_call != null) return;
+      const message = "it is required unless 'tool_calls' or 'function_call' is given";
+      context.issues.push({ code: "custom", input: context.value, path: ["content"], message });
+    });
+
+  return z.discriminatedUnion("role", [
+    z.object({ role: z.literal("developer"), content, name }),
+    z.object({ role: z.literal("system"), content, name }),
+    z.object({ role: z.literal("user"), content, name }),
+    assistant,
+    z.object({ role: z.literal("tool"), content, tool_call_id: z.string().max(MAX_NAME_LENGTH) }),
+    z.object({ role: z.literal("function"), content: text.nullable(), name: z.string().max(MAX_NAME_LENGTH) }),
+  ]);
+}
+
+export type RequestMessage = z.infer<ReturnType<typeof chatMessage>>;

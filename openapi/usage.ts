@@ -1,0 +1,17 @@
+import { z } from "zod";
+
+const count = z.int().min(0);
+
+export const usage = z.object({
+  prompt_tokens: count.describe("Each prompt counts once, whatever n is."),
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: z.object({ cached_tokens: count.describe("Prompt tokens that were not computed again.") }),
+  completion_tokens_details: z.object({ reasoning_tokens: count }),
+});
+export type Usage = z.infer<typeof usage>;
+
+export const finishReason = z.enum(["stop", "length"]);
+
+/** The tier that was used. */
+export const usedTier = z.enum(["priority", "default", "flex"]);

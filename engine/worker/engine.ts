@@ -1,0 +1,237 @@
+import { createHash, randomInt } from "node:crypto";
+import { availableParallelism, freemem } from "node:os";
+import type { EngineConfig, EngineError, EngineRequest, FromEngine, ModelFacts, StepMessage } from "../protocol.ts";
+import { Generation } from "./generation.ts";
+import type { KvCache, KvMemory } from "./kv/cache.ts";
+import { SplitCache } from "./kv/split.ts";
+import { UnifiedCache } from "./kv/unified.ts";
+import { LogitRules } from "./logit-rules.ts";
+import { Context } from "./native/context.ts";
+import { type Library, loadLibrary } from "./native/library.ts";
+import { type MemoryPlan, planMemory } from "./native/memory-plan.ts";
+import { loadModel, type Model } from "./native/model.ts";
+import { Sampler } from "./native/sampler.ts";
+import { PromptBuilder } from "./prompt.ts";
+import { Scheduler } from "./scheduler/scheduler.ts";
+import { StepLoop } from "./step-loop.ts";
+import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
+import { SequenceText } from "./text/sequence-text.ts";
+
+/** Prompt tokens of a step beside streams; a 256-token chunk bounds their longest wait at about half a second on a CPU. */
+const MIXED_PREFILL = 256;
+/** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
+const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
+const MOST_SEED = 2 ** 32;
+
+/** One loaded model at work. */
+export class Engine {
+  readonly facts: ModelFacts;
+  readonly warnings: string[];
+  readonly #library: Library;
+  readonly #model: Model;
+  readonly #prompts: PromptBuilder;
+  readonly #template: ChatTemplate;
+  readonly #loop: StepLoop;
+  readonly #post: (message: FromEngine) => void;
+  /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
+  readonly #requests = new Map<number, Generation[]>();
+  #arrivals = 0;
+
+  /** @throws Error that says why the model can't be served */
+  static async load(config: EngineConfig, post: (message: FromEngine) => void): Promise<Engine> {
+    const library = loadLibrary(config.llamaDir, config.gpu !== "off");
+    const gpu = library.devices.filter((device) => device.kind === "gpu");
+    const free = gpu.length > 0 && config.gpu !== "off" ? gpu.reduce((sum, device) => sum + device.free, 0) : freemem();
+    const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
+    const plan = planMemory(config, model.memoryFacts(config, free));
+    return new Engine(library, model, config, plan, post);
+  }
+
+  private constructor(
+    library: Library,
+    model: Model,
+    config: EngineConfig,
+    plan: MemoryPlan,
+    post: (message: FromEngine) => void,
+  ) {
+    const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
+    const { vocabulary } = model;
+    const context = new Context(library, model, config, plan, threads);
+    const reuse = model.memory === "full";
+    const cellBytes = model.memoryFacts(config, 0).cellBytes;
+    const cache = makeCache(library, context, plan, cellBytes, reuse);
+    library.quiet();
+
+    this.#library = library;
+    this.#model = model;
+    this.#post = post;
+    this.#template = new ChatTemplate(model.chatTemplate, {
+      bos: vocabulary.text(vocabulary.bos),
+      eos: vocabulary.text(vocabulary.eos),
+      specialTokens: vocabulary.specialTexts,
+      hasToken: (text) => vocabulary.isToken(text),
+    });
+    const tags = this.#template.reasoningTags;
+    if (tags !== null) vocabulary.show([tags.open, tags.close]);
+    this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
+    const scheduler = new Scheduler<Generation>(cache, {
+      sequences: config.sequences,
+      stepTokens: config.stepTokens,
+      mixedPrefill: MIXED_PREFILL,
+      reuse,
+    });
+    this.#loop = new StepLoop({
+      context,
+      vocabulary,
+      cache,
+      scheduler,
+      now: () => performance.now(),
+      post: (message) => this.#tell(message),
+    });
+    this.warnings = this.#template.warning === null ? [] : [this.#template.warning];
+    this.facts = factsOf(library, model, config, plan, { threads, cellBytes, fallback: this.#template.fallback });
+  }
+
+  /** @throws DecodeError */
+  run(): Promise<never> {
+    return this.#loop.run();
+  }
+
+  async submit(request: EngineRequest): Promise<void> {
+    const arrival = this.#arrivals++;
+    this.#requests.set(request.id, []);
+    try {
+      const { tokens, startsInReasoning } = await this.#prompts.build(request.prompt);
+      if (!this.#requests.has(request.id)) return;
+      const refusal = this.#refusal(tokens);
+      if (refusal !== null) return this.#refuse(request.id, refusal);
+      const promptText = request.echo ? this.#echo(request, tokens) : null;
+      this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
+      const generations = this.#generations(request, tokens, arrival, startsInReasoning);
+      this.#requests.set(request.id, generations);
+      for (const generation of generations) this.#loop.add(generation);
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      this.#refuse(request.id, error.error);
+    }
+  }
+
+  cancel(id: number): void {
+    for (const generation of this.#requests.get(id) ?? []) this.#loop.cancel(generation);
+    this.#requests.delete(id);
+  }
+
+  /** Posts a step, and forgets the requests whose last sequence ended with it. */
+  #tell(message: StepMessage): void {
+    for (const { id, finish } of message.outputs) {
+      if (finish === null) continue;
+      if (this.#requests.get(id)?.every((generation) => generation.finished)) this.#requests.delete(id);
+    }
+    this.#post(message);
+  }
+
+  #generations(request: EngineRequest, tokens: number[], arrival: number, startsInReasoning: boolean): Generation[] {
+    const { sampling } = request;
+    const { vocabulary } = this.#model;
+    const seed = sampling.seed ?? randomInt(MOST_SEED);
+    const room = this.facts.context - tokens.length;
+    return Array.from({ length: request.n }, (_, index) => {
+      const rules = { ...request, endTokens: vocabulary.endTokens };
+      return new Generation({
+        request,
+        index,
+        // The sequences of one request stand together in the queue, in their order.
+        arrival: arrival + index / request.n,
+        promptTokens: tokens,
+        limit: Math.min(room, request.maxTokens ?? room),
+        sampler: new Sampler(this.#library.llama, sampling, (seed + index) % MOST_SEED),
+        rules: LogitRules.for(rules, tokens),
+        text: new SequenceText({
+          stop: request.stop,
+          reasoningTags: request.prompt.kind === "chat" ? this.#template.reasoningTags : null,
+          startsInReasoning,
+        }),
+      });
+    });
+  }
+
+  #refusal(tokens: number[]): EngineError | null {
+    const { context } = this.facts;
+    const { size } = this.#model.vocabulary;
+    const invalid = (code: string, message: string): EngineError => {
+      return { status: 400, type: "invalid_request_error", code, param: null, message };
+    };
+    if (tokens.length === 0) return invalid("invalid_value", "The prompt is empty.");
+    if (tokens.some((token) => token < 0 || token >= size))
+      return invalid("invalid_value", `A token of the prompt is not in the vocabulary: ids run from 0 to ${size - 1}.`);
+    if (tokens.length < context) return null;
+    return invalid(
+      "context_length_exceeded",
+      `This model's maximum context length is ${context} tokens, and the prompt alone has ${tokens.length}. ` +
+        "Shorten it, or start the server with a larger --context.",
+    );
+  }
+
+  #refuse(id: number, error: EngineError): void {
+    this.#requests.delete(id);
+    this.#post({ type: "refused", id, error });
+  }
+
+  #echo(request: EngineRequest, tokens: number[]): string {
+    return request.prompt.kind === "text" ? request.prompt.text : this.#prompts.text(tokens);
+  }
+}
+
+function makeCache(library: Library, context: Context, plan: MemoryPlan, cellBytes: number, reuse: boolean): KvCache {
+  const { llama } = library;
+  const memory: KvMemory = {
+    remove: (id, from, to) => {
+      llama.llama_memory_seq_rm(context.memory, id, from, to);
+    },
+    copy: (source, target, from, to) => llama.llama_memory_seq_cp(context.memory, source, target, from, to),
+  };
+  if (plan.kv === "unified") return new UnifiedCache(memory, { ids: plan.ids, cells: plan.cells, reuse });
+  const capacity = context.sequenceCells;
+  const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
+  return new SplitCache(memory, { ids: plan.ids, capacity, copyPrice, reuse });
+}
+
+function factsOf(
+  library: Library,
+  model: Model,
+  config: EngineConfig,
+  plan: MemoryPlan,
+  found: { threads: number; cellBytes: number; fallback: boolean },
+): ModelFacts {
+  const { description, architecture, parameters, bytes } = model;
+  const identity = [config.model, description, architecture, parameters, bytes, library.build];
+  return {
+    model: config.model,
+    path: config.path,
+    description,
+    architecture,
+    parameters,
+    bytes,
+    trainedContext: model.trainedContext,
+    context: plan.context,
+    sequences: config.sequences,
+    kv: plan.kv,
+    cells: plan.cells,
+    cacheBytes: Math.round(plan.cells * found.cellBytes),
+    vocabulary: model.vocabulary.size,
+    backend: backendOf(model),
+    devices: model.devices.map((device) => device.description),
+    threads: found.threads,
+    stepTokens: config.stepTokens,
+    memory: model.memory,
+    chatTemplate: !found.fallback,
+    build: library.build,
+    libraryDir: library.directory,
+    fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,
+  };
+}
+
+/** Devices are named after their backend: CUDA0, Vulkan0, Metal, CPU. */
+function backendOf(model: Model): string {
+  return (model.devices[0]?.name ?? "cpu").replace(/\d+$/, "").toLowerCase();
+}

@@ -1,0 +1,109 @@
+import type { EngineRequest, FinishReason, SequenceOutput, Tier } from "../protocol.ts";
+import type { LogitRules } from "./logit-rules.ts";
+import type { Sampler } from "./native/sampler.ts";
+import type { Vocabulary } from "./native/vocabulary.ts";
+import type { Sequence } from "./scheduler/sequence.ts";
+import type { SequenceText } from "./text/sequence-text.ts";
+
+export interface GenerationParts {
+  request: EngineRequest;
+  index: number;
+  arrival: number;
+  promptTokens: readonly number[];
+  /** Most tokens to generate: what was asked for, or what the context leaves. */
+  limit: number;
+  sampler: Sampler;
+  rules: LogitRules | null;
+  text: SequenceText;
+}
+
+/** One sequence with all that turns its logits into text. */
+export class Generation implements Sequence {
+  readonly request: EngineRequest;
+  readonly index: number;
+  readonly tier: Tier;
+  readonly arrival: number;
+  readonly tokens: number[];
+  readonly sampler: Sampler;
+  readonly rules: LogitRules | null;
+  id = -1;
+  computed = 0;
+  state: Sequence["state"] = "waiting";
+  /** Set when its client has gone; it leaves before the next step. */
+  cancelled = false;
+  /** Whether its start was told: a preempted one starts more than once. */
+  announced = false;
+  readonly #promptLength: number;
+  readonly #limit: number;
+  readonly #text: SequenceText;
+  /** Drawn, but not yet turned into text. */
+  readonly #fresh: number[] = [];
+  #finish: FinishReason | null = null;
+
+  constructor(parts: GenerationParts) {
+    this.request = parts.request;
+    this.index = parts.index;
+    this.tier = parts.request.tier;
+    this.arrival = parts.arrival;
+    this.tokens = [...parts.promptTokens];
+    this.sampler = parts.sampler;
+    this.rules = parts.rules;
+    this.#promptLength = parts.promptTokens.length;
+    this.#limit = parts.limit;
+    this.#text = parts.text;
+  }
+
+  get generated(): number {
+    return this.tokens.length - this.#promptLength;
+  }
+
+  /** Its text is complete or a token ended it: nothing more is to be computed. */
+  get finished(): boolean {
+    return this.#finish !== null;
+  }
+
+  /** Takes the token that was drawn for it. */
+  accept(token: number, vocabulary: Vocabulary): void {
+    this.tokens.push(token);
+    this.rules?.accept(token);
+    this.#fresh.push(token);
+    const ends = (vocabulary.isEnd(token) && !this.request.ignoreEos) || this.request.stopTokenIds.includes(token);
+    if (ends) this.#finish = "stop";
+    else if (this.generated >= this.#limit) this.#finish = "length";
+  }
+
+  /**
+   * Turns the tokens drawn since the last call into what the client is sent.
+   *
+   * @returns null when there were none
+   */
+  output(vocabulary: Vocabulary): SequenceOutput | null {
+    const tokens = this.#fresh.length;
+    if (tokens === 0) return null;
+    let text = "";
+    let reasoning = "";
+    let stopped = false;
+    const before = this.generated - tokens;
+    for (let i = 0; i < tokens && !stopped; i++) {
+      const piece = vocabulary.piece(this.#fresh[i]!);
+      const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
+      text += certain.text;
+      reasoning += certain.reasoning;
+      stopped = certain.stopped;
+    }
+    this.#fresh.length = 0;
+    if (!stopped && this.#finish !== null) {
+      const rest = this.#text.finish(this.generated > this.request.minTokens);
+      text += rest.text;
+      reasoning += rest.reasoning;
+      stopped = rest.stopped;
+    }
+    if (stopped) this.#finish = "stop";
+    const finish = this.#finish === null ? null : this.#summary(this.#finish);
+    return { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+  }
+
+  #summary(reason: FinishReason) {
+    return { reason, completionTokens: this.generated, reasoningTokens: this.#text.reasoningTokens };
+  }
+}

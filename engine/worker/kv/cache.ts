@@ -1,0 +1,48 @@
+import type { KvKind } from "../../protocol.ts";
+import type { Resident } from "./resident.ts";
+
+/** llama.cpp's memory of one context; −1 stands for the start or the end. Only called between steps. */
+export interface KvMemory {
+  remove(id: number, from: number, to: number): void;
+  copy(source: number, target: number, from: number, to: number): void;
+}
+
+/**
+ * The KV cache as the scheduler sees it: who has which id, which prefixes are there, what room is left. Ended sequences
+ * stay as idle prefixes until their place is needed, oldest use first.
+ */
+export interface KvCache {
+  readonly kind: KvKind;
+  /** Cells in all, and those that hold something. */
+  readonly cells: number;
+  readonly used: number;
+  /**
+   * Prompt tokens that must be saved for a prefix to be worth its copy; below it they are computed again. 0 where sharing
+   * moves no bytes.
+   */
+  readonly copyPrice: number;
+
+  /**
+   * Gives a waiting sequence an id and the longest prefix that is there: sets its `id` and `computed`.
+   *
+   * @returns false when ids or cells are short: it must wait
+   */
+  place(sequence: Resident): boolean;
+
+  /**
+   * Makes sure of `count` cells more for a placed sequence before they are computed, dropping idle prefixes if need be.
+   *
+   * @returns false when running sequences hold all the rest
+   */
+  extend(sequence: Resident, count: number): boolean;
+
+  /**
+   * Takes a sequence's id away.
+   *
+   * @param keep whether its computed tokens may stay as an idle prefix
+   */
+  release(sequence: Resident, keep: boolean): void;
+
+  /** Once before each step, when all that starts is placed: brings the ids into the order that steps are fast in. */
+  settle(): void;
+}

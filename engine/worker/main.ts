@@ -1,0 +1,49 @@
+/** The engine process: speaks engine/protocol.ts over the channel to the server that forked it, and ends with it. */
+import type { FromEngine, ToEngine } from "../protocol.ts";
+import { Engine } from "./engine.ts";
+
+// Ctrl-C and service managers signal the whole group; when the engine ends is for the server to say.
+process.on("SIGINT", () => {});
+process.on("SIGTERM", () => {});
+// An ordinary exit would wait for the step that computes, and run llama.cpp's destructors under its feet.
+process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
+
+let engine: Promise<Engine> | null = null;
+
+process.on("message", (message: ToEngine) => {
+  handle(message).catch(die);
+});
+
+async function handle(message: ToEngine): Promise<void> {
+  if (message.type === "start") {
+    engine = Engine.load(message.config, post);
+    await serve(engine);
+    return;
+  }
+  const loaded = await engine;
+  if (message.type === "submit") await loaded?.submit(message.request);
+  else loaded?.cancel(message.id);
+}
+
+async function serve(loading: Promise<Engine>): Promise<void> {
+  let loaded: Engine;
+  try {
+    loaded = await loading;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    process.send?.({ type: "failed", message } satisfies FromEngine, () => process.exit(1));
+    return;
+  }
+  post({ type: "ready", facts: loaded.facts, warnings: loaded.warnings });
+  await loaded.run();
+}
+
+function post(message: FromEngine): void {
+  process.send?.(message);
+}
+
+/** Nothing here can be mended in place: the server starts a fresh process and runs again what nobody has seen. */
+function die(error: unknown): void {
+  console.error(error);
+  process.exit(1);
+}

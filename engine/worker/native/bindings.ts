@@ -1,0 +1,314 @@
+import koffi, { type KoffiFunc, type LibraryHandle } from "koffi";
+
+/** An address in native memory; null is NULL. */
+export type Pointer = bigint | null;
+
+/** llama.cpp's release whose struct layouts stand below. */
+export const RELEASE = "0.5.0";
+
+export interface ModelParams {
+  devices: Pointer;
+  n_gpu_layers: number;
+  split_mode: number;
+  main_gpu: number;
+  progress_callback: Pointer;
+  use_extra_bufts: boolean;
+}
+
+export interface ContextParams {
+  n_ctx: number;
+  n_batch: number;
+  n_ubatch: number;
+  n_seq_max: number;
+  n_outputs_max: number;
+  n_threads: number;
+  n_threads_batch: number;
+  flash_attn_type: number;
+  type_k: number;
+  type_v: number;
+  offload_kqv: boolean;
+  no_perf: boolean;
+  swa_full: boolean;
+  kv_unified: boolean;
+}
+
+export interface BatchStruct {
+  n_tokens: number;
+  token: Pointer;
+  embd: Pointer;
+  pos: Pointer;
+  n_seq_id: Pointer;
+  seq_id: Pointer;
+  logits: Pointer;
+}
+
+const MODEL_PARAMS = koffi.struct("llama_model_params", {
+  devices: "void*",
+  tensor_buft_overrides: "void*",
+  n_gpu_layers: "int32",
+  split_mode: "int",
+  load_mode: "int",
+  lazy_mode: "int",
+  main_gpu: "int32",
+  tensor_split: "void*",
+  progress_callback: "void*",
+  progress_callback_user_data: "void*",
+  kv_overrides: "void*",
+  vocab_only: "bool",
+  check_tensors: "bool",
+  use_extra_bufts: "bool",
+  no_host: "bool",
+  no_alloc: "bool",
+  load_mtp: "bool",
+});
+
+const CONTEXT_PARAMS = koffi.struct("llama_context_params", {
+  n_ctx: "uint32",
+  n_batch: "uint32",
+  n_ubatch: "uint32",
+  n_seq_max: "uint32",
+  n_rs_seq: "uint32",
+  n_outputs_max: "uint32",
+  n_outputs_max_per_seq: "uint32",
+  n_threads: "int32",
+  n_threads_batch: "int32",
+  ctx_type: "int",
+  rope_scaling_type: "int",
+  pooling_type: "int",
+  attention_type: "int",
+  flash_attn_type: "int",
+  rope_freq_base: "float",
+  rope_freq_scale: "float",
+  yarn_ext_factor: "float",
+  yarn_attn_factor: "float",
+  yarn_beta_fast: "float",
+  yarn_beta_slow: "float",
+  yarn_orig_ctx: "uint32",
+  defrag_thold: "float",
+  cb_eval: "void*",
+  cb_eval_user_data: "void*",
+  type_k: "int",
+  type_v: "int",
+  abort_callback: "void*",
+  abort_callback_data: "void*",
+  embeddings: "bool",
+  offload_kqv: "bool",
+  no_perf: "bool",
+  op_offload: "bool",
+  swa_full: "bool",
+  kv_unified: "bool",
+  samplers: "void*",
+  n_samplers: "size_t",
+  ctx_other: "void*",
+});
+
+koffi.struct("llama_batch", {
+  n_tokens: "int32",
+  token: "void*",
+  embd: "void*",
+  pos: "void*",
+  n_seq_id: "void*",
+  seq_id: "void*",
+  logits: "void*",
+});
+koffi.struct("llama_sampler_chain_params", { no_perf: "bool" });
+export const LOG_CALLBACK = koffi.proto("void log_callback(int level, const char* text, void* user)");
+export const PROGRESS_CALLBACK = koffi.proto("bool progress_callback(float progress, void* user)");
+
+/** What is called of libllama; names and meanings are llama.h's. */
+export interface LlamaFunctions {
+  llama_log_set(callback: Pointer, user: Pointer): void;
+  llama_backend_init(): void;
+  llama_version(): string;
+  llama_model_default_params(): ModelParams;
+  llama_model_load_from_file(path: string, params: ModelParams): Pointer;
+  llama_model_free(model: Pointer): void;
+  llama_model_get_vocab(model: Pointer): Pointer;
+  llama_model_desc(model: Pointer, buffer: Uint8Array, size: number): number;
+  llama_model_meta_val_str(model: Pointer, key: string, buffer: Uint8Array, size: number): number;
+  llama_model_size(model: Pointer): number;
+  llama_model_n_params(model: Pointer): number;
+  llama_model_n_ctx_train(model: Pointer): number;
+  llama_model_n_layer(model: Pointer): number;
+  llama_model_n_embd(model: Pointer): number;
+  llama_model_n_head(model: Pointer): number;
+  llama_model_n_head_kv(model: Pointer): number;
+  llama_model_n_swa(model: Pointer): number;
+  llama_model_is_recurrent(model: Pointer): boolean;
+  llama_model_is_hybrid(model: Pointer): boolean;
+  llama_model_is_diffusion(model: Pointer): boolean;
+  llama_model_has_encoder(model: Pointer): boolean;
+  llama_model_has_decoder(model: Pointer): boolean;
+  llama_model_chat_template(model: Pointer, name: string | null): string | null;
+  llama_vocab_n_tokens(vocab: Pointer): number;
+  llama_vocab_get_attr(vocab: Pointer, token: number): number;
+  llama_vocab_is_eog(vocab: Pointer, token: number): boolean;
+  llama_vocab_bos(vocab: Pointer): number;
+  llama_vocab_eos(vocab: Pointer): number;
+  llama_vocab_get_add_bos(vocab: Pointer): boolean;
+  llama_tokenize(
+    vocab: Pointer,
+    text: Uint8Array,
+    bytes: number,
+    tokens: Int32Array,
+    capacity: number,
+    addSpecial: boolean,
+    parseSpecial: boolean,
+  ): number;
+  llama_token_to_piece(
+    vocab: Pointer,
+    token: number,
+    buffer: Uint8Array,
+    size: number,
+    lstrip: number,
+    special: boolean,
+  ): number;
+  llama_context_default_params(): ContextParams;
+  llama_init_from_model(model: Pointer, params: ContextParams): Pointer;
+  llama_free(context: Pointer): void;
+  llama_n_ctx(context: Pointer): number;
+  llama_n_ctx_seq(context: Pointer): number;
+  llama_get_memory(context: Pointer): Pointer;
+  llama_decode(context: Pointer, batch: BatchStruct): number;
+  llama_synchronize(context: Pointer): void;
+  llama_get_logits_ith(context: Pointer, row: number): Pointer;
+  llama_memory_clear(memory: Pointer, data: boolean): void;
+  llama_memory_seq_rm(memory: Pointer, id: number, from: number, to: number): boolean;
+  llama_memory_seq_cp(memory: Pointer, source: number, target: number, from: number, to: number): void;
+  llama_sampler_chain_init(params: { no_perf: boolean }): Pointer;
+  llama_sampler_chain_add(chain: Pointer, sampler: Pointer): void;
+  llama_sampler_free(sampler: Pointer): void;
+  llama_sampler_sample(sampler: Pointer, context: Pointer, row: number): number;
+  llama_sampler_init_greedy(): Pointer;
+  llama_sampler_init_dist(seed: number): Pointer;
+  llama_sampler_init_top_k(k: number): Pointer;
+  llama_sampler_init_top_p(p: number, minKeep: number): Pointer;
+  llama_sampler_init_min_p(p: number, minKeep: number): Pointer;
+  llama_sampler_init_temp(temperature: number): Pointer;
+}
+
+const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]> = {
+  llama_log_set: ["void", ["void*", "void*"]],
+  llama_backend_init: ["void", []],
+  llama_version: ["const char*", []],
+  llama_model_default_params: ["llama_model_params", []],
+  llama_model_load_from_file: ["void*", ["const char*", "llama_model_params"]],
+  llama_model_free: ["void", ["void*"]],
+  llama_model_get_vocab: ["void*", ["void*"]],
+  llama_model_desc: ["int32", ["void*", "_Out_ uint8_t*", "size_t"]],
+  llama_model_meta_val_str: ["int32", ["void*", "const char*", "_Out_ uint8_t*", "size_t"]],
+  llama_model_size: ["uint64", ["void*"]],
+  llama_model_n_params: ["uint64", ["void*"]],
+  llama_model_n_ctx_train: ["int32", ["void*"]],
+  llama_model_n_layer: ["int32", ["void*"]],
+  llama_model_n_embd: ["int32", ["void*"]],
+  llama_model_n_head: ["int32", ["void*"]],
+  llama_model_n_head_kv: ["int32", ["void*"]],
+  llama_model_n_swa: ["int32", ["void*"]],
+  llama_model_is_recurrent: ["bool", ["void*"]],
+  llama_model_is_hybrid: ["bool", ["void*"]],
+  llama_model_is_diffusion: ["bool", ["void*"]],
+  llama_model_has_encoder: ["bool", ["void*"]],
+  llama_model_has_decoder: ["bool", ["void*"]],
+  llama_model_chat_template: ["const char*", ["void*", "const char*"]],
+  llama_vocab_n_tokens: ["int32", ["void*"]],
+  llama_vocab_get_attr: ["int", ["void*", "int32"]],
+  llama_vocab_is_eog: ["bool", ["void*", "int32"]],
+  llama_vocab_bos: ["int32", ["void*"]],
+  llama_vocab_eos: ["int32", ["void*"]],
+  llama_vocab_get_add_bos: ["bool", ["void*"]],
+  llama_tokenize: ["int32", ["void*", "const uint8_t*", "int32", "_Out_ int32*", "int32", "bool", "bool"]],
+  llama_token_to_piece: ["int32", ["void*", "int32", "_Out_ uint8_t*", "int32", "int32", "bool"]],
+  llama_context_default_params: ["llama_context_params", []],
+  llama_init_from_model: ["void*", ["void*", "llama_context_params"]],
+  llama_free: ["void", ["void*"]],
+  llama_n_ctx: ["uint32", ["void*"]],
+  llama_n_ctx_seq: ["uint32", ["void*"]],
+  llama_get_memory: ["void*", ["void*"]],
+  llama_decode: ["int32", ["void*", "llama_batch"]],
+  llama_synchronize: ["void", ["void*"]],
+  llama_get_logits_ith: ["void*", ["void*", "int32"]],
+  llama_memory_clear: ["void", ["void*", "bool"]],
+  llama_memory_seq_rm: ["bool", ["void*", "int32", "int32", "int32"]],
+  llama_memory_seq_cp: ["void", ["void*", "int32", "int32", "int32", "int32"]],
+  llama_sampler_chain_init: ["void*", ["llama_sampler_chain_params"]],
+  llama_sampler_chain_add: ["void", ["void*", "void*"]],
+  llama_sampler_free: ["void", ["void*"]],
+  llama_sampler_sample: ["int32", ["void*", "void*", "int32"]],
+  llama_sampler_init_greedy: ["void*", []],
+  llama_sampler_init_dist: ["void*", ["uint32"]],
+  llama_sampler_init_top_k: ["void*", ["int32"]],
+  llama_sampler_init_top_p: ["void*", ["float", "size_t"]],
+  llama_sampler_init_min_p: ["void*", ["float", "size_t"]],
+  llama_sampler_init_temp: ["void*", ["float"]],
+};
+
+/** ggml's registry of backends and devices (ggml-backend.h). */
+export interface GgmlFunctions {
+  ggml_backend_load_all_from_path(directory: string): void;
+  ggml_backend_load(path: string): Pointer;
+  ggml_backend_dev_count(): number;
+  ggml_backend_dev_get(index: number): Pointer;
+}
+
+const GGML: Record<keyof GgmlFunctions, [string, string[]]> = {
+  ggml_backend_load_all_from_path: ["void", ["const char*"]],
+  ggml_backend_load: ["void*", ["const char*"]],
+  ggml_backend_dev_count: ["size_t", []],
+  ggml_backend_dev_get: ["void*", ["size_t"]],
+};
+
+export interface GgmlBaseFunctions {
+  ggml_backend_dev_name(device: Pointer): string;
+  ggml_backend_dev_description(device: Pointer): string;
+  ggml_backend_dev_type(device: Pointer): number;
+  ggml_backend_dev_memory(device: Pointer, free: BigUint64Array, total: BigUint64Array): void;
+}
+
+const GGML_BASE: Record<keyof GgmlBaseFunctions, [string, string[]]> = {
+  ggml_backend_dev_name: ["const char*", ["void*"]],
+  ggml_backend_dev_description: ["const char*", ["void*"]],
+  ggml_backend_dev_type: ["int", ["void*"]],
+  ggml_backend_dev_memory: ["void", ["void*", "_Out_ size_t*", "_Out_ size_t*"]],
+};
+
+type Bound<F> = { [K in keyof F]: F[K] extends (...args: infer A) => infer R ? KoffiFunc<(...args: A) => R> : never };
+export type Llama = Bound<LlamaFunctions>;
+export type Ggml = Bound<GgmlFunctions>;
+export type GgmlBase = Bound<GgmlBaseFunctions>;
+
+function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, string[]]>): Bound<F> {
+  const bound: Partial<Record<keyof F, unknown>> = {};
+  for (const name of Object.keys(table) as (keyof F & string)[]) {
+    const [result, parameters] = table[name];
+    bound[name] = library.func(name, result, parameters);
+  }
+  return bound as Bound<F>;
+}
+
+export const bindLlama = (library: LibraryHandle): Llama => bind<LlamaFunctions>(library, LLAMA);
+export const bindGgml = (library: LibraryHandle): Ggml => bind<GgmlFunctions>(library, GGML);
+export const bindGgmlBase = (library: LibraryHandle): GgmlBase => bind<GgmlBaseFunctions>(library, GGML_BASE);
+
+/**
+ * Structs pass by value, so a library of another release would read garbage. The sizes of both structs and the defaults
+ * that sit at known offsets tell a foreign layout before anything is called with it.
+ *
+ * @throws Error that names both releases
+ */
+export function checkAbi(llama: Llama, directory: string): void {
+  const defaults = llama.llama_context_default_params();
+  const seen = [
+    koffi.sizeof(CONTEXT_PARAMS),
+    koffi.sizeof(MODEL_PARAMS),
+    defaults.n_ctx,
+    defaults.n_batch,
+    defaults.n_ubatch,
+  ].join();
+  const version = llama.llama_version();
+  if (seen === "160,80,512,2048,512" && version.startsWith(RELEASE)) return;
+  throw new Error(
+    `libllama in ${directory} is llama.cpp ${version || "of an unknown release"} (${seen}), but this program was written ` +
+      `for ${RELEASE} (160,80,512,2048,512). Build llama.cpp ${RELEASE}, or leave out --llama-dir to use the bundled library.`,
+  );
+}

@@ -1,0 +1,107 @@
+import koffi from "koffi";
+import type { EngineConfig } from "../../protocol.ts";
+import { Batch } from "./batch.ts";
+import type { Llama, Pointer } from "./bindings.ts";
+import { call } from "./call.ts";
+import type { Library } from "./library.ts";
+import type { MemoryPlan } from "./memory-plan.ts";
+import type { Model } from "./model.ts";
+import type { Sampler } from "./sampler.ts";
+
+/** enum ggml_type */
+const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;
+/** Below this vocabulary drawing a token costs less than the way to another thread and back. */
+const PARALLEL_VOCABULARY = 16_384;
+const MOST_ROW_VIEWS = 1024;
+
+/** llama.cpp's answers to a decode that did not succeed (llama.h). */
+const NO_ROOM = 1;
+
+export class DecodeError extends Error {
+  override readonly name = "DecodeError";
+  /** Whether the cache had no place for the batch: fewer tokens, or fewer sequences, may pass. */
+  readonly noRoom: boolean;
+
+  constructor(status: number) {
+    super(`llama_decode returned ${status}.`);
+    this.noRoom = status === NO_ROOM;
+  }
+}
+
+/**
+ * One llama_context: the batch of a step, its decode, its logits. While a decode runs nothing else here may be called.
+ */
+export class Context {
+  readonly batch: Batch;
+  readonly memory: Pointer;
+  /** Cells of one sequence (of the whole cache, when it is unified). */
+  readonly sequenceCells: number;
+  readonly #llama: Llama;
+  readonly #context: Pointer;
+  readonly #vocabulary: number;
+  readonly #gpu: boolean;
+  readonly #rows = new Map<bigint, Float32Array>();
+
+  constructor(library: Library, model: Model, config: EngineConfig, plan: MemoryPlan, threads: number) {
+    this.#llama = library.llama;
+    const pointer = library.llama.llama_init_from_model(model.pointer, {
+      ...library.llama.llama_context_default_params(),
+      n_ctx: plan.cells,
+      // One call of llama_decode is one graph, so that nothing longer than a step ever has to be waited for.
+      n_batch: config.stepTokens,
+      n_ubatch: config.stepTokens,
+      n_seq_max: plan.ids,
+      // Fewer rows than ids abort the process; the default reserves n_batch rows of the whole vocabulary.
+      n_outputs_max: plan.ids,
+      n_threads: threads,
+      n_threads_batch: threads,
+      type_k: CACHE_TYPES[config.cacheTypeK],
+      type_v: CACHE_TYPES[config.cacheTypeV],
+      no_perf: true,
+      swa_full: false,
+      kv_unified: plan.kv === "unified",
+    });
+    if (!pointer) {
+      const reason = library.complaints().at(-1) ?? "llama.cpp gave no reason";
+      throw new Error(`The context of ${config.model} could not be made: ${reason}. A lower --context may fit.`);
+    }
+    this.#context = pointer;
+    this.#vocabulary = model.vocabulary.size;
+    this.#gpu = model.devices.some((device) => device.kind === "gpu");
+    this.memory = library.llama.llama_get_memory(pointer);
+    this.sequenceCells = library.llama.llama_n_ctx_seq(pointer);
+    this.batch = new Batch(config.stepTokens);
+  }
+
+  /** Computes the batch on another thread. @throws DecodeError */
+  async decode(): Promise<void> {
+    const status = await call(this.#llama.llama_decode, this.#context, this.batch.struct);
+    if (status !== 0) throw new DecodeError(status);
+    // A GPU may still be computing: without this the first look at the logits would block the JavaScript thread.
+    if (this.#gpu) await call(this.#llama.llama_synchronize, this.#context);
+  }
+
+  /** Draws a token for each row. @returns tokens in the order of the rows */
+  async sample(samplers: Sampler[], rows: number[]): Promise<number[]> {
+    const sample = this.#llama.llama_sampler_sample;
+    if (samplers.length < 2 || this.#vocabulary < PARALLEL_VOCABULARY)
+      return samplers.map((sampler, i) => sample(sampler.chain, this.#context, rows[i]!));
+    // The first look at the logits reorders them, which is not safe on several threads at once.
+    this.#llama.llama_get_logits_ith(this.#context, rows[0]!);
+    return Promise.all(samplers.map((sampler, i) => call(sample, sampler.chain, this.#context, rows[i]!)));
+  }
+
+  /** A row's logits, in llama.cpp's own memory: good until the next decode, and what is written there is sampled. */
+  logits(row: number): Float32Array {
+    const address = this.#llama.llama_get_logits_ith(this.#context, row);
+    if (address === null) throw new Error(`Row ${row} has no logits.`);
+    let view = this.#rows.get(address);
+    if (view === undefined) {
+      // The rows lie in one buffer that seldom moves, so the same addresses come again and again.
+      if (this.#rows.size > MOST_ROW_VIEWS) this.#rows.clear();
+      view = new Float32Array(koffi.view(address, this.#vocabulary * 4));
+      this.#rows.set(address, view);
+    }
+    return view;
+  }
+}

@@ -1,0 +1,111 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import koffi from "koffi";
+import { bundledBinaries, cudaFallback } from "./binaries.ts";
+import {
+  bindGgml,
+  bindGgmlBase,
+  bindLlama,
+  checkAbi,
+  type Ggml,
+  type GgmlBase,
+  type Llama,
+  LOG_CALLBACK,
+  type Pointer,
+} from "./bindings.ts";
+
+export interface Device {
+  pointer: Pointer;
+  name: string;
+  description: string;
+  kind: "cpu" | "gpu" | "other";
+  /** Bytes. */
+  free: number;
+  total: number;
+}
+
+/** The loaded libllama with its backends. One per process: llama.cpp's registries are global. */
+export interface Library {
+  llama: Llama;
+  directory: string;
+  build: string;
+  devices: Device[];
+  /** What llama.cpp has complained about since the last call, newest last; empty once quiet() was called. */
+  complaints(): string[];
+  /** Ends the collecting of complaints: from then on llama.cpp writes to stderr, which costs no call into JavaScript. */
+  quiet(): void;
+}
+
+const STACK_BYTES = 16 * 1024 * 1024;
+const LOG_LEVEL_WARN = 3;
+const MOST_COMPLAINTS = 50;
+
+/**
+ * @param llamaDir a directory with an own build of llama.cpp, or null for the bundled binaries
+ * @param gpu whether a GPU build of the bundled binaries may be used
+ * @throws Error that says where it looked, or that the library is of another release
+ */
+export function loadLibrary(llamaDir: string | null, gpu: boolean): Library {
+  // koffi runs native code on stacks of its own: 128 KiB for asynchronous calls is too little for tokenizers that recurse.
+  koffi.config({ sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES, max_async_calls: 1024 });
+  const directory = llamaDir ?? bundledBinaries(gpu);
+  const base = koffi.load(find(directory, /^(lib)?ggml-base\./));
+  const ggmlFile = koffi.load(find(directory, /^(lib)?ggml\./));
+  const llamaFile = koffi.load(find(directory, /^(lib)?llama\./));
+  const llama = bindLlama(llamaFile);
+  const ggml = bindGgml(ggmlFile);
+
+  let complaints: string[] = [];
+  const log = koffi.register((level: number, text: string) => {
+    if (level < LOG_LEVEL_WARN || text.trim() === "") return;
+    complaints = [...complaints, text.trim()].slice(-MOST_COMPLAINTS);
+  }, koffi.pointer(LOG_CALLBACK));
+  llama.llama_log_set(log, null);
+
+  ggml.ggml_backend_load_all_from_path(directory);
+  let devices = listDevices(ggml, bindGgmlBase(base));
+  const fallback = gpu && llamaDir === null ? cudaFallback() : null;
+  if (fallback !== null && !devices.some((device) => device.kind === "gpu")) {
+    ggml.ggml_backend_load(fallback);
+    devices = listDevices(ggml, bindGgmlBase(base));
+  }
+  llama.llama_backend_init();
+  checkAbi(llama, directory);
+  return {
+    llama,
+    directory,
+    build: `llama.cpp ${llama.llama_version()}`,
+    devices,
+    complaints: () => complaints,
+    quiet: () => {
+      llama.llama_log_set(null, null);
+      complaints = [];
+    },
+  };
+}
+
+function find(directory: string, name: RegExp): string {
+  const files = existsSync(directory) ? readdirSync(directory).sort() : [];
+  const file = files.find((file) => name.test(file) && /\.(so|dylib|dll)(\.|$)/.test(file));
+  if (file !== undefined) return join(directory, file);
+  throw new Error(`No file ${name.source} in ${directory}: it must hold libllama, libggml and libggml-base.`);
+}
+
+function listDevices(ggml: Ggml, base: GgmlBase): Device[] {
+  return Array.from({ length: ggml.ggml_backend_dev_count() }, (_, index) => {
+    const pointer = ggml.ggml_backend_dev_get(index);
+    const free = new BigUint64Array(1);
+    const total = new BigUint64Array(1);
+    base.ggml_backend_dev_memory(pointer, free, total);
+    // enum ggml_backend_dev_type: CPU 0, GPU 1, integrated GPU 2, accelerators above
+    const type = base.ggml_backend_dev_type(pointer);
+    return {
+      pointer,
+      name: base.ggml_backend_dev_name(pointer),
+      description: base.ggml_backend_dev_description(pointer),
+      kind: type === 0 ? "cpu" : type <= 2 ? "gpu" : "other",
+      free: Number(free[0]),
+      total: Number(total[0]),
+    };
+  });
+}

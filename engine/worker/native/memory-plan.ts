@@ -1,0 +1,77 @@
+import type { EngineConfig, KvKind, ModelFacts } from "../../protocol.ts";
+
+/** llama.cpp's limit on sequence ids in one context (LLAMA_MAX_SEQ). */
+export const MOST_IDS = 256;
+/** llama.cpp rounds the cells of a sequence up to this. */
+const CELL_PADDING = 256;
+const DEFAULT_CONTEXT = 8192;
+/** Kept free beside weights and cache for compute buffers and the rest of the machine. */
+const SLACK_BYTES = 256 * 1024 * 1024;
+/** The share of the free memory that the cache may take when no limit is set. */
+const CACHE_SHARE = 0.5;
+
+export interface MemoryFacts {
+  trainedContext: number;
+  /** Bytes of one token's keys and values over all layers. */
+  cellBytes: number;
+  weightBytes: number;
+  /** Free bytes where the cache will lie, before the weights are loaded. */
+  freeBytes: number;
+  memory: ModelFacts["memory"];
+}
+
+export interface MemoryPlan {
+  kv: KvKind;
+  /** The longest request in tokens. */
+  context: number;
+  cells: number;
+  /** Sequence ids: running sequences and, in a unified cache, idle prefixes. */
+  ids: number;
+}
+
+/**
+ * Decides the kind and the size of the cache before anything is allocated. A split cache is the faster one as long as
+ * every sequence can have a whole context of its own; where memory is short, or the model's memory is not plain attention
+ * (ids can't be moved there), a unified one shares what there is.
+ *
+ * @throws Error that says what does not fit and which option to lower
+ */
+export function planMemory(
+  config: Pick<EngineConfig, "context" | "sequences" | "kv" | "cells" | "memory">,
+  facts: MemoryFacts,
+): MemoryPlan {
+  const context = config.context ?? Math.min(facts.trainedContext, DEFAULT_CONTEXT);
+  const limit = config.memory ?? facts.freeBytes;
+  const left = limit - facts.weightBytes - SLACK_BYTES;
+  const budget = config.memory === null ? left * CACHE_SHARE : left;
+  const affordable = Math.floor(budget / facts.cellBytes / CELL_PADDING) * CELL_PADDING;
+  const wanted = pad(context) * config.sequences;
+
+  const kind = config.kv !== "auto" ? config.kv : chooseKind(config, facts, wanted <= affordable);
+  if (kind === "split") {
+    if (wanted > affordable && config.memory !== null)
+      throw tooLarge(wanted * facts.cellBytes, budget, "--context, --sequences or --kv split");
+    return { kv: kind, context, cells: wanted, ids: config.sequences };
+  }
+  const cells = pad(config.cells ?? Math.min(wanted, Math.max(affordable, CELL_PADDING)));
+  const longest = Math.min(context, cells);
+  if (config.context !== null && longest < config.context)
+    throw tooLarge(config.context * facts.cellBytes, cells * facts.cellBytes, "--context");
+  const spare = facts.memory === "full" ? config.sequences : 0;
+  return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
+}
+
+function chooseKind(config: Pick<EngineConfig, "cells">, facts: MemoryFacts, fits: boolean): KvKind {
+  return facts.memory === "full" && fits && config.cells === null ? "split" : "unified";
+}
+
+function pad(cells: number): number {
+  return Math.ceil(cells / CELL_PADDING) * CELL_PADDING;
+}
+
+function tooLarge(needed: number, budget: number, options: string): Error {
+  const mebibytes = (bytes: number) => `${Math.round(Math.max(0, bytes) / 1024 / 1024)} MiB`;
+  return new Error(
+    `The KV cache would take ${mebibytes(needed)} and ${mebibytes(budget)} are there for it: lower ${options}.`,
+  );
+}

@@ -1,0 +1,145 @@
+import { basename } from "node:path";
+import koffi from "koffi";
+import type { EngineConfig, ModelFacts } from "../../protocol.ts";
+import { type Llama, type Pointer, PROGRESS_CALLBACK } from "./bindings.ts";
+import { call } from "./call.ts";
+import type { Device, Library } from "./library.ts";
+import type { MemoryFacts } from "./memory-plan.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+const SPLIT_MODES = { none: 0, layer: 1, row: 2 } as const;
+const ALL_LAYERS = -1;
+
+/** Bytes of one element of the cache, by type. */
+const CACHE_TYPE_BYTES = {
+  f32: 4,
+  f16: 2,
+  bf16: 2,
+  q8_0: 34 / 32,
+  q5_1: 24 / 32,
+  q5_0: 22 / 32,
+  q4_1: 20 / 32,
+  q4_0: 18 / 32,
+};
+
+/** Loaded weights and what is known of them. */
+export class Model {
+  readonly pointer: Pointer;
+  readonly vocabulary: Vocabulary;
+  readonly chatTemplate: string | null;
+  readonly architecture: string;
+  readonly memory: ModelFacts["memory"];
+  /** The devices that hold weights. */
+  readonly devices: Device[];
+  readonly #llama: Llama;
+
+  constructor(library: Library, pointer: Pointer, devices: Device[]) {
+    this.#llama = library.llama;
+    this.pointer = pointer;
+    this.devices = devices;
+    this.vocabulary = new Vocabulary(library.llama, library.llama.llama_model_get_vocab(pointer));
+    this.chatTemplate = library.llama.llama_model_chat_template(pointer, null);
+    this.architecture = this.metadata("general.architecture") ?? "unknown";
+    this.memory = this.#memoryKind();
+  }
+
+  get description(): string {
+    const buffer = new Uint8Array(256);
+    const length = this.#llama.llama_model_desc(this.pointer, buffer, buffer.length);
+    return Buffer.from(buffer.subarray(0, Math.min(length, buffer.length - 1))).toString();
+  }
+
+  get bytes(): number {
+    return Number(this.#llama.llama_model_size(this.pointer));
+  }
+
+  get parameters(): number {
+    return Number(this.#llama.llama_model_n_params(this.pointer));
+  }
+
+  get trainedContext(): number {
+    return this.#llama.llama_model_n_ctx_train(this.pointer);
+  }
+
+  metadata(key: string): string | null {
+    const buffer = new Uint8Array(256);
+    const length = this.#llama.llama_model_meta_val_str(this.pointer, key, buffer, buffer.length);
+    return length < 0 ? null : Buffer.from(buffer.subarray(0, Math.min(length, buffer.length - 1))).toString();
+  }
+
+  /** @param freeBytes what was free where the weights lie, before they were loaded */
+  memoryFacts(config: EngineConfig, freeBytes: number): MemoryFacts {
+    const llama = this.#llama;
+    const layers = llama.llama_model_n_layer(this.pointer);
+    const heads = llama.llama_model_n_head_kv(this.pointer);
+    const width = llama.llama_model_n_embd(this.pointer) / Math.max(1, llama.llama_model_n_head(this.pointer));
+    const keys = Number(this.metadata(`${this.architecture}.attention.key_length`) ?? width);
+    const values = Number(this.metadata(`${this.architecture}.attention.value_length`) ?? width);
+    const perLayer =
+      heads * (keys * CACHE_TYPE_BYTES[config.cacheTypeK] + values * CACHE_TYPE_BYTES[config.cacheTypeV]);
+    return {
+      trainedContext: this.trainedContext,
+      cellBytes: Math.max(1, layers * perLayer),
+      weightBytes: this.bytes,
+      freeBytes,
+      memory: this.memory,
+    };
+  }
+
+  #memoryKind(): ModelFacts["memory"] {
+    if (this.#llama.llama_model_is_recurrent(this.pointer)) return "recurrent";
+    if (this.#llama.llama_model_is_hybrid(this.pointer)) return "hybrid";
+    return this.#llama.llama_model_n_swa(this.pointer) > 0 ? "sliding-window" : "full";
+  }
+}
+
+/**
+ * Loads the weights on another thread.
+ *
+ * @param progress hears 0 to 1
+ * @throws Error with llama.cpp's own words when the file is missing, corrupt or of an unknown architecture
+ */
+export async function loadModel(
+  library: Library,
+  config: EngineConfig,
+  progress: (share: number) => void,
+): Promise<Model> {
+  const { llama } = library;
+  const gpus = library.devices.filter((device) => device.kind === "gpu");
+  const layers = config.gpu === "off" ? 0 : config.gpu === "auto" ? ALL_LAYERS : config.gpu;
+  let told = -1;
+  const onProgress = koffi.register((share: number) => {
+    const percent = Math.floor(share * 100);
+    if (percent > told) progress(share);
+    told = percent;
+    return true;
+  }, koffi.pointer(PROGRESS_CALLBACK));
+  try {
+    const pointer = await call(llama.llama_model_load_from_file, config.path, {
+      ...llama.llama_model_default_params(),
+      n_gpu_layers: gpus.length === 0 ? 0 : layers,
+      split_mode: SPLIT_MODES[config.splitMode],
+      progress_callback: onProgress,
+    });
+    if (!pointer) throw new Error(loadFailure(library, config.path));
+    const cpus = library.devices.filter((device) => device.kind === "cpu");
+    const model = new Model(library, pointer, gpus.length > 0 && layers !== 0 ? gpus : cpus);
+    checkUsable(llama, model, config.path);
+    return model;
+  } finally {
+    koffi.unregister(onProgress);
+  }
+}
+
+function checkUsable(llama: Llama, model: Model, path: string): void {
+  if (!llama.llama_model_has_decoder(model.pointer) || llama.llama_model_is_diffusion(model.pointer))
+    throw new Error(`${basename(path)} (${model.architecture}) does not generate text token by token.`);
+  if (llama.llama_model_has_encoder(model.pointer))
+    throw new Error(`${basename(path)} (${model.architecture}) is an encoder-decoder model, which is not supported.`);
+}
+
+function loadFailure(library: Library, path: string): string {
+  const reasons = library.complaints().map((line) => line.replace(/^\w+: /, ""));
+  const reason = reasons.filter((line) => !/^failed to load model|error loading model:?$/.test(line)).at(-1);
+  return `${basename(path)} could not be loaded: ${reason ?? "llama.cpp gave no reason"}.`;
+}

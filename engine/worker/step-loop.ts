@@ -1,0 +1,184 @@
+import type { SequenceStart, StepMessage, StepStats } from "../protocol.ts";
+import type { Generation } from "./generation.ts";
+import type { KvCache } from "./kv/cache.ts";
+import type { Context } from "./native/context.ts";
+import type { Vocabulary } from "./native/vocabulary.ts";
+import type { PlanEntry } from "./scheduler/plan.ts";
+import type { Scheduler } from "./scheduler/scheduler.ts";
+import { isDecode, remaining } from "./scheduler/sequence.ts";
+
+export interface StepLoopParts {
+  context: Context;
+  vocabulary: Vocabulary;
+  cache: KvCache;
+  scheduler: Scheduler<Generation>;
+  /** Milliseconds, monotonic. */
+  now: () => number;
+  post: (message: StepMessage) => void;
+}
+
+/** A step whose tokens are drawn, and whose text is made while the next one computes. */
+interface DrawnStep {
+  started: SequenceStart[];
+  drawn: Generation[];
+  stats: StepStats;
+}
+
+/**
+ * The engine's heart: plan, fill, decode, draw; and while the decode runs on another thread, the text of the step before.
+ * Sequences join and leave between two steps. A stop string found in the text of step k ends a sequence that step k+1 is
+ * already computing: that one token is dropped.
+ */
+export class StepLoop {
+  readonly #parts: StepLoopParts;
+  readonly #cancelled = new Set<Generation>();
+  #last: DrawnStep | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(parts: StepLoopParts) {
+    this.#parts = parts;
+  }
+
+  add(generation: Generation): void {
+    this.#parts.scheduler.add(generation);
+    this.#wake?.();
+  }
+
+  /** Takes effect before the next step: while one computes, nothing may be taken from its hands. */
+  cancel(generation: Generation): void {
+    if (generation.state === "ended") return;
+    generation.cancelled = true;
+    this.#cancelled.add(generation);
+    this.#wake?.();
+  }
+
+  /** Runs for as long as the process lives. @throws DecodeError when llama.cpp can't go on */
+  async run(): Promise<never> {
+    for (;;) {
+      if (await this.#step()) continue;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = null;
+    }
+  }
+
+  /** @returns whether there was anything to do */
+  async #step(): Promise<boolean> {
+    const { context, scheduler, cache, now } = this.#parts;
+    const begin = now();
+    for (const generation of this.#cancelled) this.#end(generation);
+    this.#cancelled.clear();
+    const { entries, started } = scheduler.next();
+    if (entries.length === 0) {
+      const rest = this.#last !== null;
+      this.#tell();
+      return rest;
+    }
+    const planned = now();
+    const announced = announce(started);
+    const rows = this.#fill(entries);
+    const filled = now();
+    const decoding = context.decode();
+    this.#tell();
+    const told = now();
+    await decoding;
+    const decoded = now();
+    const stats: StepStats = {
+      planMs: planned - begin,
+      fillMs: filled - planned,
+      decodeMs: decoded - filled,
+      textMs: told - filled,
+      sampleMs: 0,
+      totalMs: 0,
+      ...countTokens(entries),
+      batchSize: entries.length,
+      running: scheduler.running,
+      waiting: scheduler.waiting,
+      cellsUsed: 0,
+      cells: cache.cells,
+    };
+    for (const { sequence, count } of entries) sequence.computed += count;
+    const drawn = await this.#draw(rows);
+    stats.cellsUsed = cache.used;
+    stats.sampleMs = now() - decoded;
+    stats.totalMs = now() - begin;
+    this.#last = { started: announced, drawn, stats };
+    return true;
+  }
+
+  /** @returns for each sequence that gets a token, the row of its logits */
+  #fill(entries: PlanEntry<Generation>[]): Map<Generation, number> {
+    const { batch } = this.#parts.context;
+    const rows = new Map<Generation, number>();
+    batch.clear();
+    for (const { sequence, count } of entries) {
+      const { tokens, computed, id } = sequence;
+      const produces = count === remaining(sequence);
+      for (let i = 0; i < count; i++) {
+        const last = produces && i === count - 1;
+        const row = batch.add(tokens[computed + i]!, computed + i, id, last);
+        if (last) rows.set(sequence, row);
+      }
+    }
+    return rows;
+  }
+
+  async #draw(rows: Map<Generation, number>): Promise<Generation[]> {
+    const { context, vocabulary } = this.#parts;
+    const drawing = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
+    for (const generation of drawing) generation.rules?.apply(context.logits(rows.get(generation)!));
+    const samplers = drawing.map((generation) => generation.sampler);
+    const tokens = await context.sample(
+      samplers,
+      drawing.map((generation) => rows.get(generation)!),
+    );
+    drawing.forEach((generation, i) => {
+      generation.accept(tokens[i]!, vocabulary);
+      if (generation.finished) this.#end(generation);
+    });
+    return drawing;
+  }
+
+  /** Makes the last step's text and posts it. */
+  #tell(): void {
+    const last = this.#last;
+    if (last === null) return;
+    this.#last = null;
+    const { vocabulary, post } = this.#parts;
+    const outputs = [];
+    for (const generation of last.drawn) {
+      if (generation.cancelled) continue;
+      const output = generation.output(vocabulary);
+      if (output === null) continue;
+      outputs.push(output);
+      // Its stop string is complete, but the step that runs has it in its batch: it leaves before the next.
+      if (output.finish !== null && generation.state === "running") this.cancel(generation);
+    }
+    post({ type: "step", started: last.started, outputs, stats: last.stats });
+  }
+
+  #end(generation: Generation): void {
+    if (generation.state === "ended") return;
+    this.#parts.scheduler.end(generation);
+    generation.sampler.free();
+  }
+}
+
+function announce(started: Generation[]): SequenceStart[] {
+  const first = started.filter((generation) => !generation.announced);
+  return first.map((generation) => {
+    generation.announced = true;
+    return { id: generation.request.id, index: generation.index, cachedTokens: generation.computed };
+  });
+}
+
+function countTokens(entries: PlanEntry<Generation>[]): { prefillTokens: number; decodeTokens: number } {
+  let prefillTokens = 0;
+  let decodeTokens = 0;
+  for (const { sequence, count } of entries) {
+    if (isDecode(sequence)) decodeTokens++;
+    else prefillTokens += count;
+  }
+  return { prefillTokens, decodeTokens };
+}

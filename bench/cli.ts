@@ -1,0 +1,19 @@
+import { Command, CommanderError } from "commander";
+import { modelCommand } from "./commands/model.ts";
+
+/** Runs `bench …` and returns the exit status: 0, 1 when something could not be measured, 2 for a wrong command line. */
+export async function run(args: string[]): Promise<number> {
+  const program = new Command("bench")
+    .description("Makes models to measure with, and measures this server beside others")
+    .exitOverride()
+    .addCommand(modelCommand());
+  for (const command of program.commands) command.copyInheritedSettings(program);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    process.stderr.write(`bench: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  }
+}

@@ -1,0 +1,17 @@
+import { InvalidArgumentError } from "commander";
+
+const MOST = 2 ** 31 - 1;
+
+/** Reads a whole number of at least `least`. */
+export function whole(least: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= MOST) return value;
+    throw new InvalidArgumentError(`A whole number from ${least} to ${MOST} is needed.`);
+  };
+}
+
+/** Reads whole numbers of at least `least`, separated by commas. */
+export function wholes(least: number): (text: string) => number[] {
+  return (text) => text.split(",").map(whole(least));
+}

@@ -1,0 +1,172 @@
+import type { GgufKind, GgufValue } from "./gguf.ts";
+import {
+  attentionLayer,
+  feedForward,
+  gemmaLayer,
+  type Layer,
+  mambaLayer,
+  type Sizes,
+  shortConvolutionLayer,
+} from "./layers.ts";
+import type { TensorShape } from "./weights.ts";
+
+/** A model to make: its sizes, its header entries and, in order, its tensors. */
+export interface Shape {
+  architecture: string;
+  kind: GgufKind;
+  vocabulary: number;
+  metadata: Record<string, GgufValue>;
+  /** `control` are the rows of the vocabulary that should hardly ever be drawn. */
+  tensors: (control: number[]) => TensorShape[];
+}
+
+const EPSILON = 1e-5;
+const TINY = { layers: 4, width: 64, heads: 4, kvHeads: 2, headWidth: 16, feedForward: 128, vocabulary: 512 };
+const WINDOW = 32;
+
+/** Every shape by its name on the command line. The tiny ones are one per kind of memory in llama.cpp. */
+export const SHAPES: Record<string, () => Shape> = {
+  "30m": () =>
+    llama({ layers: 12, width: 384, heads: 6, kvHeads: 2, headWidth: 64, feedForward: 1024, vocabulary: 32_768 }),
+  "0.5b": () =>
+    llama({ layers: 24, width: 896, heads: 14, kvHeads: 2, headWidth: 64, feedForward: 4864, vocabulary: 151_936 }),
+  "1.5b": () =>
+    llama({ layers: 28, width: 1536, heads: 12, kvHeads: 2, headWidth: 128, feedForward: 8960, vocabulary: 151_936 }),
+  "8b": () =>
+    llama(
+      { layers: 32, width: 4096, heads: 32, kvHeads: 8, headWidth: 128, feedForward: 14_336, vocabulary: 151_936 },
+      { tied: false },
+    ),
+  "tiny-full": () => llama(TINY, { kind: "f32", tied: false, context: 1024 }),
+  "tiny-swa": () => tinySlidingWindow(),
+  "tiny-recurrent": () => tinyRecurrent(),
+  "tiny-hybrid": () => tinyHybrid(),
+};
+
+function llama(sizes: Sizes, { kind = "q8_0" as GgufKind, tied = true, context = 32_768 } = {}): Shape {
+  return {
+    architecture: "llama",
+    kind,
+    vocabulary: sizes.vocabulary,
+    metadata: {
+      ...attentionMetadata("llama", sizes, context),
+      "llama.rope.freq_base": { type: "float32", value: 1_000_000 },
+      "llama.vocab_size": { type: "uint32", value: sizes.vocabulary },
+    },
+    tensors: (control) => [
+      ...embedding(sizes, tied, control),
+      ...stack(sizes, (layer) => [...attentionLayer(layer), ...feedForward(layer)]),
+    ],
+  };
+}
+
+/** Gemma 3: two layers that see a window of 32 tokens, one that sees all, twice. */
+function tinySlidingWindow(): Shape {
+  const sizes = { ...TINY, layers: 6 };
+  return {
+    architecture: "gemma3",
+    kind: "f32",
+    vocabulary: sizes.vocabulary,
+    metadata: {
+      ...attentionMetadata("gemma3", sizes, 1024),
+      "gemma3.attention.sliding_window": { type: "uint32", value: WINDOW },
+      "gemma3.attention.sliding_window_pattern": { type: "uint32", value: 3 },
+    },
+    tensors: (control) => [...embedding(sizes, false, control), ...stack(sizes, gemmaLayer)],
+  };
+}
+
+/** Mamba: no attention at all. */
+function tinyRecurrent(): Shape {
+  const ssm = { inner: 2 * TINY.width, state: 8, kernel: 4, rank: 4 };
+  const uint32s: Record<string, number> = {
+    context_length: 1024,
+    embedding_length: TINY.width,
+    block_count: TINY.layers,
+    feed_forward_length: 0,
+    "attention.head_count": 0,
+    "ssm.conv_kernel": ssm.kernel,
+    "ssm.inner_size": ssm.inner,
+    "ssm.state_size": ssm.state,
+    "ssm.time_step_rank": ssm.rank,
+  };
+  return {
+    architecture: "mamba",
+    kind: "f32",
+    vocabulary: TINY.vocabulary,
+    metadata: { ...numbers("mamba", uint32s), ...epsilon("mamba") },
+    tensors: (control) => [...embedding(TINY, false, control), ...stack(TINY, (layer) => mambaLayer(layer, ssm))],
+  };
+}
+
+/** LFM2: convolutions with a short state and attention by turns. */
+function tinyHybrid(): Shape {
+  const kernel = 3;
+  const attends = (index: number) => index % 2 === 1;
+  return {
+    architecture: "lfm2",
+    kind: "f32",
+    vocabulary: TINY.vocabulary,
+    metadata: {
+      ...attentionMetadata("lfm2", TINY, 1024),
+      "lfm2.attention.head_count_kv": {
+        type: "int32s",
+        value: Array.from({ length: TINY.layers }, (_, index) => (attends(index) ? TINY.kvHeads : 0)),
+      },
+      "lfm2.shortconv.l_cache": { type: "uint32", value: kernel },
+      "lfm2.vocab_size": { type: "uint32", value: TINY.vocabulary },
+    },
+    tensors: (control) => [
+      ...embedding(TINY, false, control, "token_embd_norm.weight"),
+      ...stack(TINY, (layer) => [
+        ...(attends(layer.index) ? attentionLayer(layer, { normedHeads: true }) : shortConvolutionLayer(layer, kernel)),
+        ...feedForward(layer),
+      ]),
+    ],
+  };
+}
+
+/**
+ * A tied matrix is drawn small, so that the layers outweigh the last token's own row and the text does not stand
+ * still; an own output matrix is drawn wide, so that the best two logits of a tiny model lie apart.
+ * Quiet rows keep the control tokens' logits near 0.
+ */
+function embedding(sizes: Sizes, tied: boolean, control: number[], normName = "output_norm.weight"): TensorShape[] {
+  const dims = [sizes.width, sizes.vocabulary];
+  const norm = { name: normName, dims: [sizes.width], fill: { constant: 1 } };
+  if (tied) return [{ name: "token_embd.weight", dims, fill: { std: 0.02, quiet: control } }, norm];
+  const std = 4 / Math.sqrt(sizes.width);
+  return [
+    { name: "token_embd.weight", dims, fill: { std: 0.5 } },
+    norm,
+    { name: "output.weight", dims, fill: { std, quiet: control } },
+  ];
+}
+
+function stack(sizes: Sizes, tensors: (layer: Layer) => TensorShape[]): TensorShape[] {
+  return Array.from({ length: sizes.layers }, (_, index) => tensors({ index, ...sizes })).flat();
+}
+
+function attentionMetadata(architecture: string, sizes: Sizes, context: number): Record<string, GgufValue> {
+  const uint32s: Record<string, number> = {
+    context_length: context,
+    embedding_length: sizes.width,
+    block_count: sizes.layers,
+    feed_forward_length: sizes.feedForward,
+    "attention.head_count": sizes.heads,
+    "attention.head_count_kv": sizes.kvHeads,
+    "attention.key_length": sizes.headWidth,
+    "attention.value_length": sizes.headWidth,
+    "rope.dimension_count": sizes.headWidth,
+  };
+  return { ...numbers(architecture, uint32s), ...epsilon(architecture) };
+}
+
+function epsilon(architecture: string): Record<string, GgufValue> {
+  return { [`${architecture}.attention.layer_norm_rms_epsilon`]: { type: "float32", value: EPSILON } };
+}
+
+function numbers(architecture: string, values: Record<string, number>): Record<string, GgufValue> {
+  const entries = Object.entries(values);
+  return Object.fromEntries(entries.map(([key, value]) => [`${architecture}.${key}`, { type: "uint32", value }]));
+}

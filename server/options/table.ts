@@ -95,24 +95,30 @@ export const OPTIONS = {
   ),
 
   queueLimit: row("Limits", integer(0, 1_000_000), 512, "Requests that may wait; the next one is answered 503."),
-  maxBody: row("Limits", size(1024, GiB), 16 * MiB, "The largest request body."),
+  maxBody: row("Limits", size(1024, GiB), 10 * MiB, "The largest request body."),
   maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
-  maxConnections: row("Limits", integer(1, 1_000_000), 10_000, "Open client connections; the next one is closed."),
+  maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is closed."),
 
   apiKeys: row("Access", choice(["on", "off"]), "off", "Ask every client for an API key."),
   metricsToken: row(
     "Access",
     optional(text("token")),
     null,
-    "Bearer token for /metrics from other machines.",
-    "unset: /metrics answers loopback clients alone",
+    "Bearer token of /metrics when the server does not listen on loopback.",
+    "none: /metrics is open on loopback and closed elsewhere",
   ),
-  corsOrigin: row("Access", texts("origin"), [], "A web origin whose pages may call the API. Repeatable.", "none"),
+  corsOrigin: row(
+    "Access",
+    texts("origin"),
+    [],
+    "A web origin (https://app.example) whose pages may call the API, or * for all. Repeatable.",
+    "none",
+  ),
   allowedHost: row(
     "Access",
     texts("name"),
     [],
-    "A Host header to answer besides localhost and the address itself. Repeatable.",
+    "A host name, without port, to answer besides the loopback names. Repeatable.",
     "none",
   ),
 

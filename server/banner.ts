@@ -1,0 +1,52 @@
+import type { ModelFacts } from "../engine/protocol.ts";
+
+export interface BannerContent {
+  /** Such as http://127.0.0.1:8080 */
+  url: string;
+  version: string;
+  /** Of the models that are ready, in the order they were given. */
+  models: readonly ModelFacts[];
+  /** Nothing but the bundled model is served. */
+  demo: boolean;
+  /** Milliseconds since the process began. */
+  startMs: number;
+}
+
+/** What a person sees when the server is ready. */
+export function banner({ url, version, models, demo, startMs }: BannerContent): string {
+  const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
+  lines.push(`  Base URL  ${url}/v1`);
+  for (const [index, facts] of models.entries()) {
+    lines.push(`${index === 0 ? "  Model     " : "            "}${modelLine(facts)}`);
+  }
+  lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`, "", "Try it:", "");
+  const [first] = models;
+  if (first !== undefined) lines.push(`  ${curlLine(url, first.model)}`, "");
+  if (demo) {
+    lines.push(
+      "The demo model knows only a few tricks. To serve a real one:",
+      "",
+      "  npm start -- --model hf:owner/repo:Q4_K_M        (a GGUF repository on Hugging Face)",
+      "  npm start -- --model name=path/to/model.gguf     (repeat --model to serve several)",
+      "",
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function modelLine(facts: ModelFacts): string {
+  const { model, description, context, sequences, kv } = facts;
+  return `${model}: ${description}; context ${context.toLocaleString("en-US")} tokens, ${sequences} sequences (${kv} KV cache)`;
+}
+
+function computeLine(facts: ModelFacts): string {
+  const devices = facts.devices.length === 0 ? "" : ` on ${facts.devices.join(", ")}`;
+  return `${facts.backend}${devices}, ${facts.threads} thread${facts.threads === 1 ? "" : "s"} (${facts.build})`;
+}
+
+/** One line that a POSIX shell takes as it stands, whatever the model's name holds. */
+function curlLine(url: string, model: string): string {
+  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }], stream: true });
+  const quoted = body.replaceAll("'", `'\\''`);
+  return `curl -N ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '${quoted}'`;
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+import { buildProgram, withDefaultCommand } from "./cli/program.ts";
+import { version } from "./installation.ts";
+
+const program = buildProgram(version(), {
+  // Each command loads its own part alone: `--help` needs none of them.
+  serve: async (flags) => (await import("./cli/serve-command.ts")).serveCommand(flags),
+  doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
+  bench: async (args) => {
+    process.exitCode = await (await import("../bench/cli.ts")).run(args);
+  },
+});
+
+await program.parseAsync(withDefaultCommand(process.argv.slice(2)), { from: "user" });

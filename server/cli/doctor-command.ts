@@ -1,0 +1,14 @@
+import { examine } from "../doctor/doctor.ts";
+import { reportText } from "../doctor/report.ts";
+import { openLog } from "../log.ts";
+import { readOptions } from "../options/read.ts";
+
+/** Exit status 1 when something is broken. */
+export async function doctorCommand(flags: Record<string, unknown>): Promise<void> {
+  const options = await readOptions(flags, process.env, process.cwd());
+  const { logger, flush } = await openLog({ level: options.logLevel, format: options.logFormat });
+  const report = await examine(options, logger);
+  process.stdout.write(flags.json === true ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
+  if (!report.ok) process.exitCode = 1;
+  await flush();
+}

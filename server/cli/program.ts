@@ -1,0 +1,64 @@
+import { Command } from "commander";
+import { addFlags } from "../options/flags.ts";
+import { OptionsError } from "../options/options-error.ts";
+
+/** What the commands do. Flags come as text by option key, unchecked. */
+export interface Actions {
+  serve(flags: Record<string, unknown>): Promise<void>;
+  doctor(flags: Record<string, unknown>): Promise<void>;
+  bench(args: string[]): Promise<void>;
+}
+
+const HINT = `
+Every option is also an environment variable (--data-dir: NIGHTSHIFT_DATA_DIR) and a key of nightshift.yaml (dataDir).
+A flag beats the environment, the environment beats the file.`;
+
+/** The command line; an OptionsError of an action is printed as its message, without a stack. */
+export function buildProgram(version: string, actions: Actions): Command {
+  const program = new Command("nightshift")
+    .description("An OpenAI-compatible LLM server.")
+    .version(version)
+    .showHelpAfterError("Run with --help for what there is.")
+    // bench has flags of its own behind its name.
+    .enablePositionalOptions()
+    .addHelpText("after", "\nWithout a command it serves: nightshift --port 9000 is nightshift serve --port 9000.");
+
+  addFlags(program.command("serve"))
+    .description("serve models over HTTP (the default)")
+    .addHelpText("after", HINT)
+    .action((flags) => orPrintOptionsError(program, () => actions.serve(flags)));
+
+  addFlags(program.command("doctor"))
+    .description("look at hardware, libraries and models, and recommend settings")
+    .option("--json", "print JSON")
+    .addHelpText("after", HINT)
+    .action((flags) => orPrintOptionsError(program, () => actions.doctor(flags)));
+
+  program
+    .command("bench")
+    .description("measure: nightshift bench --help")
+    .argument("[args...]")
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action((args: string[]) => actions.bench(args));
+
+  return program;
+}
+
+/** Flags without a command are serve's; --help and --version are the program's own. */
+export function withDefaultCommand(args: readonly string[]): string[] {
+  const [first] = args;
+  const own = ["--help", "-h", "--version", "-V"];
+  if (first === undefined || (first.startsWith("-") && !own.includes(first))) return ["serve", ...args];
+  return [...args];
+}
+
+async function orPrintOptionsError(program: Command, action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
+  } catch (error) {
+    if (!(error instanceof OptionsError)) throw error;
+    program.showHelpAfterError(false).error(`error: ${error.message}`);
+  }
+}

@@ -1,0 +1,37 @@
+import type { ModelFacts } from "../../engine/protocol.ts";
+import type { Machine } from "./machine.ts";
+
+export interface Advice {
+  /** By option key, ready for nightshift.yaml. */
+  settings: { threads: number; kv: string; sequences: number; context: number };
+  notes: string[];
+}
+
+/** The most that a request gets without --context. */
+const DEFAULT_CONTEXT = 8192;
+
+/** What to set for this model on this machine, and why where it differs from what was tried. */
+export function advise(facts: ModelFacts, machine: Machine): Advice {
+  const notes: string[] = [];
+  // A compute thread that shares its core stalls all others at every barrier.
+  const threads = Math.max(1, machine.cores - 1);
+  if (facts.threads > threads) {
+    notes.push(
+      `${facts.threads} compute threads on ${machine.cores} cores leave none to the server, and one thread that waits for a core holds up all: take ${threads}.`,
+    );
+  }
+  const wanted = Math.min(facts.trainedContext, DEFAULT_CONTEXT);
+  if (facts.context < wanted) {
+    notes.push(
+      `The context is ${facts.context.toLocaleString("en-US")} tokens where the model could use ${wanted.toLocaleString("en-US")}: fewer sequences, --kv unified or --cache-type-k q8_0 --cache-type-v q8_0 make room.`,
+    );
+  }
+  if (facts.bytes + facts.cacheBytes > machine.freeMemory && facts.backend === "cpu") {
+    notes.push(
+      "Weights and KV cache take more than was free: expect swapping. Lower --context, --sequences or --memory.",
+    );
+  }
+  if (!facts.chatTemplate) notes.push("The model has no chat template; if it is a base model, use /v1/completions.");
+  if (machine.cores === 1) notes.push("With one core the server and the engine share it: token times will be uneven.");
+  return { settings: { threads, kv: facts.kv, sequences: facts.sequences, context: facts.context }, notes };
+}

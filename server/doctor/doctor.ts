@@ -1,0 +1,55 @@
+import { join } from "node:path";
+import { RESTART_POLICY } from "../../engine/client/lifecycle.ts";
+import { startLocalEngine } from "../../engine/client/local-engine.ts";
+import type { Log } from "../dependencies.ts";
+import { engineConfig } from "../engine-config.ts";
+import { demoModelPath, version } from "../installation.ts";
+import { type ResolvedModel, resolveModels } from "../model-source/resolve.ts";
+import type { Options } from "../options/table.ts";
+import { startProgress } from "../progress.ts";
+import { readMachine } from "./machine.ts";
+import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
+
+/**
+ * Looks at the machine, then loads each model as `serve` would, one after the other so that each sees the free memory,
+ * and closes it again. Throws OptionsError for a model file that is missing or no model.
+ */
+export async function examine(options: Options, log: Log): Promise<DoctorReport> {
+  const machine = readMachine();
+  const models = await resolveModels(options.model.length > 0 ? options.model : [`demo=${demoModelPath}`], {
+    folder: options.modelsDir ?? join(options.dataDir, "models"),
+    env: process.env,
+    onDownload: (model) =>
+      startProgress(`Downloading ${model}`, {
+        terminal: process.stderr,
+        log: (line) => log.info({ model }, line),
+      }),
+  });
+  const results: ModelResult[] = [];
+  for (const model of models) results.push(await tryModel(model, options, log));
+  return makeReport(version(), machine, results);
+}
+
+async function tryModel({ name, path }: ResolvedModel, options: Options, log: Log): Promise<ModelResult> {
+  const start = performance.now();
+  const warnings: string[] = [];
+  const engine = startLocalEngine(engineConfig(name, path, options), {
+    observer: { step: () => {}, restarted: () => {} },
+    log: {
+      ...{ debug: () => {}, info: () => {}, error: () => {} },
+      // The engine's warnings about the model are logged; here they belong into the report.
+      warn: (_, message) => warnings.push(message),
+    },
+    // What fails to load shall be told, not tried again.
+    restart: { ...RESTART_POLICY, maxLoads: 1 },
+  });
+  try {
+    const facts = await engine.ready();
+    return { model: name, ok: true, facts, loadMs: Math.round(performance.now() - start), warnings };
+  } catch (error) {
+    log.debug({ model: name, err: error }, "The model could not be loaded");
+    return { model: name, ok: false, reason: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await engine.close();
+  }
+}

@@ -1,0 +1,92 @@
+import type { ModelFacts } from "../../engine/protocol.ts";
+import { type Advice, advise } from "./advice.ts";
+import type { Machine } from "./machine.ts";
+
+export type ModelResult =
+  | { model: string; ok: true; facts: ModelFacts; loadMs: number; warnings: string[] }
+  | { model: string; ok: false; reason: string };
+
+export interface DoctorReport {
+  ok: boolean;
+  version: string;
+  machine: Machine;
+  models: (ModelResult & { advice: Advice | null })[];
+}
+
+export function makeReport(version: string, machine: Machine, results: readonly ModelResult[]): DoctorReport {
+  const models = results.map((result) => ({ ...result, advice: result.ok ? advise(result.facts, machine) : null }));
+  return { ok: models.every((model) => model.ok), version, machine, models };
+}
+
+/** The report as a person reads it. */
+export function reportText({ ok, version, machine, models }: DoctorReport): string {
+  const lines = [`Nightshift ${version}`, ""];
+  lines.push(
+    ...table("Machine", [
+      ["platform", machine.platform],
+      ["Node.js", machine.node],
+      ["CPU", `${machine.cpu}, ${machine.cores} cores`],
+      ["memory", `${gigabytes(machine.memory)}, ${gigabytes(machine.freeMemory)} free`],
+    ]),
+  );
+  for (const model of models) {
+    if (model.ok) lines.push(...factsText(model.facts, model.loadMs, machine, model.warnings));
+    else
+      lines.push(...table(`Model ${model.model}: broken`, [["why", model.reason.replaceAll("\n", "\n            ")]]));
+    if (model.advice !== null) {
+      lines.push(
+        ...table(
+          "Recommended settings",
+          Object.entries(model.advice.settings).map(([k, v]) => [k, String(v)]),
+        ),
+      );
+      for (const note of model.advice.notes) lines.push(`  - ${note}`);
+      if (model.advice.notes.length > 0) lines.push("");
+    }
+  }
+  lines.push(ok ? "All is well." : "Something is broken: see above.");
+  return `${lines.join("\n")}\n`;
+}
+
+function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings: readonly string[]): string[] {
+  const perCell = facts.cells === 0 ? 0 : Math.round(facts.cacheBytes / facts.cells);
+  const total = facts.bytes + facts.cacheBytes;
+  return [
+    ...table("Engine", [
+      ["llama.cpp", facts.build],
+      ["library", facts.libraryDir],
+      ["ABI", "matches (struct sizes and defaults read back as expected)"],
+      ["backend", facts.devices.length === 0 ? facts.backend : `${facts.backend} on ${facts.devices.join(", ")}`],
+    ]),
+    ...table(`Model ${facts.model}`, [
+      ["file", facts.path],
+      ["kind", `${facts.description} (${facts.architecture}, ${facts.parameters.toLocaleString("en-US")} parameters)`],
+      ["context", `${count(facts.context)} tokens; trained for ${count(facts.trainedContext)}`],
+      ["vocabulary", count(facts.vocabulary)],
+      ["template", facts.chatTemplate ? "its own" : "none of its own: ChatML stands in"],
+      ["attention", `${facts.memory}${facts.memory === "full" ? "" : ": computed prefixes are not reused"}`],
+      ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
+      ...warnings.map((warning): [string, string] => ["warning", warning]),
+    ]),
+    ...table("Memory plan", [
+      ["weights", gigabytes(facts.bytes)],
+      [
+        "KV cache",
+        `${gigabytes(facts.cacheBytes)} = ${count(facts.cells)} cells × ${count(perCell)} bytes (${facts.kv}, ${facts.sequences} sequences)`,
+      ],
+      ["together", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} that were free`],
+    ]),
+  ];
+}
+
+function table(title: string, rows: readonly (readonly [string, string])[]): string[] {
+  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(10)}${value}`), ""];
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function gigabytes(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
+}

@@ -1,0 +1,24 @@
+import type { EngineConfig } from "../engine/protocol.ts";
+import type { Options } from "./options/table.ts";
+
+/** What the engine process of one model is started with. */
+export function engineConfig(model: string, path: string, options: Options): EngineConfig {
+  const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV } = options;
+  const { llamaDir, stepTokens, memory } = options;
+  return {
+    model,
+    path,
+    context,
+    sequences,
+    kv,
+    cells,
+    threads,
+    gpu,
+    splitMode,
+    cacheTypeK,
+    cacheTypeV,
+    llamaDir,
+    stepTokens,
+    memory,
+  };
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from "node:crypto";
+import { Registry } from "prom-client";
+import { startLocalEngine } from "../engine/client/local-engine.ts";
+import type { ModelFacts } from "../engine/protocol.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
+import { createApp } from "./app.ts";
+import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
+import { banner } from "./banner.ts";
+import type { Clock } from "./dependencies.ts";
+import { version } from "./installation.ts";
+import { type Listening, listen } from "./listen.ts";
+import { openLog } from "./log.ts";
+import { Metrics } from "./metrics.ts";
+import { ModelSet, type ServedModel } from "./model-set.ts";
+import { OptionsError } from "./options/options-error.ts";
+import type { Options } from "./options/table.ts";
+import { collectProcessMetrics } from "./process-metrics.ts";
+import { Shutdown } from "./shutdown.ts";
+import { startModels } from "./start-models.ts";
+
+const clock: Clock = {
+  now: () => performance.now(),
+  epochSeconds: () => Math.floor(Date.now() / 1000),
+};
+
+/**
+ * Serves until the process is told to end. Listens before the models are loaded, so that /ready can tell how far they
+ * are. Throws OptionsError for what the user can set right; ends the process with 1 when no model can be loaded.
+ */
+export async function serve(options: Options): Promise<void> {
+  // Whoever read them is gone; the server serves on.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const { logger: log, flush } = await openLog({ level: options.logLevel, format: options.logFormat });
+  const registry = new Registry();
+  collectProcessMetrics(registry);
+  const metrics = new Metrics(registry);
+  const models = await startModels(options, {
+    log,
+    observer: metrics,
+    terminal: process.stderr,
+    env: process.env,
+    created: clock.epochSeconds(),
+    startEngine: startLocalEngine,
+  });
+
+  let listening: Listening | null = null;
+  const shutdown = new Shutdown(
+    {
+      log,
+      flush,
+      exit: (code) => process.exit(code),
+      drain: async () => {
+        await listening?.close(options.shutdownGrace * 1000);
+        await Promise.all(models.map(({ engine }) => engine.close()));
+      },
+    },
+    process,
+  );
+  const app = createApp({
+    models: new ModelSet(models),
+    metrics,
+    log,
+    clock,
+    randomId: () => randomBytes(16).toString("hex"),
+    draining: () => shutdown.begun,
+    version: version(),
+    options: appOptions(options),
+  });
+  try {
+    listening = await listen(app, options);
+  } catch (error) {
+    await Promise.all(models.map(({ engine }) => engine.close()));
+    throw new OptionsError(whyNotListening(error, options));
+  }
+  log.info({ url: listening.url, pid: process.pid }, "Listening; the models are loading");
+
+  const ready = await loaded(models);
+  if (shutdown.begun) return;
+  const failed = models.filter(({ engine }) => engine.state.name === "failed");
+  for (const { id, engine } of failed) {
+    log.error(
+      { model: id, reason: engine.state.name === "failed" ? engine.state.reason : "" },
+      "A model is not served",
+    );
+  }
+  if (ready.length === 0) {
+    process.stderr.write(`No model could be loaded:\n${failed.map(whyFailed).join("\n")}\n`);
+    return shutdown.begin(1);
+  }
+  if (failed.length > 0) {
+    process.stderr.write(`Warning: serving without what could not be loaded:\n${failed.map(whyFailed).join("\n")}\n`);
+  }
+  const startMs = Math.round(performance.now());
+  log.info({ url: listening.url, models: ready.map(({ model }) => model), startMs }, "Ready");
+  process.stdout.write(
+    banner({ url: listening.url, version: version(), models: ready, demo: options.model.length === 0, startMs }),
+  );
+}
+
+/** Waits until every model is ready or has failed. */
+async function loaded(models: readonly ServedModel[]): Promise<ModelFacts[]> {
+  const results = await Promise.allSettled(models.map(({ engine }) => engine.ready()));
+  return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+}
+
+function whyFailed({ id, engine }: ServedModel): string {
+  return `  ${id}: ${engine.state.name === "failed" ? engine.state.reason.replaceAll("\n", "\n    ") : engine.state.name}`;
+}
+
+function appOptions(options: Options): AppOptions {
+  return {
+    ...DEFAULT_APP_OPTIONS,
+    host: options.host,
+    bodyLimit: options.maxBody,
+    queueLimit: options.queueLimit,
+    limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
+    allowedHosts: options.allowedHost,
+    corsOrigins: options.corsOrigin,
+    metricsToken: options.metricsToken,
+  };
+}
+
+function whyNotListening(error: unknown, { host, port }: Options): string {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  if (code === "EADDRINUSE") {
+    return `Port ${port} on ${host} is taken by another process. Choose another: --port ${port + 1} (or --port 0 for any free one).`;
+  }
+  if (code === "EACCES")
+    return `Port ${port} needs more rights than this process has. Choose one from 1024 up with --port.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `--host ${host} is no address of this machine.`;
+  return `Cannot listen on ${host}, port ${port}: ${error instanceof Error ? error.message : String(error)}`;
+}

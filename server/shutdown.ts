@@ -1,0 +1,77 @@
+import type { Log } from "./dependencies.ts";
+
+export interface ShutdownWork {
+  /** Lets what runs finish within the grace and closes everything. */
+  drain(): Promise<void>;
+  log: Log;
+  /** Writes what is still to be logged. */
+  flush(): Promise<void>;
+  exit(code: number): void;
+}
+
+/** The process' events that end it. */
+export interface ProcessEvents {
+  on(
+    event: "SIGTERM" | "SIGINT" | "uncaughtException" | "unhandledRejection",
+    listener: (what: unknown) => void,
+  ): unknown;
+}
+
+/**
+ * | event | what follows |
+ * |---|---|
+ * | SIGTERM, SIGINT | not ready, running streams finish within the grace, exit 0 |
+ * | the second of them | exit 1 at once |
+ * | uncaughtException, unhandledRejection | logged, then as SIGTERM, exit 1: the state is not to be trusted any longer |
+ */
+export class Shutdown {
+  readonly #work: ShutdownWork;
+  #running: Promise<void> | null = null;
+  #exitCode = 0;
+
+  constructor(work: ShutdownWork, events: ProcessEvents) {
+    this.#work = work;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) events.on(signal, () => this.#signalled(signal));
+    for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+      events.on(event, (what) => this.#broken(event, what));
+    }
+  }
+
+  /** True from the first reason to end on. */
+  get begun(): boolean {
+    return this.#running !== null;
+  }
+
+  /** Drains and exits; a later and worse exit code counts. */
+  begin(exitCode: number): Promise<void> {
+    this.#exitCode = Math.max(this.#exitCode, exitCode);
+    this.#running ??= this.#run();
+    return this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#work.drain();
+    } catch (error) {
+      this.#work.log.error({ err: error }, "Closing down failed");
+      this.#exitCode = 1;
+    }
+    await this.#work.flush();
+    this.#work.exit(this.#exitCode);
+  }
+
+  #signalled(signal: string): void {
+    if (this.begun) {
+      this.#work.log.warn({ signal }, "Second signal: ending at once");
+      this.#work.exit(1);
+      return;
+    }
+    this.#work.log.info({ signal }, "Shutting down: running requests may finish; a second signal ends at once");
+    void this.begin(0);
+  }
+
+  #broken(event: string, what: unknown): void {
+    this.#work.log.error({ err: what, event }, "An error that nothing caught: shutting down");
+    void this.begin(1);
+  }
+}

@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { startLocalEngine } from "../engine/client/local-engine.ts";
+import type { Engine, EngineObserver } from "../engine/engine.ts";
+import type { Log } from "./dependencies.ts";
+import { engineConfig } from "./engine-config.ts";
+import { demoModelPath } from "./installation.ts";
+import type { ServedModel } from "./model-set.ts";
+import { type ModelValue, parseModelValue } from "./model-source/model-value.ts";
+import { type ResolvedModel, type ResolveOptions, resolveModels } from "./model-source/resolve.ts";
+import { OptionsError } from "./options/options-error.ts";
+import type { Options } from "./options/table.ts";
+import { PendingEngine } from "./pending-engine.ts";
+import { type ProgressTerminal, startProgress } from "./progress.ts";
+
+export interface StartModelsDeps {
+  log: Log;
+  observer: EngineObserver;
+  /** Where download bars are drawn. */
+  terminal: ProgressTerminal;
+  env: Record<string, string | undefined>;
+  /** Unix seconds. */
+  created: number;
+  startEngine: typeof startLocalEngine;
+}
+
+/**
+ * Starts one engine per `--model`, the demo model when none is named. Model files on this machine are checked first and
+ * their engines start at once; what is remote is downloaded one after the other, its engine loading until then.
+ * Throws OptionsError for a bad value, a name given twice, or a file that is missing or no model.
+ */
+export async function startModels(options: Options, deps: StartModelsDeps): Promise<ServedModel[]> {
+  const values = options.model.length > 0 ? options.model : [`demo=${demoModelPath}`];
+  const models = values.map((value) => ({ value, ...parseModelValue(value, existsSync) }));
+  refuseTwins(models);
+  const local = await resolveModels(
+    models.filter((model) => model.kind === "path").map((model) => model.value),
+    resolveOptions(options, deps, () => {}),
+  );
+
+  const start = ({ name, path }: ResolvedModel) =>
+    deps.startEngine(engineConfig(name, path, options), {
+      observer: deps.observer,
+      log: deps.log,
+      hangTimeoutMs: options.engineTimeout * 1000,
+    });
+  let downloads: Promise<unknown> = Promise.resolve();
+  const engines = models.map(({ name, value }): Engine => {
+    const here = local.find((model) => model.name === name);
+    if (here !== undefined) return start(here);
+    const earlier = downloads;
+    const engine = new PendingEngine(name, {
+      fetch: async (progress, signal) => {
+        await earlier;
+        return (await resolveModels([value], { ...resolveOptions(options, deps, progress), signal }))[0]!.path;
+      },
+      start: (path) => start({ name, path }),
+    });
+    downloads = engine.fetched;
+    return engine;
+  });
+  return engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
+}
+
+function refuseTwins(models: readonly ModelValue[]): void {
+  const names = new Set<string>();
+  for (const { name } of models) {
+    if (names.has(name)) {
+      throw new OptionsError(`Two models are named '${name}'. Name one of them otherwise: --model other-name=…`);
+    }
+    names.add(name);
+  }
+}
+
+function resolveOptions(options: Options, deps: StartModelsDeps, share: (share: number) => void): ResolveOptions {
+  return {
+    folder: options.modelsDir ?? join(options.dataDir, "models"),
+    env: deps.env,
+    onDownload: (model) => {
+      const shown = startProgress(`Downloading ${model}`, {
+        terminal: deps.terminal,
+        log: (line) => deps.log.info({ model }, line),
+      });
+      return {
+        update: (done, total) => {
+          shown.update(done, total);
+          share(total > 0 ? done / total : 0);
+        },
+        end: () => shown.end(),
+      };
+    },
+  };
+}

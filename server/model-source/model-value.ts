@@ -1,0 +1,89 @@
+import { OptionsError } from "../options/options-error.ts";
+import { checkModelName, isModelName, nameOfFile, safeModelName } from "./model-name.ts";
+
+/** One value of `--model`, taken apart. */
+export type ModelValue =
+  | { name: string; kind: "path"; path: string }
+  | {
+      name: string;
+      kind: "remote";
+      /** As node-llama-cpp takes it. */
+      uri: string;
+      /** On a Hugging Face hub, where a token may help. */
+      hub: HubFile | null;
+    };
+
+/** `file` is null where the hub chooses it by the quantization. */
+export interface HubFile {
+  owner: string;
+  repo: string;
+  file: string | null;
+  branch: string;
+}
+
+const HUB = /^(?:(?:hf|huggingface):(?:\/\/)?|(?:hf|huggingface)\.co\/)/i;
+const URL_SCHEME = /^https?:\/\//i;
+
+/**
+ * `name=source` or `source`; a source is a path, `hf:owner/repo:Q4_K_M`, `hf:owner/repo/file.gguf#branch` or an http(s)
+ * URL of a .gguf file. `exists` tells whether a path exists, for paths that have a `=` in them.
+ */
+export function parseModelValue(value: string, exists: (path: string) => boolean): ModelValue {
+  const at = value.indexOf("=");
+  const bare = at < 0 || isRemote(value) || exists(value);
+  const source = bare ? value : value.slice(at + 1);
+  const alias = bare ? null : value.slice(0, at);
+  if (alias !== null && !isModelName(alias) && (alias.includes("/") || alias.startsWith("."))) {
+    // Rather a path that is not there than a name.
+    return { name: nameOfFile(value), kind: "path", path: value };
+  }
+  if (alias !== null) checkModelName(alias);
+  if (source === "") throw new OptionsError(`--model ${value}: a path or URI must follow the '='.`);
+  const parsed = parseSource(source);
+  return alias === null ? parsed : { ...parsed, name: alias };
+}
+
+function isRemote(text: string): boolean {
+  return HUB.test(text) || URL_SCHEME.test(text);
+}
+
+function parseSource(source: string): ModelValue {
+  if (HUB.test(source)) return parseHub(source);
+  if (URL_SCHEME.test(source)) return parseUrl(source);
+  return { name: nameOfFile(source), kind: "path", path: source };
+}
+
+function parseHub(source: string): ModelValue {
+  const [path = "", branch = "main"] = source.replace(HUB, "").split("#");
+  const [owner = "", repoAndTag = "", ...parts] = path.split("/");
+  const [repo = "", tag] = repoAndTag.split(":");
+  const file = parts.join("/");
+  const bad =
+    owner === "" || repo === "" || (file !== "" && (tag !== undefined || !/\.gguf(\.part\d+of\d+)?$/i.test(file)));
+  if (bad) {
+    throw new OptionsError(
+      `'${source}' is not a model on Hugging Face: write hf:owner/repo:Q4_K_M for a quantization, or ` +
+        "hf:owner/repo/file.gguf for a file.",
+    );
+  }
+  const name = file === "" ? safeModelName(repo.replace(/-gguf$/i, "")) : nameOfFile(file);
+  return {
+    name,
+    kind: "remote",
+    uri: source.replace(HUB, "hf:"),
+    hub: { owner, repo, file: file === "" ? null : file, branch },
+  };
+}
+
+function parseUrl(source: string): ModelValue {
+  const url = URL.canParse(source) ? new URL(source) : null;
+  if (url !== null && /^(www\.)?(huggingface|hf)\.co$/i.test(url.hostname)) {
+    const [owner, repo, how, branch, ...parts] = url.pathname.slice(1).split("/").map(decodeURIComponent);
+    if (how === "resolve" || how === "blob") return parseHub(`hf:${owner}/${repo}/${parts.join("/")}#${branch}`);
+    return parseHub(`hf:${owner}/${repo}`);
+  }
+  if (url === null || !/\.gguf(\.part\d+of\d+)?$/i.test(url.pathname)) {
+    throw new OptionsError(`'${source}' is not the address of a .gguf file.`);
+  }
+  return { name: nameOfFile(decodeURIComponent(url.pathname)), kind: "remote", uri: source, hub: null };
+}

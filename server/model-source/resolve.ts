@@ -1,0 +1,52 @@
+import { existsSync } from "node:fs";
+import { OptionsError } from "../options/options-error.ts";
+import { type DownloadProgress, downloadModel } from "./download.ts";
+import { checkGgufFile } from "./gguf-file.ts";
+import { hubOf } from "./hub.ts";
+import { parseModelValue } from "./model-value.ts";
+
+/** A model that is there to be loaded. */
+export interface ResolvedModel {
+  /** What clients ask for. */
+  name: string;
+  /** The GGUF file; of a split model, its first part. */
+  path: string;
+}
+
+export interface ResolveOptions {
+  /** Where downloads are kept. */
+  folder: string;
+  /** Read for HF_TOKEN, MODEL_ENDPOINT and HF_ENDPOINT. */
+  env: Record<string, string | undefined>;
+  /** Called for each model that has to be downloaded. */
+  onDownload(name: string): DownloadProgress;
+  signal?: AbortSignal;
+}
+
+/**
+ * The models of all `--model` values, in their order; what is remote is downloaded, one after the other.
+ * Throws an OptionsError that says what to do, before anything is downloaded where that can be known.
+ */
+export async function resolveModels(values: readonly string[], options: ResolveOptions): Promise<ResolvedModel[]> {
+  const models = values.map((value) => parseModelValue(value, existsSync));
+  const names = new Set<string>();
+  for (const { name } of models) {
+    if (names.has(name)) {
+      throw new OptionsError(`Two models are named '${name}'. Name one of them otherwise: --model other-name=…`);
+    }
+    names.add(name);
+  }
+  const paths = new Map<string, string>();
+  for (const model of models) {
+    if (model.kind === "path") paths.set(model.name, await checkGgufFile(model.path));
+  }
+  const { folder, env, signal = new AbortController().signal } = options;
+  for (const model of models) {
+    if (model.kind === "path") continue;
+    paths.set(
+      model.name,
+      await downloadModel(model, { folder, hub: hubOf(env), onDownload: (name) => options.onDownload(name), signal }),
+    );
+  }
+  return models.map(({ name }) => ({ name, path: paths.get(name)! }));
+}

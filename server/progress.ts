@@ -1,0 +1,110 @@
+/** Where a bar is drawn; process.stderr fits. */
+export interface ProgressTerminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+export interface Progress {
+  /** In bytes; a total of 0 is not known yet. */
+  update(done: number, total: number): void;
+  end(): void;
+}
+
+export interface ProgressDeps {
+  terminal: ProgressTerminal;
+  /** One line, where there is no terminal. */
+  log: (line: string) => void;
+  /** Milliseconds of a clock that never goes back. */
+  now?: () => number;
+}
+
+const REDRAW_MS = 100;
+const LINE_MS = 10_000;
+const LINE_SHARE = 0.1;
+const BAR_WIDTH = 24;
+
+/** Progress of something that is counted in bytes: a bar that redraws itself on a terminal, else now and then a line. */
+export function startProgress(what: string, deps: ProgressDeps): Progress {
+  const now = deps.now ?? (() => performance.now());
+  return deps.terminal.isTTY ? drawnBar(what, deps.terminal, now) : loggedLines(what, deps.log, now);
+}
+
+function drawnBar(what: string, terminal: ProgressTerminal, now: () => number): Progress {
+  const rate = new Rate(now);
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  let drawn = false;
+  return {
+    update(done, total) {
+      rate.note(done);
+      const complete = total > 0 && done >= total;
+      if (!complete && now() - drawnAt < REDRAW_MS) return;
+      drawnAt = now();
+      drawn = true;
+      const filled = total > 0 ? Math.min(BAR_WIDTH, Math.round((done / total) * BAR_WIDTH)) : 0;
+      const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
+      const line = `${what} ${bar} ${describe(done, total, rate.perSecond(done))}`;
+      // A line that wraps could not be drawn over.
+      terminal.write(`\r\x1b[2K${line.slice(0, (terminal.columns ?? 80) - 1)}`);
+    },
+    end() {
+      if (drawn) terminal.write("\n");
+    },
+  };
+}
+
+function loggedLines(what: string, log: (line: string) => void, now: () => number): Progress {
+  const rate = new Rate(now);
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let loggedTenth = -1;
+  return {
+    update(done, total) {
+      rate.note(done);
+      const tenth = total > 0 ? Math.floor(done / total / LINE_SHARE + 1e-9) : 0;
+      if (tenth === loggedTenth && now() - loggedAt < LINE_MS) return;
+      loggedAt = now();
+      loggedTenth = tenth;
+      log(`${what} ${describe(done, total, rate.perSecond(done))}`);
+    },
+    end() {},
+  };
+}
+
+/** The mean rate since the first report: what an earlier, interrupted run brought does not count. */
+class Rate {
+  readonly #now: () => number;
+  #first: { done: number; at: number } | null = null;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  note(done: number): void {
+    this.#first ??= { done, at: this.#now() };
+  }
+
+  perSecond(done: number): number {
+    if (this.#first === null) return 0;
+    const ms = this.#now() - this.#first.at;
+    return ms < 500 ? 0 : ((done - this.#first.done) * 1000) / ms;
+  }
+}
+
+function describe(done: number, total: number, perSecond: number): string {
+  const parts = [total > 0 ? `${Math.floor((done / total) * 100)} %, ${bytes(done)} of ${bytes(total)}` : bytes(done)];
+  if (perSecond > 0) {
+    parts.push(`${bytes(perSecond)}/s`);
+    if (total > done) parts.push(`${duration((total - done) / perSecond)} left`);
+  }
+  return parts.join(", ");
+}
+
+function bytes(count: number): string {
+  if (count >= 1e9) return `${(count / 1e9).toFixed(2)} GB`;
+  return count >= 1e6 ? `${(count / 1e6).toFixed(1)} MB` : `${Math.round(count / 1e3)} kB`;
+}
+
+function duration(seconds: number): string {
+  if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return seconds >= 60 ? `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s` : `${Math.ceil(seconds)} s`;
+}

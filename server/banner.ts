@@ -8,12 +8,14 @@ export interface BannerContent {
   models: readonly ModelFacts[];
   /** Nothing but the bundled model is served. */
   demo: boolean;
+  /** How this server was started, up to where options go: `npm start --` or `nightshift`. */
+  command: string;
   /** Milliseconds since the process began. */
   startMs: number;
 }
 
 /** What a person sees when the server is ready. */
-export function banner({ url, version, models, demo, startMs }: BannerContent): string {
+export function banner({ url, version, models, demo, command, startMs }: BannerContent): string {
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
   lines.push(`  Base URL  ${url}/v1`);
   for (const [index, facts] of models.entries()) {
@@ -26,8 +28,8 @@ export function banner({ url, version, models, demo, startMs }: BannerContent): 
     lines.push(
       "The demo model knows only a few tricks. To serve a real one:",
       "",
-      "  npm start -- --model hf:owner/repo:Q4_K_M        (a GGUF repository on Hugging Face)",
-      "  npm start -- --model name=path/to/model.gguf     (repeat --model to serve several)",
+      `  ${command} --model hf:owner/repo:Q4_K_M        (a GGUF repository on Hugging Face)`,
+      `  ${command} --model name=path/to/model.gguf     (repeat --model to serve several)`,
       "",
     );
   }

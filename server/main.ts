@@ -92,8 +92,9 @@ export async function serve(options: Options): Promise<void> {
   }
   const startMs = Math.round(performance.now());
   log.info({ url: listening.url, models: ready.map(({ model }) => model), startMs }, "Ready");
+  const content = { url: listening.url, version: version(), models: ready, demo: options.model.length === 0, startMs };
   process.stdout.write(
-    banner({ url: listening.url, version: version(), models: ready, demo: options.model.length === 0, startMs }),
+    banner({ ...content, command: process.env.npm_lifecycle_event ? "npm start --" : "nightshift" }),
   );
 }
 

@@ -32,7 +32,9 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
   for (const model of models) {
     if (model.ok) lines.push(...factsText(model.facts, model.loadMs, machine, model.warnings));
     else
-      lines.push(...table(`Model ${model.model}: broken`, [["why", model.reason.replaceAll("\n", "\n            ")]]));
+      lines.push(
+        ...table(`Model ${model.model}: broken`, [["why", model.reason.replaceAll("\n", "\n              ")]]),
+      );
     if (model.advice !== null) {
       lines.push(
         ...table(
@@ -53,7 +55,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
   const total = facts.bytes + facts.cacheBytes;
   return [
     ...table("Engine", [
-      ["llama.cpp", facts.build],
+      ["build", facts.build],
       ["library", facts.libraryDir],
       ["ABI", "matches (struct sizes and defaults read back as expected)"],
       ["backend", facts.devices.length === 0 ? facts.backend : `${facts.backend} on ${facts.devices.join(", ")}`],
@@ -80,7 +82,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
 }
 
 function table(title: string, rows: readonly (readonly [string, string])[]): string[] {
-  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(10)}${value}`), ""];
+  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`), ""];
 }
 
 function count(value: number): string {

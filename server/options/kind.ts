@@ -59,12 +59,12 @@ export function size(min: number, max: number): Kind<number> {
 }
 
 /** One of a few words. YAML reads a bare `on` or `off` as text, but `true` and `false` are taken for them too. */
-export function choice<const T extends string>(words: readonly [T, ...T[]]): Kind<T> {
+export function choice<const T extends string>(words: readonly [T, ...T[]], metavar = words.join("|")): Kind<T> {
   const schema = z.preprocess((value) => {
     if (typeof value === "boolean") return value ? "on" : "off";
     return typeof value === "string" ? value.trim().toLowerCase() : value;
   }, z.enum(words));
-  return { metavar: words.join("|"), allowed: words.length === 1 ? words[0] : `one of ${words.join(", ")}`, schema };
+  return { metavar, allowed: words.length === 1 ? words[0] : `one of ${words.join(", ")}`, schema };
 }
 
 /** Text that is not empty. */

@@ -13,6 +13,8 @@ export interface Option<T> {
 
 export type Group = "Server" | "Models" | "Engine" | "Limits" | "Access" | "Logs";
 
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+
 const MiB = 2 ** 20;
 const GiB = 2 ** 30;
 
@@ -62,8 +64,13 @@ export const OPTIONS = {
     "KV cells of a unified cache in all.",
     "what the memory allows, at most context × sequences",
   ),
-  cacheTypeK: row("Engine", choice(CACHE_TYPES), "f16", "Number format of the cached keys."),
-  cacheTypeV: row("Engine", choice(CACHE_TYPES), "f16", "Number format of the cached values."),
+  cacheTypeK: row(
+    "Engine",
+    choice(CACHE_TYPES, "type"),
+    "f16",
+    `Number format of the cached keys: ${CACHE_TYPES.join(", ")}.`,
+  ),
+  cacheTypeV: row("Engine", choice(CACHE_TYPES, "type"), "f16", "Number format of the cached values, one of the same."),
   memory: row(
     "Engine",
     optional(size(MiB, 16_384 * GiB)),
@@ -124,9 +131,9 @@ export const OPTIONS = {
 
   logLevel: row(
     "Logs",
-    choice(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
+    choice(LOG_LEVELS, "level"),
     "info",
-    "The least severe log line to write.",
+    `The least severe log line to write: ${LOG_LEVELS.join(", ")}.`,
   ),
   logFormat: row(
     "Logs",

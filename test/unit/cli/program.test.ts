@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { buildProgram, withDefaultCommand } from "../../../server/cli/program.ts";
+import { OptionsError } from "../../../server/options/options-error.ts";
+import { OPTION_KEYS } from "../../../server/options/table.ts";
+
+interface Outcome {
+  called: unknown[];
+  out: string;
+  err: string;
+}
+
+/** Runs a command line with actions that only note their arguments. */
+async function type(args: string[], serve?: () => Promise<void>): Promise<Outcome> {
+  const outcome: Outcome = { called: [], out: "", err: "" };
+  const program = buildProgram("9.9.9", {
+    serve: serve ?? (async (flags) => void outcome.called.push("serve", flags)),
+    doctor: async (flags) => void outcome.called.push("doctor", flags),
+    bench: async (rest) => void outcome.called.push("bench", rest),
+  });
+  for (const command of [program, ...program.commands]) {
+    command.exitOverride().configureOutput({
+      getOutHelpWidth: () => 500,
+      writeOut: (text) => {
+        outcome.out += text;
+      },
+      writeErr: (text) => {
+        outcome.err += text;
+      },
+    });
+  }
+  await program.parseAsync(withDefaultCommand(args), { from: "user" }).catch((error) => {
+    if (!("exitCode" in error)) throw error;
+  });
+  return outcome;
+}
+
+describe("commands", () => {
+  it("serves when no command is named", async () => {
+    expect((await type([])).called).toEqual(["serve", {}]);
+    expect((await type(["--port", "9000"])).called).toEqual(["serve", { port: "9000" }]);
+    expect((await type(["serve", "--port=9000"])).called).toEqual(["serve", { port: "9000" }]);
+  });
+
+  it("collects what may be repeated", async () => {
+    const { called } = await type(["serve", "--model", "a=x.gguf", "--model", "y.gguf", "--data-dir", "d"]);
+    expect(called[1]).toEqual({ model: ["a=x.gguf", "y.gguf"], dataDir: "d" });
+  });
+
+  it("hands everything behind bench on, its flags and --help too", async () => {
+    const args = ["throughput", "--streams", "1,8", "--help", "-x"];
+    expect((await type(["bench", ...args])).called).toEqual(["bench", args]);
+    expect((await type(["bench", "--help"])).called).toEqual(["bench", ["--help"]]);
+  });
+
+  it("suggests a command or a flag for a misspelt one", async () => {
+    expect((await type(["docter"])).err).toMatch(/unknown command 'docter'[\s\S]*Did you mean doctor\?/);
+    expect((await type(["--prot", "1"])).err).toMatch(/unknown option '--prot'[\s\S]*Did you mean --port\?/);
+    expect((await type(["serve", "extra"])).err).toMatch(/too many arguments/);
+  });
+
+  it("prints an OptionsError as its message and passes on any other error", async () => {
+    const { err } = await type([], async () => {
+      throw new OptionsError("--port must be a port");
+    });
+    expect(err).toBe("error: --port must be a port\n");
+    await expect(type([], () => Promise.reject(new TypeError("a bug")))).rejects.toThrow("a bug");
+  });
+});
+
+describe("help", () => {
+  it("lists the commands and, for serve and doctor, every option with its default", async () => {
+    expect((await type(["--help"])).out).toMatch(/serve[\s\S]*doctor[\s\S]*bench/);
+    for (const command of ["serve", "doctor"]) {
+      const { out } = await type([command, "--help"]);
+      expect(out.match(/\(default: /g)).toHaveLength(OPTION_KEYS.length + 1);
+      expect(out).toMatch(/--port <n> +Port to listen on.*\(default: 8080\)/);
+    }
+  });
+
+  it("prints the version", async () => {
+    expect((await type(["--version"])).out).toBe("9.9.9\n");
+  });
+});

@@ -1,0 +1,86 @@
+import { EventEmitter, once } from "node:events";
+import { beforeEach, expect, it } from "vitest";
+import { Shutdown } from "../../../server/shutdown.ts";
+
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+let events: EventEmitter;
+let drained: PromiseWithResolvers;
+let exits: number[];
+let exited: EventEmitter;
+let shutdown: Shutdown;
+
+interface PromiseWithResolvers {
+  promise: Promise<void>;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+function withResolvers(): PromiseWithResolvers {
+  let resolve = (): void => {};
+  let reject = (_: Error): void => {};
+  const promise = new Promise<void>((done, failed) => {
+    resolve = done;
+    reject = failed;
+  });
+  return { promise, resolve, reject };
+}
+
+beforeEach(() => {
+  events = new EventEmitter();
+  exited = new EventEmitter();
+  drained = withResolvers();
+  exits = [];
+  shutdown = new Shutdown(
+    {
+      log: silent,
+      flush: async () => {},
+      drain: () => drained.promise,
+      exit: (code) => {
+        exits.push(code);
+        exited.emit("exit");
+      },
+    },
+    events,
+  );
+});
+
+it.each(["SIGTERM", "SIGINT"])("%s drains, then exits with 0", async (signal) => {
+  expect(shutdown.begun).toBe(false);
+  events.emit(signal);
+  expect(shutdown.begun).toBe(true);
+  expect(exits).toEqual([]);
+  drained.resolve();
+  await once(exited, "exit");
+  expect(exits).toEqual([0]);
+});
+
+it("ends at once on the second signal, whichever it is", () => {
+  events.emit("SIGTERM");
+  events.emit("SIGINT");
+  expect(exits).toEqual([1]);
+});
+
+it.each(["uncaughtException", "unhandledRejection"])("%s drains, then exits with 1", async (event) => {
+  events.emit(event, new Error("a bug"));
+  expect(shutdown.begun).toBe(true);
+  drained.resolve();
+  await once(exited, "exit");
+  expect(exits).toEqual([1]);
+});
+
+it("exits with 1 when an error comes while a signal's drain runs, and does not take it for a second signal", async () => {
+  events.emit("SIGTERM");
+  events.emit("unhandledRejection", "odd");
+  expect(exits).toEqual([]);
+  drained.resolve();
+  await once(exited, "exit");
+  expect(exits).toEqual([1]);
+});
+
+it("exits with 1 when draining fails", async () => {
+  events.emit("SIGTERM");
+  drained.reject(new Error("stuck"));
+  await once(exited, "exit");
+  expect(exits).toEqual([1]);
+});

@@ -55,7 +55,7 @@ export function closed(uri: string, hub: Hub): OptionsError {
   return new OptionsError(`${uri} cannot be downloaded: the hub does not show it. ${what}`);
 }
 
-export function causeOf(error: unknown): string {
+function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   if (cause instanceof Error) return "code" in cause && cause.code ? String(cause.code) : cause.message;

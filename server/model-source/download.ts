@@ -1,9 +1,9 @@
 import { mkdir, rm, statfs } from "node:fs/promises";
-import { basename, join } from "node:path";
-import type { ModelDownloader } from "node-llama-cpp";
+import { join } from "node:path";
 import { OptionsError } from "../options/options-error.ts";
-import { announcedSize, causeOf, closed, notFound } from "./announcement.ts";
+import { announcedSize, closed, notFound } from "./announcement.ts";
 import { type DownloadRecord, readRecord, sizeOf, writeRecord } from "./download-record.ts";
+import { type DownloadedFiles, DownloadFailure, downloadInThread } from "./download-thread.ts";
 import { checkGgufFile } from "./gguf-file.ts";
 import type { Hub } from "./hub.ts";
 import type { ModelValue } from "./model-value.ts";
@@ -37,16 +37,14 @@ export async function downloadModel(model: RemoteModel, options: DownloadOptions
   await mkdir(folder, { recursive: true });
   const announced = await announcedSize(model, hub, signal);
   const progress = options.onDownload(model.name);
-  let downloader: ModelDownloader;
+  let downloaded: DownloadedFiles;
   try {
-    downloader = await openDownload(model, options, progress);
-    await checkRoom(model, downloader, folder);
-    await run(model, downloader, signal);
+    downloaded = await download(model, options, progress);
   } finally {
     progress.end();
   }
 
-  const record = await checkFiles(model, downloader, announced, folder);
+  const record = await checkFiles(model, downloaded, announced, folder);
   const path = await checkGgufFile(join(folder, record.entry)).catch(async (error: unknown) => {
     await discard(record, folder);
     throw error;
@@ -55,63 +53,51 @@ export async function downloadModel(model: RemoteModel, options: DownloadOptions
   return path;
 }
 
-async function openDownload(
+/** Tries again for as long as each try brings more: the storage's addresses that a hub hands out end after an hour. */
+async function download(
   model: RemoteModel,
-  { folder, hub }: DownloadOptions,
+  { folder, hub, signal }: DownloadOptions,
   progress: DownloadProgress,
-): Promise<ModelDownloader> {
-  // Its import takes half a second, which a start that downloads nothing need not spend.
-  const { createModelDownloader } = await import("node-llama-cpp");
-  try {
-    return await createModelDownloader({
-      modelUri: model.uri,
-      dirPath: folder,
-      deleteTempFileOnCancel: false,
-      onProgress: ({ downloadedSize, totalSize }) => progress.update(downloadedSize, totalSize),
-      endpoints: { huggingFace: hub.endpoint },
-      ...(hub.token === null ? {} : { tokens: { huggingFace: hub.token } }),
-    });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (/\b404\b|does not exist/.test(message)) throw notFound(model);
-    if (/\b40[13]\b/.test(message)) throw closed(model.uri, hub);
-    throw new OptionsError(`${model.uri} cannot be downloaded: ${message}.`);
+): Promise<DownloadedFiles> {
+  const order = { uri: model.uri, folder, ...hub };
+  let most = 0;
+  for (;;) {
+    let reached = 0;
+    try {
+      return await downloadInThread(
+        order,
+        (done, total) => {
+          most = Math.max(most, done);
+          return checkRoom(model, total - done, folder);
+        },
+        (done, total) => {
+          reached = Math.max(reached, done);
+          progress.update(done, total);
+        },
+        signal,
+      );
+    } catch (error) {
+      if (!(error instanceof DownloadFailure)) throw error;
+      if (!error.opened) throw refusal(model, hub, error.message);
+      if (reached <= most) {
+        throw new OptionsError(
+          `The download of ${model.uri} stopped: ${error.message}. Start again: it goes on from where it stopped.`,
+        );
+      }
+      most = reached;
+    }
   }
 }
 
-async function run(model: RemoteModel, downloader: ModelDownloader, signal: AbortSignal): Promise<void> {
-  // ipull (3.9) awaits its parallel streams one by one: the failure of a later one is unhandled, and would end this
-  // process before the first one's is told.
-  const ignoreStreams = (error: unknown) => {
-    if (!(error instanceof Error && error.stack?.includes("ipull"))) throw error;
-  };
-  process.on("unhandledRejection", ignoreStreams);
-  try {
-    // A stream that waits for an answer is deaf to its abort, so that a stop is not left to the downloader.
-    await Promise.race([downloader.download({ signal }), aborted(signal)]);
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new OptionsError(
-      `The download of ${model.uri} stopped: ${causeOf(error)}. Start again: it goes on from where it stopped.`,
-    );
-  } finally {
-    process.off("unhandledRejection", ignoreStreams);
-  }
-  signal.throwIfAborted();
+function refusal(model: RemoteModel, hub: Hub, message: string): OptionsError {
+  if (/\b404\b|does not exist/.test(message)) return notFound(model);
+  if (/\b40[13]\b/.test(message)) return closed(model.uri, hub);
+  return new OptionsError(`${model.uri} cannot be downloaded: ${message}.`);
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-}
-
-async function checkRoom(model: RemoteModel, downloader: ModelDownloader, folder: string): Promise<void> {
+async function checkRoom(model: RemoteModel, needed: number, folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
-  const needed = downloader.totalSize - downloader.downloadedSize;
   if (needed <= bavail * bsize) return;
-  await downloader.cancel();
   throw new OptionsError(
     `${model.uri} needs ${gigabytes(needed)} more, and ${folder} has room for ${gigabytes(bavail * bsize)}. ` +
       "Make room, or name another folder with --models-dir.",
@@ -120,16 +106,14 @@ async function checkRoom(model: RemoteModel, downloader: ModelDownloader, folder
 
 async function checkFiles(
   model: RemoteModel,
-  downloader: ModelDownloader,
+  { entry, files, spliced }: DownloadedFiles,
   announced: number | null,
   folder: string,
 ): Promise<DownloadRecord> {
-  const files = downloader.filesInfo.map(({ filePath, totalSize }) => ({ name: basename(filePath), size: totalSize }));
-  const record = { uri: model.uri, entry: downloader.entrypointFilename, files };
+  const record = { uri: model.uri, entry, files };
   // Of a model in parts, the announcement was of the first.
-  const single = downloader.splitBinaryParts === undefined;
   for (const [i, file] of files.entries()) {
-    const expected = i === 0 && single && announced !== null ? announced : file.size;
+    const expected = i === 0 && !spliced && announced !== null ? announced : file.size;
     const size = await sizeOf(join(folder, file.name));
     if (size === expected) continue;
     await discard(record, folder);

@@ -1,4 +1,5 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -29,6 +30,17 @@ function download(hub: FakeHub, value: string, folder: string, signal?: AbortSig
     signal,
   });
   return { models, progress, ended: () => ends };
+}
+
+/** What has come is noted behind the end of the file-to-be. */
+async function firstPartSaved(folder: string, fileSize: number): Promise<void> {
+  await vi.waitFor(
+    () => {
+      const partial = readdirSync(folder).find((name) => name.endsWith(".ipull"));
+      expect(statSync(join(folder, partial!)).size).toBeGreaterThan(fileSize);
+    },
+    { timeout: 20_000, interval: 10 },
+  );
 }
 
 describe("a download", () => {
@@ -102,6 +114,40 @@ describe("a download", () => {
     expect(readFileSync(model!.path).equals(file)).toBe(true);
   });
 
+  it("goes on by a new address when the storage closes the one it gave", async () => {
+    const hub = await FakeHub.start();
+    const file = fakeGguf(12 * MB);
+    hub.files.set("/o/r/resolve/main/m.gguf", file);
+    const folder = freshFolder();
+    const held: ServerResponse[] = [];
+    let open = false;
+    hub.intercept = (range, response) => {
+      if (open || range?.startsWith("bytes=0-")) return false;
+      held.push(response);
+      return true;
+    };
+    const { models } = download(hub, "hf:o/r/m.gguf", folder);
+    await firstPartSaved(folder, file.length);
+    open = true;
+    expect(held.length).toBeGreaterThan(0);
+    for (const response of held) response.writeHead(403).end();
+    const [model] = await models;
+    expect(hub.ranges().filter((range) => range.startsWith("bytes=0-"))).toHaveLength(1);
+    expect(readFileSync(model!.path).equals(file)).toBe(true);
+  });
+
+  it("whose storage refuses everything says so, and fails nothing else", async () => {
+    const hub = await FakeHub.start();
+    hub.files.set("/o/r/resolve/main/m.gguf", fakeGguf(12 * MB));
+    hub.intercept = (_, response) => {
+      response.writeHead(404).end();
+      return true;
+    };
+    const { models, ended } = download(hub, "hf:o/r/m.gguf", freshFolder());
+    await expect(models).rejects.toThrow(/stopped: .*404.*Start again/);
+    expect(ended()).toBe(1);
+  });
+
   it("that was stopped goes on from where it stopped", async () => {
     const hub = await FakeHub.start();
     const folder = freshFolder();
@@ -112,14 +158,7 @@ describe("a download", () => {
     const stop = new AbortController();
     const first = download(hub, "hf:o/r/m.gguf", folder, stop.signal);
     const stopped = expect(first.models).rejects.toThrow("enough");
-    // What has come is noted behind the end of the file-to-be.
-    await vi.waitFor(
-      () => {
-        const partial = readdirSync(folder).find((name) => name.endsWith(".ipull"));
-        expect(statSync(join(folder, partial!)).size).toBeGreaterThan(file.length);
-      },
-      { timeout: 10_000, interval: 10 },
-    );
+    await firstPartSaved(folder, file.length);
     stop.abort(new Error("enough"));
     await stopped;
 

@@ -1,9 +1,78 @@
-import express, { type Express } from "express";
+import express, { type Express, type RequestHandler } from "express";
+import { ApiError } from "../openapi/api-error.ts";
+import { Admission } from "./admission.ts";
 import type { AppDependencies } from "./dependencies.ts";
+import { GenerationRoute } from "./generation-route.ts";
+import { cors } from "./middleware/cors.ts";
+import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
+import { hostCheck } from "./middleware/host-check.ts";
+import { requestContext } from "./middleware/request-context.ts";
+import { chatReader } from "./routes/chat.ts";
+import { completionReader } from "./routes/completions.ts";
+import { health, ready } from "./routes/health.ts";
+import { metrics } from "./routes/metrics.ts";
+import { listModels, retrieveModel } from "./routes/models.ts";
+import { openapi } from "./routes/openapi.ts";
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
+  const { models, options, clock, draining, version, log } = dependencies;
+  const admission = new Admission(models, dependencies.metrics, options.queueLimit, clock, draining);
+  const chat = new GenerationRoute(
+    "/v1/chat/completions",
+    "chatcmpl",
+    dependencies,
+    admission,
+    chatReader(options.limits),
+  );
+  const completions = new GenerationRoute(
+    "/v1/completions",
+    "cmpl",
+    dependencies,
+    admission,
+    completionReader(options.limits),
+  );
+
   const app = express();
-  void dependencies;
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("query parser", false);
+
+  app.use(requestContext(clock, dependencies.randomId));
+  app.use(hostCheck(options.host, options.allowedHosts));
+  app.use(cors(options.corsOrigins));
+
+  post(app, "/v1/chat/completions", chat.handler);
+  post(app, "/v1/completions", completions.handler);
+  get(app, "/v1/models", listModels(models));
+  get(app, "/v1/models/:model", retrieveModel(admission));
+  get(app, "/health", health(version));
+  get(app, "/ready", ready(models, draining));
+  get(app, "/metrics", metrics(dependencies.metrics.registry, options.host, options.metricsToken));
+  get(app, "/openapi.json", openapi(options.limits, version));
+
+  app.use(unknownRoute);
+  app.use(errorMapper(log));
   return app;
+}
+
+/** HEAD is answered as GET without the body. */
+function get(app: Express, path: string, handler: RequestHandler): void {
+  app.route(path).get(handler).all(otherMethod("GET, HEAD, OPTIONS"));
+}
+
+function post(app: Express, path: string, handler: RequestHandler): void {
+  app.route(path).post(handler).all(otherMethod("POST, OPTIONS"));
+}
+
+function otherMethod(allow: string): RequestHandler {
+  return (req, res) => {
+    res.setHeader("allow", allow);
+    if (req.method === "OPTIONS") {
+      res.writeHead(204).end();
+      return;
+    }
+    const message = `Not allowed to ${req.method} on ${req.path.slice(0, 256)}; allowed: ${allow}.`;
+    throw new ApiError({ status: 405, type: "invalid_request_error", code: "method_not_allowed", message });
+  };
 }

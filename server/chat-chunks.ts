@@ -1,0 +1,38 @@
+import type { FinishReason } from "../engine/protocol.ts";
+import type { Usage } from "../openapi/usage.ts";
+import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
+
+/** chat.completion.chunk */
+export class ChatChunks implements ChunkFormat {
+  readonly #head: string;
+  readonly #tail: string;
+
+  constructor({ id, created, model, tier, fingerprint }: CallIdentity, includeUsage: boolean) {
+    const common = { id, object: "chat.completion.chunk", created, model, service_tier: tier };
+    const fields = JSON.stringify({ ...common, system_fingerprint: fingerprint }).slice(0, -1);
+    this.#head = `data: ${fields},"choices":[`;
+    this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
+  }
+
+  first(choice: number): string {
+    return this.#chunk(choice, `{"role":"assistant","content":""}`, "null");
+  }
+
+  delta(choice: number, text: string, reasoning: string): string {
+    const thought = reasoning === "" ? "" : `"reasoning_content":${JSON.stringify(reasoning)}`;
+    const said = text === "" ? "" : `"content":${JSON.stringify(text)}`;
+    return this.#chunk(choice, `{${thought}${thought && said && ","}${said}}`, "null");
+  }
+
+  last(choice: number, reason: FinishReason): string {
+    return this.#chunk(choice, "{}", `"${reason}"`);
+  }
+
+  usage(usage: Usage): string {
+    return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
+  }
+
+  #chunk(choice: number, delta: string, reason: string): string {
+    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":null,"finish_reason":${reason}}${this.#tail}`;
+  }
+}

@@ -1,0 +1,22 @@
+import type { FinishReason } from "../engine/protocol.ts";
+import type { Usage } from "../openapi/usage.ts";
+
+/** What every chunk and every whole body of one call says about it. */
+export interface CallIdentity {
+  id: string;
+  created: number;
+  model: string;
+  tier: "priority" | "default" | "flex";
+  fingerprint: string;
+}
+
+/** Events of one call's stream, as whole `data: …\n\n` texts; all but the text itself is worked out once. */
+export interface ChunkFormat {
+  /** A choice's first event; empty where the endpoint has none. `prompt` is echoed. */
+  first(choice: number, prompt: string): string;
+  delta(choice: number, text: string, reasoning: string): string;
+  last(choice: number, reason: FinishReason): string;
+  usage(usage: Usage): string;
+}
+
+export const DONE = "data: [DONE]\n\n";

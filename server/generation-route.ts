@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
+import type { Submission } from "../engine/engine.ts";
+import type { Tier } from "../engine/protocol.ts";
+import { ApiError } from "../openapi/api-error.ts";
+import type { Usage } from "../openapi/usage.ts";
+import type { Admission, Place } from "./admission.ts";
+import { Call, type CallOutcome } from "./call.ts";
+import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
+import type { AppDependencies } from "./dependencies.ts";
+import { ClientGone, readJson } from "./json-body.ts";
+import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
+import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
+import { sendJson } from "./respond.ts";
+import { EventStream } from "./sse.ts";
+import { StreamSink } from "./stream-sink.ts";
+import { checkVocabulary } from "./vocabulary-check.ts";
+import { type WholeChoice, WholeSink } from "./whole-sink.ts";
+
+/** A checked body, and how its endpoint writes the answer. */
+export interface GenerationRequest {
+  model: string;
+  tier: Exclude<Tier, "batch">;
+  submissions: Submission[];
+  stream: boolean;
+  includeUsage: boolean;
+  chunks(identity: CallIdentity): ChunkFormat;
+  whole(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): object;
+}
+
+/** The way of every generating endpoint: read, check, admit, run, and count how it ended. */
+export class GenerationRoute {
+  readonly #endpoint: Endpoint;
+  readonly #idPrefix: string;
+  readonly #dependencies: AppDependencies;
+  readonly #admission: Admission;
+  /** Throws an ApiError for a body that is not valid. */
+  readonly #check: (body: unknown) => GenerationRequest;
+
+  constructor(
+    endpoint: Endpoint,
+    idPrefix: string,
+    dependencies: AppDependencies,
+    admission: Admission,
+    check: (body: unknown) => GenerationRequest,
+  ) {
+    this.#endpoint = endpoint;
+    this.#idPrefix = idPrefix;
+    this.#dependencies = dependencies;
+    this.#admission = admission;
+    this.#check = check;
+  }
+
+  readonly handler: RequestHandler = async (req, res) => {
+    let meter: RequestMeter | null = null;
+    try {
+      const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
+      const model = this.#admission.find(request.model);
+      meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
+      const place = this.#admission.admit(model, request.submissions.length);
+      checkVocabulary(request.submissions, place.facts.vocabulary);
+      await this.#run(req, res, request, place, meter);
+    } catch (error) {
+      const status = statusOf(error);
+      if (meter === null) this.#dependencies.metrics.turnedAway(this.#endpoint, status);
+      else meter.ended(status);
+      if (!(error instanceof ClientGone)) throw error;
+    }
+  };
+
+  /** Throws the ApiError of a call that failed before its first byte. */
+  async #run(
+    req: IncomingMessage,
+    res: ServerResponse,
+    request: GenerationRequest,
+    place: Place,
+    meter: RequestMeter,
+  ): Promise<void> {
+    if (res.destroyed || req.socket.destroyed) throw new ClientGone();
+    const { clock, randomId, options } = this.#dependencies;
+    const identity: CallIdentity = {
+      id: `${this.#idPrefix}-${randomId()}`,
+      created: clock.epochSeconds(),
+      model: place.model.id,
+      tier: request.tier,
+      fingerprint: place.facts.fingerprint,
+    };
+    const firstContent = () => call.firstContent();
+    const sink = request.stream
+      ? new StreamSink(
+          new EventStream(
+            res,
+            { buffer: options.streamBuffer, stallMs: options.stallMs },
+            () => stampProcessingTime(req, res),
+            firstContent,
+          ),
+          request.chunks(identity),
+          request.includeUsage,
+        )
+      : new WholeSink(choicesOf(request), firstContent, (choices, usage) => {
+          sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
+        });
+    const call: Call = new Call(request.submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
+    // The client went away or read too slowly; after a whole answer this does nothing.
+    res.once("close", () => call.cancel());
+    const outcome = await call.outcome;
+    if (outcome.status === "error" && !sink.opened) throw outcome.error;
+    meter.ended(outcome.status);
+    this.#note(req, identity, outcome);
+  }
+
+  #note(req: IncomingMessage, { id, model, tier }: CallIdentity, outcome: CallOutcome): void {
+    const { clock, log } = this.#dependencies;
+    const { id: requestId, arrivedAt } = contextOf(req);
+    const fields = { requestId, id, model, tier, status: outcome.status, ms: Math.round(clock.now() - arrivedAt) };
+    if (outcome.status === "error") {
+      log.error({ ...fields, code: outcome.error.code, reason: outcome.error.message }, "generation failed");
+    } else if (outcome.status === "ok") {
+      const { prompt_tokens, completion_tokens } = outcome.usage;
+      log.debug({ ...fields, prompt_tokens, completion_tokens }, "generation ended");
+    } else {
+      log.debug(fields, "generation cancelled");
+    }
+  }
+}
+
+function choicesOf(request: GenerationRequest): number {
+  return request.submissions.reduce((sum, submission) => sum + submission.n, 0);
+}
+
+function statusOf(error: unknown): RequestStatus {
+  if (error instanceof ClientGone) return "cancelled";
+  if (!(error instanceof ApiError)) return "error";
+  if (error.status === 503) return "unavailable";
+  return error.status < 500 ? "refused" : "error";
+}

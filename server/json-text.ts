@@ -1,0 +1,72 @@
+import { type ApiError, invalidRequest } from "../openapi/api-error.ts";
+
+/** Containers in containers; messages and schemas of real clients stay far below. */
+const MAX_DEPTH = 64;
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Bytes to a JSON value. Throws a 400 for what is not UTF-8, begins with a byte order mark, is nested deeper than 64, is
+ * not JSON, or has text that is no text: NUL and lone surrogates, which JSON can write as escapes.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (bytes.byteLength === 0) throw malformed("The request body is empty; a JSON object is expected.");
+  // Before any parser sees it: a recursive one overflows its stack on 100,000 brackets.
+  if (deeperThan(bytes, MAX_DEPTH)) throw malformed(`The request body is nested deeper than ${MAX_DEPTH} levels.`);
+  const text = decode(bytes);
+  const value = parse(text);
+  if (/\\u(?:0000|d[89a-f])/i.test(text) && hasBrokenText(value)) {
+    throw malformed("The request body has a string with a NUL character or half of a surrogate pair.");
+  }
+  return value;
+}
+
+function malformed(message: string): ApiError {
+  return invalidRequest("invalid_json", null, message);
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw malformed("The request body is not valid UTF-8.");
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the body, and the body is the prompt.
+    throw malformed("We could not parse the JSON body of your request.");
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** In UTF-8 no byte of a longer character looks like one of these marks, so bytes are enough. */
+function deeperThan(bytes: Uint8Array, limit: number): boolean {
+  let depth = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === QUOTE) {
+      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
+    } else if (byte === 0x7b || byte === 0x5b) {
+      if (++depth > limit) return true;
+    } else if (byte === 0x7d || byte === 0x5d) {
+      depth--;
+    }
+  }
+  return false;
+}
+
+function hasBrokenText(value: unknown): boolean {
+  if (typeof value === "string") return isBroken(value);
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some(hasBrokenText);
+  return Object.entries(value).some(([key, entry]) => isBroken(key) || hasBrokenText(entry));
+}
+
+function isBroken(text: string): boolean {
+  return text.includes("\0") || /\p{Surrogate}/u.test(text);
+}

@@ -1,0 +1,24 @@
+import type { RequestHandler } from "express";
+
+const EXPOSED = "x-request-id, openai-processing-ms, openai-version, retry-after, retry-after-ms";
+const MAX_AGE_SECONDS = "600";
+
+/** Lets pages of the named origins call the server. With none named nothing is said, and browsers keep to their own. */
+export function cors(origins: readonly string[]): RequestHandler {
+  const allowed = new Set(origins);
+  return (req, res, next) => {
+    const origin = req.headers.origin;
+    if (allowed.size === 0 || origin === undefined) return next();
+    res.setHeader("vary", "Origin");
+    if (!allowed.has("*") && !allowed.has(origin)) return next();
+    res.setHeader("access-control-allow-origin", origin);
+    res.setHeader("access-control-expose-headers", EXPOSED);
+    const method = req.headers["access-control-request-method"];
+    if (req.method !== "OPTIONS" || method === undefined) return next();
+    res.setHeader("access-control-allow-methods", "GET, POST, OPTIONS");
+    const wanted = req.headers["access-control-request-headers"];
+    if (wanted !== undefined) res.setHeader("access-control-allow-headers", wanted);
+    res.setHeader("access-control-max-age", MAX_AGE_SECONDS);
+    res.writeHead(204).end();
+  };
+}

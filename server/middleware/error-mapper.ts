@@ -1,0 +1,36 @@
+import type { ErrorRequestHandler, RequestHandler } from "express";
+import { ApiError } from "../../openapi/api-error.ts";
+import type { Log } from "../dependencies.ts";
+import { sendError } from "../respond.ts";
+import { contextOf } from "./request-context.ts";
+
+/** The one place where an error becomes a response. What is not an ApiError is ours: logged, and told without its inside. */
+export function errorMapper(log: Log): ErrorRequestHandler {
+  return (thrown: unknown, req, res, _next) => {
+    const error = thrown instanceof ApiError ? thrown : asApiError(thrown);
+    const requestId = contextOf(req).id;
+    if (error.status >= 500) {
+      const cause = thrown instanceof ApiError ? undefined : thrown;
+      log.error({ requestId, status: error.status, code: error.code, err: cause }, "request failed");
+    } else {
+      log.debug({ requestId, status: error.status, code: error.code, param: error.param }, "request refused");
+    }
+    if (res.headersSent) res.destroy();
+    else if (!res.destroyed) sendError(req, res, error);
+  };
+}
+
+/** Express and its router say what is wrong with a URL by errors that carry a status. */
+function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof URIError) {
+    const message = "The URL is not valid.";
+    return new ApiError({ status: 400, type: "invalid_request_error", code: "invalid_url", message });
+  }
+  const message = "The server had an error while processing your request.";
+  return new ApiError({ status: 500, type: "server_error", code: "internal_error", message });
+}
+
+export const unknownRoute: RequestHandler = (req) => {
+  const message = `Unknown request URL: ${req.method} ${req.path.slice(0, 256)}.`;
+  throw new ApiError({ status: 404, type: "invalid_request_error", code: "unknown_url", message });
+};

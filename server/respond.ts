@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ApiError } from "../openapi/api-error.ts";
+import { stampProcessingTime } from "./middleware/request-context.ts";
+import { dropWhenStalled } from "./stall.ts";
+
+/** Bodies up to this size are read and thrown away by Node, so that the connection can be used again. */
+const DRAINED_BYTES = 64 * 1024;
+const LINGER_MS = 1000;
+
+/** Sends a whole JSON body. `stallMs`: how long the client may take to read it. */
+export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = 30_000) {
+  const body = Buffer.from(text);
+  stampProcessingTime(req, res);
+  res.writeHead(status, { "content-type": "application/json; charset=utf-8", "content-length": body.byteLength });
+  res.end(req.method === "HEAD" ? undefined : body);
+  if (res.writableLength > 0) dropWhenStalled(res, stallMs);
+}
+
+export function sendError(req: IncomingMessage, res: ServerResponse, error: ApiError): void {
+  if (error.retryAfter !== undefined) {
+    res.setHeader("retry-after", Math.ceil(error.retryAfter));
+    res.setHeader("retry-after-ms", Math.ceil(error.retryAfter * 1000));
+  }
+  if (error.shouldRetry === false) res.setHeader("x-should-retry", "false");
+  const text = JSON.stringify(error.body);
+  if (hasUnreadBody(req)) sendAndLinger(req, res, error.status, text);
+  else sendJson(req, res, error.status, text);
+}
+
+function hasUnreadBody(req: IncomingMessage): boolean {
+  if (req.complete) return false;
+  if (req.headers.expect !== undefined || req.headers["transfer-encoding"] !== undefined) return true;
+  return Number(req.headers["content-length"] ?? 0) > DRAINED_BYTES;
+}
+
+/**
+ * Answers while the client still sends. Closing at once would reset the connection, and a client that writes its whole
+ * body before it reads would never see why (RFC 9112, 9.6); so what comes is thrown away for a moment before the close.
+ */
+function sendAndLinger(req: IncomingMessage, res: ServerResponse, status: number, text: string): void {
+  stampProcessingTime(req, res);
+  const length = Buffer.byteLength(text);
+  res.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": length,
+    connection: "close",
+  });
+  res.write(text);
+  const timer = setTimeout(close, LINGER_MS);
+  req.once("end", close);
+  res.once("close", () => clearTimeout(timer));
+  req.removeAllListeners("data");
+  req.resume();
+
+  function close(): void {
+    clearTimeout(timer);
+    res.end();
+  }
+}

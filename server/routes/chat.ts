@@ -1,0 +1,50 @@
+import { type ChatResponse, chatRequest } from "../../openapi/chat.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import type { Usage } from "../../openapi/usage.ts";
+import { validate } from "../../openapi/validate.ts";
+import { ChatChunks } from "../chat-chunks.ts";
+import type { CallIdentity } from "../chunk-format.ts";
+import type { GenerationRequest } from "../generation-route.ts";
+import { chatSubmission, tierOf } from "../submission.ts";
+import type { WholeChoice } from "../whole-sink.ts";
+
+/** Reads bodies of POST /v1/chat/completions. */
+export function chatReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
+  const schema = chatRequest(limits);
+  return (json) => {
+    const body = validate(schema, json);
+    const includeUsage = body.stream_options?.include_usage ?? false;
+    return {
+      model: body.model,
+      tier: tierOf(body.service_tier),
+      submissions: [chatSubmission(body)],
+      stream: body.stream ?? false,
+      includeUsage,
+      chunks: (identity) => new ChatChunks(identity, includeUsage),
+      whole: chatCompletion,
+    };
+  };
+}
+
+function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): ChatResponse {
+  return {
+    id: identity.id,
+    object: "chat.completion",
+    created: identity.created,
+    model: identity.model,
+    choices: choices.map(({ text, reasoning, finish }, index) => ({
+      index,
+      message: {
+        role: "assistant",
+        content: text,
+        refusal: null,
+        ...(reasoning !== "" && { reasoning_content: reasoning }),
+      },
+      logprobs: null,
+      finish_reason: finish,
+    })),
+    usage,
+    service_tier: identity.tier,
+    system_fingerprint: identity.fingerprint,
+  };
+}

@@ -1,0 +1,45 @@
+import { type CompletionResponse, completionRequest } from "../../openapi/completions.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import type { Usage } from "../../openapi/usage.ts";
+import { validate } from "../../openapi/validate.ts";
+import type { CallIdentity } from "../chunk-format.ts";
+import { CompletionChunks } from "../completion-chunks.ts";
+import type { GenerationRequest } from "../generation-route.ts";
+import { completionSubmissions } from "../submission.ts";
+import type { WholeChoice } from "../whole-sink.ts";
+
+/** Reads bodies of POST /v1/completions. */
+export function completionReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
+  const schema = completionRequest(limits);
+  return (json) => {
+    const body = validate(schema, json);
+    const includeUsage = body.stream_options?.include_usage ?? false;
+    return {
+      model: body.model,
+      tier: "default",
+      submissions: completionSubmissions(body),
+      stream: body.stream ?? false,
+      includeUsage,
+      chunks: (identity) => new CompletionChunks(identity, includeUsage),
+      whole: textCompletion,
+    };
+  };
+}
+
+function textCompletion(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): CompletionResponse {
+  return {
+    id: identity.id,
+    object: "text_completion",
+    created: identity.created,
+    model: identity.model,
+    system_fingerprint: identity.fingerprint,
+    choices: choices.map(({ text, reasoning, finish }, index) => ({
+      text,
+      index,
+      logprobs: null,
+      finish_reason: finish,
+      ...(reasoning !== "" && { reasoning_content: reasoning }),
+    })),
+    usage,
+  };
+}

@@ -1,0 +1,32 @@
+import type { RequestHandler } from "express";
+import type { Health, ModelReadiness, Readiness } from "../../openapi/health.ts";
+import type { ModelSet, ServedModel } from "../model-set.ts";
+import { sendJson } from "../respond.ts";
+
+/** 200 as long as the process answers. */
+export function health(version: string): RequestHandler {
+  const body: Health = { status: "ok", version };
+  const text = JSON.stringify(body);
+  return (req, res) => sendJson(req, res, 200, text);
+}
+
+/** 200 when every model takes requests, else 503 with what each one is at. */
+export function ready(models: ModelSet, draining: () => boolean): RequestHandler {
+  return (req, res) => {
+    const states = models.list().map(readinessOf);
+    const allReady = states.every(({ state }) => state === "ready");
+    const status = draining() ? "shutting_down" : allReady ? "ready" : "not_ready";
+    const body: Readiness = { status, models: states };
+    if (status !== "ready") res.setHeader("retry-after", 1);
+    sendJson(req, res, status === "ready" ? 200 : 503, JSON.stringify(body));
+  };
+}
+
+function readinessOf({ id, engine: { state } }: ServedModel): ModelReadiness {
+  return {
+    id,
+    state: state.name,
+    ...(state.name === "loading" && { progress: state.progress }),
+    ...("reason" in state && { reason: state.reason }),
+  };
+}

@@ -1,0 +1,33 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { RequestHandler } from "express";
+import type { Registry } from "prom-client";
+import { ApiError } from "../../openapi/api-error.ts";
+import { isLoopback } from "../middleware/host-check.ts";
+
+/**
+ * Open when the server is bound to loopback, else behind its own bearer token. The address of the peer proves nothing: a
+ * proxy on this machine would open the page to the world.
+ */
+export function metrics(registry: Registry, boundHost: string, token: string | null): RequestHandler {
+  const open = isLoopback(boundHost);
+  const expected = token === null ? null : digest(`Bearer ${token}`);
+  return async (req, res) => {
+    if (!open && !matches(req.headers.authorization, expected)) {
+      res.setHeader("www-authenticate", "Bearer");
+      const message = "Metrics need the server's metrics token: Authorization: Bearer <token>.";
+      throw new ApiError({ status: 401, type: "authentication_error", code: "invalid_api_key", message });
+    }
+    const text = await registry.metrics();
+    res.writeHead(200, { "content-type": registry.contentType });
+    res.end(req.method === "HEAD" ? undefined : text);
+  };
+}
+
+function matches(given: string | undefined, expected: Buffer | null): boolean {
+  return expected !== null && timingSafeEqual(digest(given ?? ""), expected);
+}
+
+/** Digests have one length, which timingSafeEqual asks for. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,24 @@
+import type { RequestHandler } from "express";
+import type { Model, ModelList } from "../../openapi/models.ts";
+import type { Admission } from "../admission.ts";
+import type { ModelSet, ServedModel } from "../model-set.ts";
+import { sendJson } from "../respond.ts";
+
+export function listModels(models: ModelSet): RequestHandler {
+  return (req, res) => {
+    const list: ModelList = { object: "list", data: models.list().map(describe) };
+    sendJson(req, res, 200, JSON.stringify(list));
+  };
+}
+
+/** 404 model_not_found for any name that is not served, whatever it looks like. */
+export function retrieveModel(admission: Admission): RequestHandler {
+  return (req, res) => {
+    const { model } = req.params;
+    sendJson(req, res, 200, JSON.stringify(describe(admission.find(String(model)))));
+  };
+}
+
+function describe({ id, created }: ServedModel): Model {
+  return { id, object: "model", created, owned_by: "nightshift" };
+}

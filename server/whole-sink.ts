@@ -1,0 +1,55 @@
+import type { FinishReason, SequenceOutput } from "../engine/protocol.ts";
+import type { Usage } from "../openapi/usage.ts";
+import type { Sink } from "./sink.ts";
+
+export interface WholeChoice {
+  text: string;
+  reasoning: string;
+  finish: FinishReason;
+}
+
+/** Collects a call's choices for one body. */
+export class WholeSink implements Sink {
+  readonly opened = false;
+  readonly #choices: WholeChoice[];
+  readonly #firstToken: () => void;
+  readonly #complete: (choices: readonly WholeChoice[], usage: Usage) => void;
+
+  constructor(
+    choices: number,
+    firstToken: () => void,
+    complete: (choices: readonly WholeChoice[], usage: Usage) => void,
+  ) {
+    this.#choices = Array.from({ length: choices }, emptyChoice);
+    this.#firstToken = firstToken;
+    this.#complete = complete;
+  }
+
+  prompt(choice: number, text: string): void {
+    this.#choices[choice]!.text = text;
+  }
+
+  output(choice: number, output: SequenceOutput): void {
+    const collected = this.#choices[choice]!;
+    collected.text += output.text;
+    collected.reasoning += output.reasoning;
+    if (output.finish !== null) collected.finish = output.finish.reason;
+    if (output.tokens > 0) this.#firstToken();
+  }
+
+  forget(first: number, count: number): void {
+    for (let choice = first; choice < first + count; choice++) this.#choices[choice] = emptyChoice();
+  }
+
+  complete(usage: Usage): void {
+    this.#complete(this.#choices, usage);
+  }
+
+  fail(): void {
+    // Never opened: the error becomes the response's status.
+  }
+}
+
+function emptyChoice(): WholeChoice {
+  return { text: "", reasoning: "", finish: "length" };
+}

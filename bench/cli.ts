@@ -1,12 +1,18 @@
 import { Command, CommanderError } from "commander";
 import { modelCommand } from "./commands/model.ts";
+import { prefixCommand } from "./commands/prefix.ts";
+import { soakCommand } from "./commands/soak.ts";
+import { throughputCommand } from "./commands/throughput.ts";
 
 /** Runs `bench …` and returns the exit status: 0, 1 when something could not be measured, 2 for a wrong command line. */
 export async function run(args: string[]): Promise<number> {
   const program = new Command("bench")
     .description("Makes models to measure with, and measures this server beside others")
     .exitOverride()
-    .addCommand(modelCommand());
+    .addCommand(modelCommand())
+    .addCommand(throughputCommand(args))
+    .addCommand(prefixCommand(args))
+    .addCommand(soakCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await program.parseAsync(args, { from: "user" });

@@ -26,7 +26,7 @@ export async function writeModel(
     ...shape.metadata,
     ...vocabularyMetadata(vocabulary),
   };
-  const tensors = shape.tensors(vocabulary.control).map((tensor, stream) => {
+  const tensors = shape.tensors(vocabulary.unlikely).map((tensor, stream) => {
     // llama.cpp wants vectors as floats whatever the matrices are
     return randomTensor(tensor, tensor.dims.length === 1 ? "f32" : shape.kind, seed, stream);
   });

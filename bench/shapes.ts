@@ -16,8 +16,8 @@ export interface Shape {
   kind: GgufKind;
   vocabulary: number;
   metadata: Record<string, GgufValue>;
-  /** `control` are the rows of the vocabulary that should hardly ever be drawn. */
-  tensors: (control: number[]) => TensorShape[];
+  /** `unlikely` are the tokens that should hardly ever be drawn. */
+  tensors: (unlikely: number[]) => TensorShape[];
 }
 
 const EPSILON = 1e-5;
@@ -53,8 +53,8 @@ function llama(sizes: Sizes, { kind = "q8_0" as GgufKind, tied = true, context =
       "llama.rope.freq_base": { type: "float32", value: 1_000_000 },
       "llama.vocab_size": { type: "uint32", value: sizes.vocabulary },
     },
-    tensors: (control) => [
-      ...embedding(sizes, tied, control),
+    tensors: (unlikely) => [
+      ...embedding(sizes, tied, unlikely),
       ...stack(sizes, (layer) => [...attentionLayer(layer), ...feedForward(layer)]),
     ],
   };
@@ -72,7 +72,7 @@ function tinySlidingWindow(): Shape {
       "gemma3.attention.sliding_window": { type: "uint32", value: WINDOW },
       "gemma3.attention.sliding_window_pattern": { type: "uint32", value: 3 },
     },
-    tensors: (control) => [...embedding(sizes, false, control), ...stack(sizes, gemmaLayer)],
+    tensors: (unlikely) => [...embedding(sizes, false, unlikely), ...stack(sizes, gemmaLayer)],
   };
 }
 
@@ -95,7 +95,7 @@ function tinyRecurrent(): Shape {
     kind: "f32",
     vocabulary: TINY.vocabulary,
     metadata: { ...numbers("mamba", uint32s), ...epsilon("mamba") },
-    tensors: (control) => [...embedding(TINY, false, control), ...stack(TINY, (layer) => mambaLayer(layer, ssm))],
+    tensors: (unlikely) => [...embedding(TINY, false, unlikely), ...stack(TINY, (layer) => mambaLayer(layer, ssm))],
   };
 }
 
@@ -116,8 +116,8 @@ function tinyHybrid(): Shape {
       "lfm2.shortconv.l_cache": { type: "uint32", value: kernel },
       "lfm2.vocab_size": { type: "uint32", value: TINY.vocabulary },
     },
-    tensors: (control) => [
-      ...embedding(TINY, false, control, "token_embd_norm.weight"),
+    tensors: (unlikely) => [
+      ...embedding(TINY, false, unlikely, "token_embd_norm.weight"),
       ...stack(TINY, (layer) => [
         ...(attends(layer.index) ? attentionLayer(layer, { normedHeads: true }) : shortConvolutionLayer(layer, kernel)),
         ...feedForward(layer),
@@ -129,17 +129,17 @@ function tinyHybrid(): Shape {
 /**
  * A tied matrix is drawn small, so that the layers outweigh the last token's own row and the text does not stand
  * still; an own output matrix is drawn wide, so that the best two logits of a tiny model lie apart.
- * Quiet rows keep the control tokens' logits near 0.
+ * Quiet rows keep the logits of unlikely tokens near 0.
  */
-function embedding(sizes: Sizes, tied: boolean, control: number[], normName = "output_norm.weight"): TensorShape[] {
+function embedding(sizes: Sizes, tied: boolean, unlikely: number[], normName = "output_norm.weight"): TensorShape[] {
   const dims = [sizes.width, sizes.vocabulary];
   const norm = { name: normName, dims: [sizes.width], fill: { constant: 1 } };
-  if (tied) return [{ name: "token_embd.weight", dims, fill: { std: 0.02, quiet: control } }, norm];
+  if (tied) return [{ name: "token_embd.weight", dims, fill: { std: 0.02, quiet: unlikely } }, norm];
   const std = 4 / Math.sqrt(sizes.width);
   return [
     { name: "token_embd.weight", dims, fill: { std: 0.5 } },
     norm,
-    { name: "output.weight", dims, fill: { std, quiet: control } },
+    { name: "output.weight", dims, fill: { std, quiet: unlikely } },
   ];
 }
 

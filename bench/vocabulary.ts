@@ -2,6 +2,7 @@ import type { GgufValue } from "./gguf.ts";
 
 const CONSONANTS = [..."bcdfghjklmnpqrstvwxz"];
 const VOWELS = [..."aeiou"];
+const BYTES = 256;
 const SPACE = "Ġ";
 const CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
 /** Coprime with 10^6, so that a step of it visits every word of three syllables once, in mixed order. */
@@ -12,6 +13,8 @@ export interface Vocabulary {
   merges: string[];
   /** The ids of the control tokens: <|endoftext|>, <|im_start|>, <|im_end|>. */
   control: number[];
+  /** Tokens that a model should hardly ever draw: the control tokens, and the bytes, which are no text by themselves. */
+  unlikely: number[];
 }
 
 const CHATML =
@@ -21,9 +24,9 @@ const CHATML =
 /** GPT-2's reversible map from the 256 bytes to printable characters. */
 function byteSymbols(): string[] {
   let extra = 0;
-  return Array.from({ length: 256 }, (_, byte) => {
+  return Array.from({ length: BYTES }, (_, byte) => {
     const printable = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
-    return String.fromCodePoint(printable ? byte : 256 + extra++);
+    return String.fromCodePoint(printable ? byte : BYTES + extra++);
   });
 }
 
@@ -54,7 +57,8 @@ export function syntheticVocabulary(size: number): Vocabulary {
   }
   if (tokens.length < ordinary) throw new RangeError(`a synthetic vocabulary of ${size} tokens is too large`);
   const control = CONTROL.map((_, i) => tokens.length + i);
-  return { tokens: [...tokens, ...CONTROL], merges, control };
+  const unlikely = [...Array(BYTES).keys(), ...control];
+  return { tokens: [...tokens, ...CONTROL], merges, control, unlikely };
 }
 
 /** The header entries of the vocabulary and its ChatML template. */

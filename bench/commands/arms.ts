@@ -1,0 +1,76 @@
+import { type Command, Option } from "commander";
+import type { Endpoint } from "../prompt.ts";
+import { type ServerProcess, startServer } from "../server-process.ts";
+import { connect, parseTarget, type Target } from "../target.ts";
+import { whole } from "./arguments.ts";
+
+/** The options of every command that drives servers. */
+export interface ArmOptions {
+  url: string;
+  model?: string;
+  gguf?: string;
+  serverArgs?: string;
+  endpoint: Endpoint;
+  seed: number;
+  keepAlive?: boolean;
+  json?: string;
+}
+
+export interface PeerOptions {
+  peer: string[];
+  peerModel?: string;
+  repeats: number;
+}
+
+export interface Arms {
+  /** This server first. */
+  targets: Target[];
+  /** Set when the benchmark started this server itself. */
+  server: ServerProcess | null;
+}
+
+export function addArmOptions(command: Command, endpoint: Endpoint): Command {
+  return command
+    .option("--url <url>", "this server, as http://host:port/v1", "http://127.0.0.1:8080/v1")
+    .option("--model <name>", "the model's name there (default: the first of /models)")
+    .option("--gguf <file>", "start this server with the file, measure it, and stop it; --url is then not used")
+    .option("--server-args <options>", "options for the server that --gguf starts, in one string")
+    .addOption(
+      new Option("--endpoint <kind>", "what the requests call").choices(["completions", "chat"]).default(endpoint),
+    )
+    .option("--keep-alive", "reuse connections, on every server; llama-server can't")
+    .option("--seed <n>", "the same seed gives the same prompts", whole(0), 1)
+    .option("--json <file>", "also write every repeat's figures here");
+}
+
+export function addPeerOptions(command: Command): Command {
+  const collect = (text: string, all: string[]) => [...all, text];
+  return command
+    .option("--peer <[label=]url>", "an OpenAI-compatible server to compare with; may be given again", collect, [])
+    .option("--peer-model <name>", "the model's name at the peers (default: the first of their /models)")
+    .option("--repeats <n>", "how often each server is measured, by turns", whole(1), 3);
+}
+
+/** Connects to the servers, runs `measure`, and stops the server that was started for it, whatever happened. */
+export async function withArms<T>(
+  options: ArmOptions & Partial<PeerOptions>,
+  measure: (arms: Arms) => Promise<T>,
+): Promise<T> {
+  const server = options.gguf
+    ? await startServer(options.gguf, options.serverArgs?.split(/\s+/).filter(Boolean) ?? [])
+    : null;
+  const keepAlive = options.keepAlive ?? false;
+  const targets: Target[] = [];
+  try {
+    const base = server?.base ?? parseTarget(options.url, "").base;
+    targets.push(await connect("nightshift", base, server ? "bench" : options.model, keepAlive));
+    for (const [i, peer] of (options.peer ?? []).entries()) {
+      const { label, base } = parseTarget(peer, i === 0 ? "peer" : `peer-${i + 1}`);
+      targets.push(await connect(label, base, options.peerModel, keepAlive));
+    }
+    return await measure({ targets, server });
+  } finally {
+    for (const target of targets) target.agent.destroy();
+    await server?.stop();
+  }
+}

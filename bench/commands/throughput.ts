@@ -1,0 +1,45 @@
+import { Command } from "commander";
+import { machineFacts } from "../machine.ts";
+import { doubts, writeReport } from "../report.ts";
+import { figure, table } from "../table.ts";
+import { compare, measureThroughput, THROUGHPUT_HEAD, throughputRows } from "../throughput.ts";
+import { whole, wholes } from "./arguments.ts";
+import { type ArmOptions, addArmOptions, addPeerOptions, type PeerOptions, withArms } from "./arms.ts";
+
+interface Options extends ArmOptions, PeerOptions {
+  streams: number[];
+  prompt: number;
+  shared: number;
+  tokens: number;
+  requests?: number;
+}
+
+export function throughputCommand(args: string[]): Command {
+  const command = new Command("throughput")
+    .description("tokens/s, TTFT and ITL at several numbers of streams, this server beside others")
+    .option("--streams <list>", "how many clients at once", wholes(1), [1, 8, 32])
+    .option("--prompt <tokens>", "tokens of each prompt", whole(1), 128)
+    .option("--shared <tokens>", "how many of them all prompts have in common", whole(0), 0)
+    .option("--tokens <n>", "tokens that each request generates", whole(2), 64)
+    .option("--requests <n>", "requests of each stream (default: 8 at 1 stream, 2 up to 8 streams, 1 above)", whole(1));
+  return addPeerOptions(addArmOptions(command, "completions")).action(async (options: Options) => {
+    const machine = machineFacts(args);
+    if (options.shared > options.prompt) throw new Error("--shared is a part of --prompt: it can't be more");
+    await withArms(options, async ({ targets, server }) => {
+      const warnings: string[] = [];
+      const plan = { ...options, requests: options.requests ?? null };
+      const arms = await measureThroughput(targets, plan, (streams, label, result) => {
+        process.stderr.write(`${streams} streams, ${label}: ${figure(result.tokensPerSecond)} tokens/s\n`);
+        warnings.push(...doubts(`${streams} streams, ${label}`, result, options.tokens));
+      });
+      const levels = options.streams.map((streams) => arms.filter((arm) => arm.streams === streams));
+      const comparisons = levels.map((level) => compare(level));
+      await writeReport(options.json, { kind: "throughput", machine, server, plan, arms, comparisons, warnings });
+      process.stdout.write(`${table(THROUGHPUT_HEAD, levels.flatMap(throughputRows))}\n`);
+      for (const warning of warnings) process.stdout.write(`! ${warning}\n`);
+      if (arms.some((arm) => arm.repeats.some((repeat) => repeat.failures.length > 0))) {
+        throw new Error("some requests failed");
+      }
+    });
+  });
+}

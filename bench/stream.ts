@@ -1,0 +1,121 @@
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { createParser } from "eventsource-parser";
+import type { Target } from "./target.ts";
+
+/** What one streamed request was seen to do. Times in milliseconds of the client's clock. */
+export interface Sample {
+  sentAt: number;
+  endedAt: number;
+  /** From sending to the first event with text. */
+  ttft: number;
+  /** Gaps between consecutive events with text; a token that completes no character brings no event. */
+  gaps: number[];
+  /** From the first event with text to the last, over the tokens after the first: the mean time of a token. */
+  tpot: number;
+  events: number;
+  promptTokens: number;
+  cachedTokens: number;
+  completionTokens: number;
+}
+
+export type Body = { path: "completions" | "chat/completions" } & Record<string, unknown>;
+
+/** The parts of a chunk of either endpoint that are looked at. */
+interface Chunk {
+  choices?: { text?: string | null; delta?: { content?: string | null; reasoning_content?: string | null } }[];
+  usage?: {
+    prompt_tokens: number;
+    completion_tokens: number;
+    prompt_tokens_details?: { cached_tokens?: number } | null;
+  } | null;
+  error?: { message?: string };
+}
+
+/** Sends one request and reads its stream to the end. Rejects if it fails, ends early or brings no usage. */
+export async function stream(target: Target, body: Body): Promise<Sample> {
+  const { path, ...fields } = body;
+  const payload = JSON.stringify({
+    model: target.model,
+    ...fields,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  const sentAt = performance.now();
+  const response = await send(target, path, payload);
+  let now = sentAt;
+  let first = Number.NaN;
+  let last = Number.NaN;
+  let events = 0;
+  let done = false;
+  let usage: Chunk["usage"];
+  const gaps: number[] = [];
+  const parser = createParser({
+    onEvent({ data }) {
+      if (data === "[DONE]") {
+        done = true;
+        return;
+      }
+      const chunk = JSON.parse(data) as Chunk;
+      if (chunk.error) throw new Error(`${target.label}: ${chunk.error.message}`);
+      usage = chunk.usage ?? usage;
+      const choice = chunk.choices?.[0];
+      if (!(choice?.text || choice?.delta?.content || choice?.delta?.reasoning_content)) return;
+      if (events++ === 0) first = now;
+      else gaps.push(now - last);
+      last = now;
+    },
+  });
+  await each(response, (part) => {
+    now = performance.now();
+    parser.feed(part);
+  });
+  if (!done) throw new Error(`${target.label}: a stream ended without [DONE]`);
+  if (!usage) throw new Error(`${target.label}: a stream brought no usage`);
+  return {
+    sentAt,
+    endedAt: performance.now(),
+    ttft: first - sentAt,
+    gaps,
+    tpot: (last - first) / (usage.completion_tokens - 1),
+    events,
+    promptTokens: usage.prompt_tokens,
+    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    completionTokens: usage.completion_tokens,
+  };
+}
+
+/** Hears of every read as it comes: an asynchronous iterator would join reads and so lose the times between them. */
+function each(response: IncomingMessage, onText: (text: string) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    response.setEncoding("utf8");
+    response.on("data", (text: string) => {
+      try {
+        onText(text);
+      } catch (error) {
+        response.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    response.once("end", resolve).once("error", reject);
+  });
+}
+
+async function send(target: Target, path: string, payload: string): Promise<IncomingMessage> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const call: ClientRequest = request(
+      new URL(path, target.base),
+      {
+        method: "POST",
+        agent: target.agent,
+        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(payload) },
+      },
+      resolve,
+    );
+    call.setNoDelay(true);
+    call.on("error", reject).end(payload);
+  });
+  if (response.statusCode === 200) return response;
+  response.setEncoding("utf8");
+  let text = "";
+  for await (const part of response) text += part;
+  throw new Error(`${target.label}: ${response.statusCode} ${text.slice(0, 300)}`);
+}

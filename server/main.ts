@@ -77,12 +77,6 @@ export async function serve(options: Options): Promise<void> {
   const ready = await loaded(models);
   if (shutdown.begun) return;
   const failed = models.filter(({ engine }) => engine.state.name === "failed");
-  for (const { id, engine } of failed) {
-    log.error(
-      { model: id, reason: engine.state.name === "failed" ? engine.state.reason : "" },
-      "A model is not served",
-    );
-  }
   if (ready.length === 0) {
     process.stderr.write(`No model could be loaded:\n${failed.map(whyFailed).join("\n")}\n`);
     return shutdown.begin(1);

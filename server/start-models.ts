@@ -52,7 +52,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     const engine = new PendingEngine(name, {
       fetch: async (progress, signal) => {
         await earlier;
-        return (await resolveModels([value], { ...resolveOptions(options, deps, progress), signal }))[0]!.path;
+        return fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
       },
       start: (path) => start({ name, path }),
     });
@@ -60,6 +60,18 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     return engine;
   });
   return engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
+}
+
+async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {
+  try {
+    return (await resolveModels([value], options))[0]!.path;
+  } catch (error) {
+    if (!options.signal?.aborted) {
+      const reason = error instanceof Error ? error.message : String(error);
+      log.error({ model: name, reason }, "The model could not be fetched; restart the server to try again");
+    }
+    throw error;
+  }
 }
 
 function refuseTwins(models: readonly ModelValue[]): void {

@@ -18,6 +18,11 @@ export function makeReport(version: string, machine: Machine, results: readonly 
   return { ok: models.every((model) => model.ok), version, machine, models };
 }
 
+const WHAT_TO_DO = `Something is broken: see above. What helps most often:
+  - a damaged or cut file: download or copy the model again
+  - a model that is newer than this llama.cpp: name a newer build of the same interface with --llama-dir
+  - too little memory: lower --context or --sequences, or take --cache-type-k q8_0 --cache-type-v q8_0`;
+
 /** The report as a person reads it. */
 export function reportText({ ok, version, machine, models }: DoctorReport): string {
   const lines = [`Nightshift ${version}`, ""];
@@ -46,7 +51,7 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
       if (model.advice.notes.length > 0) lines.push("");
     }
   }
-  lines.push(ok ? "All is well." : "Something is broken: see above.");
+  lines.push(ok ? "All is well." : WHAT_TO_DO);
   return `${lines.join("\n")}\n`;
 }
 

@@ -56,7 +56,7 @@ describe("report", () => {
     const report = makeReport("1.0.0", machine, [good, { model: "bad", ok: false, reason: "not a GGUF\nline two" }]);
     expect(report.ok).toBe(false);
     expect(reportText(report)).toMatch(
-      /warning +odd[\s\S]*Model bad: broken\n {2}why +not a GGUF\n +line two[\s\S]*broken: see above/,
+      /warning +odd[\s\S]*Model bad: broken\n {2}why +not a GGUF\n +line two[\s\S]*broken: see above[\s\S]*download/,
     );
   });
 });

@@ -1,0 +1,128 @@
+import type { KvMemory } from "../../../engine/worker/kv/cache.ts";
+
+export interface FakeEntry {
+  sequence: { id: number; readonly tokens: readonly number[]; computed: number };
+  count: number;
+}
+
+export interface FakeMemoryOptions {
+  kind: "split" | "unified";
+  ids: number;
+  /** Of each id when split, in all when unified. */
+  cells: number;
+}
+
+/** The cells that share one buffer: one id's when split, everyone's when unified. */
+interface Stream {
+  /** Book-keeping, changed at once: the ids that hold a cell, and its position. */
+  owners: Set<number>[];
+  positions: number[];
+  /** What was computed into the cell, changed by a decode alone: stands for the token and all before it. */
+  data: number[];
+}
+
+const EMPTY_PREFIX = 17;
+
+function extend(prefix: number, token: number): number {
+  return (Math.imul(prefix, 0x01000193) ^ (token + 1)) >>> 0;
+}
+
+/**
+ * llama.cpp's memory as llama-kv-cache.cpp does it: book-keeping changes at once, a copy between streams moves its data
+ * at the next decode, in the order of the calls. Before a decode it proves that every sequence finds exactly its own
+ * first tokens, each computed after exactly the tokens before it.
+ */
+export class FakeMemory implements KvMemory {
+  readonly #options: FakeMemoryOptions;
+  readonly #streams: Stream[];
+  readonly #copies: { source: Stream; target: Stream }[] = [];
+  /** Streams copied so far. */
+  copied = 0;
+
+  constructor(options: FakeMemoryOptions) {
+    this.#options = options;
+    this.#streams = Array.from({ length: options.kind === "split" ? options.ids : 1 }, () => ({
+      owners: Array.from({ length: options.cells }, () => new Set<number>()),
+      positions: new Array<number>(options.cells).fill(-1),
+      data: new Array<number>(options.cells).fill(0),
+    }));
+  }
+
+  /** Cells that someone holds. */
+  get used(): number {
+    return this.#streams.reduce((sum, { owners }) => sum + owners.filter((ids) => ids.size > 0).length, 0);
+  }
+
+  remove(id: number, from: number, to: number): void {
+    const { owners, positions } = this.#stream(id);
+    const end = to < 0 ? Number.POSITIVE_INFINITY : to;
+    owners.forEach((ids, cell) => {
+      if (positions[cell]! >= Math.max(0, from) && positions[cell]! < end) ids.delete(id);
+    });
+  }
+
+  copy(sourceId: number, targetId: number, from: number, to: number): void {
+    if (sourceId === targetId) return;
+    const source = this.#stream(sourceId);
+    const target = this.#stream(targetId);
+    if (source === target) {
+      const end = to < 0 ? Number.POSITIVE_INFINITY : to;
+      source.owners.forEach((ids, cell) => {
+        const inside = source.positions[cell]! >= Math.max(0, from) && source.positions[cell]! < end;
+        if (inside && ids.has(sourceId)) ids.add(targetId);
+      });
+      return;
+    }
+    if (from > 0 || to > 0) throw new Error("seq_cp() is only supported for full KV buffers: the process aborts.");
+    this.#copies.push({ source, target });
+    source.owners.forEach((ids, cell) => {
+      target.owners[cell]!.clear();
+      if (ids.has(sourceId)) target.owners[cell]!.add(targetId);
+      target.positions[cell] = source.positions[cell]!;
+    });
+  }
+
+  decode(entries: readonly FakeEntry[]): void {
+    for (const { source, target } of this.#copies.splice(0)) {
+      target.data.splice(0, target.data.length, ...source.data);
+      this.copied++;
+    }
+    for (const { sequence } of entries) this.#check(sequence);
+    for (const { sequence, count } of entries) this.#write(sequence, count);
+  }
+
+  #check({ id, tokens, computed }: FakeEntry["sequence"]): void {
+    const { owners, positions, data } = this.#stream(id);
+    const byPosition = new Map<number, number>();
+    owners.forEach((ids, cell) => {
+      if (!ids.has(id)) return;
+      if (byPosition.has(positions[cell]!)) throw new Error(`Id ${id} holds position ${positions[cell]} twice.`);
+      byPosition.set(positions[cell]!, data[cell]!);
+    });
+    if (byPosition.size !== computed) throw new Error(`Id ${id} holds ${byPosition.size} positions, not ${computed}.`);
+    let prefix = EMPTY_PREFIX;
+    for (let position = 0; position < computed; position++) {
+      prefix = extend(prefix, tokens[position]!);
+      if (byPosition.get(position) !== prefix) throw new Error(`Id ${id} holds a wrong prefix at ${position}.`);
+    }
+  }
+
+  #write({ id, tokens, computed }: FakeEntry["sequence"], count: number): void {
+    const stream = this.#stream(id);
+    let prefix = tokens.slice(0, computed).reduce(extend, EMPTY_PREFIX);
+    let cell = -1;
+    for (let position = computed; position < computed + count; position++) {
+      cell = stream.owners.findIndex((ids, index) => index > cell && ids.size === 0);
+      if (cell < 0) throw new Error("llama_decode returned 1: there is no room for the batch.");
+      prefix = extend(prefix, tokens[position]!);
+      stream.owners[cell]!.add(id);
+      stream.positions[cell] = position;
+      stream.data[cell] = prefix;
+    }
+  }
+
+  #stream(id: number): Stream {
+    if (!(Number.isInteger(id) && id >= 0 && id < this.#options.ids)) throw new Error(`There is no id ${id}.`);
+    return this.#streams[this.#options.kind === "split" ? id : 0]!;
+  }
+}

@@ -16,3 +16,9 @@ export function machineFacts(args: string[]) {
 }
 
 export type MachineFacts = ReturnType<typeof machineFacts>;
+
+/** One line under a table, so that a pasted table says where it comes from. */
+export function machineLine(facts: MachineFacts): string {
+  const { cpu, cores, system, node, load } = facts;
+  return `${cpu}, ${cores} cores, ${system}, Node ${node}; load before: ${load.toFixed(2)}`;
+}

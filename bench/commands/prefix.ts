@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { machineFacts } from "../machine.ts";
+import { machineFacts, machineLine } from "../machine.ts";
 import { measurePrefix, PREFIX_HEAD, prefixRows } from "../prefix.ts";
 import { doubts, writeReport } from "../report.ts";
 import { figure, table } from "../table.ts";
@@ -31,7 +31,7 @@ export function prefixCommand(args: string[]): Command {
         warnings.push(...doubts(label, result, options.tokens));
       });
       await writeReport(options.json, { kind: "prefix", machine, server, plan: options, arms, warnings });
-      process.stdout.write(`${table(PREFIX_HEAD, prefixRows(arms))}\n`);
+      process.stdout.write(`${table(PREFIX_HEAD, prefixRows(arms))}\n${machineLine(machine)}\n`);
       for (const warning of warnings) process.stdout.write(`! ${warning}\n`);
       if (arms.some((arm) => arm.repeats.some((repeat) => repeat.failures.length > 0))) {
         throw new Error("some requests failed");

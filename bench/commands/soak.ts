@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { machineFacts } from "../machine.ts";
+import { machineFacts, machineLine } from "../machine.ts";
 import { totalMib } from "../memory.ts";
 import { writeReport } from "../report.ts";
 import { memoryTrends, soak } from "../soak.ts";
@@ -36,7 +36,7 @@ export function soakCommand(args: string[]): Command {
         return [pid === 0 ? name : `${name} (${pid})`, ...mib, perThousand.toFixed(3)];
       });
       const rate = `${figure(options.requests / result.seconds)} requests/s`;
-      process.stdout.write(`${table(HEAD, rows)}\n${options.requests} requests, ${rate}\n`);
+      process.stdout.write(`${table(HEAD, rows)}\n${options.requests} requests, ${rate}\n${machineLine(machine)}\n`);
       if (result.failures.length > 0) throw new Error(`${result.failures.length} failed: ${result.failures[0]}`);
     });
   });

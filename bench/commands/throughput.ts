@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { machineFacts } from "../machine.ts";
+import { machineFacts, machineLine } from "../machine.ts";
 import { doubts, writeReport } from "../report.ts";
 import { figure, table } from "../table.ts";
 import { compare, measureThroughput, THROUGHPUT_HEAD, throughputRows } from "../throughput.ts";
@@ -35,7 +35,7 @@ export function throughputCommand(args: string[]): Command {
       const levels = options.streams.map((streams) => arms.filter((arm) => arm.streams === streams));
       const comparisons = levels.map((level) => compare(level));
       await writeReport(options.json, { kind: "throughput", machine, server, plan, arms, comparisons, warnings });
-      process.stdout.write(`${table(THROUGHPUT_HEAD, levels.flatMap(throughputRows))}\n`);
+      process.stdout.write(`${table(THROUGHPUT_HEAD, levels.flatMap(throughputRows))}\n${machineLine(machine)}\n`);
       for (const warning of warnings) process.stdout.write(`! ${warning}\n`);
       if (arms.some((arm) => arm.repeats.some((repeat) => repeat.failures.length > 0))) {
         throw new Error("some requests failed");

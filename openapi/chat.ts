@@ -40,6 +40,7 @@ export function chatRequest(limits: RequestLimits) {
       safety_identifier: z.string().max(64).nullish().describe("Taken and ignored."),
       prompt_cache_key: z.string().nullish().describe("Taken and ignored: prefixes are found by their content."),
       prompt_cache_retention: z.unknown().optional().describe("Taken and ignored."),
+      prompt_cache_options: z.unknown().optional().describe("Taken and ignored."),
       prediction: z.unknown().optional().describe("Taken and ignored: it could only make the same answer come sooner."),
       parallel_tool_calls: z.boolean().nullish().describe("Taken and ignored: there are no tools yet."),
       modalities: refusedValue('only ["text"] is supported.', isTextOnly),

@@ -51,7 +51,12 @@ export class RequestMeter {
     this.#promptTokens = series.promptTokens.labels(...labels);
     this.#generationTokens = series.generationTokens.labels(...labels);
     this.#cachedTokens = series.cachedTokens.labels(...labels);
-    const byStatus = REQUEST_STATUSES.map((status) => [status, series.requests.labels(...labels, status)] as const);
+    const byStatus = REQUEST_STATUSES.map((status) => {
+      const counter = series.requests.labels(...labels, status);
+      // A series that is there from the start shows its first increase as one.
+      counter.inc(0);
+      return [status, counter] as const;
+    });
     this.#requests = Object.fromEntries(byStatus) as Record<RequestStatus, Counter.Internal>;
   }
 

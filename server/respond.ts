@@ -45,6 +45,11 @@ function sendAndLinger(req: IncomingMessage, res: ServerResponse, status: number
     "content-length": length,
     connection: "close",
   });
+  // A client that waits for 100 Continue sends nothing after a refusal.
+  if (req.headers.expect !== undefined) {
+    res.end(text);
+    return;
+  }
   res.write(text);
   const timer = setTimeout(close, LINGER_MS);
   req.once("end", close);

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { openApiDocument } from "../../../openapi/document.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+import { startTestServer, type TestServer } from "../server/test-server.ts";
+
+const layers = z.array(
+  z.object({
+    route: z.object({ path: z.string(), methods: z.record(z.string(), z.boolean()) }).optional(),
+  }),
+);
+
+describe("the OpenAPI document", () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer();
+  });
+  afterAll(() => server.close());
+
+  it("has exactly the routes that the router serves", async () => {
+    const served = layers.parse(server.app.router.stack).flatMap(({ route }) =>
+      route === undefined
+        ? []
+        : Object.keys(route.methods)
+            .filter((method) => method !== "_all")
+            .map((method) => `${method} ${route.path.replace(/:(\w+)/g, "{$1}")}`),
+    );
+    const shape = z.object({ openapi: z.string(), paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
+    const { openapi, paths } = shape.parse(await (await fetch(`${server.url}/openapi.json`)).json());
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(documented.sort()).toEqual(served.sort());
+    expect(openapi).toBe("3.1.0");
+  });
+
+  it("has every schema that it refers to, and no other dialect's", () => {
+    const document = openApiDocument(DEFAULT_REQUEST_LIMITS, "1.2.3");
+    const text = JSON.stringify(document);
+    const { schemas } = z.object({ schemas: z.record(z.string(), z.unknown()) }).parse(document.components);
+    const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    expect(references.length).toBeGreaterThan(5);
+    for (const name of references) expect(Object.keys(schemas)).toContain(name);
+    expect(text).not.toContain("$schema");
+  });
+
+  it("tells what is required and the configured caps, as the validation does", () => {
+    const document = openApiDocument({ ...DEFAULT_REQUEST_LIMITS, choices: 7 }, "1.2.3");
+    const { schemas } = z
+      .object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) })
+      .parse(document.components);
+    expect(schemas.ChatCompletionRequest?.required).toEqual(["model", "messages"]);
+    expect(schemas.CompletionRequest?.required).toEqual(["model", "prompt"]);
+    expect(JSON.stringify(schemas.ChatCompletionRequest)).toContain('"maximum":7');
+    expect(schemas.ChatCompletionRequest).not.toHaveProperty("additionalProperties");
+  });
+});

@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ApiError } from "../../../openapi/api-error.ts";
+import { chatRequest } from "../../../openapi/chat.ts";
+import { completionRequest } from "../../../openapi/completions.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+import { validate } from "../../../openapi/validate.ts";
+
+const chat = chatRequest(DEFAULT_REQUEST_LIMITS);
+const completion = completionRequest(DEFAULT_REQUEST_LIMITS);
+const MESSAGES = [{ role: "user", content: "hi" }];
+
+/** What is wrong with a chat body of these fields, or null. */
+function chatFault(fields: object): ApiError | null {
+  return fault(() => validate(chat, { model: "demo", messages: MESSAGES, ...fields }));
+}
+
+function promptFault(prompt: unknown): ApiError | null {
+  return fault(() => validate(completion, { model: "demo", prompt }));
+}
+
+function fault(act: () => unknown): ApiError | null {
+  try {
+    act();
+    return null;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+describe("bounds of a chat request", () => {
+  const bounds: [string, number[], number[]][] = [
+    ["temperature", [0, 2, -0], [-0.01, 2.01]],
+    ["top_p", [0, 1], [-0.01, 1.01]],
+    ["n", [1, 16], [0, 17, 1.5]],
+    ["max_tokens", [1, 2 ** 31 - 1], [0, -1, 2 ** 31, 1.5]],
+    ["max_completion_tokens", [1], [0, 2 ** 31]],
+    ["frequency_penalty", [-2, 2], [-2.1, 2.1]],
+    ["presence_penalty", [-2, 2], [-2.1, 2.1]],
+    ["seed", [0, -1, 2 ** 53, -(2 ** 63)], [0.5, 2 ** 64]],
+    ["top_k", [-1, 0, 40], [-2, 1.5]],
+    ["min_p", [0, 1], [-0.1, 1.1]],
+    ["repetition_penalty", [0.1, 2], [0, 2.1]],
+    ["min_tokens", [0, 5], [-1]],
+  ];
+  it.each(bounds)("%s", (field, good, bad) => {
+    for (const value of [...good, null]) expect(chatFault({ [field]: value })).toBeNull();
+    for (const value of [...bad, Number.POSITIVE_INFINITY, "1", true, [], {}]) {
+      expect(chatFault({ [field]: value }), `${field}: ${value}`).toMatchObject({ status: 400, param: field });
+    }
+  });
+
+  it.each([
+    [{ metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, "v"])) }, "metadata"],
+    [{ metadata: { ["k".repeat(65)]: "v" } }, `metadata.${"k".repeat(65)}`],
+    [{ metadata: { k: "v".repeat(513) } }, "metadata.k"],
+    [{ metadata: { k: 1 } }, "metadata.k"],
+    [{ safety_identifier: "x".repeat(65) }, "safety_identifier"],
+    [{ stop: [] }, null],
+    [{ stop: [""] }, "stop[0]"],
+    [{ logit_bias: { 1: 100, 2: -100 } }, null],
+    [{ logit_bias: { 1: 101 } }, "logit_bias.1"],
+    [{ logit_bias: { a: 1 } }, "logit_bias.a"],
+    [{ stop_token_ids: [1, -1] }, "stop_token_ids[1]"],
+    [{ min_tokens: 5, max_tokens: 4 }, "min_tokens"],
+    [{ min_tokens: 5, max_tokens: 4, max_completion_tokens: 6 }, null],
+    [{ stream_options: { include_usage: true } }, "stream_options"],
+    [{ stream: true, stream_options: { include_usage: true } }, null],
+    [{ service_tier: "auto" }, null],
+    [{ service_tier: "batch" }, "service_tier"],
+    [{ reasoning_effort: "extreme" }, "reasoning_effort"],
+    [{ messages: [] }, "messages"],
+    [{ messages: [{ role: "assistant" }] }, "messages[0].content"],
+    [{ messages: [{ role: "robot", content: "x" }] }, "messages[0].role"],
+    [{ messages: [{ role: "tool", content: "x" }] }, "messages[0].tool_call_id"],
+    [{ messages: [{ role: "assistant", content: [{ type: "refusal", refusal: "no" }] }] }, null],
+  ])("%j names %j", (fields, param) => {
+    expect(chatFault(fields)?.param ?? null).toBe(param);
+  });
+
+  it("what cannot be served is refused by name, and what asks for nothing is not", () => {
+    const harmless = {
+      tools: [],
+      tool_choice: "none",
+      response_format: { type: "text" },
+      logprobs: false,
+      store: false,
+    };
+    expect(chatFault(harmless)).toBeNull();
+    const refused = {
+      tools: [{}],
+      tool_choice: "required",
+      response_format: {},
+      logprobs: true,
+      store: true,
+      audio: {},
+    };
+    for (const [field, value] of Object.entries({ ...refused, grammar: "root ::= x", functions: [{}] })) {
+      const error = chatFault({ [field]: value });
+      expect(error?.code, field).toMatch(/^unsupported_(parameter|value)$/);
+      expect(error?.message).toContain(`'${field}'`);
+    }
+  });
+
+  it("codes tell a missing field, a wrong type and a wrong value apart", () => {
+    expect(fault(() => validate(chat, { messages: MESSAGES }))?.code).toBe("missing_required_parameter");
+    expect(chatFault({ temperature: "hot" })?.code).toBe("invalid_type");
+    expect(chatFault({ temperature: 3 })?.code).toBe("invalid_value");
+    expect(fault(() => validate(chat, null))).toMatchObject({ code: "invalid_type", param: null });
+  });
+});
+
+describe("prompts of a completion", () => {
+  it.each([["a"], [""], [["a", "b"]], [[1, 2]], [[[1], [2, 3]]]])("%j is taken", (prompt) => {
+    expect(promptFault(prompt)).toBeNull();
+  });
+
+  it.each([
+    [[], "prompt"],
+    [null, "prompt"],
+    [{}, "prompt"],
+    [[1, "a"], "prompt[1]"],
+    [["a", 1], "prompt[1]"],
+    [[-1], "prompt[0]"],
+    [[1.5], "prompt[0]"],
+    [[[]], "prompt[0]"],
+    [[[1], ["a"]], "prompt[1][0]"],
+    [Array(129).fill("a"), "prompt"],
+  ])("%j is not, and %j is named", (prompt, param) => {
+    expect(promptFault(prompt)?.param).toBe(param);
+  });
+});
+
+describe("a body made to hurt", () => {
+  it("of a million faults ends at the first one", () => {
+    const faults = { role: "user", content: Array(1000).fill(1) };
+    const before = process.memoryUsage().heapUsed;
+    expect(chatFault({ messages: Array(4000).fill(faults) })?.param).toBe("messages[0].content[0]");
+    expect(promptFault(Array(1_000_000).fill("1"))?.status).toBe(400);
+    expect(promptFault(Array(1_000_000).fill(-1))?.param).toBe("prompt[0]");
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(64 * 1024 * 1024);
+  });
+
+  it("of any shape is taken or is a 400, and never anything else", () => {
+    const field = fc.constantFrom(
+      "messages",
+      "stop",
+      "n",
+      "tools",
+      "logit_bias",
+      "metadata",
+      "stream_options",
+      "seed",
+      "prompt",
+    );
+    fc.assert(
+      fc.property(fc.dictionary(field, fc.jsonValue()), fc.jsonValue(), (fields, message) => {
+        for (const error of [chatFault(fields), chatFault({ messages: [message] }), promptFault(message)]) {
+          if (error !== null) expect(error.status).toBe(400);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,125 @@
+import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../../../engine/engine.ts";
+import type { ModelFacts, SequenceOutput } from "../../../engine/protocol.ts";
+import type { ApiError } from "../../../openapi/api-error.ts";
+
+export const FACTS: ModelFacts = {
+  model: "demo",
+  path: "demo.gguf",
+  description: "fake",
+  architecture: "llama",
+  parameters: 1,
+  bytes: 1,
+  trainedContext: 2048,
+  context: 2048,
+  sequences: 32,
+  kv: "split",
+  cells: 2048,
+  cacheBytes: 1,
+  vocabulary: 1000,
+  backend: "cpu",
+  devices: [],
+  threads: 1,
+  stepTokens: 512,
+  memory: "full",
+  chatTemplate: true,
+  build: "b1",
+  libraryDir: "",
+  fingerprint: "fp_demo_b1",
+};
+
+/** Takes requests and does what the test tells it to; with a script, it plays that for every request by itself. */
+export class FakeEngine implements Engine {
+  readonly model = "demo";
+  state: EngineState = { name: "ready" };
+  facts: ModelFacts | null = FACTS;
+  readonly requests: FakeRequest[] = [];
+  script: ((request: FakeRequest) => void) | null = null;
+  #waiting: ((request: FakeRequest) => void)[] = [];
+
+  get pending(): number {
+    return this.requests.filter((request) => !request.ended).length;
+  }
+
+  submit(submission: Submission, listener: RequestListener): Ticket {
+    const request = new FakeRequest(submission, listener);
+    this.requests.push(request);
+    setImmediate(() => {
+      if (!request.cancelled) this.script?.(request);
+      this.#waiting.shift()?.(request);
+    });
+    return { cancel: () => request.cancel() };
+  }
+
+  /** The next request that is submitted after this call. */
+  next(): Promise<FakeRequest> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  async ready(): Promise<ModelFacts> {
+    return FACTS;
+  }
+
+  async close(): Promise<void> {}
+}
+
+export class FakeRequest {
+  readonly submission: Submission;
+  readonly listener: RequestListener;
+  readonly whenCancelled: Promise<void>;
+  cancelled = false;
+  ended = false;
+  #tell: () => void = () => {};
+  #tokens: number[] = [];
+
+  constructor(submission: Submission, listener: RequestListener) {
+    this.submission = submission;
+    this.listener = listener;
+    this.whenCancelled = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+  }
+
+  cancel(): void {
+    if (this.ended) return;
+    this.cancelled = true;
+    this.ended = true;
+    this.#tell();
+  }
+
+  /** Accepted, and every sequence started. */
+  begin(promptTokens = 5, cachedTokens = 2, promptText: string | null = null): this {
+    this.listener.accepted(promptTokens, promptText);
+    for (let index = 0; index < this.submission.n; index++) this.listener.started(index, cachedTokens);
+    return this;
+  }
+
+  say(text: string, more: Partial<SequenceOutput> = {}): this {
+    const index = more.index ?? 0;
+    this.#tokens[index] = (this.#tokens[index] ?? 0) + 1;
+    this.listener.output({ id: 1, index, text, reasoning: "", tokens: 1, finish: null, ...more });
+    return this;
+  }
+
+  finish(index = 0, reasoningTokens = 0): this {
+    const completionTokens = this.#tokens[index] ?? 0;
+    const finish = { reason: "stop" as const, completionTokens, reasoningTokens };
+    this.listener.output({ id: 1, index, text: "", reasoning: "", tokens: 0, finish });
+    return this;
+  }
+
+  fail(error: ApiError): void {
+    this.ended = true;
+    this.listener.failed(error);
+  }
+}
+
+/** Says each piece as one token, in one turn of the event loop. */
+export function saying(...pieces: string[]): (request: FakeRequest) => void {
+  return (request) => {
+    request.begin();
+    for (let index = 0; index < request.submission.n; index++) {
+      for (const piece of pieces) request.say(piece, { index });
+      request.finish(index);
+    }
+  };
+}

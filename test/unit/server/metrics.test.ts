@@ -1,0 +1,116 @@
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Metrics } from "../../../server/metrics.ts";
+import { collectProcessMetrics } from "../../../server/process-metrics.ts";
+import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
+
+const LABELS = 'model="demo",endpoint="/v1/chat/completions",tier="default"';
+
+describe("a served request", () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startTestServer();
+  });
+  afterEach(() => server.close());
+
+  async function value(series: string): Promise<number> {
+    const text = await server.metrics.registry.metrics();
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`nightshift_${series} `));
+    return Number(line?.split(" ").at(-1) ?? Number.NaN);
+  }
+
+  it.each([true, false])("counts its tokens and times (stream: %s)", async (stream) => {
+    server.engine.script = (request) => request.begin(5, 2).say("a").say("b", { tokens: 2 }).say("c").finish();
+    await (await server.post("/v1/chat/completions", { ...CHAT, stream })).text();
+    await vi.waitFor(async () => expect(await value(`requests_total{${LABELS},status="ok"}`)).toBe(1));
+    expect(await value(`time_to_first_token_seconds_count{${LABELS}}`)).toBe(1);
+    expect(await value(`queue_time_seconds_count{${LABELS}}`)).toBe(1);
+    expect(await value(`request_duration_seconds_count{${LABELS}}`)).toBe(1);
+    expect(await value(`inter_token_latency_seconds_count{${LABELS}}`)).toBe(3);
+    expect(await value(`prompt_tokens_total{${LABELS}}`)).toBe(5);
+    expect(await value(`cached_prompt_tokens_total{${LABELS}}`)).toBe(2);
+    expect(await value(`generation_tokens_total{${LABELS}}`)).toBe(4);
+  });
+
+  it("that is refused counts as refused, with no name of the client's in a label", async () => {
+    await server.post("/v1/chat/completions", { ...CHAT, model: "evil\nname", user: "someone" });
+    await server.post("/v1/chat/completions", { ...CHAT, temperature: 9 });
+    const text = await server.metrics.registry.metrics();
+    expect(text).toContain(
+      'requests_total{model="",endpoint="/v1/chat/completions",tier="default",status="refused"} 2',
+    );
+    expect(text).not.toMatch(/evil|someone/);
+  });
+
+  it("moves from waiting to running to gone", async () => {
+    const submitted = server.engine.next();
+    const response = server.post("/v1/chat/completions", CHAT);
+    const request = await submitted;
+    const load = async () => [
+      await value('requests_waiting{model="demo"}'),
+      await value('requests_running{model="demo"}'),
+    ];
+    expect(await load()).toEqual([1, 0]);
+    request.begin().say("a");
+    expect(await load()).toEqual([0, 1]);
+    request.finish();
+    await response;
+    expect(await load()).toEqual([0, 0]);
+  });
+});
+
+describe("the series", () => {
+  it("have only the labels model, endpoint, tier and status, and hold the edges of objectives", async () => {
+    const registry = new Registry();
+    const metrics = new Metrics(registry);
+    collectProcessMetrics(registry);
+    metrics.watch("demo", { running: 1, waiting: 2 });
+    metrics.meter("demo", "/v1/completions", "flex").firstToken(10);
+    metrics.meter("demo", "/v1/completions", "flex").interToken(10, 2);
+    metrics.step("demo", {
+      planMs: 0,
+      fillMs: 0,
+      decodeMs: 0,
+      sampleMs: 0,
+      textMs: 0,
+      totalMs: 4,
+      prefillTokens: 0,
+      decodeTokens: 3,
+      batchSize: 3,
+      running: 1,
+      waiting: 2,
+      cellsUsed: 64,
+      cells: 256,
+    });
+    metrics.restarted("demo");
+    const text = await registry.metrics();
+    const labels = new Set([...text.matchAll(/[{,](\w+)="/g)].map(([, label]) => label));
+    expect([...labels].sort()).toEqual(["endpoint", "le", "model", "status", "tier"]);
+    for (const edge of [0.2, 0.5, 1, 1.5, 2, 120]) {
+      expect(text).toContain(`nightshift_time_to_first_token_seconds_bucket{le="${edge}",`);
+    }
+    expect(text).toContain('nightshift_inter_token_latency_seconds_bucket{le="0.002",');
+    expect(text).toContain('nightshift_kv_cache_usage_ratio{model="demo"} 0.25');
+    expect(text).toContain('nightshift_requests_waiting{model="demo"} 2');
+    expect(text).toContain('nightshift_step_seconds_bucket{le="0.005",model="demo"} 1');
+    expect(text).toContain('nightshift_batch_size_bucket{le="4",model="demo"} 1');
+    expect(text).toContain('nightshift_engine_restarts_total{model="demo"} 1');
+    expect(text).toContain("nightshift_nodejs_eventloop_lag_p99_seconds");
+  });
+});
+
+describe("GET /metrics", () => {
+  it("is open on loopback and needs its token elsewhere", async () => {
+    const loopback = await startTestServer();
+    expect((await fetch(`${loopback.url}/metrics`)).status).toBe(200);
+    const outside = await startTestServer({ host: "0.0.0.0", metricsToken: "secret" });
+    const get = (authorization?: string) =>
+      fetch(`${outside.url}/metrics`, { headers: authorization ? { authorization } : {} });
+    expect((await get()).status).toBe(401);
+    expect((await get("Bearer wrong")).status).toBe(401);
+    expect((await get("Bearer secret")).status).toBe(200);
+    const tokenless = await startTestServer({ host: "0.0.0.0" });
+    expect((await fetch(`${tokenless.url}/metrics`, { headers: { authorization: "Bearer null" } })).status).toBe(401);
+    await Promise.all([loopback.close(), outside.close(), tokenless.close()]);
+  });
+});

@@ -1,0 +1,54 @@
+import { Registry } from "prom-client";
+import { createApp } from "../../../server/app.ts";
+import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/app-options.ts";
+import { type ListenOptions, listen } from "../../../server/listen.ts";
+import { Metrics } from "../../../server/metrics.ts";
+import { ModelSet } from "../../../server/model-set.ts";
+import { FakeEngine } from "./fake-engine.ts";
+
+export interface LogLine {
+  level: string;
+  fields: object;
+  message: string;
+}
+
+/** The real app on a free port, with a fake engine below it. */
+export async function startTestServer(options: Partial<AppOptions> = {}, listening: Partial<ListenOptions> = {}) {
+  const engine = new FakeEngine();
+  const metrics = new Metrics(new Registry());
+  const lines: LogLine[] = [];
+  const note = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
+  const state = { draining: false };
+  let ids = 0;
+  const app = createApp({
+    models: new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]),
+    metrics,
+    log: { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") },
+    clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
+    randomId: () => `id${ids++}`,
+    draining: () => state.draining,
+    version: "0.0.0",
+    options: { ...DEFAULT_APP_OPTIONS, ...options },
+  });
+  const server = await listen(app, { host: "127.0.0.1", port: 0, ...listening });
+  return {
+    app,
+    engine,
+    metrics,
+    lines,
+    state,
+    url: server.url,
+    port: server.port,
+    close: (graceMs = 0) => server.close(graceMs),
+    post: (path: string, body: unknown, init: RequestInit = {}) =>
+      fetch(server.url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+        ...init,
+      }),
+  };
+}
+export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
+
+export const CHAT = { model: "demo", messages: [{ role: "user", content: "hi" }] };

@@ -9,13 +9,20 @@ import { setUpEngineBinaries } from "./engine-binaries.mjs";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
+const SQLITE_ADDON = "node_modules/better-sqlite3/build/Release/better_sqlite3.node";
+
 /** Prints what it does; ends the process with status 1 and a reason when it cannot. */
 export function setUp() {
   requireNode();
   if (!packagesInstalled()) {
     say("Installing packages (npm ci) …");
-    // No package needs its install script: koffi and node-llama-cpp bring their binaries as optional packages.
+    // Packages bring their binaries as optional packages; the one install script that is needed runs by name below.
     if (!npm(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])) fail("npm ci failed; its output is above.");
+  }
+  if (!existsSync(join(root, SQLITE_ADDON))) {
+    say("Compiling SQLite (about a minute) …");
+    if (!npm(["rebuild", "better-sqlite3"]))
+      fail("SQLite could not be compiled: install python3, make and a C++ compiler.");
   }
   const sources = hashOfSources();
   if (read("dist/.sources") !== sources) {
@@ -54,7 +61,8 @@ function hashOfSources() {
   for (const file of ["tsconfig.json", "tsconfig.build.json"]) hash.update(read(file));
   for (const folder of config.include) {
     for (const file of filesIn(folder)) {
-      if (file.endsWith(".ts") || file.endsWith(".json")) hash.update(`${file}\n`).update(readFileSync(join(root, file)));
+      if (file.endsWith(".ts") || file.endsWith(".json"))
+        hash.update(`${file}\n`).update(readFileSync(join(root, file)));
     }
   }
   return hash.digest("hex");

@@ -82,7 +82,15 @@ export class Admission {
           seconds(state.retryInMs),
         );
       case "failed":
-        return unavailable("model_failed", `The model '${id}' can't be served: ${state.reason}`, MAX_RETRY);
+        // It does not come back by itself: the SDK's own retries would only make its user wait.
+        return new ApiError({
+          status: 503,
+          type: "server_error",
+          code: "model_failed",
+          message: `The model '${id}' can't be served: ${state.reason}`,
+          retryAfter: MAX_RETRY,
+          shouldRetry: false,
+        });
       default:
         return unavailable("model_not_ready", `The model '${id}' is not being served.`, USUAL_LOAD);
     }

@@ -48,8 +48,11 @@ function readBytes(req: IncomingMessage, limit: number): Promise<Uint8Array> {
       }
     });
     req.once("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
-    req.once("error", () => reject(new ClientGone()));
-    req.once("close", () => reject(new ClientGone()));
+    const leave = () => {
+      if (!req.complete) reject(new ClientGone());
+    };
+    req.once("error", leave);
+    req.once("close", leave);
   });
 }
 

@@ -35,6 +35,7 @@ it.each(states)("%o is 503 with its reason on /ready and with Retry-After on req
   expect(seconds).toBeGreaterThanOrEqual(state.name === "restarting" ? 3 : 1);
   expect(seconds).toBeLessThanOrEqual(60);
   expect(Number(refused.headers.get("retry-after-ms"))).toBe(seconds * 1000);
+  expect(refused.headers.get("x-should-retry")).toBe(state.name === "failed" ? "false" : null);
   expect(await refused.json()).toMatchObject({ error: { type: "server_error" } });
 });
 

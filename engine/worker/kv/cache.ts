@@ -13,7 +13,7 @@ export interface KvMemory {
  */
 export interface KvCache {
   readonly kind: KvKind;
-  /** Cells in all, and those that hold something. */
+  /** Cells in all, and those that hold something or are set aside for a prompt. */
   readonly cells: number;
   readonly used: number;
   /**
@@ -21,6 +21,9 @@ export interface KvCache {
    * moves no bytes.
    */
   readonly copyPrice: number;
+
+  /** How many tokens a waiting sequence would find computed if it were placed now. */
+  reusable(sequence: Resident): number;
 
   /**
    * Gives a waiting sequence an id and the longest prefix that is there: sets its `id` and `computed`.

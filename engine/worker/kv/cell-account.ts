@@ -1,17 +1,27 @@
+interface Holding {
+  /** The cell of each position. */
+  cells: number[];
+  running: boolean;
+}
+
 /**
  * Counts the cells of a unified cache: a cell may belong to several ids that share a prefix, and is free when the last of
- * them lets go. It mirrors llama.cpp's own book-keeping, which can't be asked while a step computes.
+ * them lets go. It mirrors llama.cpp's own book-keeping, which can't be asked while a step computes, and runs ahead of it
+ * by what is set aside for prompts that are still to be computed.
  */
 export class CellAccount {
   readonly cells: number;
+  /** By cell: the ids that hold it, and those of them that run. */
   readonly #references: Uint16Array;
+  readonly #pins: Uint16Array;
   readonly #free: number[];
-  /** By id: the cell of each position. */
-  readonly #held = new Map<number, number[]>();
+  readonly #held = new Map<number, Holding>();
+  #pinned = 0;
 
   constructor(cells: number) {
     this.cells = cells;
     this.#references = new Uint16Array(cells);
+    this.#pins = new Uint16Array(cells);
     this.#free = Array.from({ length: cells }, (_, i) => cells - 1 - i);
   }
 
@@ -23,38 +33,78 @@ export class CellAccount {
     return this.cells - this.#free.length;
   }
 
-  held(id: number): number {
-    return this.#held.get(id)?.length ?? 0;
+  /** Cells that idle ids alone hold. */
+  get idle(): number {
+    return this.used - this.#pinned;
   }
 
-  /** Cells that would become free if this id let go. */
-  private(id: number): number {
+  held(id: number): number {
+    return this.#held.get(id)?.cells.length ?? 0;
+  }
+
+  /** Of an id's first `length` cells, those that no running id holds. */
+  unpinned(id: number, length: number): number {
+    const cells = this.#held.get(id)?.cells ?? [];
     let count = 0;
-    for (const cell of this.#held.get(id) ?? []) if (this.#references[cell] === 1) count++;
+    for (let i = 0; i < length; i++) if (this.#pins[cells[i]!] === 0) count++;
     return count;
   }
 
-  share(source: number, target: number, length: number): void {
-    const cells = (this.#held.get(source) ?? []).slice(0, length);
-    for (const cell of cells) this.#references[cell]!++;
-    this.#held.set(target, cells);
+  /** A new running id, which holds the first `length` cells of another; of none at length 0. */
+  start(id: number, source: number, length: number): void {
+    const cells = this.#held.get(source)?.cells.slice(0, length) ?? [];
+    for (const cell of cells) {
+      this.#references[cell]!++;
+      this.#pin(cell);
+    }
+    this.#held.set(id, { cells, running: true });
   }
 
-  /** The caller has made sure that `count` cells are free. */
+  /** An idle id runs. */
+  resume(id: number): void {
+    const holding = this.#held.get(id)!;
+    holding.running = true;
+    for (const cell of holding.cells) this.#pin(cell);
+  }
+
+  /** A running id is idle from now on. */
+  rest(id: number): void {
+    const holding = this.#held.get(id)!;
+    holding.running = false;
+    for (const cell of holding.cells) this.#unpin(cell);
+  }
+
+  /** For a running id. The caller has made sure that `count` cells are free. */
   grow(id: number, count: number): void {
-    const cells = this.#held.get(id) ?? [];
+    const { cells } = this.#held.get(id)!;
     for (let i = 0; i < count; i++) {
       const cell = this.#free.pop();
       if (cell === undefined) throw new Error("More cells were asked for than are free.");
       this.#references[cell] = 1;
+      this.#pin(cell);
       cells.push(cell);
     }
-    this.#held.set(id, cells);
   }
 
   cut(id: number, length: number): void {
-    const cells = this.#held.get(id) ?? [];
-    for (const cell of cells.splice(length)) if (--this.#references[cell]! === 0) this.#free.push(cell);
-    if (cells.length === 0) this.#held.delete(id);
+    const { cells, running } = this.#held.get(id)!;
+    while (cells.length > length) {
+      const cell = cells.pop()!;
+      if (running) this.#unpin(cell);
+      if (--this.#references[cell]! === 0) this.#free.push(cell);
+    }
+  }
+
+  drop(id: number): void {
+    this.cut(id, 0);
+    this.#held.delete(id);
+  }
+
+  #pin(cell: number): void {
+    if (this.#pins[cell]!++ === 0) this.#pinned++;
+  }
+
+  #unpin(cell: number): void {
+    if (--this.#pins[cell]! === 0) this.#pinned--;
   }
 }

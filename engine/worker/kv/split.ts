@@ -1,5 +1,5 @@
 import type { KvCache, KvMemory } from "./cache.ts";
-import { longestPrefix, type Resident, reusableLength } from "./resident.ts";
+import { covers, longestPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
 export interface SplitCacheOptions {
   ids: number;
@@ -44,15 +44,18 @@ export class SplitCache implements KvCache {
     return used;
   }
 
+  reusable(sequence: Resident): number {
+    return this.#prefixFor(sequence, this.#residents[this.#hole()] ?? null).length;
+  }
+
   place(sequence: Resident): boolean {
-    const target = this.#residents.findIndex((resident) => resident === null || !this.#running.has(resident));
+    const target = this.#hole();
     if (target < 0) return false;
     const occupant = this.#residents[target] ?? null;
-    const prefix = this.#reuse ? this.#prefixFor(sequence, occupant) : { resident: null, length: 0 };
-    const { resident: source, length } = prefix;
+    const { resident: source, length } = this.#prefixFor(sequence, occupant);
     if (source !== null && this.#idle.delete(source)) this.#idle.add(source);
 
-    if (occupant !== null) this.#preserve(occupant, source);
+    if (occupant !== null) this.#preserve(occupant, source, source === occupant ? length : 0);
     if (source !== null && source !== occupant) {
       this.#memory.copy(source.id, target, -1, -1);
       if (this.#idle.has(source) && source.computed === length) this.#drop(source);
@@ -75,10 +78,10 @@ export class SplitCache implements KvCache {
     this.#running.delete(sequence);
     this.#residents[id] = null;
     sequence.id = -1;
-    const others = this.#residents.filter((resident) => resident !== null);
-    const known = longestPrefix(sequence.tokens.slice(0, computed), others).length;
-    if (keep && this.#reuse && computed > known) {
-      const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
+    const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
+    const others = [...this.#running, ...this.#idle];
+    if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
+      for (const other of this.#idle) if (covers(idle, other)) this.#drop(other);
       this.#residents[id] = idle;
       this.#idle.add(idle);
     } else {
@@ -90,10 +93,10 @@ export class SplitCache implements KvCache {
     if (!this.#reuse) return;
     for (;;) {
       const last = this.#residents.findLastIndex((resident) => resident !== null && this.#running.has(resident));
-      const hole = this.#residents.findIndex((resident) => resident === null || !this.#running.has(resident));
+      const hole = this.#hole();
       if (hole < 0 || hole > last) return;
       const occupant = this.#residents[hole] ?? null;
-      if (occupant !== null) this.#preserve(occupant, null);
+      if (occupant !== null) this.#preserve(occupant, null, 0);
       const moved = this.#residents[last]!;
       this.#copyTo(moved, hole);
       this.#memory.remove(last, -1, -1);
@@ -101,33 +104,49 @@ export class SplitCache implements KvCache {
     }
   }
 
+  /** The lowest id that does not run; −1 when all do. */
+  #hole(): number {
+    return this.#residents.findIndex((resident) => resident === null || !this.#running.has(resident));
+  }
+
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
-  #prefixFor(sequence: Resident, occupant: Resident | null) {
-    const tokens = sequence.tokens.slice(0, reusableLength(sequence.tokens));
-    const inPlace = longestPrefix(tokens, occupant === null ? [] : [occupant]);
-    const anywhere = longestPrefix(tokens, [...this.#running, ...this.#idle]);
+  #prefixFor({ tokens }: Resident, occupant: Resident | null): PrefixMatch {
+    if (!this.#reuse) return NO_PREFIX;
+    const limit = reusableLength(tokens);
+    const inPlace = longestPrefix(tokens, limit, occupant === null ? [] : [occupant]);
+    const anywhere = longestPrefix(tokens, limit, [...this.#running, ...this.#idle]);
     return anywhere.length - inPlace.length > this.copyPrice ? anywhere : inPlace;
   }
 
   /**
    * Copies an idle prefix to another id before its own is taken, or forgets it when it is not worth a copy or there is
    * nowhere to go. What its id holds stays until the taker overwrites it.
+   *
+   * @param keep an idle prefix that may not be dropped for it
+   * @param taken how much of it the taker goes on with
    */
-  #preserve(idle: Resident, keep: Resident | null): void {
+  #preserve(idle: Resident, keep: Resident | null, taken: number): void {
     const others = [...this.#running, ...this.#idle].filter((resident) => resident !== idle);
-    const unique = idle.computed - longestPrefix(idle.tokens, others).length;
+    const elsewhere = longestPrefix(idle.tokens, idle.computed, others).length;
+    const place = idle.computed - Math.max(elsewhere, taken) > this.copyPrice ? this.#roomFor(idle, keep) : -1;
     const from = idle.id;
-    let place = unique > this.copyPrice ? this.#residents.indexOf(null) : -1;
-    if (place < 0 && unique > this.copyPrice) {
-      const oldest = [...this.#idle].find((resident) => resident !== keep);
-      if (oldest !== undefined && oldest !== idle) {
-        place = oldest.id;
-        this.#drop(oldest);
-      }
-    }
     if (place >= 0) this.#copyTo(idle, place);
     else this.#idle.delete(idle);
     this.#residents[from] = null;
+  }
+
+  /** An id for an idle prefix: the last empty one, out of the way of those that run, or that of one used longer ago. */
+  #roomFor(idle: Resident, keep: Resident | null): number {
+    const empty = this.#residents.lastIndexOf(null);
+    if (empty >= 0) return empty;
+    for (const oldest of this.#idle) {
+      if (oldest === keep) continue;
+      if (oldest === idle) return -1;
+      const { id } = oldest;
+      this.#drop(oldest);
+      return id;
+    }
+    return -1;
   }
 
   #copyTo(resident: Resident, target: number): void {

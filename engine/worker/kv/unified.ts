@@ -1,6 +1,6 @@
 import type { KvCache, KvMemory } from "./cache.ts";
 import { CellAccount } from "./cell-account.ts";
-import { longestPrefix, type Resident, reusableLength } from "./resident.ts";
+import { covers, longestPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
 export interface UnifiedCacheOptions {
   ids: number;
@@ -39,29 +39,39 @@ export class UnifiedCache implements KvCache {
     return this.#account.used;
   }
 
+  reusable(sequence: Resident): number {
+    return this.#prefixFor(sequence).length;
+  }
+
   place(sequence: Resident): boolean {
-    const tokens = sequence.tokens.slice(0, reusableLength(sequence.tokens));
-    const { resident: source, length } = this.#reuse
-      ? longestPrefix(tokens, [...this.#running, ...this.#idle])
-      : { resident: null, length: 0 };
-    const headroom = HEADROOM * this.#running.size;
-    const idle = source !== null && this.#idle.has(source);
-    if (this.#makeRoom(sequence.tokens.length - length + headroom, source)) {
-      if (!this.#start(sequence, source, length)) return false;
-    } else if (idle && this.#makeRoom(sequence.tokens.length + headroom, null)) {
-      // Its prefix hangs on an idle sequence that is too long to stay.
-      if (!this.#start(sequence, null, 0)) return false;
-    } else {
-      return false;
-    }
+    const { resident: source, length } = this.#prefixFor(sequence);
+    const idle = source !== null && this.#idle.has(source) ? source : null;
+    const missing = sequence.tokens.length - length;
+    const needed = missing + HEADROOM * this.#running.size;
+    const room = this.#account.free + this.#account.idle;
+    if (idle !== null && this.#account.unpinned(idle.id, length) > room - needed) return false;
+    if (idle === null && needed > room) return false;
+
+    // The idle sequence goes on as the new one when little of it would be lost, or there is no place for both.
+    const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
+    const id = both && idle?.computed !== length ? this.#takeId(source) : null;
+    if (id !== null) this.#share(source, id, length);
+    else if (idle !== null) this.#takeOver(idle, length);
+    else return false;
+    sequence.id = id ?? idle!.id;
+    sequence.computed = length;
     this.#running.add(sequence);
+    this.#makeRoom(needed, source);
+    // Set aside for the whole prompt, or those that start after it would take what it was let in for.
+    this.#account.grow(sequence.id, missing);
     return true;
   }
 
   extend(sequence: Resident, count: number): boolean {
     const missing = sequence.computed + count - this.#account.held(sequence.id);
     if (missing <= 0) return true;
-    if (!this.#makeRoom(missing, null)) return false;
+    if (missing > this.#account.free + this.#account.idle) return false;
+    this.#makeRoom(missing, null);
     this.#account.grow(sequence.id, missing);
     return true;
   }
@@ -70,12 +80,13 @@ export class UnifiedCache implements KvCache {
     const { id, computed } = sequence;
     this.#running.delete(sequence);
     sequence.id = -1;
-    const tokens = sequence.tokens.slice(0, computed);
-    const known = longestPrefix(tokens, [...this.#running, ...this.#idle]).length;
-    if (keep && this.#reuse && computed > known) {
-      this.#memory.remove(id, computed, -1);
+    const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
+    const others = [...this.#running, ...this.#idle];
+    if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
+      for (const other of this.#idle) if (covers(idle, other)) this.#drop(other);
       this.#account.cut(id, computed);
-      this.#idle.add({ id, tokens, computed });
+      this.#account.rest(id);
+      this.#idle.add(idle);
       this.#trimIdle();
     } else {
       this.#free(id);
@@ -84,36 +95,32 @@ export class UnifiedCache implements KvCache {
 
   settle(): void {}
 
-  #start(sequence: Resident, source: Resident | null, length: number): boolean {
-    const idle = source !== null && this.#idle.has(source) ? source : null;
-    const id = idle?.computed === length ? null : this.#takeId(source);
-    if (id !== null) {
-      if (source !== null) {
-        this.#memory.copy(source.id, id, 0, length);
-        this.#account.share(source.id, id, length);
-        if (idle !== null && this.#idle.delete(idle)) this.#idle.add(idle);
-      }
-      sequence.id = id;
-    } else if (idle !== null) {
-      // Nothing but its prefix would stay of the idle sequence, or there is no other id: it becomes the new one.
-      this.#idle.delete(idle);
-      this.#memory.remove(idle.id, length, -1);
-      this.#account.cut(idle.id, length);
-      sequence.id = idle.id;
-    } else {
-      return false;
+  #prefixFor({ tokens }: Resident): PrefixMatch {
+    if (!this.#reuse) return NO_PREFIX;
+    return longestPrefix(tokens, reusableLength(tokens), [...this.#running, ...this.#idle]);
+  }
+
+  #share(source: Resident | null, id: number, length: number): void {
+    if (source !== null) {
+      this.#memory.copy(source.id, id, 0, length);
+      if (this.#idle.delete(source)) this.#idle.add(source);
     }
-    sequence.computed = length;
-    return true;
+    this.#account.start(id, source?.id ?? -1, length);
+  }
+
+  #takeOver(idle: Resident, length: number): void {
+    this.#idle.delete(idle);
+    this.#memory.remove(idle.id, length, -1);
+    this.#account.cut(idle.id, length);
+    this.#account.resume(idle.id);
   }
 
   /** Drops idle prefixes, oldest first, until `count` cells are free; never `keep`. */
-  #makeRoom(count: number, keep: Resident | null): boolean {
+  #makeRoom(count: number, keep: Resident | null): void {
     for (const idle of this.#idle) {
-      if (this.#account.free >= count) break;
+      if (this.#account.free >= count) return;
       if (idle !== keep) this.#drop(idle);
     }
-    return this.#account.free >= count;
   }
 
   #takeId(keep: Resident | null): number | null {
@@ -125,11 +132,8 @@ export class UnifiedCache implements KvCache {
   }
 
   #trimIdle(): void {
-    let held = 0;
-    for (const idle of this.#idle) held += idle.computed;
     for (const idle of this.#idle) {
-      if (held <= this.cells * IDLE_SHARE) return;
-      held -= idle.computed;
+      if (this.#account.idle <= this.cells * IDLE_SHARE) return;
       this.#drop(idle);
     }
   }
@@ -141,7 +145,7 @@ export class UnifiedCache implements KvCache {
 
   #free(id: number): void {
     this.#memory.remove(id, -1, -1);
-    this.#account.cut(id, 0);
+    this.#account.drop(id);
     this.#freeIds.push(id);
   }
 }

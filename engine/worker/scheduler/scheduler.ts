@@ -107,17 +107,22 @@ export class Scheduler<S extends Sequence> {
     if (!this.#options.reuse) return false;
     const known = this.#awaited.get(sequence);
     if (known?.owner.state === "running" && known.owner.computed < known.length) return true;
-    const limit = reusableLength(sequence.tokens);
-    let there = 0;
-    let coming: { owner: S; length: number } | null = null;
-    for (const owner of this.#running) {
-      const length = commonPrefix(sequence.tokens, owner.tokens, limit);
-      there = Math.max(there, Math.min(length, owner.computed));
-      const fair = RANK[owner.tier] <= RANK[sequence.tier];
-      if (fair && owner.computed < length && length > (coming?.length ?? 0)) coming = { owner, length };
+    const { tokens } = sequence;
+    const limit = reusableLength(tokens);
+    const shortest = Math.max(SHORTEST_WAIT, this.#cache.copyPrice);
+    let owner: S | null = null;
+    let length = shortest;
+    for (const other of this.#running) {
+      if (RANK[other.tier] > RANK[sequence.tier]) break;
+      // One that goes another way before the longest prefix so far ends is passed by at one comparison.
+      if (length >= limit || other.tokens[length] !== tokens[length]) continue;
+      const shared = commonPrefix(tokens, other.tokens, limit);
+      if (shared <= length || other.computed >= shared) continue;
+      owner = other;
+      length = shared;
     }
-    if (coming === null || coming.length - there <= Math.max(SHORTEST_WAIT, this.#cache.copyPrice)) return false;
-    this.#awaited.set(sequence, coming);
+    if (owner === null || length - this.#cache.reusable(sequence) <= shortest) return false;
+    this.#awaited.set(sequence, { owner, length });
     return true;
   }
 

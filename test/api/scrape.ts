@@ -1,0 +1,28 @@
+export interface Sample {
+  name: string;
+  labels: Record<string, string>;
+  value: number;
+}
+
+/** One reading of /metrics. */
+export class Scrape {
+  readonly samples: Sample[];
+
+  constructor(text: string) {
+    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    this.samples = lines.map((line) => {
+      const [, name, labels, value] = /^([a-zA-Z_:]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      if (name === undefined) throw new Error(`Not a sample: ${line}`);
+      const pairs = [...(labels ?? "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
+      return { name, labels: Object.fromEntries(pairs.map(([, key, text]) => [key, text])), value: Number(value) };
+    });
+  }
+
+  /** Over all series of the name that carry these labels; 0 when there are none. */
+  sum(name: string, labels: Record<string, string> = {}): number {
+    const wanted = Object.entries(labels);
+    return this.samples
+      .filter((sample) => sample.name === name && wanted.every(([key, value]) => sample.labels[key] === value))
+      .reduce((total, { value }) => total + value, 0);
+  }
+}

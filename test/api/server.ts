@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import OpenAI from "openai";
+import { Scrape } from "./scrape.ts";
+import { until } from "./until.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const CLI = `${ROOT}dist/server/cli.js`;
+/** A loaded machine starts slowly; a server that is not ready by then never will be. */
+const READY_WITHIN_MS = 25_000;
+
+export const DEMO_MODEL = `${ROOT}models/demo.gguf`;
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** The built server as a child of the test, on a port of its own. */
+export class TestServer {
+  readonly pid: number;
+  readonly exited: Promise<Exit>;
+  output = "";
+  readonly #child: ChildProcess;
+
+  constructor(args: readonly string[]) {
+    if (!existsSync(CLI)) throw new Error("dist/ is missing: run `npm run build`, or `npm test`, which builds first");
+    const options = ["--port", "0", "--log-format", "json", ...args];
+    this.#child = spawn(process.execPath, [CLI, "serve", ...options], { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    this.pid = this.#child.pid!;
+    const hear = (chunk: Buffer) => {
+      this.output += chunk.toString();
+    };
+    this.#child.stdout!.on("data", hear);
+    this.#child.stderr!.on("data", hear);
+    const orphan = () => this.#child.kill("SIGKILL");
+    process.once("exit", orphan);
+    // "close" comes when the output is read to its end too.
+    this.exited = new Promise((resolve) => {
+      this.#child.once("close", (code, signal) => {
+        process.off("exit", orphan);
+        resolve({ code, signal });
+      });
+    });
+  }
+
+  /** What the log lines with this message carry, oldest first. */
+  logged(message: string): Record<string, unknown>[] {
+    const lines = this.output.split("\n").filter((line) => line.startsWith("{") && line.endsWith("}"));
+    return lines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ msg }) => msg === message);
+  }
+
+  /** Resolves when the log has the message; rejects with all output when the server ends before. */
+  async says(message: string): Promise<Record<string, unknown>> {
+    await until(`the log line "${message}"`, () => this.logged(message).length > 0 || this.#over, READY_WITHIN_MS);
+    const [line] = this.logged(message);
+    if (line === undefined) throw new Error(`The server ended without "${message}":\n${this.output}`);
+    return line;
+  }
+
+  get #over(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  get origin(): string {
+    const [line] = this.logged("Listening; the models are loading");
+    if (line === undefined) throw new Error(`The server does not listen:\n${this.output}`);
+    return String(line.url);
+  }
+
+  /** Without the SDK's own retries, which would hide what the server answers. */
+  get client(): OpenAI {
+    return new OpenAI({ baseURL: `${this.origin}/v1`, apiKey: "none", maxRetries: 0 });
+  }
+
+  /** The running engine processes: direct children of the server, as long as they are no zombies. */
+  get enginePids(): number[] {
+    const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, "utf8");
+    return children.split(" ").filter(Boolean).map(Number).filter(isAlive);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async ready(): Promise<Response> {
+    return fetch(`${this.origin}/ready`);
+  }
+
+  async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(this.origin + path, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  }
+
+  async metrics(): Promise<Scrape> {
+    const response = await fetch(`${this.origin}/metrics`);
+    return new Scrape(await response.text());
+  }
+
+  /** Resolves when no request of any model runs or waits any more. */
+  async idle(withinMs = 5000): Promise<void> {
+    await until(
+      "no request running or waiting",
+      async () => {
+        const metrics = await this.metrics();
+        return metrics.sum("nightshift_requests_running") + metrics.sum("nightshift_requests_waiting") === 0;
+      },
+      withinMs,
+    );
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#over) this.kill("SIGKILL");
+    await this.exited;
+  }
+}
+
+/** Starts the server and waits until its models are loaded; the demo model unless `args` name others. */
+export async function startServer(...args: string[]): Promise<TestServer> {
+  const server = new TestServer(args);
+  try {
+    await server.says("Ready");
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return server;
+}
+
+/** False for a process that has ended, reaped or not. */
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}

@@ -103,7 +103,7 @@ export class Engine {
     try {
       const { tokens, startsInReasoning } = await this.#prompts.build(request.prompt);
       if (!this.#requests.has(request.id)) return;
-      const refusal = this.#refusal(tokens);
+      const refusal = this.#refusal(tokens, request.prompt.kind === "chat" ? "messages" : "prompt");
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;
       this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
@@ -155,11 +155,11 @@ export class Engine {
     });
   }
 
-  #refusal(tokens: number[]): EngineError | null {
+  #refusal(tokens: number[], param: string): EngineError | null {
     const { context } = this.facts;
     const { size } = this.#model.vocabulary;
     const invalid = (code: string, message: string): EngineError => {
-      return { status: 400, type: "invalid_request_error", code, param: null, message };
+      return { status: 400, type: "invalid_request_error", code, param, message };
     };
     if (tokens.length === 0) return invalid("invalid_value", "The prompt is empty.");
     if (tokens.some((token) => token < 0 || token >= size))

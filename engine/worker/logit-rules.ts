@@ -47,12 +47,13 @@ export class LogitRules {
 
   apply(logits: Float32Array): void {
     const { sampling, endTokens, ignoreEos, minTokens, stopTokenIds } = this.#options;
+    // Before the penalties, as in vLLM and llama.cpp: the repetition penalty multiplies what the bias made.
+    for (const [token, bias] of sampling.logitBias) if (token < logits.length) logits[token]! += bias;
     if (sampling.repetitionPenalty !== 1) this.#repetition(logits, sampling.repetitionPenalty);
     if (sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0) {
       for (const [token, count] of this.#counts)
         logits[token]! -= count * sampling.frequencyPenalty + sampling.presencePenalty;
     }
-    for (const [token, bias] of sampling.logitBias) if (token < logits.length) logits[token]! += bias;
     const early = this.#generated < minTokens;
     if (ignoreEos || early) for (const token of endTokens) logits[token] = Number.NEGATIVE_INFINITY;
     if (early) for (const token of stopTokenIds) if (token < logits.length) logits[token] = Number.NEGATIVE_INFINITY;

@@ -1,0 +1,189 @@
+import OpenAI, { APIError } from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { user } from "./ask.ts";
+import { startServer, type TestServer } from "./server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const FUNCTION = { name: "get_time", parameters: { type: "object", properties: {} } };
+const SCHEMA = { type: "json_schema", json_schema: { name: "x", schema: { type: "object" } } };
+
+/** The SDK sends fields and values that its types do not know as they are. */
+function chat(fields: Record<string, unknown>) {
+  const body = { model: "demo", messages: [user("Hello!")], temperature: 0, max_tokens: 2 };
+  return server.client.chat.completions.create({ ...body, ...fields, stream: false });
+}
+
+function completion(fields: Record<string, unknown>) {
+  const body = { model: "demo", prompt: "Hello", temperature: 0, max_tokens: 2 };
+  return server.client.completions.create({ ...body, ...fields, stream: false });
+}
+
+async function refusal(call: Promise<unknown>): Promise<APIError> {
+  const error: unknown = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof APIError)) throw new Error(`No refusal but ${JSON.stringify(error)}`);
+  return error;
+}
+
+describe("fields of a chat that are taken", () => {
+  test.each<Record<string, unknown>>([
+    { max_completion_tokens: 3 },
+    { temperature: 0 },
+    { temperature: 2 },
+    { top_p: 0.5 },
+    { n: 2 },
+    { stop: "x" },
+    { stop: ["a", "b", "c", "d"] },
+    { stop: [] },
+    { seed: 1 },
+    { frequency_penalty: -2 },
+    { presence_penalty: 2 },
+    { logit_bias: { "5": -100 } },
+    { logit_bias: {} },
+    { user: "u" },
+    { safety_identifier: "u" },
+    { prompt_cache_key: "k" },
+    { prediction: { type: "content", content: "Hello" } },
+    {
+      metadata: Object.fromEntries(
+        Array.from({ length: 16 }, (_, i) => [`${"k".repeat(62)}${10 + i}`, "v".repeat(512)]),
+      ),
+    },
+    { store: false },
+    { verbosity: "low" },
+    { reasoning_effort: "low" },
+    { service_tier: "auto" },
+    { service_tier: "default" },
+    { parallel_tool_calls: true },
+    { response_format: { type: "text" } },
+    { modalities: ["text"] },
+    { logprobs: false },
+    { tools: [] },
+    { tool_choice: "none" },
+    { top_k: 40 },
+    { top_k: -1 },
+    { min_p: 0.1 },
+    { repetition_penalty: 1.1 },
+    { ignore_eos: true },
+    { min_tokens: 1 },
+    { stop_token_ids: [5] },
+    { a_field_that_nobody_knows: { deep: [1] } },
+  ])("%j", async (fields) => {
+    const { choices } = await chat(fields);
+    expect(choices.length).toBe(fields.n ?? 1);
+  });
+
+  test.each([
+    ["priority", "priority"],
+    ["flex", "flex"],
+    ["auto", "default"],
+  ])("service_tier %s is served as %s, and the answer says so", async (asked, used) => {
+    expect((await chat({ service_tier: asked })).service_tier).toBe(used);
+  });
+});
+
+describe("fields of a chat that are refused by name", () => {
+  test.each<[string, unknown]>([
+    ["tools", [{ type: "function", function: FUNCTION }]],
+    ["tool_choice", "required"],
+    ["functions", [FUNCTION]],
+    ["function_call", { name: "get_time" }],
+    ["response_format", SCHEMA],
+    ["response_format", { type: "json_object" }],
+    ["logprobs", true],
+    ["top_logprobs", 2],
+    ["audio", { voice: "alloy", format: "wav" }],
+    ["modalities", ["text", "audio"]],
+    ["web_search_options", {}],
+    ["store", true],
+    ["chat_template", "{{ messages }}"],
+    ["chat_template_kwargs", { enable_thinking: true }],
+    ["prompt_embeds", "AAAA"],
+    ["cache_salt", "s"],
+    ["grammar", 'root ::= "a"'],
+    ["guided_json", {}],
+    ["structured_outputs", {}],
+  ])("%s: %j", async (field, value) => {
+    const error = await refusal(chat({ [field]: value }));
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error).toMatchObject({ type: "invalid_request_error", param: field });
+    expect(error.code).toMatch(/^unsupported_(parameter|value)$/);
+    expect(error.message).toContain(`'${field}'`);
+    expect(error.message).toMatch(/not supported|supported yet|only .* supported|not stored/);
+  });
+
+  test.each(["image_url", "input_audio", "file"])("a content part of type %s", async (type) => {
+    const part = { type, [type]: { url: "http://127.0.0.1:9/x.png" } };
+    const error = await refusal(chat({ messages: [{ role: "user", content: [part] }] }));
+    expect(error).toMatchObject({ status: 400, code: "unsupported_value", param: "messages[0].content[0].type" });
+  });
+});
+
+describe("values that are not valid", () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ["temperature", { temperature: 2.1 }, "invalid_value"],
+    ["temperature", { temperature: -0.1 }, "invalid_value"],
+    ["temperature", { temperature: "hot" }, "invalid_type"],
+    ["top_p", { top_p: 1.5 }, "invalid_value"],
+    ["n", { n: 0 }, "invalid_value"],
+    ["n", { n: 1000 }, "invalid_value"],
+    ["n", { n: 1.5 }, "invalid_type"],
+    ["max_tokens", { max_tokens: 0 }, "invalid_value"],
+    ["max_tokens", { max_tokens: -1 }, "invalid_value"],
+    ["max_completion_tokens", { max_completion_tokens: 1e30 }, "invalid_value"],
+    ["stop", { stop: ["a", "b", "c", "d", "e"] }, "invalid_value"],
+    ["seed", { seed: 0.5 }, "invalid_value"],
+    ["frequency_penalty", { frequency_penalty: 3 }, "invalid_value"],
+    ["presence_penalty", { presence_penalty: -3 }, "invalid_value"],
+    ["logit_bias.5", { logit_bias: { "5": 101 } }, "invalid_value"],
+    ["logit_bias.x", { logit_bias: { x: 1 } }, "invalid_value"],
+    ["stream_options", { stream_options: { include_usage: true } }, "invalid_value"],
+    ["min_tokens", { min_tokens: 5 }, "invalid_value"],
+    ["messages", { messages: [] }, "invalid_value"],
+    ["messages", { messages: undefined }, "missing_required_parameter"],
+    ["model", { model: undefined }, "missing_required_parameter"],
+    ["messages[0].role", { messages: [{ role: "boss", content: "x" }] }, "invalid_value"],
+    ["messages[0].content", { messages: [{ role: "user" }] }, "missing_required_parameter"],
+    ["messages[0].content", { messages: [{ role: "user", content: 5 }] }, "invalid_type"],
+    ["reasoning_effort", { reasoning_effort: "extreme" }, "invalid_value"],
+    ["service_tier", { service_tier: "batch" }, "invalid_value"],
+    ["metadata.k", { metadata: { k: "v".repeat(513) } }, "invalid_value"],
+    ["metadata.k", { metadata: { k: 1 } }, "invalid_type"],
+  ])("%s of %j", async (param, fields, code) => {
+    const error = await refusal(chat(fields));
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(error).toMatchObject({ type: "invalid_request_error", param, code });
+  });
+
+  test("a logit_bias and stop_token_ids beyond the vocabulary", async () => {
+    expect(await refusal(chat({ logit_bias: { "1024": 1 } }))).toMatchObject({ status: 400, param: "logit_bias" });
+    expect(await refusal(chat({ stop_token_ids: [1024] }))).toMatchObject({ status: 400, param: "stop_token_ids" });
+  });
+});
+
+describe("completions", () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ["logprobs", { logprobs: 3 }, "unsupported_parameter"],
+    ["suffix", { suffix: "end" }, "unsupported_value"],
+    ["best_of", { best_of: 3 }, "unsupported_value"],
+    ["cache_salt", { cache_salt: "s" }, "unsupported_parameter"],
+    ["prompt", { prompt: undefined }, "missing_required_parameter"],
+    ["prompt", { prompt: [] }, "invalid_value"],
+    ["prompt", { prompt: {} }, "invalid_type"],
+    ["prompt[1]", { prompt: [1, "a"] }, "invalid_type"],
+    ["prompt[0]", { prompt: [-1] }, "invalid_value"],
+  ])("%s of %j is refused", async (param, fields, code) => {
+    expect(await refusal(completion(fields))).toMatchObject({ status: 400, param, code });
+  });
+
+  test.each([[[5000]], [""]])("a prompt of no tokens or of tokens that are none: %j", async (prompt) => {
+    expect(await refusal(completion({ prompt }))).toMatchObject({ status: 400, code: "invalid_value" });
+  });
+});

@@ -16,7 +16,7 @@ export interface SplitCacheOptions {
  * llama.cpp computes only ascending consecutive ids in one pass, and a hole costs a pass of its own (8 sequences of a
  * 0.5B model: 139 ms a step, 200 with one hole, 268 with every second id). So a new sequence takes the lowest id that
  * does not run, and settle() moves the last running one into a hole. Every move is a copy of the whole stream, done at the
- * start of the next decode, in the order in which they were asked for.
+ * start of the next decode, in the order in which they were asked for. One that runs alone is in order anywhere.
  */
 export class SplitCache implements KvCache {
   readonly kind = "split";
@@ -45,11 +45,11 @@ export class SplitCache implements KvCache {
   }
 
   reusable(sequence: Resident): number {
-    return this.#prefixFor(sequence, this.#residents[this.#hole()] ?? null).length;
+    return this.#prefixFor(sequence, this.#residents[this.#targetFor(sequence)] ?? null).length;
   }
 
   place(sequence: Resident): boolean {
-    const target = this.#hole();
+    const target = this.#targetFor(sequence);
     if (target < 0) return false;
     const occupant = this.#residents[target] ?? null;
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
@@ -90,7 +90,8 @@ export class SplitCache implements KvCache {
   }
 
   settle(): void {
-    if (!this.#reuse) return;
+    // One alone is in order wherever it is.
+    if (!this.#reuse || this.#running.size < 2) return;
     for (;;) {
       const last = this.#residents.findLastIndex((resident) => resident !== null && this.#running.has(resident));
       const hole = this.#hole();
@@ -107,6 +108,20 @@ export class SplitCache implements KvCache {
   /** The lowest id that does not run; −1 when all do. */
   #hole(): number {
     return this.#residents.findIndex((resident) => resident === null || !this.#running.has(resident));
+  }
+
+  /**
+   * Where a sequence would run: the lowest id that does not, next to the others. When it runs alone any id will do: it goes
+   * on where its prefix lies if little else lies there, else it takes an empty id or the one used longest ago, so that the
+   * conversations of one user are never copied about.
+   */
+  #targetFor({ tokens }: Resident): number {
+    if (this.#running.size > 0 || !this.#reuse) return this.#hole();
+    const { resident, length } = longestPrefix(tokens, reusableLength(tokens), this.#idle);
+    if (resident !== null && resident.computed - length <= this.copyPrice) return resident.id;
+    const empty = this.#residents.indexOf(null);
+    const [oldest] = this.#idle;
+    return empty >= 0 ? empty : oldest!.id;
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */

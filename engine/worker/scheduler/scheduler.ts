@@ -114,10 +114,13 @@ export class Scheduler<S extends Sequence> {
     let length = shortest;
     for (const other of this.#running) {
       if (RANK[other.tier] > RANK[sequence.tier]) break;
-      // One that goes another way before the longest prefix so far ends is passed by at one comparison.
-      if (length >= limit || other.tokens[length] !== tokens[length]) continue;
+      // To be worth more it must agree both where the best so far ends and where it has still to compute: most are
+      // passed by at these two comparisons.
+      const { computed } = other;
+      if (Math.max(length, computed) >= limit) continue;
+      if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;
       const shared = commonPrefix(tokens, other.tokens, limit);
-      if (shared <= length || other.computed >= shared) continue;
+      if (shared <= length || computed >= shared) continue;
       owner = other;
       length = shared;
     }

@@ -156,7 +156,8 @@ export class Simulation {
     assert.equal(new Set(runningIds).size, running.length);
     for (const id of runningIds) assert.ok(id >= 0 && id < ids);
     for (const guest of this.guests) if (guest.state !== "running") assert.equal(guest.id, -1);
-    if (kind === "split" && reuse)
+    // Passes of llama.cpp take consecutive ids; one alone is in order anywhere.
+    if (kind === "split" && reuse && running.length > 1)
       assert.deepEqual(
         runningIds,
         running.map((_, index) => index),

@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import type { KvCache } from "../../../engine/worker/kv/cache.ts";
+import { SplitCache } from "../../../engine/worker/kv/split.ts";
+import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
+import { FakeMemory } from "./fake-memory.ts";
+
+function text(seed: number, length: number): number[] {
+  return Array.from({ length }, (_, i) => 1000 * seed + i);
+}
+
+/** A cache over a proving memory, driven by hand. */
+class Bench {
+  readonly memory: FakeMemory;
+  readonly cache: KvCache;
+
+  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8) {
+    this.memory = new FakeMemory({ kind, ids, cells });
+    this.cache =
+      kind === "split"
+        ? new SplitCache(this.memory, { ids, capacity: cells, copyPrice, reuse: true })
+        : new UnifiedCache(this.memory, { ids, cells, reuse: true });
+  }
+
+  /** Places and computes the whole prompt. @returns null when there is no place */
+  start(tokens: number[]) {
+    const sequence = { id: -1, tokens, computed: 0 };
+    if (!this.cache.place(sequence)) return null;
+    this.cache.settle();
+    const cached = sequence.computed;
+    const count = tokens.length - cached;
+    expect(this.cache.extend(sequence, count)).toBe(true);
+    this.memory.decode([{ sequence, count }]);
+    sequence.computed += count;
+    return { sequence, cached, end: () => this.cache.release(sequence, true) };
+  }
+
+  /** How many tokens a prompt finds, and ends at once. */
+  visit(tokens: number[]): number | undefined {
+    const guest = this.start(tokens);
+    guest?.end();
+    return guest?.cached;
+  }
+}
+
+describe("split cache", () => {
+  test("the conversations of one user go on where they lie, without a copy", () => {
+    const bench = new Bench("split", 3, 200);
+    const turns = [1, 2, 3].map((seed) => text(seed, 50));
+    for (const turn of turns) expect(bench.visit(turn)).toBe(0);
+    for (const turn of [...turns, ...turns].map((tokens) => [...tokens, 7, 8]))
+      expect(bench.visit(turn)).toBeGreaterThan(49);
+    expect(bench.memory.copied).toBe(0);
+    // Nothing is left but to give up the one used longest ago.
+    expect(bench.visit(text(4, 50))).toBe(0);
+    expect(bench.visit([...text(2, 50), 9])).toBe(50);
+    expect(bench.memory.copied).toBe(0);
+  });
+
+  test("a branch of a conversation leaves the conversation where it is", () => {
+    const bench = new Bench("split", 3, 200);
+    bench.visit(text(1, 50));
+    expect(bench.visit([...text(1, 30), 7, 8])).toBe(30);
+    expect(bench.memory.copied).toBe(1);
+    expect(bench.visit([...text(1, 50), 9])).toBe(50);
+  });
+
+  test("a prefix shorter than a copy is worth moves nothing", () => {
+    const bench = new Bench("split", 3, 200);
+    bench.visit(text(1, 50));
+    expect(bench.visit([...text(1, 8), ...text(2, 40)])).toBe(0);
+    expect(bench.memory.copied).toBe(0);
+  });
+
+  test("a second sequence brings the one that ran alone next to it", () => {
+    const bench = new Bench("split", 4, 200);
+    for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
+    const alone = bench.start([...text(3, 30), 7]);
+    const other = bench.start([...text(1, 30), 7]);
+    expect([alone?.cached, other?.cached]).toEqual([30, 30]);
+    expect([alone?.sequence.id, other?.sequence.id].sort()).toEqual([0, 1]);
+  });
+
+  test("one id: the next turn takes the place of the last without a copy", () => {
+    const bench = new Bench("split", 1, 200);
+    bench.visit(text(1, 50));
+    expect(bench.visit([...text(1, 50), 7])).toBe(50);
+    expect(bench.memory.copied).toBe(0);
+  });
+
+  test("a prefix below the price of a copy is computed again", () => {
+    const bench = new Bench("split", 4, 200, 60);
+    bench.start([...text(1, 60), 1]);
+    expect(bench.visit([...text(1, 60), 2])).toBe(0);
+    const far = new Bench("split", 4, 200, 59);
+    far.start([...text(1, 60), 1]);
+    expect(far.visit([...text(1, 60), 2])).toBe(60);
+  });
+
+  test("idle prefixes give way to running sequences, least recently used first", () => {
+    const bench = new Bench("split", 3, 200);
+    for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
+    expect(bench.visit([...text(1, 30), 5])).toBe(30);
+    const one = bench.start(text(4, 30));
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0 })).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0 })).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0 })).toBe(30);
+    one?.end();
+  });
+
+  test("no id is left: the next must wait", () => {
+    const bench = new Bench("split", 2, 50);
+    bench.start(text(1, 10));
+    const second = bench.start(text(2, 10));
+    expect(bench.start(text(3, 10))).toBeNull();
+    second?.end();
+    expect(bench.start(text(3, 10))).not.toBeNull();
+  });
+});
+
+describe("unified cache", () => {
+  test("a shared prefix takes its cells once", () => {
+    const bench = new Bench("unified", 8, 400);
+    for (let i = 0; i < 6; i++) bench.start([...text(1, 100), 5000 + i]);
+    expect(bench.cache.used).toBe(106);
+    expect(bench.memory.used).toBe(106);
+  });
+
+  test("idle prefixes that share cells count once against their bound of a quarter", () => {
+    const bench = new Bench("unified", 16, 400);
+    const guests = Array.from({ length: 6 }, (_, i) => bench.start([...text(1, 80), ...text(10 + i, 3)]));
+    for (const guest of guests) guest?.end();
+    expect(bench.cache.used).toBe(80 + 6 * 3);
+    for (let i = 0; i < 6; i++) {
+      const tokens = [...text(1, 80), ...text(10 + i, 3), 4];
+      expect(bench.cache.reusable({ id: -1, tokens, computed: 0 })).toBe(83);
+    }
+    bench.visit(text(2, 60));
+    expect(bench.cache.used).toBeLessThanOrEqual(100);
+  });
+
+  test("where room is short a new sequence takes an idle one over and keeps what they share", () => {
+    const bench = new Bench("unified", 8, 400);
+    bench.visit(text(1, 100));
+    const guest = bench.start([...text(1, 60), ...text(2, 330)]);
+    expect(guest?.cached).toBe(60);
+    expect(bench.memory.used).toBe(390);
+  });
+
+  test("an ended turn covers the one it went on from: one idle prefix stays of a conversation", () => {
+    const bench = new Bench("unified", 4, 400);
+    const branch = bench.start([...text(1, 40), 1, 2]);
+    bench.visit([...text(1, 40), 3]);
+    branch?.end();
+    bench.visit([...text(1, 40), 1, 2, 3, 4]);
+    expect(bench.cache.used).toBe(40 + 1 + 4);
+  });
+
+  test("ids run out before cells: the oldest idle prefix gives its id", () => {
+    const bench = new Bench("unified", 3, 400);
+    for (const seed of [1, 2, 3]) bench.visit(text(seed, 20));
+    expect(bench.start(text(4, 20))?.cached).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0 })).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 })).toBe(20);
+  });
+});

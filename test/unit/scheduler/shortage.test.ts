@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
+
+const HOUSE: House = {
+  kind: "unified",
+  sequences: 8,
+  ids: 16,
+  cells: 200,
+  copyPrice: 0,
+  reuse: true,
+  stepTokens: 32,
+  mixedPrefill: 16,
+};
+
+/** Prompts that share nothing. */
+function stranger(i: number, length: number, goal: number, change: Partial<Arrival> = {}): Arrival {
+  const prompt = Array.from({ length }, (_, position) => 100 * (i + 1) + position);
+  return { at: 0, tier: "default", prompt, goal, cancelAt: null, ...change };
+}
+
+function live(house: House, plans: Arrival[]): Simulation {
+  const simulation = new Simulation(house);
+  simulation.run(plans);
+  for (const guest of simulation.guests) expect(guest.generated).toEqual(generateAlone(guest.plan));
+  return simulation;
+}
+
+test("sequences that outgrow the cells go back to the queue and still generate what they would alone", () => {
+  const simulation = live(
+    HOUSE,
+    [0, 1, 2, 3].map((i) => stranger(i, 20, 150)),
+  );
+  expect(simulation.preempted).toBeGreaterThan(0);
+  // In the order of their arrival: the first is never sent back.
+  expect(simulation.guests[0]!.state).toBe("ended");
+});
+
+test("a prompt is let in only when there is room for all of it: none computes and is sent back at once", () => {
+  const simulation = live(
+    HOUSE,
+    [0, 1, 2, 3].map((i) => stranger(i, 120, 4)),
+  );
+  expect(simulation.preempted).toBe(0);
+  expect(simulation.prefilled).toBe(4 * 120);
+});
+
+test("the lower tier is sent back first", () => {
+  const simulation = new Simulation(HOUSE);
+  simulation.run([
+    stranger(0, 20, 150, { tier: "batch" }),
+    stranger(1, 20, 150, { tier: "priority", at: 2 }),
+    stranger(2, 20, 20, { tier: "default", at: 2 }),
+  ]);
+  expect(simulation.preempted).toBe(1);
+  // The batch line's prompt and what it had generated: the others computed theirs once.
+  expect(simulation.prefilled).toBeGreaterThan(3 * 20);
+  for (const guest of simulation.guests) expect(guest.generated).toEqual(generateAlone(guest.plan));
+});
+
+test("a sequence as long as the whole cache runs, alone", () => {
+  live(HOUSE, [stranger(0, 150, 50), stranger(1, 199, 1)]);
+});
+
+test("a start that must wait for cells drops no idle prefix for nothing", () => {
+  const simulation = new Simulation(HOUSE);
+  const idle = stranger(0, 40, 1);
+  const long = stranger(1, 100, 30, { at: 4 });
+  const blocked = stranger(2, 120, 1, { at: 5 });
+  const again = { ...idle, at: 7, tier: "priority" as const, prompt: [...idle.prompt, 9, 9] };
+  simulation.run([idle, long, blocked, again]);
+  expect(simulation.guests[3]!.cached).toBe(40);
+});

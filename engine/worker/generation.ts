@@ -5,6 +5,11 @@ import type { Vocabulary } from "./native/vocabulary.ts";
 import type { Sequence } from "./scheduler/sequence.ts";
 import type { SequenceText } from "./text/sequence-text.ts";
 
+/** What of a vocabulary turns tokens into text. */
+export type TokenTexts = Pick<Vocabulary, "isEnd" | "piece">;
+
+const NO_BYTES = new Uint8Array(0);
+
 export interface GenerationParts {
   request: EngineRequest;
   index: number;
@@ -39,6 +44,8 @@ export class Generation implements Sequence {
   /** Drawn, but not yet turned into text. */
   readonly #fresh: number[] = [];
   #finish: FinishReason | null = null;
+  /** Whether the last token ended it. */
+  #ended = false;
 
   constructor(parts: GenerationParts) {
     this.request = parts.request;
@@ -63,12 +70,12 @@ export class Generation implements Sequence {
   }
 
   /** Takes the token that was drawn for it. */
-  accept(token: number, vocabulary: Vocabulary): void {
+  accept(token: number, vocabulary: TokenTexts): void {
     this.tokens.push(token);
     this.rules?.accept(token);
     this.#fresh.push(token);
-    const ends = (vocabulary.isEnd(token) && !this.request.ignoreEos) || this.request.stopTokenIds.includes(token);
-    if (ends) this.#finish = "stop";
+    this.#ended = (vocabulary.isEnd(token) && !this.request.ignoreEos) || this.request.stopTokenIds.includes(token);
+    if (this.#ended) this.#finish = "stop";
     else if (this.generated >= this.#limit) this.#finish = "length";
   }
 
@@ -77,7 +84,7 @@ export class Generation implements Sequence {
    *
    * @returns null when there were none
    */
-  output(vocabulary: Vocabulary): SequenceOutput | null {
+  output(vocabulary: TokenTexts): SequenceOutput | null {
     const tokens = this.#fresh.length;
     if (tokens === 0) return null;
     let text = "";
@@ -85,7 +92,8 @@ export class Generation implements Sequence {
     let stopped = false;
     const before = this.generated - tokens;
     for (let i = 0; i < tokens && !stopped; i++) {
-      const piece = vocabulary.piece(this.#fresh[i]!);
+      // The token that ends an answer is no part of it: as in vLLM, also where the vocabulary gives it a text.
+      const piece = this.#ended && i === tokens - 1 ? NO_BYTES : vocabulary.piece(this.#fresh[i]!);
       const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
       text += certain.text;
       reasoning += certain.reasoning;

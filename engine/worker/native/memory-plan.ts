@@ -54,9 +54,16 @@ export function planMemory(
     return { kv: kind, context, cells: wanted, ids: config.sequences };
   }
   const cells = pad(config.cells ?? Math.min(wanted, Math.max(affordable, CELL_PADDING)));
+  // What was measured as free may be off; what was given as the limit is kept.
+  if (config.memory !== null && cells > affordable)
+    throw tooLarge(cells * facts.cellBytes, budget, config.cells === null ? null : "--cells");
   const longest = Math.min(context, cells);
   if (config.context !== null && longest < config.context)
-    throw tooLarge(config.context * facts.cellBytes, cells * facts.cellBytes, "--context");
+    throw tooLarge(
+      config.context * facts.cellBytes,
+      cells * facts.cellBytes,
+      config.cells === null ? "--context" : "--context or raise --cells",
+    );
   const spare = facts.memory === "full" ? config.sequences : 0;
   return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
 }
@@ -69,9 +76,10 @@ function pad(cells: number): number {
   return Math.ceil(cells / CELL_PADDING) * CELL_PADDING;
 }
 
-function tooLarge(needed: number, budget: number, options: string): Error {
+function tooLarge(needed: number, budget: number, options: string | null): Error {
   const mebibytes = (bytes: number) => `${Math.round(Math.max(0, bytes) / 1024 / 1024)} MiB`;
   return new Error(
-    `The KV cache would take ${mebibytes(needed)} and ${mebibytes(budget)} are there for it: lower ${options}.`,
+    `The KV cache would take ${mebibytes(needed)} and ${mebibytes(budget)} are there for it: ` +
+      `${options === null ? "raise --memory" : `lower ${options}`}.`,
   );
 }

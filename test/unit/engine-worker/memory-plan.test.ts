@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import type { EngineConfig } from "../../../engine/protocol.ts";
+import { type MemoryFacts, type MemoryPlan, planMemory } from "../../../engine/worker/native/memory-plan.ts";
+
+const MIB = 1024 * 1024;
+type Asked = Pick<EngineConfig, "context" | "sequences" | "kv" | "cells" | "memory">;
+const ASKED: Asked = { context: null, sequences: 32, kv: "auto", cells: null, memory: null };
+/** A 0.5B model: 12 KiB a token, so 8,192 tokens are 96 MiB. */
+const FACTS: MemoryFacts = {
+  trainedContext: 32_768,
+  cellBytes: 12 * 1024,
+  weightBytes: 500 * MIB,
+  freeBytes: 64 * 1024 * MIB,
+  memory: "full",
+};
+
+function plan(asked: Partial<Asked>, facts: Partial<MemoryFacts> = {}): MemoryPlan {
+  return planMemory({ ...ASKED, ...asked }, { ...FACTS, ...facts });
+}
+
+describe("kind and size of the cache", () => {
+  test.each<[string, Partial<Asked>, Partial<MemoryFacts>, MemoryPlan]>([
+    ["room for all: split, 8,192 tokens each", {}, {}, { kv: "split", context: 8192, cells: 262_144, ids: 32 }],
+    ["a small trained context", {}, { trainedContext: 512 }, { kv: "split", context: 512, cells: 16_384, ids: 32 }],
+    [
+      "cells of a sequence come in units of 256",
+      { context: 1000, sequences: 2 },
+      {},
+      { kv: "split", context: 1000, cells: 2048, ids: 2 },
+    ],
+    [
+      "half of what is free beside the weights is the cache's",
+      {},
+      { freeBytes: (756 + 2 * 3072) * MIB },
+      { kv: "split", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    [
+      "one byte short: unified, as many cells as there is room for",
+      {},
+      { freeBytes: (756 + 2 * 3072) * MIB - 1 },
+      { kv: "unified", context: 8192, cells: 261_888, ids: 64 },
+    ],
+    [
+      "less than a context: shorter requests",
+      {},
+      { freeBytes: (756 + 2 * 24) * MIB },
+      { kv: "unified", context: 2048, cells: 2048, ids: 64 },
+    ],
+    [
+      "all of an explicit limit is the cache's",
+      { memory: (756 + 3072) * MIB },
+      { freeBytes: 0 },
+      { kv: "split", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    ["named cells: unified", { cells: 10_000 }, {}, { kv: "unified", context: 8192, cells: 10_240, ids: 64 }],
+    ["unified when asked for", { kv: "unified" }, {}, { kv: "unified", context: 8192, cells: 262_144, ids: 64 }],
+    [
+      "split when asked for, though memory looks short",
+      { kv: "split" },
+      { freeBytes: 2048 * MIB },
+      { kv: "split", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    [
+      "memory that can't be copied: unified without ids for prefixes",
+      {},
+      { memory: "recurrent" },
+      { kv: "unified", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    [
+      "at most 256 ids",
+      { kv: "unified", sequences: 200, context: 256 },
+      {},
+      { kv: "unified", context: 256, cells: 51_200, ids: 256 },
+    ],
+  ])("%s", (_, asked, facts, expected) => {
+    expect(plan(asked, facts)).toEqual(expected);
+  });
+});
+
+describe("what does not fit is said, with the option to change", () => {
+  test.each<[string, Partial<Asked>, Partial<MemoryFacts>, string]>([
+    [
+      "split beyond the limit",
+      { kv: "split", memory: 2048 * MIB },
+      {},
+      "The KV cache would take 3072 MiB and 1292 MiB are there for it: lower --context, --sequences or --kv split.",
+    ],
+    [
+      "a context longer than all cells",
+      { cells: 1024, context: 4096 },
+      {},
+      "The KV cache would take 48 MiB and 12 MiB are there for it: lower --context or raise --cells.",
+    ],
+    [
+      "a context longer than memory holds",
+      { context: 8192, memory: (756 + 48) * MIB },
+      {},
+      "The KV cache would take 96 MiB and 48 MiB are there for it: lower --context.",
+    ],
+    [
+      "named cells beyond the limit",
+      { cells: 100_000, memory: 1024 * MIB },
+      {},
+      "The KV cache would take 1173 MiB and 268 MiB are there for it: lower --cells.",
+    ],
+    [
+      "a limit that the weights alone exceed",
+      { memory: 400 * MIB },
+      {},
+      "The KV cache would take 3 MiB and 0 MiB are there for it: raise --memory.",
+    ],
+  ])("%s", (_, asked, facts, message) => {
+    expect(() => plan(asked, facts)).toThrow(message);
+  });
+});

@@ -1,0 +1,121 @@
+import { columns } from "./columns.ts";
+
+/**
+ * | status | goes to | by |
+ * |---|---|---|
+ * | validating | in_progress, failed, cancelling, expired | begin, fail, cancel, finalize |
+ * | in_progress | finalizing, cancelling, expired | beginFinalizing, cancel, finalize |
+ * | finalizing | completed | finalize |
+ * | cancelling | cancelled | finalize |
+ * | failed, completed, expired, cancelled | – | |
+ */
+export type BatchStatus =
+  | "validating"
+  | "failed"
+  | "in_progress"
+  | "finalizing"
+  | "completed"
+  | "expired"
+  | "cancelling"
+  | "cancelled";
+
+export interface BatchRow {
+  /** Order of creation. */
+  seq: number;
+  id: string;
+  owner: string;
+  endpoint: string;
+  model: string | null;
+  inputFileId: string;
+  completionWindow: string;
+  status: BatchStatus;
+  /** JSON: the list object of the API. */
+  errors: string | null;
+  /** JSON object. */
+  metadata: string | null;
+  /** JSON: `{anchor, seconds}`. */
+  outputExpiresAfter: string | null;
+  createdAt: number;
+  inProgressAt: number | null;
+  expiresAt: number;
+  finalizingAt: number | null;
+  completedAt: number | null;
+  failedAt: number | null;
+  expiredAt: number | null;
+  cancellingAt: number | null;
+  cancelledAt: number | null;
+  outputFileId: string | null;
+  errorFileId: string | null;
+  total: number;
+  completed: number;
+  failed: number;
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  reasoningTokens: number;
+  costNano: number;
+  /** Of all lines, as estimated at validation. */
+  estimatedTokens: number;
+  /** The estimate of those lines that are over: what remains is the difference. */
+  settledTokens: number;
+}
+
+export type NewBatch = Pick<
+  BatchRow,
+  | "id"
+  | "owner"
+  | "endpoint"
+  | "inputFileId"
+  | "completionWindow"
+  | "metadata"
+  | "outputExpiresAfter"
+  | "createdAt"
+  | "expiresAt"
+>;
+
+export const BATCH = columns<BatchRow>([
+  "seq",
+  "id",
+  "owner",
+  "endpoint",
+  "model",
+  "inputFileId",
+  "completionWindow",
+  "status",
+  "errors",
+  "metadata",
+  "outputExpiresAfter",
+  "createdAt",
+  "inProgressAt",
+  "expiresAt",
+  "finalizingAt",
+  "completedAt",
+  "failedAt",
+  "expiredAt",
+  "cancellingAt",
+  "cancelledAt",
+  "outputFileId",
+  "errorFileId",
+  "total",
+  "completed",
+  "failed",
+  "inputTokens",
+  "cachedTokens",
+  "outputTokens",
+  "reasoningTokens",
+  "costNano",
+  "estimatedTokens",
+  "settledTokens",
+]);
+
+export const NEW_BATCH = columns<NewBatch>([
+  "id",
+  "owner",
+  "endpoint",
+  "inputFileId",
+  "completionWindow",
+  "metadata",
+  "outputExpiresAfter",
+  "createdAt",
+  "expiresAt",
+]);

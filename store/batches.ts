@@ -1,0 +1,199 @@
+import type { Database } from "better-sqlite3";
+import { BATCH, type BatchRow, type BatchStatus, NEW_BATCH, type NewBatch } from "./batch-row.ts";
+import { type FileRow, fileInsertion } from "./files.ts";
+import { eventInsertion, type NewEvent } from "./outbox.ts";
+import { type Page, page } from "./page.ts";
+
+/** What `create` came to; "conflict": the key was used before with another request. */
+export type Creation = { outcome: "created" | "replayed"; batch: BatchRow } | { outcome: "conflict" };
+
+/** "terminal": completed, failed or expired; "unchanged": already cancelling or cancelled. */
+export type Cancellation =
+  | { outcome: "cancelling" | "unchanged" | "terminal"; batch: BatchRow }
+  | { outcome: "absent" };
+
+export interface Backlog {
+  batchId: string;
+  owner: string;
+  model: string | null;
+  createdAt: number;
+  expiresAt: number;
+  lines: number;
+  /** Estimated, of the lines that are not over. */
+  tokens: number;
+}
+
+const OPEN = "status IN ('validating', 'in_progress', 'finalizing', 'cancelling')";
+const UNFINISHED = `EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'pending')
+  OR EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'running')`;
+
+export function batches(db: Database) {
+  const insertFile = fileInsertion(db);
+  const insertEvents = eventInsertion(db);
+  const insert = db.prepare<NewBatch, BatchRow>(
+    `INSERT INTO batches (${NEW_BATCH.names}, status) VALUES (${NEW_BATCH.values}, 'validating')
+     RETURNING ${BATCH.select}`,
+  );
+  const get = db.prepare<{ owner: string; id: string }, BatchRow>(
+    `SELECT ${BATCH.select} FROM batches WHERE id = @id AND owner = @owner`,
+  );
+  const find = db.prepare<{ id: string }, BatchRow>(`SELECT ${BATCH.select} FROM batches WHERE id = @id`);
+  const list = db.prepare<{ owner: string; after: number; limit: number }, BatchRow>(
+    `SELECT ${BATCH.select} FROM batches WHERE owner = @owner AND seq < @after ORDER BY seq DESC LIMIT @limit`,
+  );
+  const open = db.prepare<[], BatchRow>(`SELECT ${BATCH.select} FROM batches WHERE ${OPEN} ORDER BY seq`);
+  const counts = db.prepare<[], { status: BatchStatus; count: number }>(
+    "SELECT status, count(*) AS count FROM batches GROUP BY status",
+  );
+  const backlog = db.prepare<[], Backlog>(
+    `SELECT id AS batchId, owner, model, created_at AS createdAt, expires_at AS expiresAt,
+       total - completed - failed AS lines, max(0, estimated_tokens - settled_tokens) AS tokens
+     FROM batches WHERE status = 'in_progress' ORDER BY expires_at, seq`,
+  );
+  const keyed = db.prepare<{ owner: string; key: string }, { requestSha256: string; batchId: string }>(
+    `SELECT request_sha256 AS requestSha256, batch_id AS batchId FROM idempotency WHERE owner = @owner AND key = @key`,
+  );
+  const remember = db.prepare<{
+    owner: string;
+    key: string;
+    requestSha256: string;
+    batchId: string;
+    createdAt: number;
+  }>(
+    `INSERT INTO idempotency (owner, key, request_sha256, batch_id, created_at)
+     VALUES (@owner, @key, @requestSha256, @batchId, @createdAt)`,
+  );
+  const forget = db.prepare<{ before: number; limit: number }>(
+    `DELETE FROM idempotency WHERE (owner, key) IN
+       (SELECT owner, key FROM idempotency WHERE created_at < @before ORDER BY created_at LIMIT @limit)`,
+  );
+  const begin = db.prepare<{ id: string; now: number; model: string }>(
+    `UPDATE batches SET status = 'in_progress', in_progress_at = @now, model = @model,
+       total = (SELECT count(*) FROM lines WHERE batch_id = @id),
+       estimated_tokens = (SELECT coalesce(sum(estimated_tokens), 0) FROM lines WHERE batch_id = @id)
+     WHERE id = @id AND status = 'validating'`,
+  );
+  const fail = db.prepare<{ id: string; now: number; errors: string; model: string | null }>(
+    `UPDATE batches SET status = 'failed', failed_at = @now, errors = @errors, model = @model
+     WHERE id = @id AND status = 'validating'`,
+  );
+  const cancel = db.prepare<{ id: string; now: number }>(
+    "UPDATE batches SET status = 'cancelling', cancelling_at = @now WHERE id = @id",
+  );
+  const beginFinalizing = db.prepare<{ id: string; now: number }>(
+    `UPDATE batches SET status = 'finalizing', finalizing_at = @now
+     WHERE id = @id AND status = 'in_progress' AND completed + failed = total`,
+  );
+  const finalize = db.prepare<{
+    id: string;
+    now: number;
+    status: string;
+    outputFileId: string | null;
+    errorFileId: string | null;
+  }>(
+    `UPDATE batches SET status = @status, output_file_id = @outputFileId, error_file_id = @errorFileId,
+       completed_at = iif(@status = 'completed', @now, completed_at),
+       expired_at = iif(@status = 'expired', @now, expired_at),
+       cancelled_at = iif(@status = 'cancelled', @now, cancelled_at)
+     WHERE id = @id AND NOT (${UNFINISHED}) AND (
+       (@status = 'completed' AND status = 'finalizing')
+       OR (@status = 'cancelled' AND status = 'cancelling')
+       OR (@status = 'expired' AND status IN ('validating', 'in_progress')))`,
+  );
+  const leftovers = db.prepare<{ limit: number }, { id: string }>(
+    `SELECT id FROM batches WHERE NOT ${OPEN}
+       AND EXISTS (SELECT 1 FROM lines WHERE batch_id = batches.id) ORDER BY seq LIMIT @limit`,
+  );
+
+  return {
+    reads: {
+      get: (args: { owner: string; id: string }): BatchRow | null => get.get(args) ?? null,
+      /** Whoever owns it; for the runner. */
+      find: (args: { id: string }): BatchRow | null => find.get(args) ?? null,
+      /** Newest first; `after` is the id that the page before ended with. */
+      list({ owner, limit, after }: { owner: string; limit: number; after: string | null }): Page<BatchRow> {
+        const cursor = after === null ? Number.MAX_SAFE_INTEGER : get.get({ owner, id: after })?.seq;
+        if (cursor === undefined) return "unknown_cursor";
+        return page(list.all({ owner, after: cursor, limit: limit + 1 }), limit);
+      },
+      /** Every batch that is not terminal, oldest first. */
+      open: (): BatchRow[] => open.all(),
+      /** How many batches stand in each status that any stands in. */
+      counts: () => counts.all(),
+      /** What is in progress, the nearest deadline first. The oldest age is the least createdAt. */
+      backlog: (): Backlog[] => backlog.all(),
+      /** Terminal batches that still have line rows, for `lines.remove` and `results.remove` after a restart. */
+      leftovers: (args: { limit: number }): string[] => leftovers.all(args).map(({ id }) => id),
+    },
+    writes: {
+      /** Gets or inserts: with an Idempotency-Key that this owner has used, the batch that it made. */
+      create(args: { batch: NewBatch; idempotency: { key: string; requestSha256: string } | null }): Creation {
+        const { batch, idempotency } = args;
+        if (idempotency !== null) {
+          const { owner, createdAt } = batch;
+          const used = keyed.get({ owner, key: idempotency.key });
+          if (used !== undefined) {
+            const made = get.get({ owner, id: used.batchId });
+            if (made === undefined || used.requestSha256 !== idempotency.requestSha256) return { outcome: "conflict" };
+            return { outcome: "replayed", batch: made };
+          }
+          remember.run({ ...idempotency, owner, batchId: batch.id, createdAt });
+        }
+        const row = insert.get(batch);
+        if (row === undefined) throw new Error("INSERT … RETURNING gave no row");
+        return { outcome: "created", batch: row };
+      },
+      /** Forgets keys older than `before` (Unix seconds). Returns how many. */
+      forgetKeys: (args: { before: number; limit: number }): number => forget.run(args).changes,
+      /** validating → in_progress; totals are counted from the line rows. False when it was cancelled meanwhile. */
+      begin: (args: { id: string; now: number; model: string }): boolean => begin.run(args).changes === 1,
+      /** validating → failed, with its events. False when it was cancelled meanwhile. */
+      fail(args: { id: string; now: number; errors: string; model: string | null; events: NewEvent[] }): boolean {
+        const { events, ...row } = args;
+        if (fail.run(row).changes === 0) return false;
+        insertEvents(events);
+        return true;
+      },
+      /** A finalizing batch is past its last line: it completes, and a cancel then changes nothing ("unchanged"). */
+      cancel({ owner, id, now }: { owner: string; id: string; now: number }): Cancellation {
+        const batch = get.get({ owner, id });
+        if (batch === undefined) return { outcome: "absent" };
+        switch (batch.status) {
+          case "completed":
+          case "failed":
+          case "expired":
+            return { outcome: "terminal", batch };
+          case "validating":
+          case "in_progress":
+            cancel.run({ id, now });
+            return { outcome: "cancelling", batch: { ...batch, status: "cancelling", cancellingAt: now } };
+          default:
+            return { outcome: "unchanged", batch };
+        }
+      },
+      /** in_progress → finalizing, once every line is done or failed; else false. */
+      beginFinalizing: (args: { id: string; now: number }): boolean => beginFinalizing.run(args).changes === 1,
+      /**
+       * The second phase: file rows, terminal status and events together. The files are on disk, durable and checked
+       * before. False, with nothing changed, when the batch does not stand where `status` can follow from, or has a line
+       * that is pending or running.
+       */
+      finalize(args: {
+        id: string;
+        status: "completed" | "expired" | "cancelled";
+        now: number;
+        outputFile: FileRow | null;
+        errorFile: FileRow | null;
+        events: NewEvent[];
+      }): boolean {
+        const { id, status, now, outputFile, errorFile, events } = args;
+        const row = { id, status, now, outputFileId: outputFile?.id ?? null, errorFileId: errorFile?.id ?? null };
+        if (finalize.run(row).changes === 0) return false;
+        if (outputFile !== null) insertFile(outputFile);
+        if (errorFile !== null) insertFile(errorFile);
+        insertEvents(events);
+        return true;
+      },
+    },
+  };
+}

@@ -1,0 +1,185 @@
+import type { Database } from "better-sqlite3";
+import { type LedgerRow, ledgerInsertion } from "./ledger.ts";
+import type { Claim, ClaimedLine, SuspectGroup } from "./line-row.ts";
+import { type ResultKind, resultInsertion } from "./results.ts";
+
+/** So many engine deaths with this line alone in the engine, and it fails. */
+const LONE_DEATHS = 3;
+
+/** What a line came to. */
+export interface Outcome {
+  state: "done" | "failed";
+  kind: ResultKind;
+  requestId: string | null;
+  statusCode: number | null;
+  /** JSON text: the response body, or with `statusCode` null the error object. */
+  body: string;
+}
+
+/** Lines on their way through the engine: claimed, and then committed, released, or the end of an engine. */
+export function claims(db: Database) {
+  const insertResult = resultInsertion(db);
+  const insertLedger = ledgerInsertion(db);
+  const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, { number: number }>(
+    `SELECT number FROM lines
+     WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending' AND not_before_ms <= @nowMs
+       AND EXISTS (SELECT 1 FROM batches WHERE id = @batchId AND status = 'in_progress')
+     ORDER BY prefix, number LIMIT @limit`,
+  );
+  const start = db.prepare<{ batchId: string; number: number }, ClaimedLine>(
+    `UPDATE lines SET state = 'running', attempts = attempts + 1 WHERE batch_id = @batchId AND number = @number
+     RETURNING batch_id AS batchId, number, attempts AS attempt, custom_id AS customId, offset, length,
+       estimated_tokens AS estimatedTokens, suspect, lone_deaths AS loneDeaths`,
+  );
+  const settle = db.prepare<Claim & { state: string }, { estimatedTokens: number }>(
+    `UPDATE lines SET state = @state, suspect = 0
+     WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt
+     RETURNING estimated_tokens AS estimatedTokens`,
+  );
+  const count = db.prepare<
+    {
+      batchId: string;
+      completed: number;
+      failed: number;
+      estimatedTokens: number;
+      inputTokens: number;
+      cachedTokens: number;
+      outputTokens: number;
+      reasoningTokens: number;
+      costNano: number;
+    },
+    { remaining: number }
+  >(
+    `UPDATE batches SET completed = completed + @completed, failed = failed + @failed,
+       settled_tokens = settled_tokens + @estimatedTokens, input_tokens = input_tokens + @inputTokens,
+       cached_tokens = cached_tokens + @cachedTokens, output_tokens = output_tokens + @outputTokens,
+       reasoning_tokens = reasoning_tokens + @reasoningTokens, cost_nano = cost_nano + @costNano
+     WHERE id = @batchId RETURNING total - completed - failed AS remaining`,
+  );
+  const release = db.prepare<Claim & { notBeforeMs: number }>(
+    `UPDATE lines SET state = 'pending', not_before_ms = @notBeforeMs
+     WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt`,
+  );
+  const inEngine = db.prepare<Claim, { loneDeaths: number }>(
+    `SELECT lone_deaths AS loneDeaths FROM lines
+     WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt`,
+  );
+  const suspectLine = db.prepare<Claim & { suspect: number; loneDeaths: number }>(
+    `UPDATE lines SET state = 'pending', not_before_ms = 0, suspect = @suspect, lone_deaths = @loneDeaths
+     WHERE batch_id = @batchId AND number = @number`,
+  );
+  const lastSuspect = db.prepare<[], { last: number }>(
+    "SELECT coalesce(max(suspect), 0) AS last FROM lines WHERE suspect > 0",
+  );
+  const suspects = db.prepare<[], SuspectGroup>(
+    `SELECT l.suspect, b.model, sum(l.state = 'pending') AS pending, sum(l.state = 'running') AS running
+     FROM lines l JOIN batches b ON b.id = l.batch_id WHERE l.suspect > 0 GROUP BY l.suspect ORDER BY l.suspect`,
+  );
+  const suspectBatches = db.prepare<{ suspect: number }, { batchId: string }>(
+    "SELECT DISTINCT batch_id AS batchId FROM lines WHERE suspect = @suspect AND suspect > 0",
+  );
+  const recover = db.prepare("UPDATE lines SET state = 'pending' WHERE state = 'running'");
+
+  function commit(claim: Claim, outcome: Outcome, ledger: LedgerRow | null): number | "stale" {
+    const line = settle.get({ ...claim, state: outcome.state });
+    if (line === undefined) return "stale";
+    const { kind, requestId, statusCode, body } = outcome;
+    insertResult.run({ batchId: claim.batchId, number: claim.number, kind, requestId, statusCode, body });
+    if (ledger !== null) insertLedger.run(ledger);
+    const counted = count.get({
+      batchId: claim.batchId,
+      completed: outcome.state === "done" ? 1 : 0,
+      failed: outcome.state === "failed" ? 1 : 0,
+      estimatedTokens: line.estimatedTokens,
+      inputTokens: ledger?.inputTokens ?? 0,
+      cachedTokens: ledger?.cachedTokens ?? 0,
+      outputTokens: ledger?.outputTokens ?? 0,
+      reasoningTokens: ledger?.reasoningTokens ?? 0,
+      costNano: ledger?.costNano ?? 0,
+    });
+    return counted?.remaining ?? 0;
+  }
+
+  function claimFrom(batchId: string, suspect: number, nowMs: number, limit: number): ClaimedLine[] {
+    return due.all({ batchId, suspect, nowMs, limit }).flatMap(({ number }) => start.get({ batchId, number }) ?? []);
+  }
+
+  return {
+    reads: {
+      /** Empty while nothing is suspected. While there are groups, only one per model may be in its engine, alone. */
+      suspects: (): SuspectGroup[] => suspects.all(),
+    },
+    writes: {
+      /**
+       * Claims up to `limit` due lines: batch after batch in the order given, in prefix order within each. Lines of
+       * batches that are not in progress, and suspects, are passed over. The attempt is counted and durable on return.
+       */
+      claim({ batchIds, limit, nowMs }: { batchIds: string[]; limit: number; nowMs: number }): ClaimedLine[] {
+        const claimed: ClaimedLine[] = [];
+        for (const batchId of batchIds) {
+          if (claimed.length >= limit) break;
+          claimed.push(...claimFrom(batchId, 0, nowMs, limit - claimed.length));
+        }
+        return claimed;
+      },
+      /** Claims the due lines of one suspect group, of whatever batches. */
+      claimSuspects({ suspect, limit, nowMs }: { suspect: number; limit: number; nowMs: number }): ClaimedLine[] {
+        const claimed: ClaimedLine[] = [];
+        for (const { batchId } of suspectBatches.all({ suspect })) {
+          claimed.push(...claimFrom(batchId, suspect, nowMs, limit - claimed.length));
+        }
+        return claimed;
+      },
+      /**
+       * Result, line state, ledger row and batch counts at once. `remaining` lines of the batch are not over. "stale": the
+       * claim is no longer the line's, and nothing was written.
+       */
+      commit(args: {
+        claim: Claim;
+        outcome: Outcome;
+        ledger: LedgerRow | null;
+      }): { outcome: "committed"; remaining: number } | { outcome: "stale" } {
+        const remaining = commit(args.claim, args.outcome, args.ledger);
+        return remaining === "stale" ? { outcome: "stale" } : { outcome: "committed", remaining };
+      },
+      /** Back to pending, not to be claimed before `notBeforeMs` (Unix milliseconds, 0: at once). Returns how many. */
+      release({ claims, notBeforeMs }: { claims: Claim[]; notBeforeMs: number }): number {
+        return claims.reduce((released, claim) => released + release.run({ ...claim, notBeforeMs }).changes, 0);
+      },
+      /**
+       * The engine died with these lines in it. One that was alone (no other batch line, and `withOthers` false: no online
+       * request either) counts a lone death and fails at the third, with `failure` as its error result; else the lines
+       * become suspects in two halves. A single line beside online requests becomes a group of its own, and counts nothing.
+       */
+      engineDied(args: { claims: Claim[]; withOthers: boolean; failure: string }): {
+        failed: Claim[];
+        suspects: number[];
+      } {
+        const dead = args.claims.flatMap((claim) => {
+          const line = inEngine.get(claim);
+          return line === undefined ? [] : [{ claim, loneDeaths: line.loneDeaths }];
+        });
+        const group = (lastSuspect.get()?.last ?? 0) + 1;
+        if (dead.length > 1) {
+          const half = Math.ceil(dead.length / 2);
+          dead.forEach(({ claim, loneDeaths }, index) => {
+            suspectLine.run({ ...claim, suspect: index < half ? group : group + 1, loneDeaths });
+          });
+          return { failed: [], suspects: [group, group + 1] };
+        }
+        const [alone] = dead;
+        if (alone === undefined) return { failed: [], suspects: [] };
+        const loneDeaths = alone.loneDeaths + (args.withOthers ? 0 : 1);
+        if (loneDeaths < LONE_DEATHS) {
+          suspectLine.run({ ...alone.claim, suspect: group, loneDeaths });
+          return { failed: [], suspects: [group] };
+        }
+        const body = args.failure;
+        commit(alone.claim, { state: "failed", kind: "error", requestId: null, statusCode: null, body }, null);
+        return { failed: [alone.claim], suspects: [] };
+      },
+      /** At start: what ran when the last server ended is pending again. Attempts stay, nothing is suspected. */
+      recover: (): number => recover.run().changes,
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import type { Database } from "better-sqlite3";
+import { columns } from "./columns.ts";
+import { type Page, page } from "./page.ts";
+
+export interface FileRow {
+  id: string;
+  owner: string;
+  purpose: string;
+  filename: string;
+  bytes: number;
+  /** Hex, of the whole content. */
+  sha256: string;
+  createdAt: number;
+  expiresAt: number | null;
+}
+
+const FILE = columns<FileRow>(["id", "owner", "purpose", "filename", "bytes", "sha256", "createdAt", "expiresAt"]);
+
+/** True for a file that a batch which is not over reads from. */
+const IN_USE = `EXISTS (SELECT 1 FROM batches WHERE input_file_id = files.id
+  AND status IN ('validating', 'in_progress', 'finalizing', 'cancelling'))`;
+
+/** Inserts one file row; the other tables use it too, inside their own operations. */
+export function fileInsertion(db: Database): (row: FileRow) => void {
+  const insert = db.prepare<FileRow>(`INSERT INTO files (${FILE.names}) VALUES (${FILE.values})`);
+  return (row) => void insert.run(row);
+}
+
+/** Bytes that an owner's files and the parts of its open uploads take. */
+export function storageBytesOf(db: Database): (owner: string) => number {
+  const sum = db.prepare<{ owner: string }, { bytes: number }>(`
+    SELECT (SELECT coalesce(sum(bytes), 0) FROM files WHERE owner = @owner)
+         + (SELECT coalesce(sum(p.bytes), 0) FROM upload_parts p JOIN uploads u ON u.id = p.upload_id
+            WHERE u.owner = @owner AND u.status = 'pending') AS bytes`);
+  return (owner) => sum.get({ owner })?.bytes ?? 0;
+}
+
+export function files(db: Database) {
+  const insertRow = fileInsertion(db);
+  const storageBytes = storageBytesOf(db);
+  const get = db.prepare<{ owner: string; id: string }, FileRow>(
+    `SELECT ${FILE.select} FROM files WHERE id = @id AND owner = @owner`,
+  );
+  const inUse = db.prepare<{ id: string }, { used: number }>(`SELECT ${IN_USE} AS used FROM files WHERE id = @id`);
+  const remove = db.prepare<{ id: string }>("DELETE FROM files WHERE id = @id");
+  const removeOutputs = db.prepare<{ id: string }>(
+    "DELETE FROM results WHERE kind = 'output' AND batch_id IN (SELECT id FROM batches WHERE output_file_id = @id)",
+  );
+  const removeErrors = db.prepare<{ id: string }>(
+    "DELETE FROM results WHERE kind = 'error' AND batch_id IN (SELECT id FROM batches WHERE error_file_id = @id)",
+  );
+  const expired = db.prepare<{ now: number; limit: number }, { id: string }>(
+    `SELECT id FROM files WHERE expires_at <= @now AND NOT ${IN_USE} ORDER BY expires_at LIMIT @limit`,
+  );
+  const seqOf = db.prepare<{ owner: string; id: string }, { seq: number }>(
+    "SELECT seq FROM files WHERE id = @id AND owner = @owner",
+  );
+  const listed = (order: "ASC" | "DESC") =>
+    db.prepare<{ owner: string; purpose: string | null; after: number; limit: number }, FileRow>(
+      `SELECT ${FILE.select} FROM files
+       WHERE owner = @owner AND seq ${order === "ASC" ? ">" : "<"} @after AND (@purpose IS NULL OR purpose = @purpose)
+       ORDER BY seq ${order} LIMIT @limit`,
+    );
+  const lists = { asc: listed("ASC"), desc: listed("DESC") };
+  const ids = db.prepare<{ after: string; limit: number }, { id: string; bytes: number; sha256: string }>(
+    "SELECT id, bytes, sha256 FROM files WHERE id > @after ORDER BY id LIMIT @limit",
+  );
+
+  /** Deletes the row and every result row whose copy the file was. */
+  function removeWithResults(id: string): void {
+    removeOutputs.run({ id });
+    removeErrors.run({ id });
+    remove.run({ id });
+  }
+
+  return {
+    reads: {
+      get: (args: { owner: string; id: string }): FileRow | null => get.get(args) ?? null,
+      /** Newest first with `desc`. `purpose` null lists all; `after` is the id that the page before ended with. */
+      list(args: {
+        owner: string;
+        purpose: string | null;
+        limit: number;
+        after: string | null;
+        order: "asc" | "desc";
+      }): Page<FileRow> {
+        const { owner, purpose, limit, order } = args;
+        let after = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER;
+        if (args.after !== null) {
+          const cursor = seqOf.get({ owner, id: args.after });
+          if (cursor === undefined) return "unknown_cursor";
+          after = cursor.seq;
+        }
+        return page(lists[order].all({ owner, purpose, after, limit: limit + 1 }), limit);
+      },
+      storageBytes,
+      /** Every file by id, to compare with the disk at start; begin with after "". */
+      ids: (args: { after: string; limit: number }) => ids.all(args),
+    },
+    writes: {
+      /** `quotaBytes` null is no quota. The file on disk must be durable before its row. */
+      insert({ row, quotaBytes }: { row: FileRow; quotaBytes: number | null }): "inserted" | "over_quota" {
+        if (quotaBytes !== null && storageBytes(row.owner) + row.bytes > quotaBytes) return "over_quota";
+        insertRow(row);
+        return "inserted";
+      },
+      /** The caller removes the file on disk after "removed". "in_use": a batch that is not over reads it. */
+      remove({ owner, id }: { owner: string; id: string }): "removed" | "absent" | "in_use" {
+        if (get.get({ owner, id }) === undefined) return "absent";
+        if (inUse.get({ id })?.used === 1) return "in_use";
+        removeWithResults(id);
+        return "removed";
+      },
+      /** Removes the row of a file that is gone from the disk, whoever owns it. */
+      forget: ({ id }: { id: string }): void => removeWithResults(id),
+      /** Removes rows whose time is over, except input files still in use, and tells which files to unlink. */
+      removeExpired(args: { now: number; limit: number }): string[] {
+        const gone = expired.all(args).map(({ id }) => id);
+        for (const id of gone) removeWithResults(id);
+        return gone;
+      },
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * | code | meaning | retryable |
+ * |---|---|---|
+ * | busy | more operations wait than the store takes, or another process holds the database for too long | yes |
+ * | full | no space left on the disk; nothing of the operation was written | yes |
+ * | io | the disk fails or refuses; nothing of the operation was written | yes |
+ * | constraint | the operation breaks a rule of the schema | no |
+ * | corrupt | the database file is damaged | no |
+ * | newer | a later version of Nightshift wrote the database | no |
+ * | locked | another server owns the data directory | no |
+ * | closed | the store was closed, or its thread ended | no |
+ * | internal | a fault of the program | no |
+ */
+export type StoreErrorCode =
+  | "busy"
+  | "full"
+  | "io"
+  | "constraint"
+  | "corrupt"
+  | "newer"
+  | "locked"
+  | "closed"
+  | "internal";
+
+/** Whatever the store refuses or fails at. Of a failed write nothing is kept. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+
+  get retryable(): boolean {
+    return this.code === "busy" || this.code === "full" || this.code === "io";
+  }
+}

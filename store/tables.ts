@@ -1,0 +1,34 @@
+import type { Database } from "better-sqlite3";
+import { batches } from "./batches.ts";
+import { claims } from "./claims.ts";
+import { files } from "./files.ts";
+import { ledger } from "./ledger.ts";
+import { lines } from "./lines.ts";
+import { outbox } from "./outbox.ts";
+import { results } from "./results.ts";
+import { uploads } from "./uploads.ts";
+
+/** Every operation there is, prepared on one connection. Reads and writes stand apart: they run on two connections. */
+export function tables(db: Database) {
+  return {
+    files: files(db),
+    uploads: uploads(db),
+    batches: batches(db),
+    lines: lines(db),
+    claims: claims(db),
+    results: results(db),
+    ledger: ledger(db),
+    outbox: outbox(db),
+  };
+}
+
+export type Tables = ReturnType<typeof tables>;
+
+type Asynchronous<T> = {
+  [K in keyof T]: T[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<R> : never;
+};
+
+/** What the rest of the server sees: `store.files.get({…})` and the like, each returning a promise. */
+export type Operations = {
+  [T in keyof Tables]: Asynchronous<Tables[T]["reads"]> & Asynchronous<Tables[T]["writes"]>;
+};

@@ -1,0 +1,126 @@
+import type { Database } from "better-sqlite3";
+import { columns } from "./columns.ts";
+import { type FileRow, fileInsertion, storageBytesOf } from "./files.ts";
+
+export interface UploadRow {
+  id: string;
+  owner: string;
+  filename: string;
+  purpose: string;
+  /** What the client said the whole will have. */
+  bytes: number;
+  mimeType: string;
+  /** Seconds that the file shall live from its creation, null for the default. */
+  fileExpiresAfter: number | null;
+  status: "pending" | "completed" | "cancelled" | "expired";
+  createdAt: number;
+  expiresAt: number;
+  fileId: string | null;
+}
+
+export interface PartRow {
+  id: string;
+  uploadId: string;
+  bytes: number;
+  /** Hex. */
+  md5: string;
+  createdAt: number;
+}
+
+/** An upload that is over and the parts whose files the caller removes. */
+export interface EndedUpload {
+  id: string;
+  partIds: string[];
+}
+
+const UPLOAD = columns<UploadRow>([
+  "id",
+  "owner",
+  "filename",
+  "purpose",
+  "bytes",
+  "mimeType",
+  "fileExpiresAfter",
+  "status",
+  "createdAt",
+  "expiresAt",
+  "fileId",
+]);
+const PART = columns<PartRow>(["id", "uploadId", "bytes", "md5", "createdAt"]);
+
+export function uploads(db: Database) {
+  const insertFile = fileInsertion(db);
+  const storageBytes = storageBytesOf(db);
+  const insert = db.prepare<UploadRow>(`INSERT INTO uploads (${UPLOAD.names}) VALUES (${UPLOAD.values})`);
+  const get = db.prepare<{ owner: string; id: string }, UploadRow>(
+    `SELECT ${UPLOAD.select} FROM uploads WHERE id = @id AND owner = @owner`,
+  );
+  const parts = db.prepare<{ uploadId: string }, PartRow>(
+    `SELECT ${PART.select} FROM upload_parts WHERE upload_id = @uploadId ORDER BY created_at, id`,
+  );
+  const partBytes = db.prepare<{ uploadId: string }, { bytes: number }>(
+    "SELECT coalesce(sum(bytes), 0) AS bytes FROM upload_parts WHERE upload_id = @uploadId",
+  );
+  const insertPart = db.prepare<PartRow>(`INSERT INTO upload_parts (${PART.names}) VALUES (${PART.values})`);
+  const removeParts = db.prepare<{ uploadId: string }, { id: string }>(
+    "DELETE FROM upload_parts WHERE upload_id = @uploadId RETURNING id",
+  );
+  const end = db.prepare<{ id: string; status: string; fileId: string | null }>(
+    "UPDATE uploads SET status = @status, file_id = @fileId WHERE id = @id",
+  );
+  const expired = db.prepare<{ now: number; limit: number }, { id: string }>(
+    "SELECT id FROM uploads WHERE status = 'pending' AND expires_at <= @now ORDER BY expires_at LIMIT @limit",
+  );
+  const partIds = db.prepare<{ after: string; limit: number }, { id: string }>(
+    "SELECT id FROM upload_parts WHERE id > @after ORDER BY id LIMIT @limit",
+  );
+
+  function endUpload(id: string, status: UploadRow["status"], fileId: string | null): EndedUpload {
+    end.run({ id, status, fileId });
+    return { id, partIds: removeParts.all({ uploadId: id }).map((part) => part.id) };
+  }
+
+  return {
+    reads: {
+      get: (args: { owner: string; id: string }): UploadRow | null => get.get(args) ?? null,
+      parts: (args: { uploadId: string }): PartRow[] => parts.all(args),
+      /** Ids of all parts, to compare with the disk at start; begin with after "". */
+      partIds: (args: { after: string; limit: number }): string[] => partIds.all(args).map(({ id }) => id),
+    },
+    writes: {
+      insert: (row: UploadRow): void => void insert.run(row),
+      /** "too_large": the parts together would have more bytes than the upload was created with. */
+      addPart(args: {
+        owner: string;
+        part: PartRow;
+        quotaBytes: number | null;
+        now: number;
+      }): "added" | "absent" | "not_pending" | "too_large" | "over_quota" {
+        const { owner, part, quotaBytes, now } = args;
+        const upload = get.get({ owner, id: part.uploadId });
+        if (upload === undefined) return "absent";
+        if (upload.status !== "pending" || upload.expiresAt <= now) return "not_pending";
+        const before = partBytes.get({ uploadId: upload.id })?.bytes ?? 0;
+        if (before + part.bytes > upload.bytes) return "too_large";
+        if (quotaBytes !== null && storageBytes(owner) + part.bytes > quotaBytes) return "over_quota";
+        insertPart.run(part);
+        return "added";
+      },
+      /** Inserts the file and completes the upload together. The parts' bytes no longer count for the quota. */
+      complete(args: { owner: string; id: string; file: FileRow }): EndedUpload | "not_pending" {
+        const upload = get.get({ owner: args.owner, id: args.id });
+        if (upload?.status !== "pending") return "not_pending";
+        insertFile(args.file);
+        return endUpload(args.id, "completed", args.file.id);
+      },
+      cancel(args: { owner: string; id: string }): EndedUpload | "absent" | "not_pending" {
+        const upload = get.get(args);
+        if (upload === undefined) return "absent";
+        if (upload.status !== "pending") return "not_pending";
+        return endUpload(args.id, "cancelled", null);
+      },
+      expire: (args: { now: number; limit: number }): EndedUpload[] =>
+        expired.all(args).map(({ id }) => endUpload(id, "expired", null)),
+    },
+  };
+}

@@ -42,7 +42,9 @@ function countTests() {
   } catch {
     return { passed: 0, failed: 0 };
   }
-  const unloadable = results.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
+  const unloadable = results.testResults.filter(
+    (file) => file.status === "failed" && file.assertionResults.length === 0,
+  );
   return { passed: results.numPassedTests, failed: results.numFailedTests + unloadable.length };
 }
 

@@ -38,6 +38,15 @@ describe.each([
     if (house.kind === "split") expect(simulation.memory.copied).toBeLessThanOrEqual(31 + 32);
   });
 
+  test("200 prompts at once are more than a step looks at: all but the end of the prefix is computed once", () => {
+    const simulation = new Simulation(house);
+    simulation.run(Array.from({ length: 200 }, (_, i) => arrival(2 * i)));
+    expectAnswers(simulation);
+    // Who is looked at when fewer than 16 tokens of it are missing computes those sooner than wait.
+    expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 200 * 2 + 32 * 16);
+    for (const guest of simulation.guests.slice(1)) expect(guest.cached).toBeGreaterThanOrEqual(SHARED.length - 16);
+  });
+
   test("32 equal prompts compute all but their last token once", () => {
     const simulation = new Simulation(house);
     simulation.run(Array.from({ length: 32 }, () => arrival(0)));

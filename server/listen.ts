@@ -21,7 +21,10 @@ export interface Listening {
   /** Such as `http://127.0.0.1:8080`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** Stops accepting, lets running responses finish for at most `graceMs`, then destroys what is left. */
+  /**
+   * Lets running responses finish for at most `graceMs`, then accepts nobody any more and destroys what is left. Until
+   * then whoever comes is answered: /ready has to say that this server ends, to those who send requests here.
+   */
   close(graceMs: number): Promise<void>;
 }
 
@@ -43,13 +46,19 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.maxConnections = options.maxConnections ?? 4096;
 
   let closing = false;
+  let running = 0;
+  let drained = () => {};
   const answering = new WeakMap<Duplex, ServerResponse>();
   const handle: RequestListener = (req, res) => {
     answering.set(req.socket, res);
+    // What comes while the server closes is short, and must not put off the end.
+    const awaited = !closing;
     if (closing) res.shouldKeepAlive = false;
+    if (awaited) running++;
     // Connections that were busy when the server closed become idle one by one.
     res.once("close", () => {
       if (answering.get(req.socket) === res) answering.delete(req.socket);
+      if (awaited && --running === 0) drained();
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
     app(req, res);
@@ -66,9 +75,19 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   return {
     url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
     port,
-    close(graceMs) {
+    async close(graceMs) {
       closing = true;
-      return closeServer(server, graceMs);
+      const deadline = performance.now() + graceMs;
+      if (running > 0) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, graceMs);
+          drained = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      await closeServer(server, Math.max(0, deadline - performance.now()));
     },
   };
 }

@@ -11,7 +11,7 @@ export class Scrape {
   constructor(text: string) {
     const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     this.samples = lines.map((line) => {
-      const [, name, labels, value] = /^([a-zA-Z_:]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      const [, name, labels, value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
       if (name === undefined) throw new Error(`Not a sample: ${line}`);
       const pairs = [...(labels ?? "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
       return { name, labels: Object.fromEntries(pairs.map(([, key, text]) => [key, text])), value: Number(value) };

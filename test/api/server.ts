@@ -88,6 +88,11 @@ export class TestServer {
     return fetch(`${this.origin}/ready`);
   }
 
+  /** Resolves when /ready answers with this status. */
+  async readyIs(status: number, withinMs = 10_000): Promise<void> {
+    await until(`/ready to be ${status}`, async () => (await this.ready()).status === status, withinMs);
+  }
+
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.origin + path, {
       method: "POST",

@@ -24,7 +24,7 @@ function textOf(chunks: Chunk[], index = 0): string {
 
 describe("a streamed answer is the whole one", () => {
   test.each([
-    "Tell me a story about a fox.",
+    "What can you do?",
     "Count from 2 to 22.",
     "Capital of South Korea?",
     "Label this review as JSON: Worst headset ever.",
@@ -40,7 +40,7 @@ describe("a streamed answer is the whole one", () => {
   });
 
   test("with a seed at temperature 1, for each of n choices", async () => {
-    const options = { temperature: 1, seed: 7, n: 3 };
+    const options = { temperature: 1, seed: 7, n: 3, max_tokens: 40 };
     const whole = await complete(server.client, "Tell a story about a crow.", options);
     const chunks = await collect(await stream(server.client, "Tell a story about a crow.", options));
     expect([0, 1, 2].map((index) => textOf(chunks, index))).toEqual(whole.choices.map((c) => c.message.content));
@@ -48,7 +48,7 @@ describe("a streamed answer is the whole one", () => {
       const own = chunks.flatMap(({ choices }) => choices).filter((choice) => choice.index === index);
       expect(own[0]!.delta).toEqual({ role: "assistant", content: "" });
       expect(own.filter((choice) => choice.finish_reason !== null)).toHaveLength(1);
-      expect(own.at(-1)).toMatchObject({ delta: {}, finish_reason: "stop" });
+      expect(own.at(-1)).toMatchObject({ delta: {}, finish_reason: "length" });
     }
   });
 

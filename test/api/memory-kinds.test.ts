@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeModel } from "../../bench/model.ts";
+import { SHAPES } from "../../bench/shapes.ts";
+import { startServer, type TestServer } from "./server.ts";
+
+/** One tiny random model per kind of memory in llama.cpp; what they say is noise, but always the same noise. */
+const KINDS = { full: "tiny-full", swa: "tiny-swa", recurrent: "tiny-recurrent", hybrid: "tiny-hybrid" };
+
+const folder = mkdtempSync(join(tmpdir(), "nightshift-kinds-"));
+let server: TestServer;
+beforeAll(async () => {
+  const models = await Promise.all(
+    Object.entries(KINDS).map(async ([name, shape]) => {
+      const path = join(folder, `${name}.gguf`);
+      await writeModel(path, shape, SHAPES[shape]!(), 1);
+      return ["--model", `${name}=${path}`];
+    }),
+  );
+  server = await startServer("--threads", "1", ...models.flat());
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const SHARED = Array.from({ length: 80 }, (_, i) => 100 + ((7 * i) % 300));
+const PROMPTS = Array.from({ length: 6 }, (_, i) => [...SHARED, 50 + i, 60 + i]);
+
+describe.each(Object.keys(KINDS))("%s memory", (model) => {
+  async function run(prompt: number[]): Promise<OpenAI.Completion> {
+    return server.client.completions.create({ model, prompt, max_tokens: 24, temperature: 0 });
+  }
+
+  test("prompts with one prefix, at once and again, are answered as each alone", async () => {
+    const alone = [];
+    for (const prompt of PROMPTS) alone.push(await run(prompt));
+    const texts = alone.map(({ choices }) => choices[0]!.text);
+    expect(new Set(texts).size).toBeGreaterThan(1);
+    for (let round = 0; round < 2; round++) {
+      const together = await Promise.all(PROMPTS.map(run));
+      expect(together.map(({ choices }) => choices[0]!.text)).toEqual(texts);
+    }
+    const reused = (await run(PROMPTS[0]!)).usage!.prompt_tokens_details!.cached_tokens;
+    if (model === "full") expect(reused).toBe(SHARED.length + 1);
+    else expect(reused).toBe(0);
+  });
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { complete, endless, stream, user } from "./ask.ts";
+import { startServer, type TestServer } from "./server.ts";
+
+const CHAT = { model: "demo", endpoint: "/v1/chat/completions", tier: "default" };
+const COMPLETIONS = { ...CHAT, endpoint: "/v1/completions" };
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer("--sequences", "4");
+});
+afterAll(() => server.stop());
+
+describe("after known traffic", () => {
+  test("tokens, requests and latencies are counted, streamed or not", async () => {
+    const whole = await complete(server.client, "Tell me a story about a fox.", { n: 2 });
+    let streamed = 0;
+    let prompt = 0;
+    for await (const { usage } of await stream(server.client, "Count from 1 to 9.", {
+      stream_options: { include_usage: true },
+    })) {
+      streamed = usage?.completion_tokens ?? streamed;
+      prompt = usage?.prompt_tokens ?? prompt;
+    }
+    const text = await server.client.completions.create({ model: "demo", prompt: ["a", "b"], max_tokens: 5 });
+    await server.client.chat.completions.create({ model: "demo", messages: [user("Hi!")], n: 99 }).catch(() => {});
+    await server.idle();
+
+    const metrics = await server.metrics();
+    const chat = (name: string) => metrics.sum(`nightshift_${name}`, CHAT);
+    const { usage } = whole;
+    expect(chat("prompt_tokens_total")).toBe(usage!.prompt_tokens + prompt);
+    expect(chat("generation_tokens_total")).toBe(usage!.completion_tokens + streamed);
+    expect(chat("requests_total")).toBe(2);
+    expect(metrics.sum("nightshift_requests_total", { ...CHAT, status: "ok" })).toBe(2);
+    expect(metrics.sum("nightshift_requests_total", { model: "", status: "refused" })).toBe(1);
+    expect(chat("time_to_first_token_seconds_count")).toBe(2);
+    expect(chat("queue_time_seconds_count")).toBe(2);
+    expect(chat("request_duration_seconds_count")).toBe(2);
+    // Of each sequence, every token but the first follows one.
+    expect(chat("inter_token_latency_seconds_count")).toBe(usage!.completion_tokens - 2 + streamed - 1);
+    expect(chat("time_per_output_token_seconds_count")).toBe(3);
+    const total = chat("request_duration_seconds_sum");
+    expect(chat("time_to_first_token_seconds_sum")).toBeLessThan(total);
+    expect(chat("queue_time_seconds_sum")).toBeLessThanOrEqual(chat("time_to_first_token_seconds_sum"));
+    expect(metrics.sum("nightshift_generation_tokens_total", COMPLETIONS)).toBe(text.usage!.completion_tokens);
+    expect(metrics.sum("nightshift_prompt_tokens_total", COMPLETIONS)).toBe(2);
+  });
+
+  test("cached prompt tokens are what usage tells", async () => {
+    const before = (await server.metrics()).sum("nightshift_cached_prompt_tokens_total", CHAT);
+    await complete(server.client, "Capital of Senegal?");
+    const { usage } = await complete(server.client, "Capital of Senegal?");
+    await server.idle();
+    const after = (await server.metrics()).sum("nightshift_cached_prompt_tokens_total", CHAT);
+    expect(usage!.prompt_tokens_details!.cached_tokens).toBeGreaterThan(5);
+    expect(after - before).toBeGreaterThanOrEqual(usage!.prompt_tokens_details!.cached_tokens!);
+  });
+
+  test("the engine's steps and cells", async () => {
+    const metrics = await server.metrics();
+    const steps = metrics.sum("nightshift_step_seconds_count", { model: "demo" });
+    expect(steps).toBeGreaterThan(20);
+    expect(metrics.sum("nightshift_batch_size_count")).toBe(steps);
+    expect(metrics.sum("nightshift_batch_size_sum")).toBeGreaterThan(steps);
+    const used = metrics.sum("nightshift_kv_cache_usage_ratio");
+    expect(used).toBeGreaterThan(0);
+    expect(used).toBeLessThanOrEqual(1);
+    expect(metrics.sum("nightshift_engine_restarts_total", { model: "demo" })).toBe(0);
+  });
+
+  test("what runs and waits is seen while it does", async () => {
+    const running = await Promise.all(
+      Array.from({ length: 4 }, () => stream(server.client, "Count from 1 to 20.", endless(3000))),
+    );
+    const waiting = complete(server.client, "Hello!");
+    const seen = async () => {
+      const metrics = await server.metrics();
+      return [metrics.sum("nightshift_requests_running"), metrics.sum("nightshift_requests_waiting")];
+    };
+    await expect.poll(seen, { timeout: 5000, interval: 5 }).toEqual([4, 1]);
+    for (const { controller } of running) controller.abort();
+    await waiting;
+    await server.idle();
+    expect((await server.metrics()).sum("nightshift_requests_total", { ...CHAT, status: "cancelled" })).toBe(4);
+  });
+});
+
+test("tiers have their own series", async () => {
+  await complete(server.client, "Hello!", { service_tier: "priority" });
+  const metrics = await server.metrics();
+  expect(metrics.sum("nightshift_requests_total", { tier: "priority", status: "ok" })).toBe(1);
+});
+
+test("no client can add a series", async () => {
+  const size = async () => (await server.metrics()).samples.length;
+  await complete(server.client, "Hello!").catch(() => {});
+  await complete(server.client, "Hello!", { model: "none" }).catch(() => {});
+  const before = await size();
+  await Promise.all(
+    Array.from({ length: 50 }, async (_, i) => {
+      const headers = { "x-request-id": `id-${i}`, "user-agent": `agent-${i}`, "openai-organization": `org-${i}` };
+      await server.post("/v1/chat/completions", { model: `m-${i}`, messages: [user("x")], user: `u-${i}` }, headers);
+      await server.post("/v1/chat/completions", { model: "demo", messages: [user("x")], max_tokens: 1 }, headers);
+      await fetch(`${server.origin}/v1/path-${i}`);
+    }),
+  );
+  expect(await size()).toBe(before);
+});
+
+test("labels are model, endpoint, tier and status, with known values", async () => {
+  const known: Record<string, RegExp> = {
+    model: /^(demo)?$/,
+    endpoint: /^\/v1\/(chat\/)?completions$/,
+    tier: /^(priority|default|flex|batch)$/,
+    status: /^(ok|refused|unavailable|cancelled|error)$/,
+    le: /^(\+Inf|[\d.]+)$/,
+  };
+  const own = (await server.metrics()).samples.filter(
+    ({ name }) => name.startsWith("nightshift_") && !/^nightshift_(process|nodejs)_/.test(name),
+  );
+  expect(own.length).toBeGreaterThan(100);
+  for (const { labels } of own) {
+    for (const [label, value] of Object.entries(labels)) expect(value).toMatch(known[label]!);
+  }
+});

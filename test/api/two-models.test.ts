@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { complete } from "./ask.ts";
+import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer("--model", `day=${DEMO_MODEL}`, "--model", `night=${DEMO_MODEL}`);
+});
+afterAll(() => server.stop());
+
+const MODELS = ["day", "night"];
+
+test("both are listed, each in a process of its own", async () => {
+  const { data } = await server.client.models.list();
+  expect(data.map(({ id }) => id)).toEqual(MODELS);
+  expect(server.enginePids).toHaveLength(2);
+});
+
+test("both answer at the same time, and the metrics tell them apart", async () => {
+  const asked = Array.from({ length: 12 }, (_, i) => MODELS[i % 2]!);
+  const answers = await Promise.all(asked.map((model) => complete(server.client, "Capital of Greece?", { model })));
+  expect(answers.map(({ model }) => model)).toEqual(asked);
+  for (const { choices } of answers) expect(choices[0]!.message.content).toBe("The capital of Greece is Athens.");
+  const metrics = await server.metrics();
+  for (const model of MODELS) {
+    expect(metrics.sum("nightshift_requests_total", { model, status: "ok" })).toBe(6);
+    expect(metrics.sum("nightshift_step_seconds_count", { model })).toBeGreaterThan(0);
+  }
+});
+
+test("the death of one leaves the other alone", async () => {
+  const { pid } = server.logged("Engine process started").find(({ model }) => model === "day")!;
+  process.kill(Number(pid), "SIGKILL");
+  await server.readyIs(503);
+  const { choices } = await complete(server.client, "Capital of Egypt?", { model: "night" });
+  expect(choices[0]!.message.content).toBe("The capital of Egypt is Cairo.");
+  await server.readyIs(200);
+  const metrics = await server.metrics();
+  expect(metrics.sum("nightshift_engine_restarts_total", { model: "day" })).toBe(1);
+  expect(metrics.sum("nightshift_engine_restarts_total", { model: "night" })).toBe(0);
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask, complete, endless, stream } from "../api/ask.ts";
+import { startServer, type TestServer } from "../api/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer("--sequences", "16");
+});
+afterAll(() => server.stop());
+
+async function cancelled(): Promise<number> {
+  return (await server.metrics()).sum("nightshift_requests_total", { status: "cancelled" });
+}
+
+test("a stream that is aborted midway frees its sequence within a second and counts as cancelled", async () => {
+  const before = await cancelled();
+  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
+  for (let i = 0; i < 5; i++) await chunks.next();
+  expect((await server.metrics()).sum("nightshift_requests_running")).toBe(1);
+  await chunks.return?.();
+  await server.idle(1000);
+  expect(await cancelled()).toBe(before + 1);
+});
+
+test("what an aborted stream had generated is counted", async () => {
+  const before = (await server.metrics()).sum("nightshift_generation_tokens_total");
+  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
+  for (let i = 0; i < 11; i++) await chunks.next();
+  await chunks.return?.();
+  await server.idle(1000);
+  const after = (await server.metrics()).sum("nightshift_generation_tokens_total");
+  expect(after - before).toBeGreaterThanOrEqual(10);
+  expect(after - before).toBeLessThan(4000);
+});
+
+test("a client that waits for a whole answer and goes frees its sequence too", async () => {
+  const before = await cancelled();
+  const abort = new AbortController();
+  const messages = [{ role: "user" as const, content: "Count from 1 to 20." }];
+  const body = { model: "demo", messages, temperature: 0, ...endless(4000), n: 3 };
+  const answer = server.client.chat.completions.create(body, { signal: abort.signal });
+  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_running")).toBe(1);
+  abort.abort();
+  await expect(answer).rejects.toThrow("aborted");
+  await server.idle(1000);
+  expect(await cancelled()).toBe(before + 1);
+});
+
+test("fifty aborted streams, most of them waiting, leave nothing behind", async () => {
+  const before = await cancelled();
+  const aborts = Array.from({ length: 50 }, () => new AbortController());
+  const streams = aborts.map(async ({ signal }, i) => {
+    let chunks = 0;
+    const opened = await stream(server.client, `Count from ${i} to 70.`, { ...endless(4000), n: 1 + (i % 2) }, signal);
+    for await (const _ of opened) if (++chunks === i % 7) break;
+  });
+  const all = Promise.allSettled(streams);
+  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_waiting")).toBeGreaterThan(20);
+  for (const abort of aborts) abort.abort();
+  await all;
+  await server.idle(2000);
+  expect(await cancelled()).toBe(before + 50);
+  expect(await ask(server.client, "Capital of France?")).toBe("The capital of France is Paris.");
+  // All sixteen sequences are there again.
+  const { choices } = await complete(server.client, "What is 7 + 8?", { n: 16 });
+  expect(choices.map(({ message }) => message.content)).toEqual(Array.from({ length: 16 }, () => "15"));
+});

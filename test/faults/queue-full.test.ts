@@ -1,0 +1,45 @@
+import OpenAI from "openai";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask, complete, endless, stream } from "../api/ask.ts";
+import { startServer, type TestServer } from "../api/server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer("--queue-limit", "2", "--sequences", "1");
+});
+afterAll(() => server.stop());
+
+test("a request over the queue's limit is 503 with Retry-After; who runs and who waits finish", async () => {
+  const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
+  await running[Symbol.asyncIterator]().next();
+  const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "Capital of Peru?")];
+  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_waiting")).toBe(2);
+
+  const error = await complete(server.client, "Hello!").catch((reason: unknown) => reason);
+  if (!(error instanceof OpenAI.APIError)) throw new Error(`Not refused: ${JSON.stringify(error)}`);
+  expect(error).toBeInstanceOf(OpenAI.InternalServerError);
+  expect(error).toMatchObject({ status: 503, code: "server_is_overloaded", type: "server_error" });
+  expect(Number(error.headers!.get("retry-after"))).toBeGreaterThanOrEqual(1);
+  const streamed = await stream(server.client, "Hello!").catch((reason: unknown) => reason);
+  expect(streamed).toMatchObject({ status: 503, code: "server_is_overloaded" });
+
+  running.controller.abort();
+  expect(await Promise.all(waiting)).toEqual(["15", "The capital of Peru is Lima."]);
+  expect((await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" })).toBe(2);
+});
+
+test("the SDK's own retries get through as soon as there is room", async () => {
+  const patient = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: "none", maxRetries: 2 });
+  const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
+  await running[Symbol.asyncIterator]().next();
+  const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "What is 2 + 3?")];
+  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_waiting")).toBe(2);
+  const before = (await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" });
+  const turnedAway = ask(patient, "Capital of Norway?");
+  await expect
+    .poll(async () => (await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" }))
+    .toBe(before + 1);
+  running.controller.abort();
+  expect(await turnedAway).toBe("The capital of Norway is Oslo.");
+  expect(await Promise.all(waiting)).toEqual(["15", "5"]);
+});

@@ -80,7 +80,7 @@ describe("bodies (faults 4, 5, 12 to 15)", () => {
     const answer = new Promise<string>((resolve) => socket.once("data", (chunk) => resolve(String(chunk))));
     const chunk = `8000\r\n${" ".repeat(0x8000)}\r\n`;
     for (let i = 0; i < 4; i++) socket.write(chunk);
-    expect(await answer).toMatch(/^HTTP\/1.1 413 [^]*request_too_large/);
+    expect(await answer).toMatch(/^HTTP\/1.1 413 [\s\S]*request_too_large/);
     await new Promise((resolve) => socket.once("close", resolve));
     await expectAlive();
   });
@@ -178,7 +178,7 @@ describe("routes and sockets (faults 1 to 3, 6, 7)", () => {
 
   it("slow headers and slow bodies are a 408 and closed", async () => {
     expect(await exchange(server.port, "POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow")).toMatch(
-      /^HTTP\/1.1 408 [^]*"code":"request_timeout"/,
+      /^HTTP\/1.1 408 [\s\S]*"code":"request_timeout"/,
     );
     const slow = rawPost(PATH, ["Content-Type: application/json", "Content-Length: 100"], "{");
     expect(await exchange(server.port, slow)).toMatch(/^HTTP\/1.1 408 /);
@@ -187,9 +187,9 @@ describe("routes and sockets (faults 1 to 3, 6, 7)", () => {
 
   it("headers over 16 KiB, and more than 100, are a 431", async () => {
     const large = rawPost(PATH, [`X-Large: ${"x".repeat(17_000)}`]);
-    expect(await exchange(server.port, large)).toMatch(/^HTTP\/1.1 431 [^]*"code":"headers_too_large"/);
+    expect(await exchange(server.port, large)).toMatch(/^HTTP\/1.1 431 [\s\S]*"code":"headers_too_large"/);
     const many = rawPost(PATH, [...Array.from({ length: 120 }, (_, i) => `X-${i}: 1`), "Connection: close"]);
-    expect(await exchange(server.port, many)).toMatch(/^HTTP\/1.1 431 [^]*"code":"headers_too_large"/);
+    expect(await exchange(server.port, many)).toMatch(/^HTTP\/1.1 431 [\s\S]*"code":"headers_too_large"/);
   });
 
   it.each([
@@ -216,7 +216,7 @@ describe("routes and sockets (faults 1 to 3, 6, 7)", () => {
   it("a foreign Host is a 421, any loopback name and port are taken (fault 32)", async () => {
     const get = (host: string) =>
       exchange(server.port, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    expect(await get("evil.example")).toMatch(/^HTTP\/1.1 421 [^]*host_not_allowed/);
+    expect(await get("evil.example")).toMatch(/^HTTP\/1.1 421 [\s\S]*host_not_allowed/);
     expect(await get("localhost:1234")).toMatch(/^HTTP\/1.1 200 /);
     expect(await get("[::1]:80")).toMatch(/^HTTP\/1.1 200 /);
   });

@@ -1,0 +1,92 @@
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import Database from "better-sqlite3";
+import { takeLock } from "./lock.ts";
+import { migrate } from "./migrate.ts";
+import { MIGRATIONS } from "./schema/migrations.ts";
+import { storeError } from "./sqlite-error.ts";
+import { StoreError } from "./store-error.ts";
+
+/** How long an operation waits for another process, such as a backup, that holds the database. */
+const BUSY_MS = 2000;
+/** What the WAL file shrinks back to after a burst of large results. */
+const WAL_BYTES = 64 * 1024 * 1024;
+
+/** One connection writes, the other reads what is committed, so that no answer tells of what a crash could undo. */
+export interface OpenDatabase {
+  writer: Database.Database;
+  reader: Database.Database;
+  close(): void;
+}
+
+/**
+ * Opens `<data-dir>/nightshift.db`, creating what is missing. Throws StoreError "locked", "newer", "corrupt" or "io" with
+ * the file and what to do; a database that cannot be used is left as it is.
+ */
+export function openDatabase(dataDir: string, migrations: readonly string[] = MIGRATIONS): OpenDatabase {
+  const folder = resolve(dataDir);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StoreError("io", `The data directory ${folder} cannot be created: ${reasonOf(error)}. ${ELSEWHERE}`);
+  }
+  const path = join(folder, "nightshift.db");
+  const open: { close(): void }[] = [];
+  const close = () => {
+    for (const one of open.splice(0).reverse()) one.close();
+  };
+  try {
+    const lock = takeLock(folder);
+    open.push({ close: () => lock.release() });
+    const writer = new Database(path, { timeout: BUSY_MS });
+    open.push(writer);
+    prepare(writer, migrations);
+    const reader = new Database(path, { timeout: BUSY_MS, readonly: true });
+    open.push(reader);
+    return { writer, reader, close };
+  } catch (error) {
+    close();
+    throw advised(storeError(error), path, folder);
+  }
+}
+
+function prepare(db: Database.Database, migrations: readonly string[]): void {
+  const mode = db.pragma("journal_mode = WAL", { simple: true });
+  if (mode !== "wal") {
+    throw new StoreError(
+      "io",
+      `${db.name} cannot use a write-ahead log (journal mode ${mode}): is it on a network disk?`,
+    );
+  }
+  db.pragma("synchronous = FULL");
+  db.pragma("foreign_keys = ON");
+  db.pragma(`journal_size_limit = ${WAL_BYTES}`);
+  db.pragma("temp_store = MEMORY");
+  const fault = db.pragma("quick_check(1)", { simple: true });
+  if (fault !== "ok") throw new StoreError("corrupt", String(fault));
+  migrate(db, migrations);
+}
+
+const ELSEWHERE = "Make it writable for this user, or choose another place with --data-dir.";
+
+function advised(error: StoreError, path: string, folder: string): StoreError {
+  switch (error.code) {
+    case "corrupt":
+      return new StoreError(
+        "corrupt",
+        `${path} is damaged: ${error.message}. Nothing was changed. Put a backup in its place; or move it and its -wal ` +
+          `file away to start with an empty one, and save what can be read with: sqlite3 ${path} .recover`,
+        { cause: error },
+      );
+    case "io":
+      return new StoreError("io", `${folder} cannot be used: ${error.message}. ${ELSEWHERE}`, { cause: error });
+    case "full":
+      return new StoreError("full", `No space is left on the disk of ${folder}: ${error.message}.`, { cause: error });
+    default:
+      return error;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,83 @@
+import type { Database, Statement } from "better-sqlite3";
+import { endsTransaction, storeError } from "./sqlite-error.ts";
+import type { StoreError } from "./store-error.ts";
+
+/** One write operation on its way; exactly one of `done` and `failed` is called, `done` only after the commit. */
+export interface WriteJob {
+  run(): unknown;
+  done(result: unknown): void;
+  failed(error: StoreError): void;
+}
+
+/**
+ * Runs the writes that wait in common transactions, so that one fsync serves all of them. Each stands in a savepoint: one
+ * that fails by itself is undone alone. When the disk fails, SQLite may have rolled back the whole, so all of that
+ * transaction fail, and none of them was written.
+ */
+export class GroupWriter {
+  readonly #db: Database;
+  readonly #begin: Statement;
+  readonly #commit: Statement;
+  readonly #savepoint: Statement;
+  readonly #release: Statement;
+  readonly #undo: Statement;
+  readonly #now: () => number;
+
+  constructor(db: Database, now: () => number) {
+    this.#db = db;
+    this.#begin = db.prepare("BEGIN IMMEDIATE");
+    this.#commit = db.prepare("COMMIT");
+    this.#savepoint = db.prepare("SAVEPOINT operation");
+    this.#release = db.prepare("RELEASE operation");
+    this.#undo = db.prepare("ROLLBACK TO operation");
+    this.#now = now;
+  }
+
+  /**
+   * Takes jobs from the front of `waiting` into one transaction until it has worked for `maxMs`. Returns the error that
+   * ended the transaction, null after a commit.
+   */
+  runSome(waiting: WriteJob[], maxMs: number): StoreError | null {
+    const started = this.#now();
+    const ran: { job: WriteJob; result: unknown }[] = [];
+    let taken: WriteJob | undefined;
+    try {
+      this.#begin.run();
+      do {
+        taken = waiting.shift();
+        if (taken === undefined) break;
+        const outcome = this.#runOne(taken);
+        if (outcome !== null) ran.push({ job: taken, result: outcome.result });
+        taken = undefined;
+      } while (this.#now() - started < maxMs);
+      this.#commit.run();
+    } catch (error) {
+      const failure = storeError(error);
+      if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
+      // BEGIN itself can fail, with nothing taken: then the first in line learns it, so that none waits for ever.
+      const last = taken ?? (ran.length === 0 ? waiting.shift() : undefined);
+      for (const { job } of ran) job.failed(failure);
+      last?.failed(failure);
+      return failure;
+    }
+    for (const { job, result } of ran) job.done(result);
+    return null;
+  }
+
+  /** Null when the job failed by itself; throws what ends the transaction. */
+  #runOne(job: WriteJob): { result: unknown } | null {
+    this.#savepoint.run();
+    try {
+      const result = job.run();
+      this.#release.run();
+      return { result };
+    } catch (error) {
+      const failure = storeError(error);
+      if (endsTransaction(failure) || !this.#db.inTransaction) throw failure;
+      this.#undo.run();
+      this.#release.run();
+      job.failed(failure);
+      return null;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { StoreErrorCode } from "./store-error.ts";
+
+/** Between the server's thread and the one that owns the database. */
+export type ToStore =
+  | { type: "call"; id: number; table: string; name: string; args: readonly unknown[] }
+  /** Finish what came before, close, and say so. */
+  | { type: "close" };
+
+export type FromStore =
+  /** The names of all operations, by table. */
+  | { type: "opened"; operations: Record<string, string[]> }
+  | { type: "refused"; error: WireError }
+  | { type: "replies"; replies: Reply[] }
+  | { type: "state"; state: StoreState }
+  | { type: "closed" };
+
+export type Reply = { id: number; result: unknown } | { id: number; error: WireError };
+
+export interface WireError {
+  code: StoreErrorCode;
+  message: string;
+}
+
+/** Whether writes reach the disk; reads may still work while they do not. */
+export type StoreState = { writable: true } | { writable: false; code: StoreErrorCode; reason: string };

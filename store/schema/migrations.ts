@@ -1,0 +1,4 @@
+import { sql as initial } from "./001-initial.ts";
+
+/** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
+export const MIGRATIONS: readonly string[] = [initial];

@@ -1,0 +1,163 @@
+import type { MessagePort } from "node:worker_threads";
+import { openDatabase } from "./database.ts";
+import { GroupWriter, type WriteJob } from "./group-writer.ts";
+import type { FromStore, Reply, StoreState, ToStore, WireError } from "./messages.ts";
+import { endsTransaction, storeError } from "./sqlite-error.ts";
+import type { StoreError } from "./store-error.ts";
+import { tables } from "./tables.ts";
+
+/** Reads wait for at most this much work and one fsync. */
+const GROUP_MS = 5;
+/** While the disk fails, so often it is asked again. */
+const PROBE_MS = 500;
+/** More than SQLite finds room for in pages that it has already. */
+const PROBE_BYTES = 256 * 1024;
+
+type Operation = (...args: readonly unknown[]) => unknown;
+
+/**
+ * Owns the database and answers one port. Reads run as they come, on what is committed. Writes wait until all messages
+ * that are there have been read, then run as one group; those that come while its fsync runs make up the next. So a
+ * lone write waits for nothing, and under load the groups grow until fsync no longer bounds throughput.
+ */
+export function serveStore(port: MessagePort, dataDir: string): void {
+  let database: ReturnType<typeof openDatabase>;
+  try {
+    database = openDatabase(dataDir);
+  } catch (error) {
+    post(port, { type: "refused", error: wireError(storeError(error)) });
+    port.close();
+    return;
+  }
+  new StoreService(port, database);
+}
+
+class StoreService {
+  readonly #port: MessagePort;
+  readonly #database: ReturnType<typeof openDatabase>;
+  readonly #reads: Map<string, Operation>;
+  readonly #writes: Map<string, Operation>;
+  readonly #writer: GroupWriter;
+  readonly #waiting: WriteJob[] = [];
+  #replies: Reply[] = [];
+  #scheduled = false;
+  #state: StoreState = { writable: true };
+
+  constructor(port: MessagePort, database: ReturnType<typeof openDatabase>) {
+    this.#port = port;
+    this.#database = database;
+    this.#writer = new GroupWriter(database.writer, () => performance.now());
+    this.#reads = byName(tables(database.reader), "reads");
+    this.#writes = byName(tables(database.writer), "writes");
+    port.on("message", (message: ToStore) => this.#receive(message));
+    post(port, { type: "opened", operations: this.#names() });
+  }
+
+  #receive(message: ToStore): void {
+    if (message.type === "close") {
+      while (this.#waiting.length > 0) this.#runGroup();
+      this.#database.close();
+      post(this.#port, { type: "closed" });
+      this.#port.close();
+      return;
+    }
+    const { id, table, name, args } = message;
+    const read = this.#reads.get(`${table}.${name}`);
+    if (read !== undefined) {
+      this.#read(id, () => read(...args));
+      return;
+    }
+    const write = this.#writes.get(`${table}.${name}`);
+    if (write === undefined) throw new Error(`The store has no operation ${table}.${name}`);
+    this.#waiting.push({
+      run: () => write(...args),
+      done: (result) => this.#replies.push({ id, result }),
+      failed: (error) => this.#replies.push({ id, error: wireError(error) }),
+    });
+    this.#schedule();
+  }
+
+  #read(id: number, run: () => unknown): void {
+    let reply: Reply;
+    try {
+      reply = { id, result: run() };
+    } catch (error) {
+      const failure = storeError(error);
+      if (failure.code === "corrupt") this.#setState(failure);
+      reply = { id, error: wireError(failure) };
+    }
+    post(this.#port, { type: "replies", replies: [reply] });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#runGroup();
+      if (this.#waiting.length > 0) this.#schedule();
+    });
+  }
+
+  #runGroup(): void {
+    if (this.#waiting.length === 0) return;
+    const failure = this.#writer.runSome(this.#waiting, GROUP_MS);
+    const replies = this.#replies;
+    this.#replies = [];
+    if (replies.length > 0) post(this.#port, { type: "replies", replies });
+    if (failure !== null && endsTransaction(failure)) this.#setState(failure);
+  }
+
+  #setState(failure: StoreError): void {
+    // One busy moment says nothing about the disk, and the caller may try again.
+    if (failure.code === "busy" || !this.#state.writable) return;
+    this.#state = { writable: false, code: failure.code, reason: failure.message };
+    post(this.#port, { type: "state", state: this.#state });
+    // What is damaged does not mend itself.
+    if (failure.code !== "corrupt") this.#probeLater();
+  }
+
+  #probeLater(): void {
+    setTimeout(() => {
+      if (!this.#database.writer.open) return;
+      try {
+        this.#database.writer
+          .prepare(
+            "INSERT INTO probe (id, filler) VALUES (1, zeroblob(?)) ON CONFLICT DO UPDATE SET filler = excluded.filler",
+          )
+          .run(PROBE_BYTES);
+        this.#database.writer.exec("UPDATE probe SET filler = x''");
+      } catch {
+        this.#probeLater();
+        return;
+      }
+      this.#state = { writable: true };
+      post(this.#port, { type: "state", state: this.#state });
+    }, PROBE_MS).unref();
+  }
+
+  #names(): Record<string, string[]> {
+    const names: Record<string, string[]> = {};
+    for (const path of [...this.#reads.keys(), ...this.#writes.keys()]) {
+      const [table = "", name = ""] = path.split(".");
+      names[table] ??= [];
+      names[table].push(name);
+    }
+    return names;
+  }
+}
+
+function byName(all: Record<string, { reads: object; writes: object }>, kind: "reads" | "writes") {
+  const operations = Object.entries(all).flatMap(([table, { [kind]: some }]) =>
+    Object.entries(some).map(([name, operation]) => [`${table}.${name}`, operation as Operation] as const),
+  );
+  return new Map(operations);
+}
+
+function wireError({ code, message }: StoreError): WireError {
+  return { code, message };
+}
+
+function post(port: MessagePort, message: FromStore): void {
+  port.postMessage(message);
+}

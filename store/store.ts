@@ -1,0 +1,164 @@
+import { EventEmitter, once } from "node:events";
+import { Worker } from "node:worker_threads";
+import type { FromStore, Reply, StoreState, ToStore } from "./messages.ts";
+import { StoreError } from "./store-error.ts";
+import type { Operations } from "./tables.ts";
+
+/** Calls that may be unanswered at a time. Whoever awaits its calls never comes near; a flood is refused, not hoarded. */
+const MAX_CALLS = 10_000;
+
+/** The part of a logger that is used. */
+export interface StoreLog {
+  info(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/**
+ * Everything durable. A write resolves once it is committed and synced; nothing here ever waits on the caller's thread.
+ * Every operation rejects with a StoreError and nothing else.
+ */
+export interface Store extends Operations {
+  /** Whether writes reach the disk, as far as is known. */
+  readonly state: StoreState;
+  /** Calls back on each change of `state`. */
+  onState(listener: (state: StoreState) => void): void;
+  /** Finishes what was asked before and gives the data directory free. */
+  close(): Promise<void>;
+}
+
+interface Calling {
+  resolve(result: unknown): void;
+  reject(error: StoreError): void;
+}
+
+/** Where the database's side of the port runs. */
+export interface StoreThread {
+  port: { postMessage(message: ToStore): void; on(event: "message", listener: (message: FromStore) => void): unknown };
+  /** Resolves with why, when the thread is over. */
+  ended: Promise<string>;
+}
+
+export interface StoreOptions {
+  dataDir: string;
+  log: StoreLog;
+}
+
+/** Opens, checks and migrates the database in a thread of its own. Rejects with the StoreError that says what to do. */
+export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> {
+  const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: dataDir, name: "store" });
+  const ended = once(worker, "exit").then(
+    () => "it ended",
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  return connectStore({ port: worker, ended }, log);
+}
+
+/** The store that answers on this port. */
+export async function connectStore(thread: StoreThread, log: StoreLog): Promise<Store> {
+  const connection = new Connection(thread, log);
+  const names = await connection.opened;
+  const operations = Object.fromEntries(
+    Object.entries(names).map(([table, list]) => [
+      table,
+      Object.fromEntries(list.map((name) => [name, (...args: unknown[]) => connection.call(table, name, args)])),
+    ]),
+  );
+  const store = {
+    get state() {
+      return connection.state;
+    },
+    onState: (listener: (state: StoreState) => void) => void connection.events.on("state", listener),
+    close: () => connection.close(),
+  };
+  // The names are those of `tables`, which is what Operations is made of.
+  return Object.assign(store, operations as unknown as Operations);
+}
+
+class Connection {
+  readonly opened: Promise<Record<string, string[]>>;
+  readonly events = new EventEmitter();
+  state: StoreState = { writable: true };
+  readonly #thread: StoreThread;
+  readonly #log: StoreLog;
+  readonly #calls = new Map<number, Calling>();
+  #nextId = 1;
+  #opened = false;
+  #closing: Promise<void> | null = null;
+  #over = false;
+
+  constructor(thread: StoreThread, log: StoreLog) {
+    this.#thread = thread;
+    this.#log = log;
+    this.opened = new Promise((resolve, reject) => {
+      thread.port.on("message", (message: FromStore) => {
+        if (message.type === "opened") {
+          this.#opened = true;
+          resolve(message.operations);
+        } else if (message.type === "refused") reject(new StoreError(message.error.code, message.error.message));
+        else this.#receive(message);
+      });
+      void thread.ended.then((reason) => {
+        reject(new StoreError("closed", `The store's thread is over: ${reason}`));
+        this.#end(reason);
+      });
+    });
+  }
+
+  call(table: string, name: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.#over || this.#closing !== null) return Promise.reject(new StoreError("closed", "The store is closed"));
+    if (this.#calls.size >= MAX_CALLS) {
+      return Promise.reject(new StoreError("busy", `${MAX_CALLS} operations already wait for the store`));
+    }
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(id, { resolve, reject });
+      this.#post({ type: "call", id, table, name, args });
+    });
+  }
+
+  close(): Promise<void> {
+    if (this.#closing === null && !this.#over) {
+      const closed = once(this.events, "closed");
+      this.#closing = Promise.race([closed, this.#thread.ended]).then(() => {});
+      this.#post({ type: "close" });
+    }
+    return this.#closing ?? Promise.resolve();
+  }
+
+  #receive(message: Exclude<FromStore, { type: "opened" | "refused" }>): void {
+    if (message.type === "replies") {
+      for (const reply of message.replies) this.#answer(reply);
+    } else if (message.type === "closed") {
+      this.events.emit("closed");
+    } else {
+      this.#setState(message.state);
+    }
+  }
+
+  #answer(reply: Reply): void {
+    const calling = this.#calls.get(reply.id);
+    this.#calls.delete(reply.id);
+    if ("error" in reply) calling?.reject(new StoreError(reply.error.code, reply.error.message));
+    else calling?.resolve(reply.result);
+  }
+
+  #setState(state: StoreState): void {
+    this.state = state;
+    if (state.writable) this.#log.info({}, "The store is writable again");
+    else this.#log.error({ code: state.code, reason: state.reason }, "The store is not writable");
+    this.events.emit("state", state);
+  }
+
+  #end(reason: string): void {
+    this.#over = true;
+    const error = new StoreError("closed", `The store's thread is over: ${reason}`);
+    for (const { reject } of this.#calls.values()) reject(error);
+    this.#calls.clear();
+    if (this.#opened && this.#closing === null)
+      this.#setState({ writable: false, code: "closed", reason: error.message });
+  }
+
+  #post(message: ToStore): void {
+    this.#thread.port.postMessage(message);
+  }
+}

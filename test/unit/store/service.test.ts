@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { fileRow } from "./rows.ts";
+import { freshFolder, testStore } from "./test-store.ts";
+
+test("what was written is there after the store was closed and opened again", async () => {
+  const folder = freshFolder();
+  const first = await testStore(folder);
+  expect(await first.files.insert({ row: fileRow("file-1"), quotaBytes: null })).toBe("inserted");
+  await first.close();
+  const second = await testStore(folder);
+  expect(await second.files.get({ owner: "local", id: "file-1" })).toEqual(fileRow("file-1"));
+});
+
+test("a write that breaks a rule fails alone, its neighbours in the same group are kept", async () => {
+  const store = await testStore();
+  const inserted = ["a", "b", "a", "c"].map((id) => store.files.insert({ row: fileRow(id), quotaBytes: null }));
+  const settled = await Promise.allSettled(inserted);
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
+  await expect(inserted[2]).rejects.toMatchObject({ name: "StoreError", code: "constraint", retryable: false });
+  const listed = await store.files.list({ owner: "local", purpose: null, limit: 10, after: null, order: "asc" });
+  expect(listed).toMatchObject({ rows: [{ id: "a" }, { id: "b" }, { id: "c" }], hasMore: false });
+});
+
+test("a second store on the same data directory is refused while the first is open", async () => {
+  const folder = freshFolder();
+  const first = await testStore(folder);
+  await expect(testStore(folder)).rejects.toMatchObject({ code: "locked" });
+  await first.close();
+  await testStore(folder);
+});
+
+test("after close every operation is refused", async () => {
+  const store = await testStore();
+  await store.close();
+  await expect(store.batches.open()).rejects.toMatchObject({ code: "closed" });
+});

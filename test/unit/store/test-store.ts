@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessageChannel } from "node:worker_threads";
+import { onTestFinished } from "vitest";
+import { serveStore } from "../../../store/service.ts";
+import { connectStore, type Store } from "../../../store/store.ts";
+
+/** A folder that ends with the test. */
+export function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "nightshift-store-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The real store behind a real port, but in the test's own thread, so that no build is needed. Ends with the test. */
+export async function testStore(dataDir: string = freshFolder()): Promise<Store> {
+  const { port1, port2 } = new MessageChannel();
+  const ended = new Promise<string>((resolve) => port1.once("close", () => resolve("it ended")));
+  const opened = connectStore({ port: port1, ended }, { info() {}, error() {} });
+  serveStore(port2, dataDir);
+  const store = await opened;
+  onTestFinished(() => store.close());
+  return store;
+}

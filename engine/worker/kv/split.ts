@@ -55,7 +55,7 @@ export class SplitCache implements KvCache {
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
     if (source !== null && this.#idle.delete(source)) this.#idle.add(source);
 
-    if (occupant !== null) this.#preserve(occupant, source, source === occupant ? length : 0);
+    if (occupant !== null) this.#preserve(occupant, source === occupant ? length : 0);
     if (source !== null && source !== occupant) {
       this.#memory.copy(source.id, target, -1, -1);
       if (this.#idle.has(source) && source.computed === length) this.#drop(source);
@@ -81,7 +81,6 @@ export class SplitCache implements KvCache {
     const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
     const others = [...this.#running, ...this.#idle];
     if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
-      for (const other of this.#idle) if (covers(idle, other)) this.#drop(other);
       this.#residents[id] = idle;
       this.#idle.add(idle);
     } else {
@@ -97,7 +96,7 @@ export class SplitCache implements KvCache {
       const hole = this.#hole();
       if (hole < 0 || hole > last) return;
       const occupant = this.#residents[hole] ?? null;
-      if (occupant !== null) this.#preserve(occupant, null, 0);
+      if (occupant !== null) this.#preserve(occupant, 0);
       const moved = this.#residents[last]!;
       this.#copyTo(moved, hole);
       this.#memory.remove(last, -1, -1);
@@ -137,13 +136,12 @@ export class SplitCache implements KvCache {
    * Copies an idle prefix to another id before its own is taken, or forgets it when it is not worth a copy or there is
    * nowhere to go. What its id holds stays until the taker overwrites it.
    *
-   * @param keep an idle prefix that may not be dropped for it
    * @param taken how much of it the taker goes on with
    */
-  #preserve(idle: Resident, keep: Resident | null, taken: number): void {
+  #preserve(idle: Resident, taken: number): void {
     const others = [...this.#running, ...this.#idle].filter((resident) => resident !== idle);
     const elsewhere = longestPrefix(idle.tokens, idle.computed, others).length;
-    const place = idle.computed - Math.max(elsewhere, taken) > this.copyPrice ? this.#roomFor(idle, keep) : -1;
+    const place = idle.computed - Math.max(elsewhere, taken) > this.copyPrice ? this.#roomFor(idle) : -1;
     const from = idle.id;
     if (place >= 0) this.#copyTo(idle, place);
     else this.#idle.delete(idle);
@@ -151,17 +149,14 @@ export class SplitCache implements KvCache {
   }
 
   /** An id for an idle prefix: the last empty one, out of the way of those that run, or that of one used longer ago. */
-  #roomFor(idle: Resident, keep: Resident | null): number {
+  #roomFor(idle: Resident): number {
     const empty = this.#residents.lastIndexOf(null);
-    if (empty >= 0) return empty;
-    for (const oldest of this.#idle) {
-      if (oldest === keep) continue;
-      if (oldest === idle) return -1;
-      const { id } = oldest;
-      this.#drop(oldest);
-      return id;
-    }
-    return -1;
+    const [oldest] = this.#idle;
+    // A prefix that was just found is the newest, so what is copied from is never what is dropped.
+    if (empty >= 0 || oldest === undefined || oldest === idle) return empty;
+    const { id } = oldest;
+    this.#drop(oldest);
+    return id;
   }
 
   #copyTo(resident: Resident, target: number): void {

@@ -83,7 +83,6 @@ export class UnifiedCache implements KvCache {
     const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
     const others = [...this.#running, ...this.#idle];
     if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
-      for (const other of this.#idle) if (covers(idle, other)) this.#drop(other);
       this.#account.cut(id, computed);
       this.#account.rest(id);
       this.#idle.add(idle);
@@ -131,9 +130,10 @@ export class UnifiedCache implements KvCache {
     return this.#freeIds.pop() ?? null;
   }
 
+  /** The newest stays however long it is, or where cells are few the one conversation there is would start anew each turn. */
   #trimIdle(): void {
     for (const idle of this.#idle) {
-      if (this.#account.idle <= this.cells * IDLE_SHARE) return;
+      if (this.#idle.size === 1 || this.#account.idle <= this.cells * IDLE_SHARE) return;
       this.#drop(idle);
     }
   }

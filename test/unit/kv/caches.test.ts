@@ -146,6 +146,30 @@ describe("unified cache", () => {
     expect(bench.memory.used).toBe(390);
   });
 
+  test("the bound is for idle prefixes alone, however much runs", () => {
+    const bench = new Bench("unified", 8, 400);
+    bench.start(text(1, 200));
+    bench.visit(text(2, 60));
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0 })).toBe(60);
+  });
+
+  test("a start that needs more than its prefix leaves must wait, and the prefix stays", () => {
+    const bench = new Bench("unified", 8, 200);
+    bench.start(text(1, 100));
+    bench.visit(text(2, 50));
+    const long = { id: -1, tokens: [...text(2, 45), ...text(3, 65)], computed: 0 };
+    expect(bench.cache.place(long)).toBe(false);
+    expect(bench.cache.reusable(long)).toBe(45);
+  });
+
+  test("one conversation goes on however much of the cells it takes", () => {
+    const bench = new Bench("unified", 8, 200);
+    bench.visit(text(1, 150));
+    expect(bench.visit([...text(1, 150), 7, 8])).toBe(150);
+    expect(bench.visit([...text(1, 150), 7, 8, 9])).toBe(152);
+    expect(bench.visit(text(2, 190))).toBe(0);
+  });
+
   test("an ended turn covers the one it went on from: one idle prefix stays of a conversation", () => {
     const bench = new Bench("unified", 4, 400);
     const branch = bench.start([...text(1, 40), 1, 2]);

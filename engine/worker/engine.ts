@@ -8,7 +8,7 @@ import { UnifiedCache } from "./kv/unified.ts";
 import { LogitRules } from "./logit-rules.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
-import { type MemoryPlan, planMemory } from "./native/memory-plan.ts";
+import { DEFAULT_CONTEXT, type MemoryPlan, planMemory } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { Sampler } from "./native/sampler.ts";
 import { PromptBuilder } from "./prompt.ts";
@@ -39,6 +39,12 @@ export class Engine {
 
   /** @throws Error that says why the model can't be served */
   static async load(config: EngineConfig, post: (message: FromEngine) => void): Promise<Engine> {
+    if (config.stepTokens <= config.sequences) {
+      throw new Error(
+        `A step of ${config.stepTokens} tokens has no room for a prompt beside ${config.sequences} sequences: ` +
+          "raise --step-tokens or lower --sequences.",
+      );
+    }
     const library = loadLibrary(config.llamaDir, config.gpu !== "off");
     const gpu = library.devices.filter((device) => device.kind === "gpu");
     const free = gpu.length > 0 && config.gpu !== "off" ? gpu.reduce((sum, device) => sum + device.free, 0) : freemem();
@@ -88,7 +94,7 @@ export class Engine {
       now: () => performance.now(),
       post: (message) => this.#tell(message),
     });
-    this.warnings = this.#template.warning === null ? [] : [this.#template.warning];
+    this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
     this.facts = factsOf(library, model, config, plan, { threads, cellBytes, fallback: this.#template.fallback });
   }
 
@@ -194,6 +200,15 @@ function makeCache(library: Library, context: Context, plan: MemoryPlan, cellByt
   const capacity = context.sequenceCells;
   const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
   return new SplitCache(memory, { ids: plan.ids, capacity, copyPrice, reuse });
+}
+
+function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {
+  const wanted = Math.min(model.trainedContext, DEFAULT_CONTEXT);
+  if (config.context !== null || plan.context >= wanted) return null;
+  return (
+    `Memory is short: requests may have ${plan.context} tokens instead of ${wanted}. ` +
+    "A smaller model, or smaller --cache-type-k and --cache-type-v, leaves room for more."
+  );
 }
 
 function factsOf(

@@ -166,7 +166,8 @@ export class StepLoop {
 }
 
 function announce(started: Generation[]): SequenceStart[] {
-  const first = started.filter((generation) => !generation.announced);
+  // One that was sent back for want of cells before it computed anything starts again later.
+  const first = started.filter((generation) => !generation.announced && generation.state === "running");
   return first.map((generation) => {
     generation.announced = true;
     return { id: generation.request.id, index: generation.index, cachedTokens: generation.computed };

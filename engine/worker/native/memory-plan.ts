@@ -4,7 +4,8 @@ import type { EngineConfig, KvKind, ModelFacts } from "../../protocol.ts";
 export const MOST_IDS = 256;
 /** llama.cpp rounds the cells of a sequence up to this. */
 const CELL_PADDING = 256;
-const DEFAULT_CONTEXT = 8192;
+/** The context where none is asked for, unless the model was trained for less. */
+export const DEFAULT_CONTEXT = 8192;
 /** Kept free beside weights and cache for compute buffers and the rest of the machine. */
 const SLACK_BYTES = 256 * 1024 * 1024;
 /** The share of the free memory that the cache may take when no limit is set. */

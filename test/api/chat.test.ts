@@ -156,3 +156,10 @@ describe("models", () => {
     expect(await server.client.models.retrieve("demo")).toEqual(page.data[0]);
   });
 });
+
+test.each(["/health", "/ready", "/metrics", "/openapi.json"])("%s is open and answers GET and HEAD", async (path) => {
+  const [get, head] = await Promise.all(["GET", "HEAD"].map((method) => fetch(server.origin + path, { method })));
+  expect([get!.status, head!.status]).toEqual([200, 200]);
+  expect((await get!.text()).length).toBeGreaterThan(10);
+  expect(await head!.text()).toBe("");
+});

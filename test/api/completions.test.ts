@@ -36,10 +36,10 @@ test("the chat template written by hand in tokens gives the chat's answer", asyn
 });
 
 test("several strings: the choices of prompt i begin at i × n, usage is their sum", async () => {
-  const prompts = ["Once upon a time", "1, 2, 3,", "The capital of"];
-  const together = await complete(prompts, { n: 2, max_tokens: 8 });
+  const prompts = ["Once upon", "1, 2, 3,", "11, 12, 13,"];
+  const together = await complete(prompts, { n: 2, max_tokens: 4 });
   expect(together.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
-  const alone = await Promise.all(prompts.map((prompt) => complete(prompt, { max_tokens: 8 })));
+  const alone = await Promise.all(prompts.map((prompt) => complete(prompt, { max_tokens: 4 })));
   for (const [i, { choices }] of alone.entries()) {
     expect(together.choices[2 * i]!.text).toBe(choices[0]!.text);
     expect(together.choices[2 * i + 1]!.text).toBe(choices[0]!.text);
@@ -52,9 +52,9 @@ test("several strings: the choices of prompt i begin at i × n, usage is their s
 });
 
 test("lists of tokens are prompts of their own", async () => {
-  const [first, second] = [encode("Once upon a time"), encode("1, 2, 3,")];
-  const { choices } = await complete([first, second], { max_tokens: 6 });
-  const strings = await complete(["Once upon a time", "1, 2, 3,"], { max_tokens: 6 });
+  const [first, second] = [encode("Once upon"), encode("1, 2, 3,")];
+  const { choices } = await complete([first, second], { max_tokens: 4 });
+  const strings = await complete(["Once upon", "1, 2, 3,"], { max_tokens: 4 });
   expect(choices.map(({ text }) => text)).toEqual(strings.choices.map(({ text }) => text));
 });
 
@@ -70,8 +70,8 @@ test.each<[string, () => Body["prompt"]]>([
 test("seeds: choice j of every prompt uses seed + j", async () => {
   const options = { temperature: 1, max_tokens: 20 };
   const { choices } = await complete(["Once upon a", "Once upon a"], { ...options, seed: 3, n: 2 });
-  const [third, fourth] = await Promise.all([3, 4].map((seed) => complete("Once upon a", { ...options, seed })));
-  const alone = [third!.choices[0]!.text, fourth!.choices[0]!.text];
+  const alone = [];
+  for (const seed of [3, 4]) alone.push((await complete("Once upon a", { ...options, seed })).choices[0]!.text);
   expect(choices.map(({ text }) => text)).toEqual([...alone, ...alone]);
 });
 

@@ -113,4 +113,25 @@ describe.each([["split"], ["unified"]])("a prefix that many share, in a %s cache
     const costs = await computed(["Capital of Chile?", "Capital of Ghana?"]);
     for (const cost of costs) expect(cost).toBeLessThanOrEqual(20);
   });
+
+  test("whose owner leaves is computed by another", async () => {
+    const long = "The kettle is fine. ".repeat(300);
+    const abort = new AbortController();
+    const asked = (question: string, signal?: AbortSignal) =>
+      server.client.chat.completions.create(
+        { model: "demo", messages: [{ role: "system", content: long }, user(question)], max_tokens: 2 },
+        { signal },
+      );
+    const owner = asked("Capital of Cuba?", abort.signal);
+    const left = expect(owner).rejects.toThrow("aborted");
+    const others = Array.from({ length: 8 }, (_, i) => asked(`Count from ${i} to 30.`));
+    await server.reaches("nightshift_requests_running", 1);
+    abort.abort();
+    await left;
+    const usages = (await Promise.all(others)).map(({ usage }) => usage!);
+    const costs = usages.map((usage) => usage.prompt_tokens - usage.prompt_tokens_details!.cached_tokens!);
+    // At most one of them computed what the owner had not.
+    expect(costs.filter((cost) => cost > 20).length).toBeLessThanOrEqual(1);
+    await server.idle();
+  });
 });

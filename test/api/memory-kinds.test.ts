@@ -20,7 +20,8 @@ beforeAll(async () => {
       return ["--model", `${name}=${path}`];
     }),
   );
-  server = await startServer("--threads", "1", ...models.flat());
+  // Fewer sequences than prompts: an id that was used must come clean to the next.
+  server = await startServer("--threads", "1", "--sequences", "4", ...models.flat());
 });
 afterAll(async () => {
   await server?.stop();
@@ -35,17 +36,24 @@ describe.each(Object.keys(KINDS))("%s memory", (model) => {
     return server.client.completions.create({ model, prompt, max_tokens: 24, temperature: 0 });
   }
 
+  async function leave(prompt: number[], chunks: number): Promise<void> {
+    const body = { model, prompt, max_tokens: 500, temperature: 0, stream: true as const };
+    for await (const _ of await server.client.completions.create(body)) if (--chunks === 0) break;
+  }
+
   test("prompts with one prefix, at once and again, are answered as each alone", async () => {
     const alone = [];
     for (const prompt of PROMPTS) alone.push(await run(prompt));
     const texts = alone.map(({ choices }) => choices[0]!.text);
     expect(new Set(texts).size).toBeGreaterThan(1);
     for (let round = 0; round < 2; round++) {
+      const leaving = PROMPTS.map((prompt, i) => leave(prompt, i + 1));
       const together = await Promise.all(PROMPTS.map(run));
       expect(together.map(({ choices }) => choices[0]!.text)).toEqual(texts);
+      await Promise.all(leaving);
     }
     const reused = (await run(PROMPTS[0]!)).usage!.prompt_tokens_details!.cached_tokens;
-    if (model === "full") expect(reused).toBe(SHARED.length + 1);
+    if (model === "full") expect(reused).toBeGreaterThanOrEqual(SHARED.length);
     else expect(reused).toBe(0);
   });
 });

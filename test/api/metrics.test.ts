@@ -74,11 +74,8 @@ describe("after known traffic", () => {
       Array.from({ length: 4 }, () => stream(server.client, "Count from 1 to 20.", endless(3000))),
     );
     const waiting = complete(server.client, "Hello!");
-    const seen = async () => {
-      const metrics = await server.metrics();
-      return [metrics.sum("nightshift_requests_running"), metrics.sum("nightshift_requests_waiting")];
-    };
-    await expect.poll(seen, { timeout: 5000, interval: 5 }).toEqual([4, 1]);
+    await server.reaches("nightshift_requests_running", 4);
+    await server.reaches("nightshift_requests_waiting", 1);
     for (const { controller } of running) controller.abort();
     await waiting;
     await server.idle();

@@ -64,8 +64,8 @@ describe("stop", () => {
     expect(got).toMatchObject({ text: free.text.slice(0, free.text.indexOf("é")), reason: "stop" });
   });
 
-  test("a token of stop_token_ids ends a choice and stays in its text", async () => {
-    expect(await choice(COUNT, { stop_token_ids: [token(",")] })).toEqual({ text: "3,", reason: "stop", tokens: 2 });
+  test("a token of stop_token_ids ends a choice and is no part of its text", async () => {
+    expect(await choice(COUNT, { stop_token_ids: [token(",")] })).toEqual({ text: "3", reason: "stop", tokens: 2 });
   });
 });
 
@@ -101,11 +101,9 @@ describe("seed", () => {
   const drawn = { temperature: 1, seed: 42 };
 
   test("the same one gives the same text, another one another", async () => {
-    const [first, again, other] = await Promise.all([
-      ask(server.client, STORY, drawn),
-      ask(server.client, STORY, drawn),
-      ask(server.client, STORY, { ...drawn, seed: 43 }),
-    ]);
+    const first = await ask(server.client, STORY, drawn);
+    const again = await ask(server.client, STORY, drawn);
+    const other = await ask(server.client, STORY, { ...drawn, seed: 43 });
     expect(again).toBe(first);
     expect(other).not.toBe(first);
   });
@@ -113,16 +111,17 @@ describe("seed", () => {
   test("choice i of n is what seed + i gives alone, and the prompt counts once", async () => {
     const { choices, usage } = await complete(server.client, STORY, { ...drawn, n: 4 });
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
-    const alone = [0, 1, 2, 3].map((i) => complete(server.client, STORY, { ...drawn, seed: 42 + i }));
-    const singles = await Promise.all(alone);
+    // One after the other: the company that a sequence has in its batch changes the last bits of its logits.
+    const singles = [];
+    for (const i of [0, 1, 2, 3]) singles.push(await complete(server.client, STORY, { ...drawn, seed: 42 + i }));
     expect(choices.map((c) => c.message.content)).toEqual(singles.map((s) => s.choices[0]!.message.content));
     expect(usage!.prompt_tokens).toBe(singles[0]!.usage!.prompt_tokens);
     expect(usage!.completion_tokens).toBe(singles.reduce((sum, s) => sum + s.usage!.completion_tokens, 0));
   });
 
   test.each([0, -1, 2 ** 32 - 1, 2 ** 53 - 1, -(2 ** 53) + 1])("%d is taken", async (seed) => {
-    const texts = await Promise.all([1, 2].map(() => ask(server.client, STORY, { temperature: 1, seed })));
-    expect(texts[1]).toBe(texts[0]);
+    const text = await ask(server.client, STORY, { temperature: 1, seed });
+    expect(await ask(server.client, STORY, { temperature: 1, seed })).toBe(text);
   });
 
   test("without one, answers differ", async () => {
@@ -139,14 +138,11 @@ describe("what leaves only the likeliest token", () => {
     ["a tiny top_p", { temperature: 2, top_p: 1e-6 }],
     ["top_p 0", { temperature: 2, top_p: 0 }],
   ])("%s is greedy", async (_, options) => {
-    const greedy = await ask(server.client, STORY);
-    expect(await ask(server.client, STORY, options)).toBe(greedy);
+    expect(await ask(server.client, COUNT, options)).toBe(COUNTED);
   });
 
   test("and without it, a high temperature is not", async () => {
-    expect(await ask(server.client, STORY, { temperature: 2, seed: 1, max_tokens: 80 })).not.toBe(
-      await ask(server.client, STORY, { max_tokens: 80 }),
-    );
+    expect(await ask(server.client, COUNT, { temperature: 2, seed: 1, max_tokens: 80 })).not.toBe(COUNTED);
   });
 });
 

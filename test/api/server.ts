@@ -106,6 +106,12 @@ export class TestServer {
     return new Scrape(await response.text());
   }
 
+  /** Resolves when the metric is at least `value`, summed over the series with these labels. */
+  async reaches(name: string, value: number, labels: Record<string, string> = {}): Promise<void> {
+    const reached = async () => (await this.metrics()).sum(name, labels) >= value;
+    await until(`${name} to reach ${value}`, reached, 5000);
+  }
+
   /** Resolves when no request of any model runs or waits any more. */
   async idle(withinMs = 5000): Promise<void> {
     await until(

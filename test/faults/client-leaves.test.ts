@@ -39,7 +39,7 @@ test("a client that waits for a whole answer and goes frees its sequence too", a
   const messages = [{ role: "user" as const, content: "Count from 1 to 20." }];
   const body = { model: "demo", messages, temperature: 0, ...endless(4000), n: 3 };
   const answer = server.client.chat.completions.create(body, { signal: abort.signal });
-  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_running")).toBe(1);
+  await server.reaches("nightshift_requests_running", 1);
   abort.abort();
   await expect(answer).rejects.toThrow("aborted");
   await server.idle(1000);
@@ -55,7 +55,7 @@ test("fifty aborted streams, most of them waiting, leave nothing behind", async 
     for await (const _ of opened) if (++chunks === i % 7) break;
   });
   const all = Promise.allSettled(streams);
-  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_waiting")).toBeGreaterThan(20);
+  await server.reaches("nightshift_requests_waiting", 21);
   for (const abort of aborts) abort.abort();
   await all;
   await server.idle(2000);

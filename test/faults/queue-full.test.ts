@@ -13,7 +13,7 @@ test("a request over the queue's limit is 503 with Retry-After; who runs and who
   const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
   await running[Symbol.asyncIterator]().next();
   const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "Capital of Peru?")];
-  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_waiting")).toBe(2);
+  await server.reaches("nightshift_requests_waiting", 2);
 
   const error = await complete(server.client, "Hello!").catch((reason: unknown) => reason);
   if (!(error instanceof OpenAI.APIError)) throw new Error(`Not refused: ${JSON.stringify(error)}`);
@@ -33,12 +33,10 @@ test("the SDK's own retries get through as soon as there is room", async () => {
   const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
   await running[Symbol.asyncIterator]().next();
   const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "What is 2 + 3?")];
-  await expect.poll(async () => (await server.metrics()).sum("nightshift_requests_waiting")).toBe(2);
+  await server.reaches("nightshift_requests_waiting", 2);
   const before = (await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" });
   const turnedAway = ask(patient, "Capital of Norway?");
-  await expect
-    .poll(async () => (await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" }))
-    .toBe(before + 1);
+  await server.reaches("nightshift_requests_total", before + 1, { status: "unavailable" });
   running.controller.abort();
   expect(await turnedAway).toBe("The capital of Norway is Oslo.");
   expect(await Promise.all(waiting)).toEqual(["15", "5"]);

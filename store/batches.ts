@@ -195,5 +195,6 @@ export function batches(db: Database) {
         return true;
       },
     },
+    rebuilds: {},
   };
 }

@@ -24,7 +24,7 @@ export function claims(db: Database) {
     `SELECT number FROM lines
      WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending' AND not_before_ms <= @nowMs
        AND EXISTS (SELECT 1 FROM batches WHERE id = @batchId AND status = 'in_progress')
-     ORDER BY prefix, number LIMIT @limit`,
+     ORDER BY position LIMIT @limit`,
   );
   const start = db.prepare<{ batchId: string; number: number }, ClaimedLine>(
     `UPDATE lines SET state = 'running', attempts = attempts + 1 WHERE batch_id = @batchId AND number = @number
@@ -181,5 +181,6 @@ export function claims(db: Database) {
       /** At start: what ran when the last server ended is pending again. Attempts stay, nothing is suspected. */
       recover: (): number => recover.run().changes,
     },
+    rebuilds: {},
   };
 }

@@ -120,5 +120,6 @@ export function files(db: Database) {
         return gone;
       },
     },
+    rebuilds: {},
   };
 }

@@ -4,13 +4,16 @@ import type { StoreError } from "./store-error.ts";
 
 /** One write operation on its way; exactly one of `done` and `failed` is called, `done` only after the commit. */
 export interface WriteJob {
+  /** False: the commit need not wait for the disk. */
+  durable: boolean;
   run(): unknown;
   done(result: unknown): void;
   failed(error: StoreError): void;
 }
 
 /**
- * Runs the writes that wait in common transactions, so that one fsync serves all of them. Each stands in a savepoint: one
+ * Runs the writes that wait in common transactions, so that one fsync serves all of them. Durable jobs and others take
+ * turns, in the order in which they came. Each stands in a savepoint: one
  * that fails by itself is undone alone. When the disk fails, SQLite may have rolled back the whole, so all of that
  * transaction fail, and none of them was written.
  */
@@ -22,6 +25,7 @@ export class GroupWriter {
   readonly #release: Statement;
   readonly #undo: Statement;
   readonly #now: () => number;
+  #durable = true;
 
   constructor(db: Database, now: () => number) {
     this.#db = db;
@@ -42,8 +46,10 @@ export class GroupWriter {
     const ran: { job: WriteJob; result: unknown }[] = [];
     let taken: WriteJob | undefined;
     try {
+      this.#setDurable(waiting[0]?.durable ?? true);
       this.#begin.run();
       do {
+        if (waiting[0]?.durable !== this.#durable) break;
         taken = waiting.shift();
         if (taken === undefined) break;
         const outcome = this.#runOne(taken);
@@ -62,6 +68,13 @@ export class GroupWriter {
     }
     for (const { job, result } of ran) job.done(result);
     return null;
+  }
+
+  /** The synchronous setting cannot change within a transaction; WAL commits before it are synced with the next full one. */
+  #setDurable(durable: boolean): void {
+    if (durable === this.#durable) return;
+    this.#db.pragma(`synchronous = ${durable ? "FULL" : "NORMAL"}`);
+    this.#durable = durable;
   }
 
   /** Null when the job failed by itself; throws what ends the transaction. */

@@ -61,5 +61,6 @@ export function ledger(db: Database) {
         for (const row of rows) insert.run(row);
       },
     },
+    rebuilds: {},
   };
 }

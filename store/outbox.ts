@@ -91,5 +91,6 @@ export function outbox(db: Database) {
       /** Removes rows that are settled and older than `before` (Unix seconds). Returns how many. */
       removeOld: (args: { before: number; limit: number }): number => remove.run(args).changes,
     },
+    rebuilds: {},
   };
 }

@@ -63,7 +63,8 @@ export function results(db: Database) {
       },
       counts: (args: { batchId: string }) => counts.all(args),
     },
-    writes: {
+    writes: {},
+    rebuilds: {
       /** Removes up to `limit` result rows of a batch, once its files are checked. Returns how many. */
       remove: (args: { batchId: string; limit: number }): number => remove.run(args).changes,
     },

@@ -36,7 +36,7 @@ class StoreService {
   readonly #port: MessagePort;
   readonly #database: ReturnType<typeof openDatabase>;
   readonly #reads: Map<string, Operation>;
-  readonly #writes: Map<string, Operation>;
+  readonly #writes: Map<string, { run: Operation; durable: boolean }>;
   readonly #writer: GroupWriter;
   readonly #waiting: WriteJob[] = [];
   #replies: Reply[] = [];
@@ -48,7 +48,10 @@ class StoreService {
     this.#database = database;
     this.#writer = new GroupWriter(database.writer, () => performance.now());
     this.#reads = byName(tables(database.reader), "reads");
-    this.#writes = byName(tables(database.writer), "writes");
+    const writing = tables(database.writer);
+    this.#writes = new Map();
+    for (const [name, run] of byName(writing, "writes")) this.#writes.set(name, { run, durable: true });
+    for (const [name, run] of byName(writing, "rebuilds")) this.#writes.set(name, { run, durable: false });
     port.on("message", (message: ToStore) => this.#receive(message));
     post(port, { type: "opened", operations: this.#names() });
   }
@@ -70,7 +73,8 @@ class StoreService {
     const write = this.#writes.get(`${table}.${name}`);
     if (write === undefined) throw new Error(`The store has no operation ${table}.${name}`);
     this.#waiting.push({
-      run: () => write(...args),
+      durable: write.durable,
+      run: () => write.run(...args),
       done: (result) => this.#replies.push({ id, result }),
       failed: (error) => this.#replies.push({ id, error: wireError(error) }),
     });
@@ -147,7 +151,9 @@ class StoreService {
   }
 }
 
-function byName(all: Record<string, { reads: object; writes: object }>, kind: "reads" | "writes") {
+type Kinds = { reads: object; writes: object; rebuilds: object };
+
+function byName(all: Record<string, Kinds>, kind: keyof Kinds): Map<string, Operation> {
   const operations = Object.entries(all).flatMap(([table, { [kind]: some }]) =>
     Object.entries(some).map(([name, operation]) => [`${table}.${name}`, operation as Operation] as const),
   );

@@ -8,7 +8,15 @@ import { outbox } from "./outbox.ts";
 import { results } from "./results.ts";
 import { uploads } from "./uploads.ts";
 
-/** Every operation there is, prepared on one connection. Reads and writes stand apart: they run on two connections. */
+/**
+ * Every operation there is, prepared on one connection.
+ *
+ * | kind | runs on | durable when it resolves |
+ * |---|---|---|
+ * | reads | the reading connection, on what is committed | – |
+ * | writes | the writing one | yes, also through a power cut |
+ * | rebuilds | the writing one | through the end of the process; what a power cut takes is made again at the next start |
+ */
 export function tables(db: Database) {
   return {
     files: files(db),
@@ -30,5 +38,7 @@ type Asynchronous<T> = {
 
 /** What the rest of the server sees: `store.files.get({…})` and the like, each returning a promise. */
 export type Operations = {
-  [T in keyof Tables]: Asynchronous<Tables[T]["reads"]> & Asynchronous<Tables[T]["writes"]>;
+  [T in keyof Tables]: Asynchronous<Tables[T]["reads"]> &
+    Asynchronous<Tables[T]["writes"]> &
+    Asynchronous<Tables[T]["rebuilds"]>;
 };

@@ -122,5 +122,6 @@ export function uploads(db: Database) {
       expire: (args: { now: number; limit: number }): EndedUpload[] =>
         expired.all(args).map(({ id }) => endUpload(id, "expired", null)),
     },
+    rebuilds: {},
   };
 }

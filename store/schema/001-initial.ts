@@ -91,7 +91,7 @@ CREATE TABLE lines (
   custom_id TEXT NOT NULL,
   offset INTEGER NOT NULL,
   length INTEGER NOT NULL,
-  prefix TEXT NOT NULL,
+  position INTEGER NOT NULL,
   estimated_tokens INTEGER NOT NULL,
   state TEXT NOT NULL DEFAULT 'pending'
     CHECK (state IN ('pending', 'running', 'done', 'failed', 'cancelled', 'expired')),
@@ -102,7 +102,7 @@ CREATE TABLE lines (
   PRIMARY KEY (batch_id, number),
   UNIQUE (batch_id, custom_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX lines_pending ON lines (batch_id, suspect, prefix, number) WHERE state = 'pending';
+CREATE INDEX lines_pending ON lines (batch_id, suspect, position) WHERE state = 'pending';
 CREATE INDEX lines_running ON lines (batch_id, number) WHERE state = 'running';
 CREATE INDEX lines_suspect ON lines (suspect) WHERE suspect > 0;
 

@@ -33,6 +33,8 @@ export interface EngineConfig {
   splitMode: "none" | "layer" | "row";
   cacheTypeK: CacheType;
   cacheTypeV: CacheType;
+  /** auto: on, but off on a CPU where attention heads are too small for it to pay. */
+  flashAttention: "auto" | "on" | "off";
   /** A directory with an own build of llama.cpp, else null. */
   llamaDir: string | null;
   /** Most tokens of one step (llama.cpp's n_ubatch). */

@@ -3,7 +3,7 @@ import type { Options } from "./options/table.ts";
 
 /** What the engine process of one model is started with. */
 export function engineConfig(model: string, path: string, options: Options): EngineConfig {
-  const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV } = options;
+  const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV, flashAttention } = options;
   const { llamaDir, stepTokens, memory } = options;
   return {
     model,
@@ -17,6 +17,7 @@ export function engineConfig(model: string, path: string, options: Options): Eng
     splitMode,
     cacheTypeK,
     cacheTypeV,
+    flashAttention,
     llamaDir,
     stepTokens,
     memory,

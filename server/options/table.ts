@@ -71,6 +71,12 @@ export const OPTIONS = {
     `Number format of the cached keys: ${CACHE_TYPES.join(", ")}.`,
   ),
   cacheTypeV: row("Engine", choice(CACHE_TYPES, "type"), "f16", "Number format of the cached values, one of the same."),
+  flashAttention: row(
+    "Engine",
+    choice(["auto", "on", "off"]),
+    "auto",
+    "Flash attention; auto is on, but off on a CPU for models with attention heads of fewer than 64 numbers.",
+  ),
   memory: row(
     "Engine",
     optional(size(MiB, 16_384 * GiB)),

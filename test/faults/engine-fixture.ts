@@ -132,6 +132,7 @@ const CONFIG: EngineConfig = {
   splitMode: "none",
   cacheTypeK: "f16",
   cacheTypeV: "f16",
+  flashAttention: "auto",
   llamaDir: null,
   stepTokens: 512,
   memory: null,

@@ -61,6 +61,13 @@ export class Model {
     return this.#llama.llama_model_n_ctx_train(this.pointer);
   }
 
+  /** Numbers in one head's key. */
+  get headSize(): number {
+    const width = this.#llama.llama_model_n_embd(this.pointer);
+    const heads = Math.max(1, this.#llama.llama_model_n_head(this.pointer));
+    return Number(this.metadata(`${this.architecture}.attention.key_length`) ?? width / heads);
+  }
+
   metadata(key: string): string | null {
     const buffer = new Uint8Array(256);
     const length = this.#llama.llama_model_meta_val_str(this.pointer, key, buffer, buffer.length);
@@ -72,9 +79,8 @@ export class Model {
     const llama = this.#llama;
     const layers = llama.llama_model_n_layer(this.pointer);
     const heads = llama.llama_model_n_head_kv(this.pointer);
-    const width = llama.llama_model_n_embd(this.pointer) / Math.max(1, llama.llama_model_n_head(this.pointer));
-    const keys = Number(this.metadata(`${this.architecture}.attention.key_length`) ?? width);
-    const values = Number(this.metadata(`${this.architecture}.attention.value_length`) ?? width);
+    const keys = this.headSize;
+    const values = Number(this.metadata(`${this.architecture}.attention.value_length`) ?? keys);
     const perLayer =
       heads * (keys * CACHE_TYPE_BYTES[config.cacheTypeK] + values * CACHE_TYPE_BYTES[config.cacheTypeV]);
     return {

@@ -37,7 +37,7 @@ const CACHES: [string, string[]][] = [
   ["a unified cache", ["--kv", "unified"]],
   ["fewer sequences than requests", ["--kv", "split", "--sequences", "8"]],
   ["a unified cache that is far too small for all", ["--kv", "unified", "--cells", "512", "--context", "256"]],
-  ["prompts in chunks of 32 tokens", ["--kv", "unified", "--step-tokens", "32"]],
+  ["steps of 32 tokens at most", ["--kv", "unified", "--sequences", "16", "--step-tokens", "32"]],
 ];
 
 describe.each(CACHES)("with %s", (_, args) => {

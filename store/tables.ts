@@ -7,6 +7,7 @@ import { lines } from "./lines.ts";
 import { outbox } from "./outbox.ts";
 import { results } from "./results.ts";
 import { uploads } from "./uploads.ts";
+import { usage } from "./usage.ts";
 
 /**
  * Every operation there is, prepared on one connection.
@@ -26,6 +27,7 @@ export function tables(db: Database) {
     claims: claims(db),
     results: results(db),
     ledger: ledger(db),
+    usage: usage(db),
     outbox: outbox(db),
   };
 }

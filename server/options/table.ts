@@ -1,5 +1,7 @@
 import { CACHE_TYPES } from "../../engine/protocol.ts";
+import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import { choice, either, integer, type Kind, models, optional, seconds, size, sizeText, text, texts } from "./kind.ts";
+import { prices, tierFactors } from "./price-kind.ts";
 
 /** One option: its key in the table is its YAML key; flag and environment variable follow from it (name.ts). */
 export interface Option<T> {
@@ -11,7 +13,7 @@ export interface Option<T> {
   defaultText?: string;
 }
 
-export type Group = "Server" | "Models" | "Engine" | "Limits" | "Access" | "Logs";
+export type Group = "Server" | "Models" | "Engine" | "Limits" | "Money" | "Access" | "Logs";
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
@@ -111,6 +113,21 @@ export const OPTIONS = {
   maxBody: row("Limits", size(1024, GiB), 10 * MiB, "The largest request body."),
   maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
   maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is closed."),
+
+  prices: row<Record<string, ModelPrice>>(
+    "Money",
+    prices(),
+    {},
+    "What a model's tokens cost, in USD per million: input, cached input, output. Repeatable.",
+    "demo=0.10/0.02/0.40; a model without a price costs nothing",
+  ),
+  tierFactors: row<Partial<TierFactors>>(
+    "Money",
+    tierFactors(),
+    {},
+    "What a tier multiplies the prices by. Repeatable.",
+    "priority=1.75, default=1, flex=0.5, batch=0.5",
+  ),
 
   apiKeys: row("Access", choice(["on", "off"]), "off", "Ask every client for an API key."),
   metricsToken: row(

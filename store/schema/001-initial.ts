@@ -136,7 +136,7 @@ CREATE TABLE ledger (
   default_cost_nano INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX ledger_once ON ledger (batch_id, line) WHERE batch_id IS NOT NULL;
-CREATE INDEX ledger_by_time ON ledger (owner, time);
+CREATE INDEX ledger_by_time ON ledger (time);
 
 CREATE TABLE idempotency (
   owner TEXT NOT NULL,

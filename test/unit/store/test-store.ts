@@ -13,13 +13,18 @@ export function freshFolder(): string {
   return folder;
 }
 
-/** The real store behind a real port, but in the test's own thread, so that no build is needed. Ends with the test. */
-export async function testStore(dataDir: string = freshFolder()): Promise<Store> {
+/** The real store behind a real port, but in the test's own thread, so that no build is needed. */
+export async function openTestStore(dataDir: string): Promise<Store> {
   const { port1, port2 } = new MessageChannel();
   const ended = new Promise<string>((resolve) => port1.once("close", () => resolve("it ended")));
   const opened = connectStore({ port: port1, ended }, { info() {}, error() {} });
   serveStore(port2, dataDir);
-  const store = await opened;
+  return opened;
+}
+
+/** The same; it ends with the test. */
+export async function testStore(dataDir: string = freshFolder()): Promise<Store> {
+  const store = await openTestStore(dataDir);
   onTestFinished(() => store.close());
   return store;
 }

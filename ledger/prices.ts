@@ -1,0 +1,68 @@
+import type { LedgerTier } from "../store/ledger.ts";
+
+/** USD per million tokens. */
+export interface ModelPrice {
+  input: number;
+  cachedInput: number;
+  output: number;
+}
+
+export type TierFactors = Record<LedgerTier, number>;
+
+export interface TokenCounts {
+  inputTokens: number;
+  /** Part of inputTokens. */
+  cachedTokens: number;
+  outputTokens: number;
+}
+
+export const DEFAULT_TIER_FACTORS: TierFactors = { priority: 1.75, default: 1, flex: 0.5, batch: 0.5 };
+
+/** The demo model costs something, so that costs show from the first minute. */
+export const DEFAULT_PRICES: Readonly<Record<string, ModelPrice>> = {
+  demo: { input: 0.1, cachedInput: 0.02, output: 0.4 },
+};
+
+const FREE: ModelPrice = { input: 0, cachedInput: 0, output: 0 };
+
+/** Prices are kept to a millionth of a USD per million tokens, factors to a thousandth: both are integers from here on. */
+const PICO_PER_PRICE = 1e6;
+const FACTOR_UNIT = 1000n;
+const PICO_PER_NANO = 1000n;
+
+/**
+ * What requests cost, in whole nano-dollars. USD 1 per million tokens is 1000 nano-dollars per token. All arithmetic is
+ * on integers; a row is rounded once, half up, after its tokens are priced, added up and multiplied by the tier.
+ */
+export class Prices {
+  readonly #prices: ReadonlyMap<string, ModelPrice>;
+  readonly #factors: TierFactors;
+
+  /** A model without a price costs nothing. */
+  constructor(prices: Readonly<Record<string, ModelPrice>>, factors: TierFactors) {
+    this.#prices = new Map(Object.entries(prices));
+    this.#factors = factors;
+  }
+
+  costNano(model: string, tier: LedgerTier, { inputTokens, cachedTokens, outputTokens }: TokenCounts): number {
+    const price = this.#prices.get(model) ?? FREE;
+    const pico =
+      BigInt(inputTokens - cachedTokens) * picoOf(price.input) +
+      BigInt(cachedTokens) * picoOf(price.cachedInput) +
+      BigInt(outputTokens) * picoOf(price.output);
+    const unit = FACTOR_UNIT * PICO_PER_NANO;
+    const factor = BigInt(Math.round(this.#factors[tier] * Number(FACTOR_UNIT)));
+    return Number((pico * factor + unit / 2n) / unit);
+  }
+}
+
+/** Pico-dollars per token. */
+function picoOf(usdPerMillion: number): bigint {
+  return BigInt(Math.round(usdPerMillion * PICO_PER_PRICE));
+}
+
+/** 1234567 → "0.001234567": exact, for people and for JSON that must not pass through floats. */
+export function usdText(nano: number): string {
+  const digits = String(Math.abs(nano)).padStart(10, "0");
+  return `${nano < 0 ? "-" : ""}${digits.slice(0, -9)}.${digits.slice(-9)}`;
+}

@@ -5,6 +5,7 @@ import { errorResponse } from "./error.ts";
 import { health, readiness } from "./health.ts";
 import { model, modelList } from "./models.ts";
 import { type Operation, operations } from "./operations.ts";
+import { costsPage, usagePage } from "./organization-usage.ts";
 import type { RequestLimits } from "./request-limits.ts";
 
 type Json = Record<string, unknown>;
@@ -23,6 +24,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       CompletionChunk: completionChunk,
       Model: model,
       ModelList: modelList,
+      UsagePage: usagePage,
+      CostsPage: costsPage,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -70,12 +73,13 @@ function componentSchemas(io: "input" | "output", named: Record<string, z.ZodTyp
 }
 
 function describeOperation(operation: Operation): Json {
-  const parameters = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+  const parameters: Json[] = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: "path",
     required: true,
     schema: { type: "string" },
   }));
+  if (operation.query) parameters.push(...queryParameters(operation.query));
   const responses: Record<string, Json> = {
     "200": { description: "OK", content: contentOf(operation.response, operation.stream) },
   };
@@ -91,6 +95,16 @@ function describeOperation(operation: Operation): Json {
     ...(operation.bearer && { security: [{}, { bearer: [] }] }),
     responses,
   };
+}
+
+function queryParameters(query: z.ZodObject): Json[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input", unrepresentable: "any" });
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema,
+  }));
 }
 
 function contentOf(schema: string, stream?: string): Json {

@@ -1,3 +1,6 @@
+import type { z } from "zod";
+import { costsQuery, usageQuery } from "./organization-usage.ts";
+
 /** One method of one path, as the document tells it; a test holds this list against what the router serves. */
 export interface Operation {
   method: "get" | "post";
@@ -7,6 +10,8 @@ export interface Operation {
   summary: string;
   /** Name of the request body's schema. */
   request?: string;
+  /** Schema of the query. */
+  query?: z.ZodObject;
   /** Name of the schema of a 200, or `text`, or `object` for any. */
   response: string;
   /** Name of the schema of each `data:` of a stream. */
@@ -67,6 +72,24 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/v1/organization/usage/completions",
+    id: "completionsUsage",
+    summary: "Tokens and requests by time, from the ledger.",
+    query: usageQuery,
+    response: "UsagePage",
+    failures: { "400": "The query is not valid.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/organization/costs",
+    id: "costs",
+    summary: "What was spent by day, from the ledger.",
+    query: costsQuery,
+    response: "CostsPage",
+    failures: { "400": "The query is not valid.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
     path: "/health",
     id: "health",
     summary: "The process answers.",
@@ -77,10 +100,10 @@ export const operations: readonly Operation[] = [
     method: "get",
     path: "/ready",
     id: "ready",
-    summary: "Every model is loaded; else what each is waiting for.",
+    summary: "Every model is loaded and the store writes; else what each is waiting for.",
     response: "Readiness",
     unready: "Readiness",
-    failures: { "503": "A model is not ready, or the server is shutting down." },
+    failures: { "503": "A model or the store is not ready, or the server is shutting down." },
   },
   {
     method: "get",

@@ -13,10 +13,11 @@ import { health, ready } from "./routes/health.ts";
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
+import { completionsUsage, costs } from "./routes/usage.ts";
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, options, clock, draining, version, log } = dependencies;
+  const { models, options, clock, store, draining, version, log } = dependencies;
   const admission = new Admission(models, dependencies.metrics, options.queueLimit, clock, draining);
   const chat = new GenerationRoute(
     "/v1/chat/completions",
@@ -46,8 +47,10 @@ export function createApp(dependencies: AppDependencies): Express {
   post(app, "/v1/completions", completions.handler);
   get(app, "/v1/models", listModels(models));
   get(app, "/v1/models/:model", retrieveModel(admission));
+  get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
+  get(app, "/v1/organization/costs", costs(store, clock));
   get(app, "/health", health(version));
-  get(app, "/ready", ready(models, draining));
+  get(app, "/ready", ready(models, store, draining));
   get(app, "/metrics", metrics(dependencies.metrics.registry, options.host, options.metricsToken));
   get(app, "/openapi.json", openapi(options.limits, version));
 

@@ -1,3 +1,5 @@
+import type { UsageLedger } from "../ledger/usage-ledger.ts";
+import type { Store } from "../store/store.ts";
 import type { AppOptions } from "./app-options.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet } from "./model-set.ts";
@@ -6,6 +8,9 @@ import type { ModelSet } from "./model-set.ts";
 export interface AppDependencies {
   models: ModelSet;
   metrics: Metrics;
+  store: Store;
+  /** Takes a row for every request that was answered. */
+  ledger: UsageLedger;
   log: Log;
   clock: Clock;
   /** 16 or more unguessable characters of [A-Za-z0-9], new on every call; becomes part of ids such as `chatcmpl-…`. */

@@ -2,11 +2,15 @@ import { randomBytes } from "node:crypto";
 import { Registry } from "prom-client";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import type { ModelFacts } from "../engine/protocol.ts";
+import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
+import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 import { createApp } from "./app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
 import { banner } from "./banner.ts";
-import type { Clock } from "./dependencies.ts";
+import type { Clock, Log } from "./dependencies.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
 import { openLog } from "./log.ts";
@@ -34,6 +38,14 @@ export async function serve(options: Options): Promise<void> {
   const registry = new Registry();
   collectProcessMetrics(registry);
   const metrics = new Metrics(registry);
+  const store = await openOrExplain(options, log);
+  const ledger = new UsageLedger({
+    store,
+    prices: new Prices({ ...DEFAULT_PRICES, ...options.prices }, { ...DEFAULT_TIER_FACTORS, ...options.tierFactors }),
+    sink: metrics,
+    log,
+    now: clock.epochSeconds,
+  });
   const models = await startModels(options, {
     log,
     observer: metrics,
@@ -52,6 +64,8 @@ export async function serve(options: Options): Promise<void> {
       drain: async () => {
         await listening?.close(options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
+        await ledger.flush();
+        await store.close();
       },
     },
     process,
@@ -59,6 +73,8 @@ export async function serve(options: Options): Promise<void> {
   const app = createApp({
     models: new ModelSet(models),
     metrics,
+    store,
+    ledger,
     log,
     clock,
     randomId: () => randomBytes(16).toString("hex"),
@@ -90,6 +106,15 @@ export async function serve(options: Options): Promise<void> {
   process.stdout.write(
     banner({ ...content, command: process.env.npm_lifecycle_event ? "npm start --" : "nightshift" }),
   );
+}
+
+/** Throws OptionsError with the store's own advice: it serves no one to start without what it shall keep. */
+async function openOrExplain({ dataDir }: Options, log: Log): Promise<Store> {
+  try {
+    return await openStore({ dataDir, log });
+  } catch (error) {
+    throw error instanceof StoreError ? new OptionsError(error.message) : error;
+  }
 }
 
 /** Waits until every model is ready or has failed. */

@@ -1,9 +1,12 @@
 import { Registry } from "prom-client";
+import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
+import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import { createApp } from "../../../server/app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/app-options.ts";
 import { type ListenOptions, listen } from "../../../server/listen.ts";
 import { Metrics } from "../../../server/metrics.ts";
 import { ModelSet } from "../../../server/model-set.ts";
+import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
 
 export interface LogLine {
@@ -20,10 +23,16 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const note = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   const state = { draining: false };
   let ids = 0;
+  const { store, end } = await freshStore();
+  const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+  const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
+  const ledger = new UsageLedger({ store, prices, sink: metrics, log, now: () => 1_700_000_001 });
   const app = createApp({
     models: new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]),
     metrics,
-    log: { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") },
+    store,
+    ledger,
+    log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
     randomId: () => `id${ids++}`,
     draining: () => state.draining,
@@ -35,11 +44,17 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     app,
     engine,
     metrics,
+    store,
+    ledger,
     lines,
     state,
     url: server.url,
     port: server.port,
-    close: (graceMs = 0) => server.close(graceMs),
+    close: async (graceMs = 0) => {
+      await server.close(graceMs);
+      await ledger.flush();
+      await end();
+    },
     post: (path: string, body: unknown, init: RequestInit = {}) =>
       fetch(server.url + path, {
         method: "POST",

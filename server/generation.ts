@@ -67,7 +67,7 @@ export class Generation implements RequestListener {
     this.#place = place;
     this.#meter = meter;
     this.#clock = clock;
-    place.load.waiting++;
+    place.load.arrive();
     this.#ticket = place.model.engine.submit(submission, this);
   }
 

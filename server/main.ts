@@ -13,6 +13,7 @@ import { banner } from "./banner.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
+import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
@@ -72,6 +73,7 @@ export async function serve(options: Options): Promise<void> {
   );
   const app = createApp({
     models: new ModelSet(models),
+    loads: new Loads(),
     metrics,
     store,
     ledger,

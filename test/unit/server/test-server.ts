@@ -4,6 +4,7 @@ import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import { createApp } from "../../../server/app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/app-options.ts";
 import { type ListenOptions, listen } from "../../../server/listen.ts";
+import { Loads } from "../../../server/load.ts";
 import { Metrics } from "../../../server/metrics.ts";
 import { ModelSet } from "../../../server/model-set.ts";
 import { freshStore } from "../store/test-store.ts";
@@ -29,6 +30,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const ledger = new UsageLedger({ store, prices, sink: metrics, log, now: () => 1_700_000_001 });
   const app = createApp({
     models: new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]),
+    loads: new Loads(),
     metrics,
     store,
     ledger,

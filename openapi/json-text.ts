@@ -1,4 +1,4 @@
-import { type ApiError, invalidRequest } from "../openapi/api-error.ts";
+import { type ApiError, invalidRequest } from "./api-error.ts";
 
 /** Containers in containers; messages and schemas of real clients stay far below. */
 const MAX_DEPTH = 64;

@@ -2,11 +2,13 @@ import { z } from "zod";
 import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
 import { errorResponse } from "./error.ts";
+import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
 import { health, readiness } from "./health.ts";
 import { model, modelList } from "./models.ts";
 import { type Operation, operations } from "./operations.ts";
 import { costsPage, usagePage } from "./organization-usage.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "./uploads.ts";
 
 type Json = Record<string, unknown>;
 
@@ -16,6 +18,10 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
     ...componentSchemas("input", {
       ChatCompletionRequest: chatRequest(limits),
       CompletionRequest: completionRequest(limits),
+      CreateFileForm: createFileForm,
+      CreateUploadRequest: createUpload,
+      AddUploadPartForm: addUploadPartForm,
+      CompleteUploadRequest: completeUpload,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -26,6 +32,11 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       ModelList: modelList,
       UsagePage: usagePage,
       CostsPage: costsPage,
+      File: file,
+      FileList: fileList,
+      FileDeleted: fileDeleted,
+      Upload: upload,
+      UploadPart: uploadPart,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -92,6 +103,7 @@ function describeOperation(operation: Operation): Json {
     summary: operation.summary,
     ...(parameters.length > 0 && { parameters }),
     ...(operation.request && { requestBody: { required: true, content: contentOf(operation.request) } }),
+    ...(operation.form && { requestBody: { required: true, content: formContent(operation.form) } }),
     ...(operation.bearer && { security: [{}, { bearer: [] }] }),
     responses,
   };
@@ -107,8 +119,13 @@ function queryParameters(query: z.ZodObject): Json[] {
   }));
 }
 
+function formContent(schema: string): Json {
+  return { "multipart/form-data": { schema: { $ref: `#/components/schemas/${schema}` } } };
+}
+
 function contentOf(schema: string, stream?: string): Json {
   if (schema === "text") return { "text/plain": { schema: { type: "string" } } };
+  if (schema === "bytes") return { "application/octet-stream": {}, "application/jsonl": {} };
   if (schema === "object") return { "application/json": { schema: { type: "object" } } };
   const reference = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
   return {

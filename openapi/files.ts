@@ -37,7 +37,13 @@ export const MAX_LIST_LIMIT = 10_000;
 /** The query of GET /v1/files. */
 export const fileListQuery = z.object({
   purpose: z.string().optional(),
-  limit: z.int().min(1).max(MAX_LIST_LIMIT).default(MAX_LIST_LIMIT),
+  limit: z
+    .string()
+    .regex(/^\d{1,9}$/, "expected a whole number")
+    .transform(Number)
+    .pipe(z.int().min(1).max(MAX_LIST_LIMIT))
+    .default(MAX_LIST_LIMIT)
+    .describe(`1 to ${MAX_LIST_LIMIT}.`),
   order: z.enum(["asc", "desc"]).default("desc").describe("By time of creation."),
   after: z.string().optional().describe("The id that the page before ended with."),
 });

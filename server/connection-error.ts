@@ -29,7 +29,7 @@ const MALFORMED: Refusal = {
  * Answers what never became a request (bad HTTP, too large a header, too slow) and closes the connection. Nothing is
  * written where a response has begun: it would land in the middle of that response.
  */
-export function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex, responseBegun: boolean): void {
+export function refuseConnection(error: { code?: string }, socket: Duplex, responseBegun: boolean): void {
   if (error.code === "ECONNRESET" || !socket.writable || responseBegun) {
     socket.destroy();
     return;

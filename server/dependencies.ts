@@ -1,3 +1,5 @@
+import type { FileRoom } from "../batch/files.ts";
+import type { UploadRoom } from "../batch/uploads.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
 import type { AppOptions } from "./app-options.ts";
@@ -12,6 +14,8 @@ export interface AppDependencies {
   loads: Loads;
   metrics: Metrics;
   store: Store;
+  files: FileRoom;
+  uploads: UploadRoom;
   /** Takes a row for every request that was answered. */
   ledger: UsageLedger;
   log: Log;

@@ -10,15 +10,13 @@ import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
+import { LOCAL_OWNER } from "./owner.ts";
 import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import { EventStream } from "./sse.ts";
 import { StreamSink } from "./stream-sink.ts";
 import { checkVocabulary } from "./vocabulary-check.ts";
 import { type WholeChoice, WholeSink } from "./whole-sink.ts";
-
-/** Who everything belongs to while API keys are off. */
-const LOCAL_OWNER = "local";
 
 /** A checked body, and how its endpoint writes the answer. */
 export interface GenerationRequest {

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { limitBodyTime } from "./body-time.ts";
 import { refuseConnection } from "./connection-error.ts";
 
 export interface ListenOptions {
@@ -9,7 +10,7 @@ export interface ListenOptions {
   port: number;
   /** Milliseconds for all headers of a request to arrive; then 408. */
   headersTimeoutMs?: number;
-  /** Milliseconds for a whole request, body included, to arrive; then 408. */
+  /** Milliseconds for a request's body to arrive; then 408. Forms with files are held to a rate instead. */
   requestTimeoutMs?: number;
   /** Milliseconds that an idle connection is kept; longer than usual load balancers keep theirs. */
   keepAliveTimeoutMs?: number;
@@ -36,7 +37,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   const server = createServer({
     maxHeaderSize: 16 * 1024,
     headersTimeout: options.headersTimeoutMs ?? 15_000,
-    requestTimeout: options.requestTimeoutMs ?? 120_000,
+    // limitBodyTime does it, request by request.
+    requestTimeout: 0,
     // Node looks for overdue requests this often; its default of 30 s would double the timeouts above.
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
@@ -60,6 +62,9 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       if (answering.get(req.socket) === res) answering.delete(req.socket);
       if (awaited && --running === 0) drained();
       if (closing) setImmediate(() => server.closeIdleConnections());
+    });
+    limitBodyTime(req, options.requestTimeoutMs ?? 120_000, () => {
+      refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, req.socket, res.headersSent);
     });
     app(req, res);
   };

@@ -20,6 +20,7 @@ import { ModelSet, type ServedModel } from "./model-set.ts";
 import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
+import { openRooms } from "./rooms.ts";
 import { Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
 
@@ -40,6 +41,8 @@ export async function serve(options: Options): Promise<void> {
   collectProcessMetrics(registry);
   const metrics = new Metrics(registry);
   const store = await openOrExplain(options, log);
+  const { files, uploads, sweeper } = await openRooms(options, store, log);
+  sweeper.start();
   const ledger = new UsageLedger({
     store,
     prices: new Prices({ ...DEFAULT_PRICES, ...options.prices }, { ...DEFAULT_TIER_FACTORS, ...options.tierFactors }),
@@ -65,6 +68,7 @@ export async function serve(options: Options): Promise<void> {
       drain: async () => {
         await listening?.close(options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
+        await sweeper.stop();
         await ledger.flush();
         await store.close();
       },
@@ -76,6 +80,8 @@ export async function serve(options: Options): Promise<void> {
     loads: new Loads(),
     metrics,
     store,
+    files,
+    uploads,
     ledger,
     log,
     clock,

@@ -112,6 +112,19 @@ export const OPTIONS = {
   queueLimit: row("Limits", integer(0, 1_000_000), 512, "Requests that may wait; the next one is answered 503."),
   maxBody: row("Limits", size(1024, GiB), 10 * MiB, "The largest request body."),
   maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
+  diskReserve: row(
+    "Limits",
+    size(0, 1024 * GiB),
+    1_000_000_000,
+    "Free disk space that clients' files leave for the database and results; an upload that would use it is answered 507.",
+  ),
+  storageQuota: row(
+    "Limits",
+    optional(size(0, 16_384 * GiB)),
+    null,
+    "The most bytes that one owner's files may take.",
+    "no bound but the disk",
+  ),
   maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is closed."),
 
   prices: row<Record<string, ModelPrice>>(

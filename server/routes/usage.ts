@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { RequestHandler } from "express";
 import type { z } from "zod";
 import { type BucketPage, bucketPage } from "../../ledger/buckets.ts";
@@ -8,6 +7,7 @@ import { BUCKET_WIDTHS, COSTS_BUCKETS, costsQuery, usageQuery } from "../../open
 import { validate } from "../../openapi/validate.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../dependencies.ts";
+import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
 
@@ -16,7 +16,7 @@ const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
 /** GET /v1/organization/usage/completions */
 export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): RequestHandler {
   return async (req, res) => {
-    const query = validate(usageQuery, queryOf(req));
+    const query = validate(usageQuery, readQuery(req, LISTS));
     const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], clock);
     const by = new Set(query.group_by);
     const sums = await fromStore(
@@ -45,7 +45,7 @@ export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): Req
 /** GET /v1/organization/costs */
 export function costs(store: Pick<Store, "usage">, clock: Clock): RequestHandler {
   return async (req, res) => {
-    const query = validate(costsQuery, queryOf(req));
+    const query = validate(costsQuery, readQuery(req, LISTS));
     const page = pageFor(query, COSTS_BUCKETS, clock);
     const by = new Set(query.group_by);
     const byItem = by.has("line_item");
@@ -69,17 +69,6 @@ export function costs(store: Pick<Store, "usage">, clock: Clock): RequestHandler
     );
     sendJson(req, res, 200, JSON.stringify(costsPageOf(page, sums, byItem)));
   };
-}
-
-/** `a=1&a=2` and `a[]=1` are lists; of what is no list the last one counts. */
-function queryOf(req: IncomingMessage): Record<string, string | string[]> {
-  const query: Record<string, string | string[]> = Object.create(null);
-  for (const [key, value] of new URL(req.url ?? "/", "http://localhost").searchParams) {
-    const name = key.endsWith("[]") ? key.slice(0, -2) : key;
-    if (!LISTS.includes(name)) query[name] = value;
-    else query[name] = [...(query[name] ?? []), value];
-  }
-  return query;
 }
 
 interface Widths {

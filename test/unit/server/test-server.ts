@@ -7,6 +7,7 @@ import { type ListenOptions, listen } from "../../../server/listen.ts";
 import { Loads } from "../../../server/load.ts";
 import { Metrics } from "../../../server/metrics.ts";
 import { ModelSet } from "../../../server/model-set.ts";
+import { openRooms } from "../../../server/rooms.ts";
 import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
 
@@ -24,15 +25,18 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const note = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   const state = { draining: false };
   let ids = 0;
-  const { store, end } = await freshStore();
+  const { store, folder, end } = await freshStore();
   const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
   const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
   const ledger = new UsageLedger({ store, prices, sink: metrics, log, now: () => 1_700_000_001 });
+  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
   const app = createApp({
     models: new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]),
     loads: new Loads(),
     metrics,
     store,
+    files: rooms.files,
+    uploads: rooms.uploads,
     ledger,
     log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },

@@ -6,6 +6,7 @@ const program = buildProgram(version(), {
   // Each command loads its own part alone: `--help` needs none of them.
   serve: async (flags) => (await import("./cli/serve-command.ts")).serveCommand(flags),
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
+  usage: async (flags) => (await import("./cli/usage-command.ts")).usageCommand(flags),
   bench: async (args) => {
     process.exitCode = await (await import("../bench/cli.ts")).run(args);
   },

@@ -1,11 +1,13 @@
 import { Command } from "commander";
 import { addFlags } from "../options/flags.ts";
 import { OptionsError } from "../options/options-error.ts";
+import type { UsageFlags } from "./usage-command.ts";
 
 /** What the commands do. Flags come as text by option key, unchecked. */
 export interface Actions {
   serve(flags: Record<string, unknown>): Promise<void>;
   doctor(flags: Record<string, unknown>): Promise<void>;
+  usage(flags: UsageFlags): Promise<void>;
   bench(args: string[]): Promise<void>;
 }
 
@@ -33,6 +35,14 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--json", "print JSON")
     .addHelpText("after", HINT)
     .action((flags) => orPrintOptionsError(program, () => actions.doctor(flags)));
+
+  program
+    .command("usage")
+    .description("print what was used and what it cost, by endpoint, model and tier")
+    .option("--url <url>", "the server to ask", "http://127.0.0.1:8080")
+    .option("--days <n>", "how far back", "30")
+    .option("--json", "print JSON")
+    .action((flags) => orPrintOptionsError(program, () => actions.usage(flags)));
 
   program
     .command("bench")

@@ -15,6 +15,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
   const program = buildProgram("9.9.9", {
     serve: serve ?? (async (flags) => void outcome.called.push("serve", flags)),
     doctor: async (flags) => void outcome.called.push("doctor", flags),
+    usage: async (flags) => void outcome.called.push("usage", flags),
     bench: async (rest) => void outcome.called.push("bench", rest),
   });
   for (const command of [program, ...program.commands]) {

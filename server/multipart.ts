@@ -114,6 +114,11 @@ class FormReading<T> {
   #file(name: string | undefined, bytes: Readable, filename: string | undefined): void {
     // Its error is also the parser's; without a listener it would be the process'.
     bytes.on("error", () => {});
+    // The parser goes on to the end of its chunk, also after it was destroyed.
+    if (this.#over) {
+      bytes.destroy();
+      return;
+    }
     const { fileField, receive } = this.#spec;
     if (name !== fileField) {
       this.#fail(invalidRequest("invalid_value", fileField, `The file must be in the field '${fileField}'.`));

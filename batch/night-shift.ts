@@ -62,6 +62,10 @@ export class NightShift {
     return this.#backlog;
   }
 
+  get linesInEngine(): { model: string; lines: number }[] {
+    return [...this.#crews].map(([model, { lane }]) => ({ model, lines: lane.inEngine }));
+  }
+
   /** Takes up what the last server left: lines that ran are pending again, terminal batches lose their rows. */
   async start(): Promise<void> {
     const { store, log } = this.#deps;

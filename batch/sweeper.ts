@@ -19,7 +19,7 @@ const INTERVAL_MS = 30_000;
 export class Sweeper {
   readonly #time: WallTime;
   readonly #log: Log;
-  readonly #tasks: readonly SweepTask[];
+  readonly #tasks: SweepTask[];
   readonly #intervalMs: number;
   #timer: NodeJS.Timeout | null = null;
   #sweeping: Promise<void> = Promise.resolve();
@@ -28,8 +28,13 @@ export class Sweeper {
   constructor(time: WallTime, log: Log, tasks: readonly SweepTask[], intervalMs = INTERVAL_MS) {
     this.#time = time;
     this.#log = log;
-    this.#tasks = tasks;
+    this.#tasks = [...tasks];
     this.#intervalMs = intervalMs;
+  }
+
+  /** Adds what is to be swept after the others. */
+  add(task: SweepTask): void {
+    this.#tasks.push(task);
   }
 
   start(): void {

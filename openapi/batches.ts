@@ -26,6 +26,18 @@ export const batchRequest = z.object({
 });
 export type BatchRequest = z.infer<typeof batchRequest>;
 
+/** The query of GET /v1/batches. */
+export const batchListQuery = z.object({
+  limit: z
+    .string()
+    .regex(/^\d{1,9}$/, "expected a whole number")
+    .transform(Number)
+    .pipe(z.int().min(1).max(100))
+    .default(20)
+    .describe("1 to 100."),
+  after: z.string().optional().describe("The id that the page before ended with."),
+});
+
 const time = z.int().nullable().describe("Unix seconds; null until that state was entered.");
 const count = z.int().min(0);
 
@@ -106,3 +118,4 @@ export const batchList = z.object({
   last_id: z.string().nullable(),
   has_more: z.boolean(),
 });
+export type BatchList = z.infer<typeof batchList>;

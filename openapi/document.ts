@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { batch, batchList, batchRequest } from "./batches.ts";
 import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
 import { errorResponse } from "./error.ts";
@@ -22,6 +23,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       CreateUploadRequest: createUpload,
       AddUploadPartForm: addUploadPartForm,
       CompleteUploadRequest: completeUpload,
+      CreateBatchRequest: batchRequest,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -37,6 +39,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       FileDeleted: fileDeleted,
       Upload: upload,
       UploadPart: uploadPart,
+      Batch: batch,
+      BatchList: batchList,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { batchListQuery } from "./batches.ts";
 import { fileListQuery } from "./files.ts";
 import { costsQuery, usageQuery } from "./organization-usage.ts";
 
@@ -163,6 +164,46 @@ export const operations: readonly Operation[] = [
       "404": "No such upload.",
       "503": "The store does not work.",
     },
+  },
+  {
+    method: "post",
+    path: "/v1/batches",
+    id: "createBatch",
+    summary:
+      "Run a file of requests within 24 hours at half price. With an Idempotency-Key, once however often it is sent.",
+    request: "CreateBatchRequest",
+    response: "Batch",
+    failures: {
+      "400": "The request is not valid.",
+      "409": "The Idempotency-Key was used with another request.",
+      "503": "The store does not work.",
+      "507": "The disk is full.",
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/batches",
+    id: "listBatches",
+    summary: "Your batches, the newest first.",
+    query: batchListQuery,
+    response: "BatchList",
+    failures: { "400": "The query is not valid, or `after` names no batch.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/batches/:id",
+    id: "retrieveBatch",
+    summary: "One batch: its state, how far it is, and why it waits.",
+    response: "Batch",
+    failures: { "404": "No such batch.", "503": "The store does not work." },
+  },
+  {
+    method: "post",
+    path: "/v1/batches/:id/cancel",
+    id: "cancelBatch",
+    summary: "Stop a batch; what has finished stays and is in its files.",
+    response: "Batch",
+    failures: { "404": "No such batch.", "409": "The batch is over.", "503": "The store does not work." },
   },
   {
     method: "get",

@@ -7,6 +7,7 @@ import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
 import { hostCheck } from "./middleware/host-check.ts";
 import { requestContext } from "./middleware/request-context.ts";
+import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./routes/batches.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
 import { createFile, deleteFile, fileContent, listFiles, retrieveFile } from "./routes/files.ts";
@@ -19,7 +20,7 @@ import { completionsUsage, costs } from "./routes/usage.ts";
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, loads, options, clock, store, files, uploads, draining, version, log } = dependencies;
+  const { models, loads, options, clock, store, files, uploads, batches, draining, version, log } = dependencies;
   const admission = new Admission(models, loads, dependencies.metrics, options.queueLimit, clock, draining);
   const chat = new GenerationRoute(
     "/v1/chat/completions",
@@ -60,6 +61,13 @@ export function createApp(dependencies: AppDependencies): Express {
   post(app, "/v1/uploads/:upload/parts", addUploadPart(uploads, files));
   post(app, "/v1/uploads/:upload/complete", finishUpload(uploads));
   post(app, "/v1/uploads/:upload/cancel", cancelUpload(uploads));
+  app
+    .route("/v1/batches")
+    .post(createBatch(batches))
+    .get(listBatches(batches))
+    .all(otherMethod("GET, HEAD, POST, OPTIONS"));
+  get(app, "/v1/batches/:id", retrieveBatch(batches));
+  post(app, "/v1/batches/:id/cancel", cancelBatch(batches));
   get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
   get(app, "/v1/organization/costs", costs(store, clock));
   get(app, "/health", health(version));

@@ -1,3 +1,4 @@
+import type { Batches } from "../batch/batches.ts";
 import type { FileRoom } from "../batch/files.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
@@ -14,6 +15,7 @@ export interface AppDependencies {
   loads: Loads;
   metrics: Metrics;
   store: Store;
+  batches: Batches;
   files: FileRoom;
   uploads: UploadRoom;
   /** Takes a row for every request that was answered. */

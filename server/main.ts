@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Registry } from "prom-client";
+import { DEFAULT_SHIFT, shiftRules } from "../batch/shift-rules.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import type { ModelFacts } from "../engine/protocol.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
@@ -7,9 +8,11 @@ import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { WebhookEndpoints } from "../webhooks/endpoint.ts";
 import { createApp } from "./app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
 import { banner } from "./banner.ts";
+import { BatchMetrics } from "./batch-metrics.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
@@ -17,6 +20,8 @@ import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
+import { buildNight, type NightOptions } from "./night.ts";
+import { OnlineLoad } from "./online-load.ts";
 import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
@@ -41,8 +46,7 @@ export async function serve(options: Options): Promise<void> {
   collectProcessMetrics(registry);
   const metrics = new Metrics(registry);
   const store = await openOrExplain(options, log);
-  const { files, uploads, sweeper } = await openRooms(options, store, log);
-  sweeper.start();
+  const { files, uploads, time, sweeper } = await openRooms(options, store, log);
   const ledger = new UsageLedger({
     store,
     prices: new Prices({ ...DEFAULT_PRICES, ...options.prices }, { ...DEFAULT_TIER_FACTORS, ...options.tierFactors }),
@@ -50,14 +54,38 @@ export async function serve(options: Options): Promise<void> {
     log,
     now: clock.epochSeconds,
   });
+  const loads = new Loads();
+  const load = new OnlineLoad(loads, metrics, clock.now);
   const models = await startModels(options, {
     log,
-    observer: metrics,
+    observer: load,
     terminal: process.stderr,
     env: process.env,
     created: clock.epochSeconds(),
     startEngine: startLocalEngine,
   });
+
+  const modelSet = new ModelSet(models);
+  const randomId = () => randomBytes(16).toString("hex");
+  const webhooks = new WebhookEndpoints([]);
+  const { night, batches } = buildNight({
+    store,
+    files,
+    ledger,
+    models: modelSet,
+    loads,
+    metrics,
+    batchMetrics: new BatchMetrics(registry),
+    load,
+    webhooks,
+    time,
+    log,
+    randomId,
+    options: nightOptions(options),
+  });
+  sweeper.add({ name: "batches", run: (now) => night.expire(now) });
+  sweeper.start();
+  await night.start();
 
   let listening: Listening | null = null;
   const shutdown = new Shutdown(
@@ -66,6 +94,7 @@ export async function serve(options: Options): Promise<void> {
       flush,
       exit: (code) => process.exit(code),
       drain: async () => {
+        await night.stop();
         await listening?.close(options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
         await sweeper.stop();
@@ -76,16 +105,17 @@ export async function serve(options: Options): Promise<void> {
     process,
   );
   const app = createApp({
-    models: new ModelSet(models),
-    loads: new Loads(),
+    models: modelSet,
+    loads,
     metrics,
     store,
     files,
     uploads,
+    batches,
     ledger,
     log,
     clock,
-    randomId: () => randomBytes(16).toString("hex"),
+    randomId,
     draining: () => shutdown.begun,
     version: version(),
     options: appOptions(options),
@@ -133,6 +163,16 @@ async function loaded(models: readonly ServedModel[]): Promise<ModelFacts[]> {
 
 function whyFailed({ id, engine }: ServedModel): string {
   return `  ${id}: ${engine.state.name === "failed" ? engine.state.reason.replaceAll("\n", "\n    ") : engine.state.name}`;
+}
+
+function nightOptions(options: Options): NightOptions {
+  return {
+    rules: shiftRules(DEFAULT_SHIFT, Intl.DateTimeFormat().resolvedOptions().timeZone),
+    limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
+    maxLineBytes: options.maxBody,
+    lineTimeoutMs: options.batchLineTimeout * 1000,
+    windowSeconds: options.batchWindow,
+  };
 }
 
 function appOptions(options: Options): AppOptions {

@@ -11,6 +11,9 @@ export interface Backlog {
 /** Work is planned to be done with this factor of time to spare. */
 const SAFETY = 1.3;
 
+/** Planned to be done so long before the deadline: the last lines take their time, whatever the share. */
+const RESERVE_MS = 15 * 60_000;
+
 /** Taken until a line has ended: a 7B model on a desktop's CPU. */
 const UNMEASURED_TOKENS_PER_SECOND = 50;
 /** The most that is asked for on that guess: enough to measure. */
@@ -47,10 +50,12 @@ export function requirement(
 }
 
 function neededShare(rules: ShiftRules, workMs: number, nowMs: number, deadlineMs: number): number {
+  const endMs = deadlineMs - RESERVE_MS;
+  if (endMs <= nowMs) return Math.max(1, workMs / (deadlineMs - nowMs));
   let night = 0;
   if (rules.mode === "night") {
-    for (const { from, to, inside } of rules.windows.spans(nowMs, deadlineMs)) if (inside) night += to - from;
+    for (const { from, to, inside } of rules.windows.spans(nowMs, endMs)) if (inside) night += to - from;
   }
   const missing = workMs - night;
-  return missing <= 0 ? 0 : missing / Math.max(1, deadlineMs - nowMs - night);
+  return missing <= 0 ? 0 : missing / Math.max(1, endMs - nowMs - night);
 }

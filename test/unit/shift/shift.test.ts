@@ -8,10 +8,11 @@ import { HOUR } from "./day.ts";
 const at = (text: string) => Date.parse(text);
 const NOON = at("2026-11-20T12:00+01:00");
 const rules = (options: Partial<ShiftOptions>) => shiftRules({ ...DEFAULT_SHIFT, ...options }, "Europe/Berlin");
+/** The quarter of an hour is held in reserve. */
 const batch = (hoursOfWork: number, hoursLeft: number): Backlog => ({
   batchId: "b",
   remainingTokens: hoursOfWork * 3600 * 100,
-  deadlineMs: NOON + hoursLeft * HOUR,
+  deadlineMs: NOON + (hoursLeft + 0.25) * HOUR,
 });
 const input = (options: Partial<ShiftOptions>, set: Partial<ShiftInput> = {}): ShiftInput => ({
   rules: rules(options),
@@ -46,10 +47,10 @@ describe("the reason", () => {
 
   it("tells the deadline, and that it will be missed", () => {
     expect(say({ mode: "idle" }, { backlog: [batch(5, 13)] })).toBe(
-      "the deadline at Sat 01:00 Europe/Berlin needs at least 50 % of the engine",
+      "the deadline at Sat 01:15 Europe/Berlin needs at least 50 % of the engine",
     );
     expect(say({ mode: "idle" }, { backlog: [batch(5, 4)] })).toBe(
-      "the deadline at 16:00 Europe/Berlin needs more than all of the engine",
+      "the deadline at 16:15 Europe/Berlin needs more than all of the engine",
     );
   });
 });
@@ -65,6 +66,14 @@ describe("deadlines", () => {
     expect(share()).toBeUndefined();
     // One whose time is over is not for the shift to save.
     expect(share(batch(5, -1))).toBeUndefined();
+  });
+
+  it("ask for everything in the last quarter of an hour, however little is left", () => {
+    expect(requirement(rules({ mode: "idle" }), [batch(0.001, 0)], NOON, 100)?.share).toBe(1);
+    expect(requirement(rules({ mode: "night", night: ["13:00-14:00"] }), [batch(0.001, -0.1)], NOON, 100)?.share).toBe(
+      1,
+    );
+    expect(requirement(rules({ mode: "idle" }), [batch(1, 0)], NOON, 100)?.share).toBeCloseTo(1.3 / 0.25);
   });
 
   it("count on the windows until then in mode night", () => {

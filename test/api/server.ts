@@ -26,11 +26,16 @@ export class TestServer {
   output = "";
   readonly #child: ChildProcess;
 
-  constructor(args: readonly string[]) {
+  /** `env` is added to the test's own environment. */
+  constructor(args: readonly string[], env: Record<string, string> = {}) {
     if (!existsSync(CLI)) throw new Error("dist/ is missing: run `npm run build`, or `npm test`, which builds first");
     const dataDir = mkdtempSync(join(tmpdir(), "nightshift-data-"));
     const options = ["--port", "0", "--log-format", "json", "--data-dir", dataDir, ...args];
-    this.#child = spawn(process.execPath, [CLI, "serve", ...options], { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = spawn(process.execPath, [CLI, "serve", ...options], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
     this.pid = this.#child.pid!;
     const hear = (chunk: Buffer) => {
       this.output += chunk.toString();

@@ -26,6 +26,8 @@ export interface StewardDeps {
   oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
   /** Events that go out with a batch's end, one per webhook that wants them. */
   events: (type: BatchEvent, batchId: string) => NewEvent[];
+  /** Called when such events are in the outbox. */
+  eventsQueued: () => void;
   limits: RequestLimits;
   maxLines: number;
   maxLineBytes: number;
@@ -173,7 +175,9 @@ export class Steward {
     const { store, clock, events, log } = this.#deps;
     const list = JSON.stringify({ object: "list", data: errors });
     const row = { id, now: epochSeconds(clock), errors: list, model, events: events("batch.failed", id) };
-    if (await store.batches.fail(row)) log.info({ batch: id, errors: errors.length }, "Batch failed validation");
+    if (!(await store.batches.fail(row))) return;
+    this.#deps.eventsQueued();
+    log.info({ batch: id, errors: errors.length }, "Batch failed validation");
   }
 
   async #work(batch: BatchRow): Promise<void> {
@@ -228,6 +232,7 @@ export class Steward {
     });
     failpoint("finalize.after-commit");
     if (ended) {
+      this.#deps.eventsQueued();
       log.info({ batch: id, status, seconds: now - batch.createdAt }, "Batch ended");
       return;
     }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Registry } from "prom-client";
-import { DEFAULT_SHIFT, shiftRules } from "../batch/shift-rules.ts";
+import { shiftRules } from "../batch/shift-rules.ts";
+import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import type { ModelFacts } from "../engine/protocol.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
@@ -8,6 +9,8 @@ import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { WebhookDelivery } from "../webhooks/delivery.ts";
+import { resolveBySystem } from "../webhooks/destination.ts";
 import { WebhookEndpoints } from "../webhooks/endpoint.ts";
 import { createApp } from "./app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
@@ -20,7 +23,7 @@ import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
-import { buildNight, type NightOptions } from "./night.ts";
+import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
 import { OnlineLoad } from "./online-load.ts";
 import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
@@ -28,6 +31,9 @@ import { collectProcessMetrics } from "./process-metrics.ts";
 import { openRooms } from "./rooms.ts";
 import { Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
+import { WebhookMetrics } from "./webhook-metrics.ts";
+
+const WEBHOOK_GRACE_MS = 2000;
 
 const clock: Clock = {
   now: () => performance.now(),
@@ -67,7 +73,17 @@ export async function serve(options: Options): Promise<void> {
 
   const modelSet = new ModelSet(models);
   const randomId = () => randomBytes(16).toString("hex");
-  const webhooks = new WebhookEndpoints([]);
+  const webhooks = new WebhookEndpoints(options.webhooks);
+  const delivery = new WebhookDelivery({
+    store: store.outbox,
+    endpoints: webhooks,
+    allowPrivate: options.webhookAllowPrivate === "on",
+    resolve: resolveBySystem,
+    clock: time,
+    random: Math.random,
+    observer: new WebhookMetrics(registry),
+    log,
+  });
   const { night, batches } = buildNight({
     store,
     files,
@@ -78,6 +94,8 @@ export async function serve(options: Options): Promise<void> {
     batchMetrics: new BatchMetrics(registry),
     load,
     webhooks,
+    eventsQueued: () => delivery.wake(),
+    validate: validateInThread,
     time,
     log,
     randomId,
@@ -86,6 +104,7 @@ export async function serve(options: Options): Promise<void> {
   sweeper.add({ name: "batches", run: (now) => night.expire(now) });
   sweeper.start();
   await night.start();
+  delivery.wake();
 
   let listening: Listening | null = null;
   const shutdown = new Shutdown(
@@ -98,6 +117,7 @@ export async function serve(options: Options): Promise<void> {
         await listening?.close(options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
         await sweeper.stop();
+        await delivery.close(WEBHOOK_GRACE_MS);
         await ledger.flush();
         await store.close();
       },
@@ -167,11 +187,12 @@ function whyFailed({ id, engine }: ServedModel): string {
 
 function nightOptions(options: Options): NightOptions {
   return {
-    rules: shiftRules(DEFAULT_SHIFT, Intl.DateTimeFormat().resolvedOptions().timeZone),
+    rules: shiftRules(options.shift, Intl.DateTimeFormat().resolvedOptions().timeZone),
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
     maxLineBytes: options.maxBody,
     lineTimeoutMs: options.batchLineTimeout * 1000,
     windowSeconds: options.batchWindow,
+    ...NIGHT_TIMES,
   };
 }
 

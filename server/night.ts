@@ -3,7 +3,7 @@ import type { FileRoom } from "../batch/files.ts";
 import { NightShift } from "../batch/night-shift.ts";
 import { objectId } from "../batch/object-id.ts";
 import type { ShiftRules } from "../batch/shift-rules.ts";
-import { validateInThread } from "../batch/validation.ts";
+import type { Validate } from "../batch/validation.ts";
 import type { WallTime } from "../batch/wall-time.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import { MAX_BATCH_LINES } from "../openapi/batches.ts";
@@ -24,23 +24,28 @@ export interface NightOptions {
   lineTimeoutMs: number;
   /** Seconds from a batch's creation to its deadline. */
   windowSeconds: number;
+  /** How long lines in the engine may go on when their batch is cancelled or expires. */
+  graceMs: number;
+  /** How long the engine serves before suspected lines run after several deaths; it forgets them after a minute. */
+  calmMs: number;
 }
+
+export const NIGHT_TIMES = { graceMs: 5000, calmMs: 61_000 };
 
 export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "randomId"> {
   store: Store;
   files: FileRoom;
   ledger: UsageLedger;
   webhooks: WebhookEndpoints;
+  /** Called when events for webhooks are in the outbox. */
+  eventsQueued: () => void;
   batchMetrics: BatchMetrics;
   load: OnlineLoad;
+  validate: Validate;
   time: WallTime;
   log: Log;
   options: NightOptions;
 }
-
-const GRACE_MS = 5000;
-/** The engine client forgets deaths after a minute of serving. */
-const CALM_MS = 61_000;
 
 /** Puts the night shift together; `night.start()` sets it going. */
 export function buildNight(parts: NightParts): { night: NightShift; batches: Batches } {
@@ -52,13 +57,10 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     clock: time,
     engines: models.list().map(({ engine }) => engine),
     execute: lineExecutor({ ...parts, ...options, clock }),
-    validate: validateInThread,
     events: (type, batchId) => batchEvents(webhooks, { id: objectId("evt_"), type, batchId, nowMs: time.epochMs() }),
     load: (model) => parts.load.of(model),
     observer: batchMetrics,
     maxLines: MAX_BATCH_LINES,
-    graceMs: GRACE_MS,
-    calmMs: CALM_MS,
   });
   batchMetrics.watch({
     counts: () => store.batches.counts(),

@@ -9,10 +9,11 @@ import { type ListenOptions, listen } from "../../../server/listen.ts";
 import { Loads } from "../../../server/load.ts";
 import { Metrics } from "../../../server/metrics.ts";
 import { ModelSet } from "../../../server/model-set.ts";
-import { buildNight } from "../../../server/night.ts";
+import { buildNight, NIGHT_TIMES } from "../../../server/night.ts";
 import { OnlineLoad } from "../../../server/online-load.ts";
 import { openRooms } from "../../../server/rooms.ts";
 import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
+import { validateHere } from "../batch/validate-here.ts";
 import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
 
@@ -40,6 +41,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
   const { night, batches } = buildNight({
+    eventsQueued: () => {},
     ...rooms,
     store,
     ledger,
@@ -49,6 +51,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     batchMetrics: new BatchMetrics(metrics.registry),
     load: new OnlineLoad(loads, metrics, () => performance.now()),
     webhooks: new WebhookEndpoints([]),
+    validate: validateHere,
     log,
     randomId,
     options: {
@@ -57,6 +60,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
       maxLineBytes: appOptions.bodyLimit,
       lineTimeoutMs: 60_000,
       windowSeconds: 86_400,
+      ...NIGHT_TIMES,
     },
   });
   const app = createApp({

@@ -8,6 +8,7 @@ export interface Actions {
   serve(flags: Record<string, unknown>): Promise<void>;
   doctor(flags: Record<string, unknown>): Promise<void>;
   usage(flags: UsageFlags): Promise<void>;
+  files(args: string[]): Promise<void>;
   bench(args: string[]): Promise<void>;
 }
 
@@ -21,7 +22,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("An OpenAI-compatible LLM server.")
     .version(version)
     .showHelpAfterError("Run with --help for what there is.")
-    // bench has flags of its own behind its name.
+    // files and bench have flags of their own behind their names.
     .enablePositionalOptions()
     .addHelpText("after", "\nWithout a command it serves: nightshift --port 9000 is nightshift serve --port 9000.");
 
@@ -43,6 +44,15 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--days <n>", "how far back", "30")
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.usage(flags)));
+
+  program
+    .command("files")
+    .description("list, upload, get or delete files of a server: nightshift files --help")
+    .argument("[args...]")
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.files(args)));
 
   program
     .command("bench")

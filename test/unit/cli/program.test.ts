@@ -16,6 +16,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     serve: serve ?? (async (flags) => void outcome.called.push("serve", flags)),
     doctor: async (flags) => void outcome.called.push("doctor", flags),
     usage: async (flags) => void outcome.called.push("usage", flags),
+    files: async (rest) => void outcome.called.push("files", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),
   });
   for (const command of [program, ...program.commands]) {
@@ -51,6 +52,11 @@ describe("commands", () => {
     const args = ["throughput", "--streams", "1,8", "--help", "-x"];
     expect((await type(["bench", ...args])).called).toEqual(["bench", args]);
     expect((await type(["bench", "--help"])).called).toEqual(["bench", ["--help"]]);
+  });
+
+  it("hands everything behind files on", async () => {
+    const args = ["list", "--limit", "3", "--help"];
+    expect((await type(["files", ...args])).called).toEqual(["files", args]);
   });
 
   it("suggests a command or a flag for a misspelt one", async () => {

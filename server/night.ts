@@ -57,7 +57,8 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     clock: time,
     engines: models.list().map(({ engine }) => engine),
     execute: lineExecutor({ ...parts, ...options, clock }),
-    events: (type, batchId) => batchEvents(webhooks, { id: objectId("evt_"), type, batchId, nowMs: time.epochMs() }),
+    events: (type, batchId) =>
+      batchEvents(webhooks, { id: objectId("evt_"), type, batchId, nowMs: Math.floor(time.epochMs()) }),
     load: (model) => parts.load.of(model),
     observer: batchMetrics,
     maxLines: MAX_BATCH_LINES,

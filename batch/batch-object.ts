@@ -68,7 +68,13 @@ function situation(row: BatchRow, standing: Standing | null): Pick<Night, "phase
       return { phase: "finalizing", reason: "its files are being written" };
     case "cancelling":
       return { phase: "stopping", reason: "it was cancelled; lines in the engine may end within a few seconds" };
-    default:
-      return { phase: "ended", reason: `it is ${row.status}` };
+    case "completed":
+      return { phase: "ended", reason: "every line has ended and is in its files" };
+    case "failed":
+      return { phase: "ended", reason: "its input file did not pass validation; errors says why" };
+    case "expired":
+      return { phase: "ended", reason: "its window ended before every line had run" };
+    case "cancelled":
+      return { phase: "ended", reason: "it was cancelled; what had finished is in its files" };
   }
 }

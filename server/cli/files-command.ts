@@ -103,7 +103,7 @@ export function filesProgram(deps: FilesCommandDeps): Command {
 }
 
 /** In one form, or in parts when it is larger than one may be. */
-async function uploadFile(
+export async function uploadFile(
   client: ApiClient,
   path: string,
   flags: UploadFlags,
@@ -144,7 +144,12 @@ async function uploadFile(
 }
 
 /** A file appears under its name when it is whole. */
-async function download(client: ApiClient, id: string, output: string | null, deps: FilesCommandDeps): Promise<void> {
+export async function download(
+  client: ApiClient,
+  id: string,
+  output: string | null,
+  deps: FilesCommandDeps,
+): Promise<void> {
   const response = await client.download(`${filePath(id)}/content`);
   const content = Readable.fromWeb(response.body ?? new ReadableStream());
   if (output === null) {

@@ -9,6 +9,7 @@ export interface Actions {
   doctor(flags: Record<string, unknown>): Promise<void>;
   usage(flags: UsageFlags): Promise<void>;
   files(args: string[]): Promise<void>;
+  batch(args: string[]): Promise<void>;
   bench(args: string[]): Promise<void>;
 }
 
@@ -22,7 +23,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("An OpenAI-compatible LLM server.")
     .version(version)
     .showHelpAfterError("Run with --help for what there is.")
-    // files and bench have flags of their own behind their names.
+    // files, batch and bench have flags of their own behind their names.
     .enablePositionalOptions()
     .addHelpText("after", "\nWithout a command it serves: nightshift --port 9000 is nightshift serve --port 9000.");
 
@@ -53,6 +54,15 @@ export function buildProgram(version: string, actions: Actions): Command {
     .passThroughOptions()
     .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.files(args)));
+
+  program
+    .command("batch")
+    .description("run, submit, watch, cancel or list batches of a server: nightshift batch --help")
+    .argument("[args...]")
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.batch(args)));
 
   program
     .command("bench")

@@ -83,6 +83,7 @@ export async function nightRig(engine: Engine, more: Partial<NightOptions> = {},
 
   return {
     ...rooms,
+    folder,
     store,
     night,
     batches,

@@ -17,6 +17,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     doctor: async (flags) => void outcome.called.push("doctor", flags),
     usage: async (flags) => void outcome.called.push("usage", flags),
     files: async (rest) => void outcome.called.push("files", rest),
+    batch: async (rest) => void outcome.called.push("batch", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),
   });
   for (const command of [program, ...program.commands]) {

@@ -14,7 +14,7 @@ export interface ListenOptions {
   requestTimeoutMs?: number;
   /** Milliseconds that an idle connection is kept; longer than usual load balancers keep theirs. */
   keepAliveTimeoutMs?: number;
-  /** Connections at once; one more is closed at once. */
+  /** Connections at once; one more is answered 503 and closed. */
   maxConnections?: number;
 }
 
@@ -32,6 +32,9 @@ export interface Listening {
 /** One header more than the 100 that are taken, so that the app can tell "too many" (Node drops the rest unseen). */
 const MAX_HEADERS = 101;
 
+/** Refused connections that are still being told so. */
+const MOST_REFUSED_AT_ONCE = 64;
+
 /** Serves the app. Rejects when the address can't be bound. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const server = createServer({
@@ -45,7 +48,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     noDelay: true,
   });
   server.maxHeadersCount = MAX_HEADERS;
-  server.maxConnections = options.maxConnections ?? 4096;
+  limitConnections(server, options.maxConnections ?? 4096);
 
   let closing = false;
   let running = 0;
@@ -95,6 +98,17 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       await closeServer(server, Math.max(0, deadline - performance.now()));
     },
   };
+}
+
+/** Node itself closes what is over the limit without a word; it does so only for a flood of connections to refuse. */
+function limitConnections(server: Server, most: number): void {
+  let open = 0;
+  server.maxConnections = most + MOST_REFUSED_AT_ONCE;
+  server.prependListener("connection", (socket) => {
+    open++;
+    socket.once("close", () => open--);
+    if (open > most) refuseConnection({ code: "TOO_MANY_CONNECTIONS" }, socket, false);
+  });
 }
 
 function bind(server: Server, options: ListenOptions): Promise<void> {

@@ -128,7 +128,7 @@ export const OPTIONS = {
     "The most bytes that one owner's files may take.",
     "no bound but the disk",
   ),
-  maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is closed."),
+  maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is answered 503."),
 
   prices: row<Record<string, ModelPrice>>(
     "Money",

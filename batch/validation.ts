@@ -21,8 +21,11 @@ export type Validate = (
   signal: AbortSignal,
 ) => Promise<Validation>;
 
-/** Megabytes of the thread's heap: a line of the longest kind, parsed, and a set of 50,000 long ids. */
-const HEAP_MB = 512;
+/**
+ * Megabytes of the thread's heap: lines of the longest kind, parsed, and a set of 50,000 long ids. A small young
+ * generation keeps what is parsed and forgotten from piling up to a hundred megabytes before it is collected.
+ */
+const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 
 /** In a thread of its own, so that parsing 200 MB delays no stream. */
 export const validateInThread: Validate = async (job, take, signal) => {
@@ -30,7 +33,7 @@ export const validateInThread: Validate = async (job, take, signal) => {
   const worker = new Worker(new URL("./validate-thread.js", import.meta.url), {
     workerData: job,
     name: "validation",
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    resourceLimits: HEAP,
   });
   const over = once(worker, "exit");
   try {
@@ -38,9 +41,11 @@ export const validateInThread: Validate = async (job, take, signal) => {
       const taken: Promise<void>[] = [];
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       worker.on("error", reject);
-      worker.on("exit", () => reject(new Error("The validation's thread ended early")));
+      const endedEarly = () => reject(new Error("The validation's thread ended early"));
+      worker.on("exit", endedEarly);
       worker.on("message", (message: FromValidation) => {
         if (message.type === "outcome") {
+          worker.off("exit", endedEarly);
           Promise.all(taken).then(() => resolve(message.outcome), reject);
           return;
         }

@@ -3,10 +3,11 @@ import { type ChatRequest, chatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import { validate } from "../openapi/validate.ts";
+import { PrefixKey } from "./prefix-key.ts";
 
 /** What is known of a body that its endpoint would take. */
 export interface CheckedBody {
-  /** Sort key: the first characters of the prompt's text. Equal beginnings bring equal prefixes together. */
+  /** Sort key: prompts that begin alike come together. */
   prefix: string;
   /** A guess at prompt and answer together, for forecasts. */
   estimatedTokens: number;
@@ -15,7 +16,6 @@ export interface CheckedBody {
 /** Throws the ApiError that the synchronous endpoint would answer with. */
 export type BodyCheck = (body: unknown) => CheckedBody;
 
-const PREFIX_CHARS = 512;
 const CHARS_PER_TOKEN = 4;
 /** An answer of unknown length. */
 const USUAL_ANSWER = 256;
@@ -57,27 +57,23 @@ function checkedCompletion({ prompt, max_tokens, n }: CompletionRequest): Checke
   return text.checked(max_tokens ?? DEFAULT_MAX_TOKENS, (n ?? 1) * prompts.length);
 }
 
-/** Measures a prompt and keeps its beginning alone. */
+/** Measures a prompt, and keeps nothing of it. */
 class PromptText {
-  #prefix = "";
+  readonly #key = new PrefixKey();
   #chars = 0;
 
   add(text: string): void {
-    if (this.#prefix.length < PREFIX_CHARS) this.#prefix += text.slice(0, PREFIX_CHARS - this.#prefix.length);
+    this.#key.add(text);
     this.#chars += text.length;
   }
 
   addTokens(tokens: readonly unknown[]): void {
-    if (this.#prefix.length < PREFIX_CHARS) this.add(tokens.slice(0, PREFIX_CHARS).join(","));
+    if (this.#key.wanted > 0) this.#key.add(tokens.slice(0, this.#key.wanted).join(","));
     this.#chars += tokens.length * CHARS_PER_TOKEN;
   }
 
   checked(answerTokens: number, choices: number): CheckedBody {
     const answer = Math.min(answerTokens, MOST_ANSWER) * choices;
-    return {
-      // The cut may have split a surrogate pair, and half of one is no text that a database keeps.
-      prefix: this.#prefix.replace(/[\ud800-\udbff]$/, ""),
-      estimatedTokens: Math.ceil(this.#chars / CHARS_PER_TOKEN) + answer,
-    };
+    return { prefix: this.#key.key, estimatedTokens: Math.ceil(this.#chars / CHARS_PER_TOKEN) + answer };
   }
 }

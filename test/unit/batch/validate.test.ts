@@ -53,7 +53,7 @@ describe("validation of an input file", () => {
         ),
       ).toHaveProperty("custom_id");
     }
-    expect(lines[1]).toMatchObject({ prefix: "user\nwhat else?\n", estimatedTokens: 104 });
+    expect(lines[1]).toMatchObject({ estimatedTokens: 104 });
   });
 
   it.each([

@@ -17,7 +17,11 @@ export class InputFile {
   }
 
   async #read(offset: number, length: number): Promise<Buffer> {
-    this.#handle ??= open(this.#path, "r");
+    this.#handle ??= open(this.#path, "r").catch((error: unknown) => {
+      // Too many open files, say: the next line asks again.
+      this.#handle = null;
+      throw error;
+    });
     const handle = await this.#handle;
     const bytes = Buffer.allocUnsafe(length);
     const { bytesRead } = await handle.read(bytes, 0, length, offset);

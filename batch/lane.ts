@@ -9,6 +9,7 @@ import { failpoint } from "./failpoint.ts";
 import { type Flight, Flights } from "./flights.ts";
 import { type LaneBatch, Member } from "./lane-batch.ts";
 import { lineBackoff } from "./line-backoff.ts";
+import { release } from "./release.ts";
 import { Suspects } from "./suspects.ts";
 
 export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
@@ -118,6 +119,8 @@ export class Lane {
     this.#again = true;
     this.#pumping ??= this.#pump().finally(() => {
       this.#pumping = null;
+      // Somebody woke it between its last look and here.
+      if (this.#again) this.wake();
     });
   }
 
@@ -193,7 +196,8 @@ export class Lane {
     const nowMs = clock.epochMs();
     const lines = await store.claims.claimSuspects({ suspect, limit: window, nowMs });
     await this.#prepare(lines);
-    if (lines.length === 0) this.#wakeIn(RECHECK_MS);
+    // None was due, or all were of a batch that ends: nothing else would wake this lane.
+    if (this.#flights.size === 0) this.#wakeIn(RECHECK_MS);
     return false;
   }
 
@@ -294,14 +298,7 @@ export class Lane {
   }
 
   async #release(lines: readonly ClaimedLine[], notBeforeMs: number): Promise<void> {
-    const claims = lines.map(({ batchId, number, attempt }) => ({ batchId, number, attempt }));
-    try {
-      await this.#deps.store.claims.release({ claims, notBeforeMs });
-    } catch (error) {
-      // They stay claimed, and are pending again when the next server starts.
-      const [first] = claims;
-      this.#deps.log.error({ batch: first?.batchId, lines: claims.length, err: error }, "Lines could not be released");
-    }
+    await release({ ...this.#deps, stopped: () => this.#stopped }, lines, notBeforeMs);
     if (notBeforeMs === 0) for (const member of this.#members.values()) member.restUntil = 0;
   }
 

@@ -2,7 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { BatchRow } from "../store/batch-row.ts";
+import type { FileRow } from "../store/files.ts";
 import type { NewEvent } from "../store/outbox.ts";
+import type { ResultKind } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
 import { failpoint } from "./failpoint.ts";
@@ -214,30 +216,45 @@ export class Steward {
   }
 
   async #finalize(batch: BatchRow, status: "completed" | "cancelled" | "expired"): Promise<void> {
-    const { store, files, clock, events, laneOf, log } = this.#deps;
+    const { store, clock, events, laneOf, log } = this.#deps;
     const { id, model } = batch;
     if (model !== null) await laneOf(model)?.withdraw(id, 0);
     failpoint("finalize.begun");
-    const outputFile = await writeResults(this.#deps, batch, "output");
-    const errorFile = await writeResults(this.#deps, batch, "error");
-    failpoint("finalize.before-commit");
-    const now = epochSeconds(clock);
-    const ended = await store.batches.finalize({
-      id,
-      status,
-      now,
-      outputFile,
-      errorFile,
-      events: events(`batch.${status}`, id),
-    });
-    failpoint("finalize.after-commit");
-    if (ended) {
+    const placed: FileRow[] = [];
+    const write = async (kind: ResultKind) => {
+      const file = await writeResults(this.#deps, batch, kind);
+      if (file !== null) placed.push(file);
+      return file;
+    };
+    try {
+      const outputFile = await write("output");
+      const errorFile = await write("error");
+      failpoint("finalize.before-commit");
+      const now = epochSeconds(clock);
+      const queued = events(`batch.${status}`, id);
+      const ended = await store.batches.finalize({ id, status, now, outputFile, errorFile, events: queued });
+      failpoint("finalize.after-commit");
+      if (!ended) throw new Error(`Batch ${id} cannot become ${status} from where it stands`);
       this.#deps.eventsQueued();
       log.info({ batch: id, status, seconds: now - batch.createdAt }, "Batch ended");
-      return;
+    } catch (error) {
+      await this.#withdraw(placed);
+      throw error;
     }
-    for (const file of [outputFile, errorFile]) if (file !== null) await files.withdraw(file);
-    throw new Error(`Batch ${id} cannot become ${status} from where it stands`);
+  }
+
+  /**
+   * Removes files that this step placed in vain: each try writes anew, and on a full disk what lies there is missing. A
+   * commit whose answer was lost may have given them rows, so the batch is asked; while the store can't tell they stay,
+   * and the next start removes what has no row.
+   */
+  async #withdraw(placed: readonly FileRow[]): Promise<void> {
+    const { store, files } = this.#deps;
+    const batch = await store.batches.find({ id: this.id }).catch(() => null);
+    if (batch === null) return;
+    for (const file of placed) {
+      if (file.id !== batch.outputFileId && file.id !== batch.errorFileId) await files.withdraw(file);
+    }
   }
 
   /** The files hold everything now. */

@@ -14,6 +14,11 @@ export interface Rooms {
   sweeper: Sweeper;
 }
 
+/** How long the Idempotency-Key of a batch is known: far longer than any client tries again. */
+const KEY_SECONDS = 7 * 86_400;
+/** Of those, so many are forgotten in one sweep. */
+const KEYS = 1000;
+
 /** Opens the rooms over an open store; what a crash left on disk is put right first. The sweeper is not started. */
 export async function openRooms(
   { dataDir, diskReserve, storageQuota }: Pick<Options, "dataDir" | "diskReserve" | "storageQuota">,
@@ -27,6 +32,7 @@ export async function openRooms(
   const sweeper = new Sweeper(time, log, [
     { name: "files", run: (now) => files.removeExpired(now) },
     { name: "uploads", run: (now) => uploads.expire(now) },
+    { name: "idempotency keys", run: (now) => store.batches.forgetKeys({ before: now - KEY_SECONDS, limit: KEYS }) },
   ]);
   return { files, uploads, time, sweeper };
 }

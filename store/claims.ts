@@ -169,7 +169,9 @@ export function claims(db: Database) {
         }
         const [alone] = dead;
         if (alone === undefined) return { failed: [], suspects: [] };
-        const loneDeaths = alone.loneDeaths + (args.withOthers ? 0 : 1);
+        // Lines that their batch's end took meanwhile were in the engine too.
+        const lone = args.claims.length === 1 && !args.withOthers;
+        const loneDeaths = alone.loneDeaths + (lone ? 1 : 0);
         if (loneDeaths < LONE_DEATHS) {
           suspectLine.run({ ...alone.claim, suspect: group, loneDeaths });
           return { failed: [], suspects: [group] };

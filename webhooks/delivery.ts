@@ -84,6 +84,8 @@ export class WebhookDelivery {
     if (this.#closing || this.#looking !== null) return;
     this.#looking = this.#look().finally(() => {
       this.#looking = null;
+      // Somebody woke it between its last look and here.
+      if (this.#lookAgain) this.wake();
     });
   }
 

@@ -1,0 +1,120 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { InputFile } from "../../../batch/input-file.ts";
+import { ApiError, unavailable } from "../../../openapi/api-error.ts";
+import { StoreError } from "../../../store/store-error.ts";
+import { chatLine, jsonl } from "../../batch/batch-rig.ts";
+import { FakeEngine, saying } from "../server/fake-engine.ts";
+import { freshFolder, testStore } from "../store/test-store.ts";
+import { nightRig, OWNER } from "./night-rig.ts";
+
+const lines = (count: number) => Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`));
+
+/** Answers all but the line that asks "question 1". */
+function answeringBut(first: (request: Parameters<NonNullable<FakeEngine["script"]>>[0]) => void): FakeEngine {
+  const engine = new FakeEngine();
+  engine.script = (request) => {
+    if (JSON.stringify(request.submission.prompt).includes("question 1")) first(request);
+    else saying("yes")(request);
+  };
+  return engine;
+}
+
+const nope = () => new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." });
+
+describe("while the store takes nothing", () => {
+  it("a line that met a passing fault is released later, and does not stay claimed", async () => {
+    let busy = 0;
+    const engine = answeringBut((request) => {
+      if (busy++ === 0) request.fail(unavailable("busy", "Busy.", 1));
+      else saying("yes")(request);
+    });
+    const rig = await nightRig(engine);
+    const { release } = rig.store.claims;
+    let refused = 0;
+    rig.store.claims.release = async (args) => {
+      if (refused++ === 0) throw new StoreError("busy", "busy");
+      return release(args);
+    };
+    const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
+    expect(batch.request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
+    expect(refused).toBeGreaterThan(1);
+  });
+
+  it("each try to end a batch removes the files that it wrote in vain", async () => {
+    const rig = await nightRig(answeringBut((request) => request.fail(nope())));
+    const { finalize } = rig.store.batches;
+    let refused = 0;
+    rig.store.batches.finalize = async (args) => {
+      if (refused++ < 2) throw new StoreError("full", "full");
+      return finalize(args);
+    };
+    await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
+    // The input, the output and the errors.
+    expect(readdirSync(join(rig.folder, "files"))).toHaveLength(3);
+  });
+
+  it("files of an end that was written, but whose answer was lost, stay", async () => {
+    const rig = await nightRig(answeringBut((request) => request.fail(nope())));
+    const { finalize } = rig.store.batches;
+    rig.store.batches.finalize = async (args) => {
+      await finalize(args);
+      throw new StoreError("closed", "gone");
+    };
+    const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
+    await expect.poll(() => rig.lines.filter((line) => line.startsWith("A step of a batch failed"))).toHaveLength(1);
+    expect(rig.read(batch.output_file_id)).toHaveLength(2);
+    expect(rig.read(batch.error_file_id)).toHaveLength(1);
+  });
+});
+
+it("an input file that could not be opened is opened again for the next line", async () => {
+  const path = join(freshFolder(), "in.jsonl");
+  const input = new InputFile(path);
+  await expect(input.body(0, 10)).rejects.toMatchObject({ code: "ENOENT" });
+  writeFileSync(path, '{"body":1}');
+  expect(await input.body(0, 10)).toBe(1);
+  await input.close();
+});
+
+it("a line counts no lone death when one that its batch's end took was in the engine too", async () => {
+  const store = await testStore();
+  const times = { createdAt: 1, expiresAt: 9 };
+  const nothing = { metadata: null, outputExpiresAfter: null, completionWindow: "24h", inputFileId: "file-x" };
+  for (const id of ["batch_a", "batch_b"]) {
+    const batch = { id, owner: OWNER, endpoint: "/v1/chat/completions", ...times, ...nothing };
+    await store.batches.create({ batch, idempotency: null });
+    const line = { number: 1, customId: "l", offset: 0, length: 1, prefix: "", estimatedTokens: 1 };
+    await store.lines.insert({ batchId: id, lines: [line] });
+    await store.batches.begin({ id, now: 2, model: "demo" });
+  }
+  const claimed = await store.claims.claim({ batchIds: ["batch_a", "batch_b"], limit: 2, nowMs: 0 });
+  await store.lines.end({ batchId: "batch_a", state: "cancelled", running: true, error: "{}", limit: 1 });
+  const claims = claimed.map(({ batchId, number, attempt }) => ({ batchId, number, attempt }));
+  const { suspects } = await store.claims.engineDied({ claims, withOthers: false, failure: "{}" });
+  const again = await store.claims.claimSuspects({ suspect: suspects[0] ?? 0, limit: 1, nowMs: 0 });
+  expect(again).toMatchObject([{ batchId: "batch_b", loneDeaths: 0 }]);
+});
+
+it("the sweeper forgets Idempotency-Keys after a week", async () => {
+  const rig = await nightRig(new FakeEngine());
+  const body = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
+  const { id } = await rig.batches.create(OWNER, body, "young");
+  const now = Math.floor(Date.now() / 1000);
+  const old = {
+    id: "batch_old",
+    owner: OWNER,
+    endpoint: "/v1/chat/completions",
+    inputFileId: "file-x",
+    completionWindow: "24h",
+    metadata: null,
+    outputExpiresAfter: null,
+    createdAt: now - 8 * 86_400,
+    expiresAt: now + 100,
+  };
+  await rig.store.batches.create({ batch: old, idempotency: { key: "old", requestSha256: "0" } });
+  await rig.sweeper.sweep();
+  expect((await rig.batches.create(OWNER, body, "young")).id).toBe(id);
+  expect((await rig.batches.create(OWNER, body, "old")).id).not.toBe("batch_old");
+});

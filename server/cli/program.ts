@@ -41,7 +41,7 @@ export function buildProgram(version: string, actions: Actions): Command {
   program
     .command("usage")
     .description("print what was used and what it cost, by endpoint, model and tier")
-    .option("--url <url>", "the server to ask", "http://127.0.0.1:8080")
+    .option("--url <url>", "the server to ask (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)")
     .option("--days <n>", "how far back", "30")
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.usage(flags)));

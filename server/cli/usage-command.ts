@@ -1,10 +1,11 @@
 import { usdText } from "../../ledger/prices.ts";
 import { type UsagePage, type UsageResult, usagePage } from "../../openapi/organization-usage.ts";
 import { OptionsError } from "../options/options-error.ts";
+import { ApiClient } from "./api-client.ts";
 
 export interface UsageFlags {
-  /** Of a running server, without /v1. */
-  url: string;
+  /** Where a server's endpoints begin, such as http://127.0.0.1:8080/v1. */
+  url?: string;
   /** As typed: how far back, in days. */
   days: string;
   json?: boolean;
@@ -29,7 +30,7 @@ const MAX_DAYS = 3660;
 
 /** Prints spend per endpoint, model and tier, and what the batch discount saved. Throws OptionsError. */
 export async function usageCommand(flags: UsageFlags): Promise<void> {
-  const lines = await fetchUsage(flags.url, startOf(flags.days, Date.now()));
+  const lines = await fetchUsage(new ApiClient(flags.url, process.env), startOf(flags.days, Date.now()));
   process.stdout.write(flags.json ? `${JSON.stringify(lines, null, 2)}\n` : usageText(lines, flags.days));
 }
 
@@ -42,40 +43,18 @@ function startOf(days: string, nowMs: number): number {
 }
 
 /** `start`: Unix seconds. */
-export async function fetchUsage(url: string, start: number): Promise<UsageLine[]> {
+export async function fetchUsage(client: ApiClient, start: number): Promise<UsageLine[]> {
   const lines = new Map<string, UsageLine>();
   let page: string | null = null;
   do {
     const query = new URLSearchParams({ start_time: String(start), bucket_width: "1d", limit: "31" });
     for (const dimension of ["endpoint", "model", "service_tier"]) query.append("group_by", dimension);
     if (page !== null) query.set("page", page);
-    const answer: UsagePage = await ask(new URL(`/v1/organization/usage/completions?${query}`, baseOf(url)));
+    const answer: UsagePage = await client.call("GET", `organization/usage/completions?${query}`, usagePage);
     for (const { results } of answer.data) for (const result of results) add(lines, result);
     page = answer.next_page;
   } while (page !== null);
   return [...lines.values()].sort((a, b) => b.costNano - a.costNano || b.requests - a.requests);
-}
-
-function baseOf(url: string): URL {
-  try {
-    return new URL(url);
-  } catch {
-    throw new OptionsError(`--url must be the address of a server, such as http://127.0.0.1:8080; it is ${url}.`);
-  }
-}
-
-async function ask(url: URL): Promise<UsagePage> {
-  let response: Response;
-  try {
-    response = await fetch(url);
-  } catch {
-    throw new OptionsError(
-      `No server answers at ${url.origin}. Start one with nightshift serve, or name it with --url.`,
-    );
-  }
-  const text = await response.text();
-  if (!response.ok) throw new OptionsError(`${url.origin} answered ${response.status}: ${text.slice(0, 500)}`);
-  return usagePage.parse(JSON.parse(text));
 }
 
 function add(lines: Map<string, UsageLine>, result: UsageResult): void {

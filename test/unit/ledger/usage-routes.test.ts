@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { costsPage, type UsageResult, usagePage } from "../../../openapi/organization-usage.ts";
+import { ApiClient } from "../../../server/cli/api-client.ts";
 import { fetchUsage, usageText } from "../../../server/cli/usage-command.ts";
 import { saying } from "../server/fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../server/test-server.ts";
@@ -119,7 +120,7 @@ test("the command adds up all pages and says what the batch discount saved", asy
     ledgerRow({ time: day - ago * DAY, tier: "batch", batchId: "b", line: index + 1, costNano: 500 }),
   );
   await server.store.ledger.insert({ rows: [...rows, ledgerRow({ time: day, costNano: 1000 })] });
-  const lines = await fetchUsage(server.url, day - 50 * DAY);
+  const lines = await fetchUsage(new ApiClient(`${server.url}/v1`, {}), day - 50 * DAY);
   expect(lines).toMatchObject([
     { tier: "batch", requests: 3, costNano: 1500, defaultCostNano: 3000 },
     { tier: "default", requests: 1, costNano: 1000 },

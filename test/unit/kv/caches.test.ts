@@ -13,19 +13,19 @@ class Bench {
   readonly memory: FakeMemory;
   readonly cache: KvCache;
 
-  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8) {
+  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0) {
     this.memory = new FakeMemory({ kind, ids, cells });
     this.cache =
       kind === "split"
-        ? new SplitCache(this.memory, { ids, capacity: cells, copyPrice, reuse: true })
-        : new UnifiedCache(this.memory, { ids, cells, reuse: true });
+        ? new SplitCache(this.memory, { ids, capacity: cells, copyPrice, reserved, reuse: true })
+        : new UnifiedCache(this.memory, { ids, cells, reserved, reuse: true });
   }
 
   /** Places and computes the whole prompt. @returns null when there is no place */
-  start(tokens: number[]) {
+  start(tokens: number[], online = true) {
     const sequence = { id: -1, tokens, computed: 0 };
-    if (!this.cache.place(sequence)) return null;
-    this.cache.settle();
+    if (!this.cache.place(sequence, online)) return null;
+    this.cache.settle([]);
     const cached = sequence.computed;
     const count = tokens.length - cached;
     expect(this.cache.extend(sequence, count)).toBe(true);
@@ -101,9 +101,9 @@ describe("split cache", () => {
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
     expect(bench.visit([...text(1, 30), 5])).toBe(30);
     const one = bench.start(text(4, 30));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0 })).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0 })).toBe(30);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0 })).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0 }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0 }, true)).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0 }, true)).toBe(30);
     one?.end();
   });
 
@@ -132,7 +132,7 @@ describe("unified cache", () => {
     expect(bench.cache.used).toBe(80 + 6 * 3);
     for (let i = 0; i < 6; i++) {
       const tokens = [...text(1, 80), ...text(10 + i, 3), 4];
-      expect(bench.cache.reusable({ id: -1, tokens, computed: 0 })).toBe(83);
+      expect(bench.cache.reusable({ id: -1, tokens, computed: 0 }, true)).toBe(83);
     }
     bench.visit(text(2, 60));
     expect(bench.cache.used).toBeLessThanOrEqual(100);
@@ -150,7 +150,7 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 8, 400);
     bench.start(text(1, 200));
     bench.visit(text(2, 60));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0 })).toBe(60);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0 }, true)).toBe(60);
   });
 
   test("a start that needs more than its prefix leaves must wait, and the prefix stays", () => {
@@ -158,8 +158,8 @@ describe("unified cache", () => {
     bench.start(text(1, 100));
     bench.visit(text(2, 50));
     const long = { id: -1, tokens: [...text(2, 45), ...text(3, 65)], computed: 0 };
-    expect(bench.cache.place(long)).toBe(false);
-    expect(bench.cache.reusable(long)).toBe(45);
+    expect(bench.cache.place(long, true)).toBe(false);
+    expect(bench.cache.reusable(long, true)).toBe(45);
   });
 
   test("one conversation goes on however much of the cells it takes", () => {
@@ -183,7 +183,7 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 3, 400);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 20));
     expect(bench.start(text(4, 20))?.cached).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0 })).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 })).toBe(20);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0 }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 }, true)).toBe(20);
   });
 });

@@ -1,3 +1,4 @@
+import type { Tier } from "../../protocol.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
 
@@ -12,6 +13,8 @@ export interface PlanLimits {
   /** Most milliseconds of a step that has none; null derives it from the objective. */
   batchStepMs: number | null;
 }
+
+export type LowerTier = Extract<Tier, "flex" | "batch">;
 
 /** Fewest prompt tokens that a step begins with, unless fewer are left: below it overhead is most of the cost. */
 const SHORTEST_CHUNK = 16;
@@ -34,18 +37,20 @@ const TTFT_SHARE = 0.4;
  *
  * A flex prompt comes before batch decodes: these would else fill the cap for as long as they run.
  *
- * @param flexIsOverdue whether a flex sequence was left out for so long that one of them goes on, whatever the tax
+ * @param overdue a lower tier that was left out for so long that it comes before the other; if it is flex, one of its
+ * sequences goes on whatever the tax
  */
 export function planStep<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
-  flexIsOverdue = false,
+  overdue: LowerTier | null = null,
 ): PlanEntry<S>[] {
   const online = running.filter(isOnline);
   addOnline(online, limits, draft);
-  const lower = (["flex", "batch"] as const).flatMap((tier) => inOrder(running.filter((s) => s.tier === tier)));
-  if (lower.length > 0) addLower(lower, limits, draft, flexIsOverdue);
+  const tiers: LowerTier[] = overdue === "batch" ? ["batch", "flex"] : ["flex", "batch"];
+  const lower = tiers.flatMap((tier) => inOrder(running.filter((sequence) => sequence.tier === tier)));
+  if (lower.length > 0) addLower(lower, limits, draft, overdue === "flex");
   return draft.entries;
 }
 

@@ -1,7 +1,7 @@
 import { TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
-import { type PlanLimits, planStep } from "./plan.ts";
+import { type LowerTier, type PlanLimits, planStep } from "./plan.ts";
 import { isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
@@ -29,7 +29,10 @@ const MOST_LOOKS = 64;
 
 /** Steps in a row that may leave flex out. One step in 128 past the tax does not show in the 99th percentile. */
 const FLEX_PATIENCE = 128;
-
+/** Steps in a row that may have flex and leave batch out. */
+const BATCH_PATIENCE = 8;
+/** The share of the places of lower tiers that flex leaves to batch. */
+const BATCH_SHARE = 1 / 4;
 const RANK = Object.fromEntries(TIERS.map((tier, rank) => [tier, rank])) as Record<Tier, number>;
 
 /** Whether a goes before b: the better tier first, then who came first. */
@@ -48,9 +51,10 @@ function insert<S extends Sequence>(list: S[], sequence: S): void {
  * A prompt that begins like one that is being computed waits for it, as long as that one is of an equal or better tier and
  * still runs, and then takes its prefix from the cache. When the owner ends early, the first waiter computes in its place.
  *
- * Nobody waits for a lower tier: some sequences and cells stay free for online work, and when these are taken too, the
- * last of the lowest tier goes back to the head of its queue, before the same step. What it computed stays as an idle
- * prefix, and as much of it as survives is not computed again.
+ * Online never waits for a lower tier: some sequences and cells stay free for it, and when these are taken too, the last
+ * of the lowest tier goes back to the head of its queue, before the same step. What it computed stays as an idle prefix,
+ * and as much of it as survives is not computed again. Flex takes places from batch in the same way, but for a share that
+ * batch keeps: both go on, however much there is of the other.
  */
 export class Scheduler<S extends Sequence> {
   readonly #cache: KvCache;
@@ -60,8 +64,8 @@ export class Scheduler<S extends Sequence> {
   readonly #running: S[] = [];
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { owner: S; length: number }>();
-  /** Steps in a row that had online work, and none of the flex sequences that run. */
-  #flexLeftOut = 0;
+  /** Steps in a row that had better work, and none of a tier though some of it runs. */
+  readonly #leftOut: Record<LowerTier, number> = { flex: 0, batch: 0 };
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
 
@@ -105,7 +109,7 @@ export class Scheduler<S extends Sequence> {
     while (draft.entries.length === 0 && this.#running.length > 0) draft = this.#draft();
     const planned = draft.entries.map((entry) => entry.sequence);
     this.#cache.settle(planned.filter((sequence) => !isOnline(sequence) && isDecode(sequence)));
-    this.#countFlex(planned);
+    this.#count(planned);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return { entries, started, ...draft.forecast() };
   }
@@ -114,7 +118,7 @@ export class Scheduler<S extends Sequence> {
   #draft(): StepDraft<S> {
     const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
     const wanted = new StepDraft<S>(this.#costs, attended);
-    planStep(this.#running, this.#options, wanted, this.#flexLeftOut >= FLEX_PATIENCE);
+    planStep(this.#running, this.#options, wanted, this.#overdue);
     const secured = wanted.entries.filter((entry) => this.#secure(entry));
     // Securing one may have sent another back that was secured before it.
     const fitting = secured.filter((entry) => entry.sequence.state === "running");
@@ -124,20 +128,33 @@ export class Scheduler<S extends Sequence> {
     return draft;
   }
 
-  #countFlex(planned: readonly S[]): void {
-    const isFlex = (sequence: S) => sequence.tier === "flex";
-    const passedBy = planned.some(isOnline) && !planned.some(isFlex) && this.#running.some(isFlex);
-    this.#flexLeftOut = passedBy ? this.#flexLeftOut + 1 : 0;
+  get #overdue(): LowerTier | null {
+    if (this.#leftOut.flex >= FLEX_PATIENCE) return "flex";
+    return this.#leftOut.batch >= BATCH_PATIENCE ? "batch" : null;
+  }
+
+  #count(planned: readonly S[]): void {
+    const has = (tier: LowerTier) => planned.some((sequence) => sequence.tier === tier);
+    const runs = (tier: LowerTier) => this.#running.some((sequence) => sequence.tier === tier);
+    const online = planned.some(isOnline);
+    if (!runs("flex") || has("flex")) this.#leftOut.flex = 0;
+    else if (online) this.#leftOut.flex++;
+    if (!runs("batch") || has("batch")) this.#leftOut.batch = 0;
+    else if (has("flex")) this.#leftOut.batch++;
   }
 
   /** Of each tier the first first; whoever waits for a prefix lets others by, whoever lacks room does not. */
   #start(): S[] {
     const started: S[] = [];
     let looks = 0;
-    for (const sequence of [...this.#waiting]) {
+    for (const sequence of this.#candidates()) {
       // Who was sent back comes before the rest of its kind, and there is no room for it now.
       if (this.#sentBack !== null && !outranks(sequence, this.#sentBack)) break;
-      if (this.#isFull(sequence) && !this.#canMakeRoom(sequence)) break;
+      if (this.#isFull(sequence) && !this.#canMakeRoom(sequence)) {
+        // Flex may have taken its share and left batch its own.
+        if (sequence.tier === "flex" && this.#running.length < this.#options.sequences) continue;
+        break;
+      }
       const known = this.#awaited.get(sequence);
       if (known?.owner.state === "running" && known.owner.computed < known.length) continue;
       if (looks++ === MOST_LOOKS) break;
@@ -152,12 +169,34 @@ export class Scheduler<S extends Sequence> {
     return started;
   }
 
+  /** Who waits, in order; but of a batch of which nothing runs, the first comes before flex, which might take all cells. */
+  #candidates(): S[] {
+    const waiting = [...this.#waiting];
+    const batch = waiting.findIndex(({ tier }) => tier === "batch");
+    const flex = waiting.findIndex(({ tier }) => tier === "flex");
+    const flexRuns = this.#running.some(({ tier }) => tier === "flex");
+    if (flexRuns && flex >= 0 && batch > flex && this.#batch === 0)
+      waiting.splice(flex, 0, ...waiting.splice(batch, 1));
+    return waiting;
+  }
+
   /** Whether no more of its tier may run, however much room there is. */
   #isFull(sequence: S): boolean {
     const { sequences, reserved } = this.#options;
     if (this.#running.length >= sequences) return true;
     if (isOnline(sequence)) return false;
-    return this.#running.filter((other) => !isOnline(other)).length >= sequences - reserved;
+    const flex = this.#running.filter(({ tier }) => tier === "flex").length;
+    if (sequence.tier === "flex" && flex >= sequences - reserved - this.#batchPlaces) return true;
+    return flex + this.#batch >= sequences - reserved;
+  }
+
+  get #batch(): number {
+    return this.#running.filter(({ tier }) => tier === "batch").length;
+  }
+
+  /** Those that flex leaves to batch. */
+  get #batchPlaces(): number {
+    return Math.floor((this.#options.sequences - this.#options.reserved) * BATCH_SHARE);
   }
 
   /** Gives it an id and cells, if need be those of lower tiers. */
@@ -171,7 +210,8 @@ export class Scheduler<S extends Sequence> {
 
   /** Whether sending lower tiers back can bring room for it; nobody is sent back for nothing. */
   #canMakeRoom(sequence: S): boolean {
-    const below = this.#running.filter((other) => outranks(sequence, other));
+    let below = this.#running.filter((other) => outranks(sequence, other));
+    if (!isOnline(sequence)) below = below.slice(this.#batchPlaces);
     return below.length > 0 && this.#cache.fitsWithout(sequence, below);
   }
 

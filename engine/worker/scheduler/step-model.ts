@@ -8,12 +8,21 @@ export interface StepShape {
   kv: number;
 }
 
-/** t = o + p·prefill + d·decode + k·kv; t in milliseconds. */
+/**
+ * t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes: a split cache computes these in
+ * two passes, and each reads all weights. All in milliseconds.
+ */
 export interface Fit {
   o: number;
   p: number;
   d: number;
   k: number;
+  m: number;
+}
+
+/** Of the coefficients in the order of Fit. */
+function features({ prefill, decode, kv }: StepShape): number[] {
+  return [1, prefill, decode, kv, prefill > 0 && decode > 0 ? 1 : 0];
 }
 
 /** What the plan asks of a step model. */
@@ -33,7 +42,9 @@ export interface FitError {
 }
 
 /** Slower than nearly every machine and model that is of use: until steps are measured, chunks are short. */
-const PRIOR: Fit = { o: 10, p: 5, d: 10, k: 0.001 };
+const PRIOR: Fit = { o: 10, p: 5, d: 10, k: 0.001, m: 10 };
+const PRIORS = Object.values(PRIOR);
+const SIZE = PRIORS.length;
 /** Of a measured step; the prior counts a hundredth of one, and lasts where nothing is measured. */
 const PRIOR_WEIGHT = 0.01;
 /** The share of what is known in the direction of a step that the step replaces: a memory of 25 steps like it. */
@@ -67,8 +78,8 @@ type Kind = "prefill" | "decode";
  */
 export class StepModel implements StepCosts {
   /** Information matrix and vector, over coefficients in multiples of the prior's. */
-  readonly #information = new Float64Array(16);
-  readonly #target = new Float64Array(4).fill(PRIOR_WEIGHT);
+  readonly #information = new Float64Array(SIZE * SIZE);
+  readonly #target = new Float64Array(SIZE).fill(PRIOR_WEIGHT);
   readonly #surprises: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #samples: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #most: Record<Kind, number> = { prefill: 0, decode: 0 };
@@ -76,7 +87,7 @@ export class StepModel implements StepCosts {
   #fit: Fit = PRIOR;
 
   constructor() {
-    for (let i = 0; i < 4; i++) this.#information[5 * i] = PRIOR_WEIGHT;
+    for (let i = 0; i < SIZE; i++) this.#information[(SIZE + 1) * i] = PRIOR_WEIGHT;
   }
 
   get fit(): Readonly<Fit> {
@@ -91,8 +102,8 @@ export class StepModel implements StepCosts {
   }
 
   predict({ prefill, decode, kv }: StepShape): number {
-    const { o, p, d, k } = this.#fit;
-    return o + p * prefill + d * decode + k * kv;
+    const { o, p, d, k, m } = this.#fit;
+    return o + p * prefill + d * decode + k * kv + (prefill > 0 && decode > 0 ? m : 0);
   }
 
   /** Learns from a step that took `ms`; one that no clock can have measured is passed over. */
@@ -127,17 +138,17 @@ export class StepModel implements StepCosts {
     // Errors are relative: a step of 1 ms teaches as much as one of 1 s. Half of the scale is the prediction, or a step
     // that was slow by chance would seem exact and one that was fast would not.
     const scale = (this.predict(shape) + ms) / 2;
-    const x = [PRIOR.o, PRIOR.p * shape.prefill, PRIOR.d * shape.decode, PRIOR.k * shape.kv].map((v) => v / scale);
+    const x = features(shape).map((value, i) => (value * PRIORS[i]!) / scale);
     const y = ms / scale;
-    const known = x.map((_, i) => x.reduce((sum, value, j) => sum + this.#information[4 * i + j]! * value, 0));
+    const known = x.map((_, i) => x.reduce((sum, value, j) => sum + this.#information[SIZE * i + j]! * value, 0));
     const inDirection = x.reduce((sum, value, i) => sum + value * known[i]!, 0);
     const told = x.reduce((sum, value, i) => sum + value * this.#target[i]!, 0);
-    for (let i = 0; i < 4; i++) {
+    for (let i = 0; i < SIZE; i++) {
       const forgotten = (forget * known[i]!) / inDirection;
-      for (let j = 0; j < 4; j++) this.#information[4 * i + j]! += weight * x[i]! * x[j]! - forgotten * known[j]!;
+      for (let j = 0; j < SIZE; j++) this.#information[SIZE * i + j]! += weight * x[i]! * x[j]! - forgotten * known[j]!;
       this.#target[i]! += weight * x[i]! * y - forgotten * told;
     }
-    const [o, p, d, k] = solveNonNegative(this.#information, this.#target);
-    this.#fit = { o: o! * PRIOR.o, p: p! * PRIOR.p, d: d! * PRIOR.d, k: k! * PRIOR.k };
+    const [o, p, d, k, m] = solveNonNegative(this.#information, this.#target).map((value, i) => value * PRIORS[i]!);
+    this.#fit = { o: o!, p: p!, d: d!, k: k!, m: m! };
   }
 }

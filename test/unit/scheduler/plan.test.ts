@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../engine/protocol.ts";
-import { type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
+import { type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
 import type { Fit } from "../../../engine/worker/scheduler/step-model.ts";
@@ -9,7 +9,7 @@ import type { Fit } from "../../../engine/worker/scheduler/step-model.ts";
 const LIMITS: PlanLimits = { stepTokens: 512, ttftMs: 500, itlMs: 50, batchTax: 0.1, batchStepMs: null };
 const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY };
 /** 10 ms, 0.2 a prompt token, 1 a decode. */
-const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0 };
+const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };
 
 /** A running sequence with so many tokens left. */
 function left(count: number, id = 0, tier: Tier = "default"): Sequence {
@@ -18,11 +18,21 @@ function left(count: number, id = 0, tier: Tier = "default"): Sequence {
 
 function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {
   const predict = (shape: { prefill: number; decode: number; kv: number }) =>
-    fit.o + fit.p * shape.prefill + fit.d * shape.decode + fit.k * shape.kv;
+    fit.o +
+    fit.p * shape.prefill +
+    fit.d * shape.decode +
+    fit.k * shape.kv +
+    (shape.prefill > 0 && shape.decode > 0 ? fit.m : 0);
   return new StepDraft<Sequence>({ predict, reach }, ({ computed }, count) => count * (computed + 1));
 }
 
-function counts(running: Sequence[], limits: Partial<PlanLimits> = {}, fit = FIT, reach = UNBOUNDED, overdue = false) {
+function counts(
+  running: Sequence[],
+  limits: Partial<PlanLimits> = {},
+  fit = FIT,
+  reach = UNBOUNDED,
+  overdue: LowerTier | null = null,
+) {
   const entries = planStep(running, { ...LIMITS, ...limits }, draftOf(fit, reach), overdue);
   return entries.map(({ sequence, count }) => [sequence.id, count]);
 }
@@ -140,9 +150,20 @@ describe("lower tiers beside online work", () => {
 
   test("flex that was left out for too long goes on, one sequence and alone", () => {
     const lower = [left(1, 20, "flex"), left(1, 21, "flex"), left(1, 22, "batch")];
-    expect(counts([...streams(5), ...lower], {}, DEAR, UNBOUNDED, true).slice(5)).toEqual([[20, 1]]);
+    expect(counts([...streams(5), ...lower], {}, DEAR, UNBOUNDED, "flex").slice(5)).toEqual([[20, 1]]);
     const batch = [left(1, 20, "batch")];
-    expect(counts([...streams(5), ...batch], {}, DEAR, UNBOUNDED, true).slice(5)).toEqual([]);
+    expect(counts([...streams(5), ...batch], {}, DEAR, UNBOUNDED, "flex").slice(5)).toEqual([]);
+  });
+
+  test("batch that was left out for too long comes before flex, within the tax", () => {
+    const lower = [20, 21, 22].map((id) => left(1, id, "flex"));
+    const running = [...streams(20), ...lower, left(1, 23, "batch")];
+    expect(counts(running, {}, FIT, UNBOUNDED, "batch").slice(20)).toEqual([
+      [23, 1],
+      [20, 1],
+      [21, 1],
+    ]);
+    expect(counts([...streams(5), left(1, 20, "batch")], {}, DEAR, UNBOUNDED, "batch").slice(5)).toEqual([]);
   });
 
   test("no more decodes than twice what the step model has seen", () => {
@@ -196,6 +217,7 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   p: fc.double({ min: 0, max: 5, noNaN: true }),
   d: fc.double({ min: 0, max: 20, noNaN: true }),
   k: fc.double({ min: 0, max: 0.001, noNaN: true }),
+  m: fc.double({ min: 0, max: 20, noNaN: true }),
 });
 
 test("a plan keeps its bounds, starves no one online and always makes progress", () => {

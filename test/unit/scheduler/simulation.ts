@@ -5,7 +5,7 @@ import { commonPrefix } from "../../../engine/worker/kv/resident.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
-import { isDecode, isOnline, outranks, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import type { StepShape } from "../../../engine/worker/scheduler/step-model.ts";
 import { FakeMemory } from "../kv/fake-memory.ts";
 
@@ -102,7 +102,7 @@ export class Simulation {
   }
 
   /** @throws when an invariant breaks, or when more steps pass than any fair order needs */
-  run(arrivals: readonly Arrival[]): void {
+  run(arrivals: readonly Arrival[], after: () => void = () => {}): void {
     const coming = [...arrivals].sort((a, b) => a.at - b.at);
     const work = arrivals.reduce((sum, { prompt, goal }) => sum + prompt.length + goal, 0);
     const last = coming.at(-1)?.at ?? 0;
@@ -112,6 +112,7 @@ export class Simulation {
         if (guest.plan.cancelAt !== null && guest.plan.cancelAt <= this.steps && guest.state !== "ended")
           this.scheduler.end(guest);
       this.step();
+      after();
       assert.ok(this.steps < last + 3 * work + 10);
     }
   }
@@ -183,8 +184,13 @@ export class Simulation {
       const overdue = lower.length === 1 && lower[0]!.sequence.tier === "flex" && lower[0]!.count <= 16;
       assert.ok(predictedMs <= cap + 1e-9 || overdue);
     } else if (lower.length > 0) {
-      const best = running.filter(({ tier }) => tier === running[0]!.tier);
-      const cheapest = 5 + (best.some(isDecode) ? 1 : Math.min(16, remaining(best[0]!), stepTokens));
+      // Of the tier that came first: it is flex, but for batch that was left out for long.
+      const cheapest = Math.max(
+        ...lower.map(({ sequence }) => {
+          const peers = running.filter(({ tier }) => tier === sequence.tier);
+          return 5 + (peers.some(isDecode) ? 1 : Math.min(16, remaining(peers[0]!), stepTokens));
+        }),
+      );
       assert.ok(predictedMs <= Math.max(this.house.batchStepMs ?? (cheapest <= 25 ? 25 : 2 * cheapest), cheapest));
     }
 
@@ -192,6 +198,8 @@ export class Simulation {
     for (const guest of started) {
       if (guest.state !== "running") continue;
       for (const passed of waiting.filter((other) => before(other, guest) < 0)) {
+        // Flex leaves some places to batch.
+        if (passed.tier === "flex" && guest.tier === "batch") continue;
         const awaited = running.some((owner) => {
           const length = commonPrefix(passed.tokens, owner.tokens, passed.tokens.length - 1);
           return rank(owner) <= rank(passed) && length > Math.max(16, copyPrice) && length > owner.computed;
@@ -199,10 +207,10 @@ export class Simulation {
         assert.ok(awaited && reuse);
       }
     }
-    // Nobody waits for the place of a lower tier, and lower tiers leave some free.
+    // Online never waits for the place of a lower tier, and lower tiers leave some free.
     const first = waiting.sort(before)[0];
     const full = kind === "split" && running.length === sequences;
-    if (first !== undefined && full && running.some((guest) => outranks(first, guest)))
+    if (first !== undefined && isOnline(first) && full && online.length < running.length)
       assert.ok(
         reuse && running.some((owner) => commonPrefix(first.tokens, owner.tokens, first.tokens.length - 1) > 16),
       );

@@ -11,15 +11,15 @@ function random(seed: number): () => number {
   };
 }
 
-/** What a busy engine computes: steps of pure decodes, and every third one with a chunk. */
+/** What a busy engine computes: steps of pure decodes, every third one with a chunk, and every ninth a chunk alone. */
 function busyStep(draw: () => number, i: number): StepShape {
-  const decode = 1 + Math.floor(32 * draw());
+  const decode = i % 9 === 0 ? 0 : 1 + Math.floor(32 * draw());
   const prefill = i % 3 === 0 ? 16 + Math.floor(500 * draw()) : 0;
   return { prefill, decode, kv: Math.floor((decode + prefill) * 2000 * draw()) };
 }
 
-function cost({ o, p, d, k }: Fit, { prefill, decode, kv }: StepShape): number {
-  return o + p * prefill + d * decode + k * kv;
+function cost({ o, p, d, k, m }: Fit, { prefill, decode, kv }: StepShape): number {
+  return o + p * prefill + d * decode + k * kv + (prefill > 0 && decode > 0 ? m : 0);
 }
 
 /** Median relative error over shapes that it was not told of. */
@@ -39,6 +39,7 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   p: magnitude(0.005, 10),
   d: magnitude(0.01, 20),
   k: fc.oneof(fc.constant(0), magnitude(1e-7, 1e-4)),
+  m: fc.oneof(fc.constant(0), magnitude(0.1, 50)),
 });
 
 describe("what it learns", () => {
@@ -58,14 +59,14 @@ describe("what it learns", () => {
   });
 
   test("the coefficients themselves, from steps without noise", () => {
-    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002 };
+    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, m: 2 };
     const model = new StepModel();
     const draw = random(3);
     for (let i = 0; i < 300; i++) {
       const shape = busyStep(draw, i);
       model.observe(shape, cost(truth, shape));
     }
-    for (const name of ["o", "p", "d", "k"] as const)
+    for (const name of ["o", "p", "d", "k", "m"] as const)
       expect(Math.abs(model.fit[name] / truth[name] - 1)).toBeLessThan(0.02);
   });
 
@@ -86,8 +87,8 @@ describe("what it learns", () => {
   });
 
   test.each([0.1, 0.5, 2, 10])("a machine that has become %f × as slow is followed", (factor) => {
-    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002 };
-    const slow: Fit = { o: 4 * factor, p: 0.25 * factor, d: 0.6 * factor, k: 0.00002 * factor };
+    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, m: 2 };
+    const slow: Fit = { o: 4 * factor, p: 0.25 * factor, d: 0.6 * factor, k: 0.00002 * factor, m: 2 * factor };
     const model = new StepModel();
     const draw = random(5);
     for (let i = 0; i < 500; i++) {
@@ -98,7 +99,7 @@ describe("what it learns", () => {
   });
 
   test("an hour of pure decodes leaves what is known of prefill alone", () => {
-    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002 };
+    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, m: 2 };
     const model = new StepModel();
     const draw = random(7);
     for (let i = 0; i < 100; i++) {

@@ -117,6 +117,77 @@ describe("split cache", () => {
   });
 });
 
+describe("two tiers in a split cache", () => {
+  const idOf = (guest: { sequence: { id: number } } | null) => guest?.sequence.id;
+
+  test("lower tiers leave the reserved ids: an online start moves nobody, and a gap is closed only when they ride", () => {
+    const bench = new Bench("split", 6, 200, 8, 2);
+    const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
+    expect(lower.map(idOf)).toEqual([2, 3, 4]);
+    const online = bench.start(text(4, 20));
+    expect(idOf(online)).toBe(0);
+    bench.memory.decode([]);
+    expect(bench.memory.copied).toBe(0);
+
+    bench.cache.settle(lower.map((guest) => guest!.sequence));
+    expect(lower.map(idOf).sort()).toEqual([1, 2, 3]);
+    bench.memory.decode(lower.map((guest) => ({ sequence: guest!.sequence, count: 1 })));
+    expect(bench.memory.copied).toBe(1);
+  });
+
+  test("a lower tier in the way of an online start moves up, with all it has computed", () => {
+    const bench = new Bench("split", 4, 200, 8, 1);
+    const lower = [1, 2].map((seed) => bench.start(text(seed, 20), false));
+    expect(lower.map(idOf)).toEqual([1, 2]);
+    expect([5, 6].map((seed) => idOf(bench.start(text(seed, 20))))).toEqual([0, 1]);
+    expect(lower.map(idOf)).toEqual([3, 2]);
+    bench.memory.decode([{ sequence: lower[0]!.sequence, count: 0 }]);
+    expect(bench.memory.copied).toBe(1);
+  });
+
+  test("a parked sequence between those that decode makes place, as long as there is any", () => {
+    const bench = new Bench("split", 4, 200, 8, 0);
+    const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
+    const riders = [lower[0]!.sequence, lower[2]!.sequence];
+    bench.cache.settle(riders);
+    expect(riders.map(({ id }) => id)).toEqual([0, 1]);
+    expect(idOf(lower[1]!)).toBe(3);
+    bench.memory.decode(lower.map((guest) => ({ sequence: guest!.sequence, count: 0 })));
+  });
+
+  test("all ids run: an online start has no place until one is given back", () => {
+    const bench = new Bench("split", 3, 200, 8, 1);
+    const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
+    expect(lower.every((guest) => guest !== null)).toBe(true);
+    expect(bench.start(text(4, 20))).toBeNull();
+    lower[1]!.end();
+    expect(idOf(bench.start(text(4, 20)))).toBe(0);
+    expect(lower.map(idOf).filter((id) => id === 0)).toEqual([]);
+  });
+});
+
+describe("two tiers in a unified cache", () => {
+  test("lower tiers leave the reserved cells free, but the first of them may use all", () => {
+    const bench = new Bench("unified", 8, 400, 0, 100);
+    const first = bench.start(text(1, 350), false);
+    expect(first).not.toBeNull();
+    first!.end();
+    bench.start(text(2, 200), false);
+    expect(bench.start(text(3, 100), false)).toBeNull();
+    expect(bench.start(text(4, 80), false)).not.toBeNull();
+    expect(bench.start(text(5, 80))).not.toBeNull();
+  });
+
+  test("whether giving cells back would help is known before anyone gives any", () => {
+    const bench = new Bench("unified", 8, 400);
+    bench.start(text(1, 200));
+    const lower = bench.start(text(2, 100), false);
+    const waiting = (length: number) => ({ id: -1, tokens: text(3, length), computed: 0 });
+    expect(bench.cache.fitsWithout(waiting(180), [lower!.sequence])).toBe(true);
+    expect(bench.cache.fitsWithout(waiting(190), [lower!.sequence])).toBe(false);
+  });
+});
+
 describe("unified cache", () => {
   test("a shared prefix takes its cells once", () => {
     const bench = new Bench("unified", 8, 400);

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { batchCommand } from "./commands/batch.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { soakCommand } from "./commands/soak.ts";
@@ -12,6 +13,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(modelCommand())
     .addCommand(throughputCommand(args))
     .addCommand(prefixCommand(args))
+    .addCommand(batchCommand(args))
     .addCommand(soakCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {

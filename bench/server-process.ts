@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -22,9 +25,11 @@ export interface ServerProcess {
 /** Starts the server with one model, named `bench`, and waits until it is ready. Rejects with its last words if it ends. */
 export async function startServer(gguf: string, options: string[]): Promise<ServerProcess> {
   const port = await freePort();
-  const command = [CLI, "serve", "--model", `bench=${gguf}`, "--port", String(port), ...options];
+  const dataDir = mkdtempSync(join(tmpdir(), "nightshift-bench-"));
+  const command = [CLI, "serve", "--model", `bench=${gguf}`, "--port", String(port), "--data-dir", dataDir, ...options];
   const began = performance.now();
   const child = spawn(process.execPath, command, { stdio: ["ignore", "pipe", "pipe"] });
+  child.once("exit", () => rmSync(dataDir, { recursive: true, force: true }));
   let said = "";
   const listen = (text: Buffer) => {
     said = (said + text.toString("utf8")).slice(-4000);

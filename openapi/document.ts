@@ -1,11 +1,15 @@
 import { z } from "zod";
+import { batch, batchList, batchRequest } from "./batches.ts";
 import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
 import { errorResponse } from "./error.ts";
+import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
 import { health, readiness } from "./health.ts";
 import { model, modelList } from "./models.ts";
 import { type Operation, operations } from "./operations.ts";
+import { costsPage, usagePage } from "./organization-usage.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "./uploads.ts";
 
 type Json = Record<string, unknown>;
 
@@ -15,6 +19,11 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
     ...componentSchemas("input", {
       ChatCompletionRequest: chatRequest(limits),
       CompletionRequest: completionRequest(limits),
+      CreateFileForm: createFileForm,
+      CreateUploadRequest: createUpload,
+      AddUploadPartForm: addUploadPartForm,
+      CompleteUploadRequest: completeUpload,
+      CreateBatchRequest: batchRequest,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -23,6 +32,15 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       CompletionChunk: completionChunk,
       Model: model,
       ModelList: modelList,
+      UsagePage: usagePage,
+      CostsPage: costsPage,
+      File: file,
+      FileList: fileList,
+      FileDeleted: fileDeleted,
+      Upload: upload,
+      UploadPart: uploadPart,
+      Batch: batch,
+      BatchList: batchList,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -70,12 +88,13 @@ function componentSchemas(io: "input" | "output", named: Record<string, z.ZodTyp
 }
 
 function describeOperation(operation: Operation): Json {
-  const parameters = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+  const parameters: Json[] = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: "path",
     required: true,
     schema: { type: "string" },
   }));
+  if (operation.query) parameters.push(...queryParameters(operation.query));
   const responses: Record<string, Json> = {
     "200": { description: "OK", content: contentOf(operation.response, operation.stream) },
   };
@@ -88,13 +107,29 @@ function describeOperation(operation: Operation): Json {
     summary: operation.summary,
     ...(parameters.length > 0 && { parameters }),
     ...(operation.request && { requestBody: { required: true, content: contentOf(operation.request) } }),
+    ...(operation.form && { requestBody: { required: true, content: formContent(operation.form) } }),
     ...(operation.bearer && { security: [{}, { bearer: [] }] }),
     responses,
   };
 }
 
+function queryParameters(query: z.ZodObject): Json[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input", unrepresentable: "any" });
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema,
+  }));
+}
+
+function formContent(schema: string): Json {
+  return { "multipart/form-data": { schema: { $ref: `#/components/schemas/${schema}` } } };
+}
+
 function contentOf(schema: string, stream?: string): Json {
   if (schema === "text") return { "text/plain": { schema: { type: "string" } } };
+  if (schema === "bytes") return { "application/octet-stream": {}, "application/jsonl": {} };
   if (schema === "object") return { "application/json": { schema: { type: "object" } } };
   const reference = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
   return {

@@ -11,8 +11,15 @@ export const modelReadiness = z.object({
 });
 export type ModelReadiness = z.infer<typeof modelReadiness>;
 
+export const storeReadiness = z.object({
+  state: z.enum(["writable", "not_writable"]),
+  code: z.string().optional().describe("Why it is not, in a word: full, io, corrupt, closed."),
+});
+export type StoreReadiness = z.infer<typeof storeReadiness>;
+
 export const readiness = z.object({
   status: z.enum(["ready", "not_ready", "shutting_down"]),
   models: z.array(modelReadiness),
+  store: storeReadiness,
 });
 export type Readiness = z.infer<typeof readiness>;

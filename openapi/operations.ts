@@ -1,13 +1,22 @@
+import type { z } from "zod";
+import { batchListQuery } from "./batches.ts";
+import { fileListQuery } from "./files.ts";
+import { costsQuery, usageQuery } from "./organization-usage.ts";
+
 /** One method of one path, as the document tells it; a test holds this list against what the router serves. */
 export interface Operation {
-  method: "get" | "post";
+  method: "get" | "post" | "delete";
   /** With parameters as the router writes them, `:model`. */
   path: string;
   id: string;
   summary: string;
   /** Name of the request body's schema. */
   request?: string;
-  /** Name of the schema of a 200, or `text`, or `object` for any. */
+  /** Name of the schema of a request body that is a multipart form. */
+  form?: string;
+  /** Schema of the query. */
+  query?: z.ZodObject;
+  /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
   response: string;
   /** Name of the schema of each `data:` of a stream. */
   stream?: string;
@@ -27,6 +36,16 @@ const generationFailures = {
   "500": "The engine failed.",
   "503": "The model is not ready, or too many requests wait; see Retry-After.",
 };
+
+const storageFailures = {
+  "400": "The request is not valid.",
+  "413": "It is too large.",
+  "415": "The body is of another type, or compressed.",
+  "503": "The store does not work.",
+  "507": "No room: on the disk, or in your quota.",
+};
+
+const fileFailures = { "404": "No such file.", "503": "The store does not work." };
 
 export const operations: readonly Operation[] = [
   {
@@ -66,6 +85,145 @@ export const operations: readonly Operation[] = [
     failures: { "404": "No such model." },
   },
   {
+    method: "post",
+    path: "/v1/files",
+    id: "createFile",
+    summary: "Upload a file. Answered when it is durable.",
+    form: "CreateFileForm",
+    response: "File",
+    failures: { ...storageFailures, "408": "The body comes too slowly." },
+  },
+  {
+    method: "get",
+    path: "/v1/files",
+    id: "listFiles",
+    summary: "Your files, the newest first.",
+    query: fileListQuery,
+    response: "FileList",
+    failures: { "400": "The query is not valid, or `after` names no file.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/files/:file",
+    id: "retrieveFile",
+    summary: "One file.",
+    response: "File",
+    failures: fileFailures,
+  },
+  {
+    method: "delete",
+    path: "/v1/files/:file",
+    id: "deleteFile",
+    summary: "Delete a file, and every copy of it.",
+    response: "FileDeleted",
+    failures: { ...fileFailures, "409": "A batch that is not over reads the file." },
+  },
+  {
+    method: "get",
+    path: "/v1/files/:file/content",
+    id: "downloadFile",
+    summary: "The bytes of a file, whole or a range.",
+    response: "bytes",
+    failures: { ...fileFailures, "416": "The range lies outside of the file." },
+  },
+  {
+    method: "post",
+    path: "/v1/uploads",
+    id: "createUpload",
+    summary: "Begin a file that comes in parts, within an hour.",
+    request: "CreateUploadRequest",
+    response: "Upload",
+    failures: storageFailures,
+  },
+  {
+    method: "post",
+    path: "/v1/uploads/:upload/parts",
+    id: "addUploadPart",
+    summary: "Add a part; parts may come side by side and in any order.",
+    form: "AddUploadPartForm",
+    response: "UploadPart",
+    failures: { ...storageFailures, "404": "No such upload.", "408": "The body comes too slowly." },
+  },
+  {
+    method: "post",
+    path: "/v1/uploads/:upload/complete",
+    id: "completeUpload",
+    summary: "Put the parts together, in the given order, as a file. A repeated call gets the same file.",
+    request: "CompleteUploadRequest",
+    response: "Upload",
+    failures: { ...storageFailures, "404": "No such upload." },
+  },
+  {
+    method: "post",
+    path: "/v1/uploads/:upload/cancel",
+    id: "cancelUpload",
+    summary: "Give an upload up.",
+    response: "Upload",
+    failures: {
+      "400": "The upload is completed or expired.",
+      "404": "No such upload.",
+      "503": "The store does not work.",
+    },
+  },
+  {
+    method: "post",
+    path: "/v1/batches",
+    id: "createBatch",
+    summary:
+      "Run a file of requests within 24 hours at half price. With an Idempotency-Key, once however often it is sent.",
+    request: "CreateBatchRequest",
+    response: "Batch",
+    failures: {
+      "400": "The request is not valid.",
+      "409": "The Idempotency-Key was used with another request.",
+      "503": "The store does not work.",
+      "507": "The disk is full.",
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/batches",
+    id: "listBatches",
+    summary: "Your batches, the newest first.",
+    query: batchListQuery,
+    response: "BatchList",
+    failures: { "400": "The query is not valid, or `after` names no batch.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/batches/:id",
+    id: "retrieveBatch",
+    summary: "One batch: its state, how far it is, and why it waits.",
+    response: "Batch",
+    failures: { "404": "No such batch.", "503": "The store does not work." },
+  },
+  {
+    method: "post",
+    path: "/v1/batches/:id/cancel",
+    id: "cancelBatch",
+    summary: "Stop a batch; what has finished stays and is in its files.",
+    response: "Batch",
+    failures: { "404": "No such batch.", "409": "The batch is over.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/organization/usage/completions",
+    id: "completionsUsage",
+    summary: "Tokens and requests by time, from the ledger.",
+    query: usageQuery,
+    response: "UsagePage",
+    failures: { "400": "The query is not valid.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/organization/costs",
+    id: "costs",
+    summary: "What was spent by day, from the ledger.",
+    query: costsQuery,
+    response: "CostsPage",
+    failures: { "400": "The query is not valid.", "503": "The store does not work." },
+  },
+  {
     method: "get",
     path: "/health",
     id: "health",
@@ -77,10 +235,10 @@ export const operations: readonly Operation[] = [
     method: "get",
     path: "/ready",
     id: "ready",
-    summary: "Every model is loaded; else what each is waiting for.",
+    summary: "Every model is loaded and the store writes; else what each is waiting for.",
     response: "Readiness",
     unready: "Readiness",
-    failures: { "503": "A model is not ready, or the server is shutting down." },
+    failures: { "503": "A model or the store is not ready, or the server is shutting down." },
   },
   {
     method: "get",

@@ -2,7 +2,7 @@ import type { EngineState } from "../engine/engine.ts";
 import type { ModelFacts } from "../engine/protocol.ts";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
 import type { Clock } from "./dependencies.ts";
-import { Load } from "./load.ts";
+import type { Load, Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
 
@@ -27,16 +27,23 @@ export class Admission {
   readonly #clock: Clock;
   readonly #draining: () => boolean;
   readonly #startedAt: number;
-  readonly #loads: ReadonlyMap<string, Load>;
+  readonly #loads: Loads;
 
-  constructor(models: ModelSet, metrics: Metrics, queueLimit: number, clock: Clock, draining: () => boolean) {
+  constructor(
+    models: ModelSet,
+    loads: Loads,
+    metrics: Metrics,
+    queueLimit: number,
+    clock: Clock,
+    draining: () => boolean,
+  ) {
     this.#models = models;
+    this.#loads = loads;
     this.#queueLimit = queueLimit;
     this.#clock = clock;
     this.#draining = draining;
     this.#startedAt = clock.now();
-    this.#loads = new Map(models.list().map((model) => [model.id, new Load()]));
-    for (const [id, load] of this.#loads) metrics.watch(id, load);
+    for (const { id } of models.list()) metrics.watch(id, loads.of(id));
   }
 
   /** Throws 404 for an unknown model. */
@@ -58,7 +65,7 @@ export class Admission {
     if (this.#draining()) throw unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY);
     const { state, facts } = model.engine;
     if (state.name !== "ready" || facts === null) throw this.#notReady(model.id, state);
-    const load = this.#loads.get(model.id)!;
+    const load = this.#loads.of(model.id);
     // A call with many prompts may go over the limit at an empty queue: waiting would never make it fit.
     if (load.waiting > 0 && load.waiting + requests > this.#queueLimit) {
       const message = `The model '${model.id}' has ${load.waiting} requests waiting, and at most ${this.#queueLimit} may.`;

@@ -7,17 +7,21 @@ import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
 import { hostCheck } from "./middleware/host-check.ts";
 import { requestContext } from "./middleware/request-context.ts";
+import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./routes/batches.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
+import { createFile, deleteFile, fileContent, listFiles, retrieveFile } from "./routes/files.ts";
 import { health, ready } from "./routes/health.ts";
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
+import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
+import { completionsUsage, costs } from "./routes/usage.ts";
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, options, clock, draining, version, log } = dependencies;
-  const admission = new Admission(models, dependencies.metrics, options.queueLimit, clock, draining);
+  const { models, loads, options, clock, store, files, uploads, batches, draining, version, log } = dependencies;
+  const admission = new Admission(models, loads, dependencies.metrics, options.queueLimit, clock, draining);
   const chat = new GenerationRoute(
     "/v1/chat/completions",
     "chatcmpl",
@@ -46,8 +50,28 @@ export function createApp(dependencies: AppDependencies): Express {
   post(app, "/v1/completions", completions.handler);
   get(app, "/v1/models", listModels(models));
   get(app, "/v1/models/:model", retrieveModel(admission));
+  app.route("/v1/files").post(createFile(files)).get(listFiles(files)).all(otherMethod("GET, HEAD, POST, OPTIONS"));
+  app
+    .route("/v1/files/:file")
+    .get(retrieveFile(files))
+    .delete(deleteFile(files))
+    .all(otherMethod("GET, HEAD, DELETE, OPTIONS"));
+  get(app, "/v1/files/:file/content", fileContent(files, options.stallMs));
+  post(app, "/v1/uploads", startUpload(uploads));
+  post(app, "/v1/uploads/:upload/parts", addUploadPart(uploads, files));
+  post(app, "/v1/uploads/:upload/complete", finishUpload(uploads));
+  post(app, "/v1/uploads/:upload/cancel", cancelUpload(uploads));
+  app
+    .route("/v1/batches")
+    .post(createBatch(batches))
+    .get(listBatches(batches))
+    .all(otherMethod("GET, HEAD, POST, OPTIONS"));
+  get(app, "/v1/batches/:id", retrieveBatch(batches));
+  post(app, "/v1/batches/:id/cancel", cancelBatch(batches));
+  get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
+  get(app, "/v1/organization/costs", costs(store, clock));
   get(app, "/health", health(version));
-  get(app, "/ready", ready(models, draining));
+  get(app, "/ready", ready(models, store, draining));
   get(app, "/metrics", metrics(dependencies.metrics.registry, options.host, options.metricsToken));
   get(app, "/openapi.json", openapi(options.limits, version));
 

@@ -10,7 +10,8 @@ import type { Sink } from "./sink.ts";
 
 export type CallOutcome =
   | { status: "ok"; usage: Usage }
-  | { status: "cancelled" }
+  /** What was computed until then; zeros before the prompt was accepted. */
+  | { status: "cancelled"; usage: Usage }
   | { status: "error"; error: ApiError };
 
 /**
@@ -62,7 +63,8 @@ export class Call implements GenerationOwner {
 
   /** Ends the call without an answer; harmless when it has ended. */
   cancel(): void {
-    this.#end({ status: "cancelled" });
+    for (const generation of this.#generations) generation.cancel();
+    this.#end({ status: "cancelled", usage: this.#usage() });
   }
 
   accepted(generation: Generation): void {

@@ -10,6 +10,7 @@ import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
+import { LOCAL_OWNER } from "./owner.ts";
 import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import { EventStream } from "./sse.ts";
@@ -106,7 +107,28 @@ export class GenerationRoute {
     const outcome = await call.outcome;
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);
+    this.#charge(identity, outcome);
     this.#note(req, identity, outcome);
+  }
+
+  /** A request that failed is not charged; one whose client left pays for what was computed until then. */
+  #charge({ model, tier, fingerprint }: CallIdentity, outcome: CallOutcome): void {
+    if (outcome.status === "error") return;
+    const { status, usage } = outcome;
+    // Left before anything came of it.
+    if (status === "cancelled" && usage.completion_tokens === 0) return;
+    this.#dependencies.ledger.record({
+      owner: LOCAL_OWNER,
+      keyId: null,
+      endpoint: this.#endpoint,
+      model,
+      version: fingerprint,
+      tier,
+      inputTokens: usage.prompt_tokens,
+      cachedTokens: usage.prompt_tokens_details.cached_tokens,
+      outputTokens: usage.completion_tokens,
+      reasoningTokens: usage.completion_tokens_details.reasoning_tokens,
+    });
   }
 
   #note(req: IncomingMessage, { id, model, tier }: CallIdentity, outcome: CallOutcome): void {

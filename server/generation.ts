@@ -39,6 +39,8 @@ export class Generation implements RequestListener {
   completionTokens = 0;
   reasoningTokens = 0;
 
+  /** Tokens of sequences that have no finish yet: what a client that leaves has used. */
+  #unfinishedTokens: number[] = [];
   readonly #owner: GenerationOwner;
   readonly #place: Place;
   readonly #meter: RequestMeter;
@@ -65,7 +67,7 @@ export class Generation implements RequestListener {
     this.#place = place;
     this.#meter = meter;
     this.#clock = clock;
-    place.load.waiting++;
+    place.load.arrive();
     this.#ticket = place.model.engine.submit(submission, this);
   }
 
@@ -90,8 +92,10 @@ export class Generation implements RequestListener {
   output(output: SequenceOutput): void {
     if (this.#phase === "ended") return;
     if (output.tokens > 0) this.#measure(output);
+    this.#unfinishedTokens[output.index] = (this.#unfinishedTokens[output.index] ?? 0) + output.tokens;
     this.#owner.output(this, output);
     if (output.finish === null) return;
+    this.#unfinishedTokens[output.index] = 0;
     this.completionTokens += output.finish.completionTokens;
     this.reasoningTokens += output.finish.reasoningTokens;
     if (--this.#unfinished > 0) return;
@@ -116,6 +120,7 @@ export class Generation implements RequestListener {
     this.#unfinished = this.n;
     this.#startedSequences = 0;
     this.#sequences = [];
+    this.#unfinishedTokens = [];
     this.completionTokens = 0;
     this.reasoningTokens = 0;
     this.#owner.restarted(this);
@@ -124,6 +129,7 @@ export class Generation implements RequestListener {
 
   cancel(): void {
     if (this.#phase === "ended") return;
+    this.completionTokens += this.#unfinishedTokens.reduce((sum, tokens) => sum + tokens, 0);
     this.#leave();
     this.#ticket.cancel();
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError } from "../openapi/api-error.ts";
-import { parseJson } from "./json-text.ts";
+import { parseJson } from "../openapi/json-text.ts";
 
 /** The client went away before its request was whole: there is nobody to answer. */
 export class ClientGone extends Error {

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { limitBodyTime } from "./body-time.ts";
 import { refuseConnection } from "./connection-error.ts";
 
 export interface ListenOptions {
@@ -9,11 +10,11 @@ export interface ListenOptions {
   port: number;
   /** Milliseconds for all headers of a request to arrive; then 408. */
   headersTimeoutMs?: number;
-  /** Milliseconds for a whole request, body included, to arrive; then 408. */
+  /** Milliseconds for a request's body to arrive; then 408. Forms with files are held to a rate instead. */
   requestTimeoutMs?: number;
   /** Milliseconds that an idle connection is kept; longer than usual load balancers keep theirs. */
   keepAliveTimeoutMs?: number;
-  /** Connections at once; one more is closed at once. */
+  /** Connections at once; one more is answered 503 and closed. */
   maxConnections?: number;
 }
 
@@ -31,19 +32,23 @@ export interface Listening {
 /** One header more than the 100 that are taken, so that the app can tell "too many" (Node drops the rest unseen). */
 const MAX_HEADERS = 101;
 
+/** Refused connections that are still being told so. */
+const MOST_REFUSED_AT_ONCE = 64;
+
 /** Serves the app. Rejects when the address can't be bound. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const server = createServer({
     maxHeaderSize: 16 * 1024,
     headersTimeout: options.headersTimeoutMs ?? 15_000,
-    requestTimeout: options.requestTimeoutMs ?? 120_000,
+    // limitBodyTime does it, request by request.
+    requestTimeout: 0,
     // Node looks for overdue requests this often; its default of 30 s would double the timeouts above.
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
     noDelay: true,
   });
   server.maxHeadersCount = MAX_HEADERS;
-  server.maxConnections = options.maxConnections ?? 4096;
+  limitConnections(server, options.maxConnections ?? 4096);
 
   let closing = false;
   let running = 0;
@@ -60,6 +65,9 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       if (answering.get(req.socket) === res) answering.delete(req.socket);
       if (awaited && --running === 0) drained();
       if (closing) setImmediate(() => server.closeIdleConnections());
+    });
+    limitBodyTime(req, options.requestTimeoutMs ?? 120_000, () => {
+      refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, req.socket, res.headersSent);
     });
     app(req, res);
   };
@@ -90,6 +98,17 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       await closeServer(server, Math.max(0, deadline - performance.now()));
     },
   };
+}
+
+/** Node itself closes what is over the limit without a word; it does so only for a flood of connections to refuse. */
+function limitConnections(server: Server, most: number): void {
+  let open = 0;
+  server.maxConnections = most + MOST_REFUSED_AT_ONCE;
+  server.prependListener("connection", (socket) => {
+    open++;
+    socket.once("close", () => open--);
+    if (open > most) refuseConnection({ code: "TOO_MANY_CONNECTIONS" }, socket, false);
+  });
 }
 
 function bind(server: Server, options: ListenOptions): Promise<void> {

@@ -1,22 +1,39 @@
 import { randomBytes } from "node:crypto";
 import { Registry } from "prom-client";
+import { shiftRules } from "../batch/shift-rules.ts";
+import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import type { ModelFacts } from "../engine/protocol.ts";
+import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
+import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import { WebhookDelivery } from "../webhooks/delivery.ts";
+import { resolveBySystem } from "../webhooks/destination.ts";
+import { WebhookEndpoints } from "../webhooks/endpoint.ts";
 import { createApp } from "./app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
 import { banner } from "./banner.ts";
-import type { Clock } from "./dependencies.ts";
+import { BatchMetrics } from "./batch-metrics.ts";
+import type { Clock, Log } from "./dependencies.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
+import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
+import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
+import { OnlineLoad } from "./online-load.ts";
 import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
+import { openRooms } from "./rooms.ts";
 import { Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
+import { WebhookMetrics } from "./webhook-metrics.ts";
+
+const WEBHOOK_GRACE_MS = 2000;
 
 const clock: Clock = {
   now: () => performance.now(),
@@ -34,14 +51,60 @@ export async function serve(options: Options): Promise<void> {
   const registry = new Registry();
   collectProcessMetrics(registry);
   const metrics = new Metrics(registry);
+  const store = await openOrExplain(options, log);
+  const { files, uploads, time, sweeper } = await openRooms(options, store, log);
+  const ledger = new UsageLedger({
+    store,
+    prices: new Prices({ ...DEFAULT_PRICES, ...options.prices }, { ...DEFAULT_TIER_FACTORS, ...options.tierFactors }),
+    sink: metrics,
+    log,
+    now: clock.epochSeconds,
+  });
+  const loads = new Loads();
+  const load = new OnlineLoad(loads, metrics, clock.now);
   const models = await startModels(options, {
     log,
-    observer: metrics,
+    observer: load,
     terminal: process.stderr,
     env: process.env,
     created: clock.epochSeconds(),
     startEngine: startLocalEngine,
   });
+
+  const modelSet = new ModelSet(models);
+  const randomId = () => randomBytes(16).toString("hex");
+  const webhooks = new WebhookEndpoints(options.webhooks);
+  const delivery = new WebhookDelivery({
+    store: store.outbox,
+    endpoints: webhooks,
+    allowPrivate: options.webhookAllowPrivate === "on",
+    resolve: resolveBySystem,
+    clock: time,
+    random: Math.random,
+    observer: new WebhookMetrics(registry),
+    log,
+  });
+  const { night, batches } = buildNight({
+    store,
+    files,
+    ledger,
+    models: modelSet,
+    loads,
+    metrics,
+    batchMetrics: new BatchMetrics(registry),
+    load,
+    webhooks,
+    eventsQueued: () => delivery.wake(),
+    validate: validateInThread,
+    time,
+    log,
+    randomId,
+    options: nightOptions(options),
+  });
+  sweeper.add({ name: "batches", run: (now) => night.expire(now) });
+  sweeper.start();
+  await night.start();
+  delivery.wake();
 
   let listening: Listening | null = null;
   const shutdown = new Shutdown(
@@ -50,18 +113,29 @@ export async function serve(options: Options): Promise<void> {
       flush,
       exit: (code) => process.exit(code),
       drain: async () => {
+        await night.stop();
         await listening?.close(options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
+        await sweeper.stop();
+        await delivery.close(WEBHOOK_GRACE_MS);
+        await ledger.flush();
+        await store.close();
       },
     },
     process,
   );
   const app = createApp({
-    models: new ModelSet(models),
+    models: modelSet,
+    loads,
     metrics,
+    store,
+    files,
+    uploads,
+    batches,
+    ledger,
     log,
     clock,
-    randomId: () => randomBytes(16).toString("hex"),
+    randomId,
     draining: () => shutdown.begun,
     version: version(),
     options: appOptions(options),
@@ -92,6 +166,15 @@ export async function serve(options: Options): Promise<void> {
   );
 }
 
+/** Throws OptionsError with the store's own advice: it serves no one to start without what it shall keep. */
+async function openOrExplain({ dataDir }: Options, log: Log): Promise<Store> {
+  try {
+    return await openStore({ dataDir, log });
+  } catch (error) {
+    throw error instanceof StoreError ? new OptionsError(error.message) : error;
+  }
+}
+
 /** Waits until every model is ready or has failed. */
 async function loaded(models: readonly ServedModel[]): Promise<ModelFacts[]> {
   const results = await Promise.allSettled(models.map(({ engine }) => engine.ready()));
@@ -100,6 +183,17 @@ async function loaded(models: readonly ServedModel[]): Promise<ModelFacts[]> {
 
 function whyFailed({ id, engine }: ServedModel): string {
   return `  ${id}: ${engine.state.name === "failed" ? engine.state.reason.replaceAll("\n", "\n    ") : engine.state.name}`;
+}
+
+function nightOptions(options: Options): NightOptions {
+  return {
+    rules: shiftRules(options.shift, Intl.DateTimeFormat().resolvedOptions().timeZone),
+    limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
+    maxLineBytes: options.maxBody,
+    lineTimeoutMs: options.batchLineTimeout * 1000,
+    windowSeconds: options.batchWindow,
+    ...NIGHT_TIMES,
+  };
 }
 
 function appOptions(options: Options): AppOptions {

@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { EngineObserver } from "../engine/engine.ts";
 import type { StepStats, Tier } from "../engine/protocol.ts";
+import type { LedgerSink } from "../ledger/usage-ledger.ts";
+import type { LedgerRow } from "../store/ledger.ts";
 import {
   BATCH_SIZE_BUCKETS,
   DURATION_BUCKETS,
@@ -31,10 +33,11 @@ interface StepSeries {
  * What the server measures, in the registry it is given. Labels are `model`, `endpoint`, `tier` and `status`, and their
  * values come from configuration and fixed lists alone: a client can't add a time series.
  */
-export class Metrics implements EngineObserver {
+export class Metrics implements EngineObserver, LedgerSink {
   readonly registry: Registry;
   readonly #meters: RequestMeters;
   readonly #steps: StepSeries;
+  readonly #cost: Counter;
   readonly #engines = new Map<string, EngineMeter>();
   readonly #loads = new Map<string, LoadReading>();
 
@@ -83,6 +86,7 @@ export class Metrics implements EngineObserver {
       cachedTokens: counter("cached_prompt_tokens_total", "Prompt tokens that were not computed again", perRequest),
       requests: counter("requests_total", "Requests by how they ended", [...perRequest, "status"]),
     });
+    this.#cost = counter("ledger_cost_usd_total", "What requests cost, as their ledger rows say", perRequest);
     this.#steps = {
       stepSeconds: histogram("step_seconds", "One step: plan, decode and sampling", STEP_BUCKETS, ["model"]),
       batchSize: histogram("batch_size", "Sequences in the plan of one step", BATCH_SIZE_BUCKETS, ["model"]),
@@ -111,6 +115,11 @@ export class Metrics implements EngineObserver {
   /** Counts a request that ended before its model was known; its `model` label is empty. */
   turnedAway(endpoint: Endpoint, status: RequestStatus): void {
     this.#meters.get("", endpoint, "default").ended(status);
+  }
+
+  /** A ledger row is durable. */
+  charged({ model, endpoint, tier, costNano }: LedgerRow): void {
+    this.#cost.inc({ model, endpoint, tier }, costNano / 1e9);
   }
 
   /** Makes a model's load visible; it is read when the metrics are. */

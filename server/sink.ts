@@ -4,7 +4,7 @@ import type { Usage } from "../openapi/usage.ts";
 
 /** Where a call's choices go: a stream of events, or one body. */
 export interface Sink {
-  /** True once the client may have seen a byte. */
+  /** True once the client may have seen a byte: then nothing is run again behind its back. */
   readonly opened: boolean;
   /** The prompt that a choice begins with when it is echoed; before its first output. */
   prompt(choice: number, text: string): void;

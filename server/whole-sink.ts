@@ -10,7 +10,7 @@ export interface WholeChoice {
 
 /** Collects a call's choices for one body. */
 export class WholeSink implements Sink {
-  readonly opened = false;
+  readonly opened: boolean = false;
   readonly #choices: WholeChoice[];
   readonly #firstToken: () => void;
   readonly #complete: (choices: readonly WholeChoice[], usage: Usage) => void;
@@ -46,7 +46,7 @@ export class WholeSink implements Sink {
   }
 
   fail(): void {
-    // Never opened: the error becomes the response's status.
+    // Nobody has seen a byte: the error becomes the status.
   }
 }
 

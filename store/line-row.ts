@@ -18,7 +18,7 @@ export interface NewLine {
   offset: number;
   /** Bytes, without the line end. */
   length: number;
-  /** Sort key: the first characters of the prompt's text, at most 512. */
+  /** Sort key: lines run in its order, so that prompts which begin alike run one after the other. */
   prefix: string;
   estimatedTokens: number;
 }

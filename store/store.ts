@@ -45,7 +45,11 @@ export interface StoreOptions {
 
 /** Opens, checks and migrates the database in a thread of its own. Rejects with the StoreError that says what to do. */
 export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> {
-  const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: dataDir, name: "store" });
+  const worker = new Worker(new URL("./worker.js", import.meta.url), {
+    workerData: dataDir,
+    name: "store",
+    execArgv: [],
+  });
   const ended = once(worker, "exit").then(
     () => "it ended",
     (error: unknown) => (error instanceof Error ? error.message : String(error)),

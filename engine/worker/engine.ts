@@ -1,6 +1,7 @@
 import { createHash, randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
 import type { EngineConfig, EngineError, EngineRequest, FromEngine, ModelFacts, StepMessage } from "../protocol.ts";
+import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
 import type { KvCache, KvMemory } from "./kv/cache.ts";
 import { SplitCache } from "./kv/split.ts";
@@ -113,6 +114,7 @@ export class Engine {
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;
       this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
+      poisonFailpoint(request.prompt);
       const generations = this.#generations(request, tokens, arrival, startsInReasoning);
       this.#requests.set(request.id, generations);
       for (const generation of generations) this.#loop.add(generation);

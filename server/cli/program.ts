@@ -1,11 +1,15 @@
 import { Command } from "commander";
 import { addFlags } from "../options/flags.ts";
 import { OptionsError } from "../options/options-error.ts";
+import type { UsageFlags } from "./usage-command.ts";
 
 /** What the commands do. Flags come as text by option key, unchecked. */
 export interface Actions {
   serve(flags: Record<string, unknown>): Promise<void>;
   doctor(flags: Record<string, unknown>): Promise<void>;
+  usage(flags: UsageFlags): Promise<void>;
+  files(args: string[]): Promise<void>;
+  batch(args: string[]): Promise<void>;
   bench(args: string[]): Promise<void>;
 }
 
@@ -19,7 +23,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("An OpenAI-compatible LLM server.")
     .version(version)
     .showHelpAfterError("Run with --help for what there is.")
-    // bench has flags of its own behind its name.
+    // files, batch and bench have flags of their own behind their names.
     .enablePositionalOptions()
     .addHelpText("after", "\nWithout a command it serves: nightshift --port 9000 is nightshift serve --port 9000.");
 
@@ -33,6 +37,32 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--json", "print JSON")
     .addHelpText("after", HINT)
     .action((flags) => orPrintOptionsError(program, () => actions.doctor(flags)));
+
+  program
+    .command("usage")
+    .description("print what was used and what it cost, by endpoint, model and tier")
+    .option("--url <url>", "the server to ask", "http://127.0.0.1:8080")
+    .option("--days <n>", "how far back", "30")
+    .option("--json", "print JSON")
+    .action((flags) => orPrintOptionsError(program, () => actions.usage(flags)));
+
+  program
+    .command("files")
+    .description("list, upload, get or delete files of a server: nightshift files --help")
+    .argument("[args...]")
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.files(args)));
+
+  program
+    .command("batch")
+    .description("run, submit, watch, cancel or list batches of a server: nightshift batch --help")
+    .argument("[args...]")
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.batch(args)));
 
   program
     .command("bench")

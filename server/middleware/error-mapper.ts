@@ -1,12 +1,15 @@
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import { ApiError } from "../../openapi/api-error.ts";
 import type { Log } from "../dependencies.ts";
+import { ClientGone } from "../json-body.ts";
 import { sendError } from "../respond.ts";
 import { contextOf } from "./request-context.ts";
 
 /** The one place where an error becomes a response. What is not an ApiError is ours: logged, and told without its inside. */
 export function errorMapper(log: Log): ErrorRequestHandler {
   return (thrown: unknown, req, res, _next) => {
+    // Nobody is left to answer, and clients may leave.
+    if (thrown instanceof ClientGone) return;
     const error = thrown instanceof ApiError ? thrown : asApiError(thrown);
     const requestId = contextOf(req).id;
     if (error.status >= 500) {

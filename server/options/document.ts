@@ -19,6 +19,27 @@ Every option can be set in three ways, the first one found wins:
    \`\`\`
 
 Sizes are bytes or carry a unit: \`512MB\` is decimal, \`512MiB\` binary.
+
+\`shift\` is a mode, or in the file a map. A flag or variable then still sets the mode, and leaves the rest as it is:
+
+\`\`\`yaml
+shift:
+  mode: night
+  night: ["Mon-Fri 19:00-07:00", "Sat,Sun 00:00-24:00"] # days on which a window begins, and local hours
+  timezone: Europe/Berlin # default: the machine's
+  trickle: 0.1 # share of the engine that batch work has outside the windows, default 0
+  idleBelow: 0.2 # for mode idle: batch work runs while online work takes less of the time than this
+\`\`\`
+
+\`webhooks\` are set in the file alone. A secret is \`whsec_\` with base64 behind it, or any other text; without
+\`events\` an endpoint gets all of them:
+
+\`\`\`yaml
+webhooks:
+  - url: https://hooks.example/nightshift
+    secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+    events: [batch.completed, batch.failed, batch.expired, batch.cancelled]
+\`\`\`
 `;
 
 /** docs/options.md, made from the table. */
@@ -27,8 +48,8 @@ export function optionsDocument(): string {
   for (const key of OPTION_KEYS) {
     const option: Option<unknown> = OPTIONS[key];
     const cells = [
-      `\`${flagName(key)}\``,
-      `\`${variableName(key)}\``,
+      option.kind.fileOnly ? "" : `\`${flagName(key)}\``,
+      option.kind.fileOnly ? "" : `\`${variableName(key)}\``,
       `\`${key}\``,
       option.kind.allowed,
       fallbackText(key),

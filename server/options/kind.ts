@@ -12,6 +12,12 @@ export interface Kind<T> {
   schema: z.ZodType<T>;
   /** May be given more than once; the environment separates its values by commas. */
   list?: true;
+  /** Has neither flag nor environment variable. */
+  fileOnly?: true;
+  /** Is made of maps: an error names the place in them, and shows no value, as some are secrets. */
+  nested?: true;
+  /** For one whose sources add to each other: reads a source on top of what those that it beats have set. */
+  over?(below: T): z.ZodType<T>;
 }
 
 const UNITS: Record<string, number> = {

@@ -33,16 +33,36 @@ export function resolveOptions(sources: Sources): Options {
   return resolved as Options;
 }
 
-function resolve(key: OptionKey, { flags, env, file }: Sources): unknown {
-  const kind: Kind<unknown> = OPTIONS[key].kind;
-  if (flags[key] !== undefined) return parse(kind, flagName(key), flags[key]);
-  const variable = variableName(key);
-  const set = env[variable];
-  // An empty variable is an unset one: that is how compose files pass on what nobody set.
-  if (set !== undefined && set.trim() !== "") return parse(kind, variable, kind.list ? split(set) : set);
-  const written = file?.values.get(key);
-  if (file && written !== undefined && written !== null) return parse(kind, `"${key}" in ${file.path}`, written);
-  return OPTIONS[key].default;
+function resolve(key: OptionKey, sources: Sources): unknown {
+  const { kind, default: fallback }: { kind: Kind<unknown>; default: unknown } = OPTIONS[key];
+  const settings = written(key, kind, sources);
+  const first = settings[0];
+  if (!kind.over) return first === undefined ? fallback : parse(kind, kind.schema, first);
+  let value = fallback;
+  for (const setting of settings.reverse()) value = parse(kind, kind.over(value), setting);
+  return value;
+}
+
+/** What one source says, and the source's name. */
+interface Setting {
+  source: string;
+  value: unknown;
+}
+
+/** The sources that set an option, the one that beats the others first. */
+function written(key: OptionKey, kind: Kind<unknown>, { flags, env, file }: Sources): Setting[] {
+  const settings: Setting[] = [];
+  if (!kind.fileOnly) {
+    if (flags[key] !== undefined) settings.push({ source: flagName(key), value: flags[key] });
+    const variable = variableName(key);
+    const set = env[variable];
+    // An empty variable is an unset one: that is how compose files pass on what nobody set.
+    if (set !== undefined && set.trim() !== "")
+      settings.push({ source: variable, value: kind.list ? split(set) : set });
+  }
+  const value = file?.values.get(key);
+  if (file && value !== undefined && value !== null) settings.push({ source: `"${key}" in ${file.path}`, value });
+  return settings;
 }
 
 function split(values: string): string[] {
@@ -52,9 +72,17 @@ function split(values: string): string[] {
     .filter((value) => value !== "");
 }
 
-function parse<T>(kind: Kind<T>, source: string, value: unknown): T {
-  const result = z.safeParse(kind.schema, value);
+function parse<T>(kind: Kind<T>, schema: z.ZodType<T>, { source, value }: Setting): T {
+  const result = z.safeParse(schema, value);
   if (result.success) return result.data;
+  if (kind.nested) throw new OptionsError(`${source} must be ${kind.allowed}: ${places(result.error)}.`);
   const shown = typeof value === "string" ? value : JSON.stringify(value);
   throw new OptionsError(`${source} must be ${kind.allowed}; it is ${JSON.stringify(String(shown).slice(0, 200))}.`);
+}
+
+/** `0.secret: why; 1.url: why` */
+function places(error: z.ZodError): string {
+  return error.issues
+    .map(({ path, message }) => [...(path.length > 0 ? [path.join(".")] : []), message].join(": "))
+    .join("; ");
 }

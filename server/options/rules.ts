@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { endpointProblem } from "../../webhooks/endpoint.ts";
 import { OptionsError } from "./options-error.ts";
 import type { Options } from "./table.ts";
 
@@ -16,6 +17,10 @@ export function checkRules(options: Options): void {
         "models. API keys are not available yet in this version: listen on 127.0.0.1 and put a proxy that checks " +
         "credentials in front.",
     );
+  }
+  for (const [index, { url }] of options.webhooks.entries()) {
+    const problem = endpointProblem(url, options.webhookAllowPrivate === "on");
+    if (problem !== null) throw new OptionsError(`The url of webhooks, entry ${index + 1}, ${problem}.`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
 import { CACHE_TYPES } from "../../engine/protocol.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import {
@@ -15,6 +16,8 @@ import {
   texts,
 } from "./kind.ts";
 import { prices, tierFactors } from "./price-kind.ts";
+import { shift } from "./shift-kind.ts";
+import { webhooks } from "./webhooks-kind.ts";
 
 /** One option: its key in the table is its YAML key; flag and environment variable follow from it (name.ts). */
 export interface Option<T> {
@@ -26,7 +29,7 @@ export interface Option<T> {
   defaultText?: string;
 }
 
-export type Group = "Server" | "Models" | "Engine" | "Limits" | "Money" | "Access" | "Logs";
+export type Group = "Server" | "Models" | "Engine" | "Limits" | "Batches" | "Money" | "Webhooks" | "Access" | "Logs";
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
@@ -153,7 +156,20 @@ export const OPTIONS = {
   queueLimit: row("Limits", integer(0, 1_000_000), 512, "Requests that may wait; the next one is answered 503."),
   maxBody: row("Limits", size(1024, GiB), 10 * MiB, "The largest request body."),
   maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
-  maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is closed."),
+  diskReserve: row(
+    "Limits",
+    size(0, 1024 * GiB),
+    1_000_000_000,
+    "Free disk space that clients' files leave for the database and results; an upload that would use it is answered 507.",
+  ),
+  storageQuota: row(
+    "Limits",
+    optional(size(0, 16_384 * GiB)),
+    null,
+    "The most bytes that one owner's files may take.",
+    "no bound but the disk",
+  ),
+  maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is answered 503."),
 
   prices: row<Record<string, ModelPrice>>(
     "Money",
@@ -168,6 +184,34 @@ export const OPTIONS = {
     {},
     "What a tier multiplies the prices by. Repeatable.",
     "priority=1.75, default=1, flex=0.5, batch=0.5",
+  ),
+
+  shift: row(
+    "Batches",
+    shift(),
+    DEFAULT_SHIFT,
+    "When batch work runs: at any hour, in windows by night, while online load is low, or never.",
+    "always",
+  ),
+  batchWindow: row(
+    "Batches",
+    seconds(60, 2_592_000),
+    86_400,
+    "How long after its creation a batch may run before it expires.",
+  ),
+  batchLineTimeout: row(
+    "Batches",
+    seconds(1, 86_400),
+    3600,
+    "How long one line of a batch may take, its wait in the engine's queue included.",
+  ),
+
+  webhooks: row("Webhooks", webhooks(), [], "Where the ends of batches are told.", "none"),
+  webhookAllowPrivate: row(
+    "Webhooks",
+    choice(["on", "off"]),
+    "off",
+    "Send webhooks also to this machine and private networks, and there over http too.",
   ),
 
   apiKeys: row("Access", choice(["on", "off"]), "off", "Ask every client for an API key."),

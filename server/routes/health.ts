@@ -1,5 +1,6 @@
 import type { RequestHandler } from "express";
-import type { Health, ModelReadiness, Readiness } from "../../openapi/health.ts";
+import type { Health, ModelReadiness, Readiness, StoreReadiness } from "../../openapi/health.ts";
+import type { Store } from "../../store/store.ts";
 import type { ModelSet, ServedModel } from "../model-set.ts";
 import { sendJson } from "../respond.ts";
 
@@ -10,16 +11,21 @@ export function health(version: string): RequestHandler {
   return (req, res) => sendJson(req, res, 200, text);
 }
 
-/** 200 when every model takes requests, else 503 with what each one is at. */
-export function ready(models: ModelSet, draining: () => boolean): RequestHandler {
+/** 200 when every model takes requests and the store writes, else 503 with what each one is at. */
+export function ready(models: ModelSet, store: Pick<Store, "state">, draining: () => boolean): RequestHandler {
   return (req, res) => {
     const states = models.list().map(readinessOf);
-    const allReady = states.every(({ state }) => state === "ready");
+    const allReady = states.every(({ state }) => state === "ready") && store.state.writable;
     const status = draining() ? "shutting_down" : allReady ? "ready" : "not_ready";
-    const body: Readiness = { status, models: states };
+    const body: Readiness = { status, models: states, store: storeReadiness(store) };
     if (status !== "ready") res.setHeader("retry-after", 1);
     sendJson(req, res, status === "ready" ? 200 : 503, JSON.stringify(body));
   };
+}
+
+/** The reason names files of this machine, and /ready is open to everyone: the log has it. */
+function storeReadiness({ state }: Pick<Store, "state">): StoreReadiness {
+  return state.writable ? { state: "writable" } : { state: "not_writable", code: state.code };
 }
 
 function readinessOf({ id, engine: { state } }: ServedModel): ModelReadiness {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CHANGE_REASONS } from "../../batch/shift.ts";
 import { complete, endless, stream, user } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 
@@ -93,6 +94,8 @@ test("no client can add a series", async () => {
   const size = async () => (await server.metrics()).samples.length;
   await complete(server.client, "Hello!").catch(() => {});
   await complete(server.client, "Hello!", { model: "none" }).catch(() => {});
+  // The ledger counts within 100 ms of the answer.
+  await server.reaches("nightshift_ledger_cost_usd_total", 1e-9);
   const before = await size();
   await Promise.all(
     Array.from({ length: 50 }, async (_, i) => {
@@ -110,7 +113,16 @@ test("labels are model, endpoint, tier and status, with known values", async () 
     model: /^(demo)?$/,
     endpoint: /^\/v1\/(chat\/)?completions$/,
     tier: /^(priority|default|flex|batch)$/,
-    status: /^(ok|refused|unavailable|cancelled|error)$/,
+    // Requests, webhook attempts, batches, lines, and the shift's phases and causes of change.
+    status: new RegExp(
+      `^(${[
+        "ok|refused|unavailable|cancelled|error",
+        "delivered|failed|dead",
+        "validating|in_progress|finalizing|completed|expired|cancelling",
+        "always|night|day|idle|busy|deadline|off",
+        CHANGE_REASONS.join("|"),
+      ].join("|")})$`,
+    ),
     le: /^(\+Inf|[\d.]+)$/,
   };
   const own = (await server.metrics()).samples.filter(

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { Scrape } from "./scrape.ts";
@@ -17,17 +19,23 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** The built server as a child of the test, on a port of its own. */
+/** The built server as a child of the test, on a port and, unless the arguments name one, in a data directory of its own. */
 export class TestServer {
   readonly pid: number;
   readonly exited: Promise<Exit>;
   output = "";
   readonly #child: ChildProcess;
 
-  constructor(args: readonly string[]) {
+  /** `env` is added to the test's own environment. */
+  constructor(args: readonly string[], env: Record<string, string> = {}) {
     if (!existsSync(CLI)) throw new Error("dist/ is missing: run `npm run build`, or `npm test`, which builds first");
-    const options = ["--port", "0", "--log-format", "json", ...args];
-    this.#child = spawn(process.execPath, [CLI, "serve", ...options], { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    const dataDir = mkdtempSync(join(tmpdir(), "nightshift-data-"));
+    const options = ["--port", "0", "--log-format", "json", "--data-dir", dataDir, ...args];
+    this.#child = spawn(process.execPath, [CLI, "serve", ...options], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
     this.pid = this.#child.pid!;
     const hear = (chunk: Buffer) => {
       this.output += chunk.toString();
@@ -40,6 +48,7 @@ export class TestServer {
     this.exited = new Promise((resolve) => {
       this.#child.once("close", (code, signal) => {
         process.off("exit", orphan);
+        rmSync(dataDir, { recursive: true, force: true });
         resolve({ code, signal });
       });
     });

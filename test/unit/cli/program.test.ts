@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildProgram, withDefaultCommand } from "../../../server/cli/program.ts";
 import { OptionsError } from "../../../server/options/options-error.ts";
-import { OPTION_KEYS } from "../../../server/options/table.ts";
+import { OPTION_KEYS, OPTIONS } from "../../../server/options/table.ts";
 
 interface Outcome {
   called: unknown[];
@@ -15,6 +15,9 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
   const program = buildProgram("9.9.9", {
     serve: serve ?? (async (flags) => void outcome.called.push("serve", flags)),
     doctor: async (flags) => void outcome.called.push("doctor", flags),
+    usage: async (flags) => void outcome.called.push("usage", flags),
+    files: async (rest) => void outcome.called.push("files", rest),
+    batch: async (rest) => void outcome.called.push("batch", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),
   });
   for (const command of [program, ...program.commands]) {
@@ -52,6 +55,11 @@ describe("commands", () => {
     expect((await type(["bench", "--help"])).called).toEqual(["bench", ["--help"]]);
   });
 
+  it("hands everything behind files on", async () => {
+    const args = ["list", "--limit", "3", "--help"];
+    expect((await type(["files", ...args])).called).toEqual(["files", args]);
+  });
+
   it("suggests a command or a flag for a misspelt one", async () => {
     expect((await type(["docter"])).err).toMatch(/unknown command 'docter'[\s\S]*Did you mean doctor\?/);
     expect((await type(["--prot", "1"])).err).toMatch(/unknown option '--prot'[\s\S]*Did you mean --port\?/);
@@ -70,9 +78,10 @@ describe("commands", () => {
 describe("help", () => {
   it("lists the commands and, for serve and doctor, every option with its default", async () => {
     expect((await type(["--help"])).out).toMatch(/serve[\s\S]*doctor[\s\S]*bench/);
+    const flags = OPTION_KEYS.filter((key) => !("fileOnly" in OPTIONS[key].kind));
     for (const command of ["serve", "doctor"]) {
       const { out } = await type([command, "--help"]);
-      expect(out.match(/\(default: /g)).toHaveLength(OPTION_KEYS.length + 1);
+      expect(out.match(/\(default: /g)).toHaveLength(flags.length + 1);
       expect(out).toMatch(/--port <n> +Port to listen on.*\(default: 8080\)/);
     }
   });

@@ -28,7 +28,11 @@ it.each(states)("%o is 503 with its reason on /ready and with Retry-After on req
   server.engine.state = state;
   const ready = await fetch(`${server.url}/ready`);
   expect(ready.status).toBe(503);
-  expect(await ready.json()).toEqual({ status: "not_ready", models: [{ id: "demo", ...told }] });
+  expect(await ready.json()).toEqual({
+    status: "not_ready",
+    models: [{ id: "demo", ...told }],
+    store: { state: "writable" },
+  });
   const refused = await server.post("/v1/chat/completions", CHAT);
   expect(refused.status).toBe(503);
   const seconds = Number(refused.headers.get("retry-after"));

@@ -1,9 +1,20 @@
 import { Registry } from "prom-client";
+import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
+import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
+import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import { createApp } from "../../../server/app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/app-options.ts";
+import { BatchMetrics } from "../../../server/batch-metrics.ts";
 import { type ListenOptions, listen } from "../../../server/listen.ts";
+import { Loads } from "../../../server/load.ts";
 import { Metrics } from "../../../server/metrics.ts";
 import { ModelSet } from "../../../server/model-set.ts";
+import { buildNight, NIGHT_TIMES } from "../../../server/night.ts";
+import { OnlineLoad } from "../../../server/online-load.ts";
+import { openRooms } from "../../../server/rooms.ts";
+import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
+import { validateHere } from "../batch/validate-here.ts";
+import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
 
 export interface LogLine {
@@ -20,26 +31,72 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const note = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   const state = { draining: false };
   let ids = 0;
-  const app = createApp({
-    models: new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]),
+  const { store, folder, end } = await freshStore();
+  const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+  const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
+  const ledger = new UsageLedger({ store, prices, sink: metrics, log, now: () => 1_700_000_001 });
+  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
+  const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
+  const loads = new Loads();
+  const randomId = () => `id${ids++}`;
+  const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
+  const { night, batches } = buildNight({
+    eventsQueued: () => {},
+    ...rooms,
+    store,
+    ledger,
+    models,
+    loads,
     metrics,
-    log: { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") },
+    batchMetrics: new BatchMetrics(metrics.registry),
+    load: new OnlineLoad(loads, metrics, () => performance.now()),
+    webhooks: new WebhookEndpoints([]),
+    validate: validateHere,
+    log,
+    randomId,
+    options: {
+      rules: shiftRules(DEFAULT_SHIFT, "UTC"),
+      limits: appOptions.limits,
+      maxLineBytes: appOptions.bodyLimit,
+      lineTimeoutMs: 60_000,
+      windowSeconds: 86_400,
+      ...NIGHT_TIMES,
+    },
+  });
+  const app = createApp({
+    models,
+    loads,
+    metrics,
+    store,
+    files: rooms.files,
+    uploads: rooms.uploads,
+    batches,
+    ledger,
+    log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
-    randomId: () => `id${ids++}`,
+    randomId,
     draining: () => state.draining,
     version: "0.0.0",
-    options: { ...DEFAULT_APP_OPTIONS, ...options },
+    options: appOptions,
   });
   const server = await listen(app, { host: "127.0.0.1", port: 0, ...listening });
   return {
     app,
     engine,
     metrics,
+    store,
+    ledger,
     lines,
     state,
+    dataDir: folder,
     url: server.url,
     port: server.port,
-    close: (graceMs = 0) => server.close(graceMs),
+    close: async (graceMs = 0) => {
+      await night.stop();
+      await server.close(graceMs);
+      await ledger.flush();
+      await end();
+    },
     post: (path: string, body: unknown, init: RequestInit = {}) =>
       fetch(server.url + path, {
         method: "POST",

@@ -28,3 +28,14 @@ export async function testStore(dataDir: string = freshFolder()): Promise<Store>
   onTestFinished(() => store.close());
   return store;
 }
+
+/** A store in a folder of its own; `end` closes it and removes the folder. For hooks, where no test has begun. */
+export async function freshStore(): Promise<{ store: Store; folder: string; end: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), "nightshift-store-"));
+  const store = await openTestStore(folder);
+  const end = async () => {
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { store, folder, end };
+}

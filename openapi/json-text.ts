@@ -1,4 +1,4 @@
-import { type ApiError, invalidRequest } from "../openapi/api-error.ts";
+import { type ApiError, invalidRequest } from "./api-error.ts";
 
 /** Containers in containers; messages and schemas of real clients stay far below. */
 const MAX_DEPTH = 64;
@@ -14,7 +14,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   if (deeperThan(bytes, MAX_DEPTH)) throw malformed(`The request body is nested deeper than ${MAX_DEPTH} levels.`);
   const text = decode(bytes);
   const value = parse(text);
-  if (/\\u(?:0000|d[89a-f])/i.test(text) && hasBrokenText(value)) {
+  if (text.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(text) && hasBrokenText(value)) {
     throw malformed("The request body has a string with a NUL character or half of a surrogate pair.");
   }
   return value;
@@ -50,7 +50,7 @@ function deeperThan(bytes: Uint8Array, limit: number): boolean {
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i];
     if (byte === QUOTE) {
-      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
+      i = endOfString(bytes, i);
     } else if (byte === 0x7b || byte === 0x5b) {
       if (++depth > limit) return true;
     } else if (byte === 0x7d || byte === 0x5d) {
@@ -58,6 +58,16 @@ function deeperThan(bytes: Uint8Array, limit: number): boolean {
     }
   }
   return false;
+}
+
+/** Where the string that begins here has its closing quote. Looking for quotes alone takes a fourth of the time. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let end = bytes.indexOf(QUOTE, start + 1); end >= 0; end = bytes.indexOf(QUOTE, end + 1)) {
+    let escapes = 0;
+    while (bytes[end - 1 - escapes] === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+  return bytes.length;
 }
 
 function hasBrokenText(value: unknown): boolean {

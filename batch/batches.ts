@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import { ApiError, invalidRequest } from "../openapi/api-error.ts";
+import { type Batch, type BatchRequest, batchRequest } from "../openapi/batches.ts";
+import { validate } from "../openapi/validate.ts";
+import type { NewBatch } from "../store/batch-row.ts";
+import type { Store } from "../store/store.ts";
+import { batchObject } from "./batch-object.ts";
+import { type Clock, epochSeconds } from "./clock.ts";
+import type { NightShift } from "./night-shift.ts";
+import { isObjectId, objectId } from "./object-id.ts";
+
+export interface BatchesDeps {
+  store: Pick<Store, "batches">;
+  night: Pick<NightShift, "take" | "standingOf">;
+  clock: Clock;
+  /** Seconds from a batch's creation to its deadline. */
+  windowSeconds: number;
+}
+
+export interface BatchPage {
+  data: Batch[];
+  hasMore: boolean;
+}
+
+const MAX_KEY = 255;
+
+/** The batches of all owners as the API tells them. Every method throws ApiError or StoreError. */
+export class Batches {
+  readonly #deps: BatchesDeps;
+
+  constructor(deps: BatchesDeps) {
+    this.#deps = deps;
+  }
+
+  /** With a key that this owner has used before for the same request, the batch of that time. */
+  async create(owner: string, body: unknown, idempotencyKey: string | null): Promise<Batch> {
+    const request = checked(body);
+    if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
+      throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
+    }
+    const { store, night, clock, windowSeconds } = this.#deps;
+    const now = epochSeconds(clock);
+    const batch: NewBatch = {
+      id: objectId("batch_"),
+      owner,
+      endpoint: request.endpoint,
+      inputFileId: request.input_file_id,
+      completionWindow: request.completion_window,
+      metadata: request.metadata == null ? null : JSON.stringify(request.metadata),
+      outputExpiresAfter: request.output_expires_after == null ? null : JSON.stringify(request.output_expires_after),
+      createdAt: now,
+      expiresAt: now + windowSeconds,
+    };
+    const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
+    const creation = await store.batches.create({ batch, idempotency });
+    if (creation.outcome === "conflict") throw keyConflict();
+    if (creation.outcome === "created") night.take(creation.batch.id);
+    return this.#object(creation.batch);
+  }
+
+  /** Throws 404, also for another owner's batch. */
+  async get(owner: string, id: string): Promise<Batch> {
+    const row = isObjectId("batch_", id) ? await this.#deps.store.batches.get({ owner, id }) : null;
+    if (row === null) throw noSuchBatch(id);
+    return this.#object(row);
+  }
+
+  /** Newest first. Throws 400 for a cursor that names none of the owner's batches. */
+  async list(owner: string, limit: number, after: string | null): Promise<BatchPage> {
+    const page = await this.#deps.store.batches.list({ owner, limit, after });
+    if (page === "unknown_cursor") {
+      const message = `Invalid 'after': there is no batch '${after?.slice(0, 64)}'.`;
+      throw invalidRequest("invalid_value", "after", message);
+    }
+    return { data: page.rows.map((row) => this.#object(row)), hasMore: page.hasMore };
+  }
+
+  /** Throws 404, or 409 for a batch that is over. Harmless when it is cancelled already. */
+  async cancel(owner: string, id: string): Promise<Batch> {
+    const { store, night, clock } = this.#deps;
+    const outcome = isObjectId("batch_", id)
+      ? await store.batches.cancel({ owner, id, now: epochSeconds(clock) })
+      : ({ outcome: "absent" } as const);
+    if (outcome.outcome === "absent") throw noSuchBatch(id);
+    if (outcome.outcome === "terminal") {
+      throw new ApiError({
+        status: 409,
+        type: "invalid_request_error",
+        code: null,
+        message: `Cannot cancel a batch with status '${outcome.batch.status}'.`,
+        shouldRetry: false,
+      });
+    }
+    if (outcome.outcome === "cancelling") night.take(id);
+    return this.#object(outcome.batch);
+  }
+
+  #object(row: Parameters<typeof batchObject>[0]): Batch {
+    return batchObject(row, this.#deps.night.standingOf(row));
+  }
+}
+
+function checked(body: unknown): BatchRequest {
+  try {
+    return validate(batchRequest, body);
+  } catch (error) {
+    if (!(error instanceof ApiError) || !error.param?.startsWith("metadata")) throw error;
+    // OpenAI answers so for whatever is wrong with metadata.
+    throw invalidRequest("invalid_type", error.param, error.message);
+  }
+}
+
+/** Equal for requests that ask for the same, in whatever order their fields come. */
+function fingerprintOf(request: BatchRequest): string {
+  const { input_file_id, endpoint, completion_window, metadata, output_expires_after } = request;
+  const pairs = Object.entries(metadata ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = [input_file_id, endpoint, completion_window, pairs, output_expires_after?.seconds ?? null];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+function keyConflict(): ApiError {
+  return new ApiError({
+    status: 409,
+    type: "invalid_request_error",
+    code: "idempotency_key_reused",
+    message: "This Idempotency-Key was used before with another request.",
+    shouldRetry: false,
+  });
+}
+
+function noSuchBatch(id: string): ApiError {
+  const message = `No batch found with id '${id.slice(0, 64)}'.`;
+  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+}

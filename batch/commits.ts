@@ -1,0 +1,108 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { UsageLedger } from "../ledger/usage-ledger.ts";
+import type { Outcome } from "../store/claims.ts";
+import type { ClaimedLine } from "../store/line-row.ts";
+import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import type { Executed } from "./execute.ts";
+import { failpoint } from "./failpoint.ts";
+import type { LaneBatch } from "./lane-batch.ts";
+import type { LineObserver } from "./line-observer.ts";
+import type { Log } from "./log.ts";
+
+export interface CommitsDeps {
+  model: string;
+  store: Pick<Store, "claims">;
+  ledger: Pick<UsageLedger, "lineRow" | "committed">;
+  observer: LineObserver;
+  log: Log;
+}
+
+/** An answer, or that there will be none. */
+export type Ended = Extract<Executed, { how: "answered" | "timed_out" }>;
+
+const RETRY_MS = 1000;
+
+/**
+ * Results on their way to the store. Nobody waits for one of them: the store takes those that come together in one
+ * transaction. One that the disk refuses is tried again until it is taken or the server ends; then its line runs again.
+ */
+export class Commits {
+  readonly #deps: CommitsDeps;
+  readonly #open = new Map<string, Set<Promise<void>>>();
+  #size = 0;
+  #stopped = false;
+
+  constructor(deps: CommitsDeps) {
+    this.#deps = deps;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** `committed` hears when the line has ended, and how many of its batch have not. */
+  add(line: ClaimedLine, batch: LaneBatch, requestId: string, ended: Ended, committed: (left: number) => void): void {
+    const ofBatch = this.#open.get(batch.id) ?? new Set();
+    this.#open.set(batch.id, ofBatch);
+    const committing = this.#commit(line, batch, requestId, ended).then((left) => {
+      ofBatch.delete(committing);
+      if (ofBatch.size === 0) this.#open.delete(batch.id);
+      this.#size--;
+      if (left !== null) committed(left);
+    });
+    ofBatch.add(committing);
+    this.#size++;
+  }
+
+  /** Resolves when every result of the batch that was added until now is stored or given up. */
+  async settled(batchId: string): Promise<void> {
+    await Promise.all(this.#open.get(batchId) ?? []);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([...this.#open.values()].flatMap((ofBatch) => [...ofBatch]));
+  }
+
+  /** Null when nothing was written. */
+  async #commit(line: ClaimedLine, batch: LaneBatch, requestId: string, ended: Ended): Promise<number | null> {
+    const { store, ledger, observer, log, model } = this.#deps;
+    const { batchId, number, attempt } = line;
+    const outcome = outcomeOf(requestId, ended);
+    const row = this.#ledgerRow(line, batch, ended);
+    for (;;) {
+      try {
+        failpoint("commit.before");
+        const stored = await store.claims.commit({ claim: { batchId, number, attempt }, outcome, ledger: row });
+        failpoint("commit.after");
+        if (stored.outcome === "stale") return null;
+        observer.linesEnded(model, batch.endpoint, outcome.state, 1);
+        if (row !== null) ledger.committed(row);
+        return stored.remaining;
+      } catch (error) {
+        const code = error instanceof StoreError ? error.code : "internal";
+        const retry = error instanceof StoreError && error.retryable && !this.#stopped;
+        if (code !== "closed") log.error({ batch: batchId, line: number, code, retry }, "A result could not be stored");
+        if (!retry) return null;
+        await wait(RETRY_MS);
+      }
+    }
+  }
+
+  #ledgerRow({ batchId, number }: ClaimedLine, { owner, endpoint }: LaneBatch, ended: Ended) {
+    if (ended.how !== "answered" || ended.usage === null) return null;
+    const use = { owner, keyId: null, endpoint, model: this.#deps.model, version: ended.version, ...ended.usage };
+    return this.#deps.ledger.lineRow(use, { batchId, number });
+  }
+}
+
+function outcomeOf(requestId: string, ended: Ended): Outcome {
+  if (ended.how === "timed_out") {
+    const body = JSON.stringify({ code: "request_timeout", message: ended.message });
+    return { state: "failed", kind: "error", requestId: null, statusCode: null, body };
+  }
+  const { statusCode, body } = ended;
+  if (statusCode < 400) return { state: "done", kind: "output", requestId, statusCode, body };
+  return { state: "failed", kind: "error", requestId, statusCode, body };
+}

@@ -1,0 +1,48 @@
+import type { BatchEndpoint } from "../openapi/batches.ts";
+import { InputFile } from "./input-file.ts";
+
+/** A batch in progress, as its lane sees it. */
+export interface LaneBatch {
+  id: string;
+  owner: string;
+  endpoint: BatchEndpoint;
+  /** Unix seconds. */
+  expiresAt: number;
+  inputPath: string;
+}
+
+/** A batch that has joined a lane. */
+export class Member {
+  readonly batch: LaneBatch;
+  readonly input: InputFile;
+  /** No further line of it starts. */
+  withdrawn = false;
+  /** Epoch ms until which it is taken to have no line that is due. */
+  restUntil = 0;
+  #news = false;
+  #hear: (() => void) | null = null;
+
+  constructor(batch: LaneBatch) {
+    this.batch = batch;
+    this.input = new InputFile(batch.inputPath);
+  }
+
+  /** No line may be left: whoever runs the batch should look. */
+  tell(): void {
+    const hear = this.#hear;
+    this.#news = hear === null;
+    this.#hear = null;
+    hear?.();
+  }
+
+  /** Resolves at the next `tell`, or at once after one that nobody heard. */
+  news(): Promise<void> {
+    if (this.#news) {
+      this.#news = false;
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => {
+      this.#hear = resolve;
+    });
+  }
+}

@@ -1,0 +1,313 @@
+import type { Engine } from "../engine/engine.ts";
+import type { ClaimedLine } from "../store/line-row.ts";
+import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import type { Clock } from "./clock.ts";
+import { Commits, type CommitsDeps } from "./commits.ts";
+import type { Execute } from "./execute.ts";
+import { failpoint } from "./failpoint.ts";
+import { type Flight, Flights } from "./flights.ts";
+import { type LaneBatch, Member } from "./lane-batch.ts";
+import { lineBackoff } from "./line-backoff.ts";
+import { Suspects } from "./suspects.ts";
+
+export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
+  engine: Engine;
+  store: Pick<Store, "claims" | "state">;
+  execute: Execute;
+  /** 0..1 of the engine that batch work may use now. */
+  share: () => number;
+  clock: Clock;
+  randomId: () => string;
+  /** The engine is given up after a few deaths in a row; serving for so long makes it forget them. */
+  calmMs: number;
+}
+
+/** A line that is claimed and read, and waits for room in the engine. */
+interface Prepared {
+  line: ClaimedLine;
+  member: Member;
+  body: unknown;
+}
+
+/** Sequences' worth of lines that the engine has: as many again wait in it as run, so that it never runs dry. */
+const DEPTH = 2;
+/** More results than these wait for the disk, and no further line starts. */
+const MAX_COMMITS = 1024;
+const RECHECK_MS = 1000;
+/** A line that passing faults met so often is told of. */
+const TELLING_ATTEMPTS = 3;
+
+/**
+ * The way of one model's batch lines: claimed durably in prefix order and read ahead, a window of them in the engine,
+ * each result committed as it comes. Batches take turns by deadline. After a death of the engine, suspects.ts says what
+ * may run.
+ */
+export class Lane {
+  readonly #deps: LaneDeps;
+  readonly #members = new Map<string, Member>();
+  readonly #flights = new Flights();
+  readonly #commits: Commits;
+  readonly #suspects: Suspects;
+  #prepared: Prepared[] = [];
+  #pumping: Promise<void> | null = null;
+  #again = false;
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #awaitsEngine = false;
+  #settledTokens = 0;
+
+  constructor(deps: LaneDeps) {
+    this.#deps = deps;
+    this.#commits = new Commits({ ...deps, model: deps.engine.model });
+    this.#suspects = new Suspects(deps);
+  }
+
+  get inEngine(): number {
+    return this.#flights.size;
+  }
+
+  /** Estimated tokens of the lines that have ended since the server started. */
+  get settledTokens(): number {
+    return this.#settledTokens;
+  }
+
+  inEngineOf(batchId: string): number {
+    const member = this.#members.get(batchId);
+    return member === undefined ? 0 : this.#flights.of(member).length;
+  }
+
+  /** Why nothing runs although it could; null when nothing is in the way. */
+  get obstacle(): string | null {
+    const { engine, store } = this.#deps;
+    if (!store.state.writable) return `the store is not writable: ${store.state.reason}`;
+    if (engine.state.name === "failed") return "the engine has failed; restart the server";
+    if (engine.state.name !== "ready") return `the engine is ${engine.state.name}`;
+    return this.#suspects.obstacle;
+  }
+
+  /** Takes a batch in; resolves when no line of it may be left, and the caller looks whether that is so. */
+  run(batch: LaneBatch): Promise<void> {
+    const member = this.#members.get(batch.id) ?? new Member(batch);
+    this.#members.set(batch.id, member);
+    this.wake();
+    return member.news();
+  }
+
+  /**
+   * No further line starts. Those in the engine may end within `graceMs` and count; the rest are stopped. Resolves when
+   * nothing of the batch is in the engine or on its way to the store.
+   */
+  async withdraw(batchId: string, graceMs: number): Promise<void> {
+    const member = this.#members.get(batchId);
+    if (member === undefined) return;
+    member.withdrawn = true;
+    const timer = setTimeout(() => this.#flights.abort(member), graceMs);
+    await this.#flights.landed(member);
+    clearTimeout(timer);
+    await this.#commits.settled(batchId);
+    this.#members.delete(batchId);
+    // Whoever ends the batch ends these lines too.
+    this.#prepared = this.#prepared.filter((prepared) => prepared.member !== member);
+    await member.input.close();
+  }
+
+  /** Looks whether there is something to do; harmless at any time. */
+  wake(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#pumping ??= this.#pump().finally(() => {
+      this.#pumping = null;
+    });
+  }
+
+  /** Stops what runs; its lines are pending again. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#pumping;
+    this.#flights.abort(null);
+    await this.#flights.landed(null);
+    await this.#releasePrepared();
+    await this.#commits.stop();
+    for (const { input } of this.#members.values()) await input.close();
+    this.#members.clear();
+  }
+
+  async #pump(): Promise<void> {
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        if (this.#suspects.dying && this.#flights.size === 0) await this.#settleDeath();
+        this.#launch();
+        if (await this.#prepareMore()) this.#again = true;
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.code !== "closed") this.#deps.log.warn({ code: error.code }, "Lines could not be claimed");
+      this.#wakeIn(RECHECK_MS);
+    }
+  }
+
+  /** Fills the engine's window from what is prepared. */
+  #launch(): void {
+    const window = this.#window();
+    while (this.#prepared.length > 0 && this.#flights.size < window) {
+      const next = this.#prepared.shift();
+      if (next === undefined || next.member.withdrawn) continue;
+      const flight: Flight = { line: next.line, member: next.member, abort: new AbortController() };
+      this.#flights.add(flight);
+      void this.#fly(flight, next.body);
+    }
+  }
+
+  /** Claims and reads ahead. True when there may be more to claim. */
+  async #prepareMore(): Promise<boolean> {
+    const window = this.#window();
+    if (window === 0 || this.#members.size === 0) return false;
+    const suspect = await this.#suspects.next();
+    if (suspect !== null) return this.#prepareSuspects(suspect, window);
+    // As many wait here as may be in the engine: a claim takes an fsync, in which many short lines end.
+    const room = window - this.#prepared.length;
+    if (room < Math.max(1, window >> 1)) return false;
+    const { store, clock } = this.#deps;
+    const nowMs = clock.epochMs();
+    const due = [...this.#members.values()]
+      .filter(({ withdrawn, restUntil }) => !withdrawn && restUntil <= nowMs)
+      .sort((a, b) => a.batch.expiresAt - b.batch.expiresAt);
+    if (due.length === 0) {
+      this.#wakeIn(RECHECK_MS);
+      return false;
+    }
+    const lines = await store.claims.claim({ batchIds: due.map(({ batch }) => batch.id), limit: room, nowMs });
+    if (lines.length < room) for (const member of due) member.restUntil = nowMs + RECHECK_MS;
+    await this.#prepare(lines);
+    return true;
+  }
+
+  /** Nothing else is in the engine while a suspect group is. */
+  async #prepareSuspects(suspect: number, window: number): Promise<boolean> {
+    await this.#releasePrepared();
+    if (this.#flights.size > 0) return false;
+    const { store, clock } = this.#deps;
+    const nowMs = clock.epochMs();
+    const lines = await store.claims.claimSuspects({ suspect, limit: window, nowMs });
+    await this.#prepare(lines);
+    if (lines.length === 0) this.#wakeIn(RECHECK_MS);
+    return false;
+  }
+
+  async #prepare(lines: readonly ClaimedLine[]): Promise<void> {
+    if (lines.length > 0) failpoint("claim.after");
+    for (const line of lines) {
+      const member = this.#members.get(line.batchId);
+      if (member === undefined || member.withdrawn) {
+        await this.#release([line], 0);
+        continue;
+      }
+      try {
+        this.#prepared.push({ line, member, body: await member.input.body(line.offset, line.length) });
+      } catch (error) {
+        this.#deps.log.error({ batch: line.batchId, line: line.number, err: error }, "A line could not be read");
+        await this.#retry(line);
+      }
+      this.#launch();
+    }
+  }
+
+  /** Lines that may be in the engine now; 0 while none may. */
+  #window(): number {
+    const { engine, share, store } = this.#deps;
+    if (this.#stopped || this.#commits.size >= MAX_COMMITS || this.#suspects.dying) return 0;
+    if (engine.state.name !== "ready" || engine.facts === null) {
+      this.#awaitEngine();
+      return 0;
+    }
+    const allowed = share();
+    if (!store.state.writable || allowed <= 0 || this.#suspects.obstacle !== null) {
+      this.#wakeIn(RECHECK_MS);
+      return 0;
+    }
+    return Math.max(1, Math.round(engine.facts.sequences * DEPTH * allowed));
+  }
+
+  #awaitEngine(): void {
+    if (this.#awaitsEngine) return;
+    this.#awaitsEngine = true;
+    this.#deps.engine.ready().then(
+      () => {
+        this.#awaitsEngine = false;
+        this.#suspects.engineReady();
+        this.wake();
+      },
+      // Failed or closed: only a new server helps.
+      () => {},
+    );
+  }
+
+  async #fly(flight: Flight, body: unknown): Promise<void> {
+    const { line, member } = flight;
+    const requestId = `req_${this.#deps.randomId()}`;
+    const result = await this.#deps.execute(member.batch.endpoint, body, { requestId, signal: flight.abort.signal });
+    failpoint("inference.after");
+    if (result.how === "engine_died") this.#suspects.died(line, result);
+    if (result.how === "answered") this.#suspects.finished();
+    if (result.how === "answered" || result.how === "timed_out") {
+      this.#commits.add(line, member.batch, requestId, result, (left) => {
+        this.#settledTokens += line.estimatedTokens;
+        if (left === 0) member.tell();
+        if (this.#commits.size === MAX_COMMITS - 1) this.wake();
+      });
+    }
+    this.#flights.remove(flight);
+    if (result.how === "passing") {
+      const { batchId, number, attempt } = line;
+      const about = { batch: batchId, line: number, attempt, reason: result.reason };
+      if (attempt >= TELLING_ATTEMPTS) this.#deps.log.warn(about, "A line could not run; it is tried again later");
+      await this.#retry(line);
+    }
+    // Of a withdrawn batch, its end writes what became of the line.
+    if (result.how === "stopped" && !member.withdrawn) await this.#release([line], 0);
+    this.#launch();
+    this.wake();
+  }
+
+  async #settleDeath(): Promise<void> {
+    await this.#releasePrepared();
+    const failed = await this.#suspects.settle();
+    for (const { batchId } of failed) {
+      const member = this.#members.get(batchId);
+      if (member === undefined) continue;
+      this.#deps.observer.linesEnded(this.#deps.engine.model, member.batch.endpoint, "failed", 1);
+      member.tell();
+    }
+    for (const member of this.#members.values()) member.restUntil = 0;
+  }
+
+  #retry(line: ClaimedLine): Promise<void> {
+    return this.#release([line], Math.round(this.#deps.clock.epochMs() + lineBackoff(line.attempt)));
+  }
+
+  async #releasePrepared(): Promise<void> {
+    const lines = this.#prepared.splice(0).map(({ line }) => line);
+    if (lines.length > 0) await this.#release(lines, 0);
+  }
+
+  async #release(lines: readonly ClaimedLine[], notBeforeMs: number): Promise<void> {
+    const claims = lines.map(({ batchId, number, attempt }) => ({ batchId, number, attempt }));
+    try {
+      await this.#deps.store.claims.release({ claims, notBeforeMs });
+    } catch (error) {
+      // They stay claimed, and are pending again when the next server starts.
+      const [first] = claims;
+      this.#deps.log.error({ batch: first?.batchId, lines: claims.length, err: error }, "Lines could not be released");
+    }
+    if (notBeforeMs === 0) for (const member of this.#members.values()) member.restUntil = 0;
+  }
+
+  #wakeIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.wake(), ms);
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,79 @@
+import type { BatchEndpoint } from "../openapi/batches.ts";
+import { type ChatRequest, chatRequest } from "../openapi/chat.ts";
+import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
+import type { RequestLimits } from "../openapi/request-limits.ts";
+import { validate } from "../openapi/validate.ts";
+import { PrefixKey } from "./prefix-key.ts";
+
+/** What is known of a body that its endpoint would take. */
+export interface CheckedBody {
+  /** Sort key: prompts that begin alike come together. */
+  prefix: string;
+  /** A guess at prompt and answer together, for forecasts. */
+  estimatedTokens: number;
+}
+
+/** Throws the ApiError that the synchronous endpoint would answer with. */
+export type BodyCheck = (body: unknown) => CheckedBody;
+
+const CHARS_PER_TOKEN = 4;
+/** An answer of unknown length. */
+const USUAL_ANSWER = 256;
+/** An answer may be allowed much, and rarely takes it. */
+const MOST_ANSWER = 4096;
+
+export function bodyCheck(endpoint: BatchEndpoint, limits: RequestLimits): BodyCheck {
+  switch (endpoint) {
+    case "/v1/chat/completions": {
+      const schema = chatRequest(limits);
+      return (body) => checkedChat(validate(schema, body));
+    }
+    case "/v1/completions": {
+      const schema = completionRequest(limits);
+      return (body) => checkedCompletion(validate(schema, body));
+    }
+  }
+}
+
+function checkedChat({ messages, max_completion_tokens, max_tokens, n }: ChatRequest): CheckedBody {
+  const text = new PromptText();
+  for (const message of messages) {
+    text.add(`${message.role}\n`);
+    const { content } = message;
+    if (typeof content === "string") text.add(content);
+    else for (const part of content ?? []) if ("text" in part) text.add(part.text);
+    text.add("\n");
+  }
+  return text.checked(max_completion_tokens ?? max_tokens ?? USUAL_ANSWER, n ?? 1);
+}
+
+function checkedCompletion({ prompt, max_tokens, n }: CompletionRequest): CheckedBody {
+  const text = new PromptText();
+  const prompts = typeof prompt === "string" || typeof prompt[0] === "number" ? [prompt] : prompt;
+  for (const one of prompts) {
+    if (typeof one === "string") text.add(one);
+    else if (Array.isArray(one)) text.addTokens(one);
+  }
+  return text.checked(max_tokens ?? DEFAULT_MAX_TOKENS, (n ?? 1) * prompts.length);
+}
+
+/** Measures a prompt, and keeps nothing of it. */
+class PromptText {
+  readonly #key = new PrefixKey();
+  #chars = 0;
+
+  add(text: string): void {
+    this.#key.add(text);
+    this.#chars += text.length;
+  }
+
+  addTokens(tokens: readonly unknown[]): void {
+    if (this.#key.wanted > 0) this.#key.add(tokens.slice(0, this.#key.wanted).join(","));
+    this.#chars += tokens.length * CHARS_PER_TOKEN;
+  }
+
+  checked(answerTokens: number, choices: number): CheckedBody {
+    const answer = Math.min(answerTokens, MOST_ANSWER) * choices;
+    return { prefix: this.#key.key, estimatedTokens: Math.ceil(this.#chars / CHARS_PER_TOKEN) + answer };
+  }
+}

@@ -1,0 +1,185 @@
+import type { Engine } from "../engine/engine.ts";
+import type { BatchRow } from "../store/batch-row.ts";
+import type { Backlog } from "../store/batches.ts";
+import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import { expectations } from "./eta.ts";
+import { Lane, type LaneDeps } from "./lane.ts";
+import type { ShiftRules } from "./shift-rules.ts";
+import { ShiftWatch, type ShiftWatchDeps } from "./shift-watch.ts";
+import { Steward, type StewardDeps } from "./steward.ts";
+import { Throughput } from "./throughput.ts";
+
+export interface NightShiftDeps
+  extends Omit<LaneDeps, "engine" | "share" | "store" | "observer">,
+    Omit<StewardDeps, "laneOf" | "models" | "oneAtATime" | "store" | "observer"> {
+  engines: readonly Engine[];
+  store: Store;
+  rules: ShiftRules;
+  /** Share of time, 0..1, that online work alone took of a model's engine over the last half minute. */
+  load: (model: string) => number;
+  observer: LaneDeps["observer"] & { shiftOf(model: string): ShiftWatchDeps["observer"] };
+}
+
+interface Crew {
+  lane: Lane;
+  shift: ShiftWatch;
+  throughput: Throughput;
+  settledTokens: number;
+}
+
+/** What the night shift knows of a batch that is in progress. */
+export interface Standing {
+  phase: string;
+  reason: string;
+  /** 1 is the batch that runs now or next. */
+  position: number | null;
+  etaMs: number | null;
+  tokensPerSecond: number | null;
+  linesInEngine: number;
+}
+
+const TICK_MS = 1000;
+
+/** All batch work of the server: one lane per model, one steward per batch that is not over. */
+export class NightShift {
+  readonly #deps: NightShiftDeps;
+  readonly #crews = new Map<string, Crew>();
+  readonly #stewards = new Map<string, { steward: Steward; done: Promise<void> }>();
+  #backlog: Backlog[] = [];
+  #validating: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #tickedAt: number;
+  #stopped = false;
+
+  constructor(deps: NightShiftDeps) {
+    this.#deps = deps;
+    this.#tickedAt = deps.clock.now();
+    for (const engine of deps.engines) this.#crews.set(engine.model, this.#crew(engine));
+  }
+
+  get backlog(): readonly Backlog[] {
+    return this.#backlog;
+  }
+
+  get linesInEngine(): { model: string; lines: number }[] {
+    return [...this.#crews].map(([model, { lane }]) => ({ model, lines: lane.inEngine }));
+  }
+
+  /** Takes up what the last server left: lines that ran are pending again, terminal batches lose their rows. */
+  async start(): Promise<void> {
+    const { store, log } = this.#deps;
+    const recovered = await store.claims.recover();
+    const open = await store.batches.open();
+    const leftovers = await store.batches.leftovers({ limit: Number.MAX_SAFE_INTEGER });
+    if (open.length > 0) log.info({ batches: open.length, linesRecovered: recovered }, "Batches go on");
+    await this.#tick();
+    for (const id of [...open.map((batch) => batch.id), ...leftovers]) this.take(id);
+  }
+
+  /** Begins with a batch, or looks again at one that was cancelled. */
+  take(id: string): void {
+    if (this.#stopped) return;
+    const known = this.#stewards.get(id);
+    if (known !== undefined) {
+      known.steward.nudge();
+      return;
+    }
+    const steward = new Steward(id, {
+      ...this.#deps,
+      laneOf: (model) => this.#crews.get(model)?.lane,
+      models: [...this.#crews.keys()],
+      oneAtATime: (work) => this.#oneAtATime(work),
+    });
+    const done = steward.run().finally(() => this.#stewards.delete(id));
+    this.#stewards.set(id, { steward, done });
+  }
+
+  /** For the sweeper: lets batches end whose window is over at `now` (Unix seconds). */
+  async expire(now: number): Promise<number> {
+    const over = (await this.#deps.store.batches.open()).filter(
+      ({ status, expiresAt }) => (status === "validating" || status === "in_progress") && expiresAt <= now,
+    );
+    for (const { id } of over) this.take(id);
+    return over.length;
+  }
+
+  /** Stops what runs; its lines go back to the queue. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    for (const { steward } of this.#stewards.values()) steward.stop();
+    await Promise.all([...this.#crews.values()].map(({ lane }) => lane.stop()));
+    await Promise.all([...this.#stewards.values()].map(({ done }) => done));
+  }
+
+  /** Null for a batch of a model that is not served here. */
+  standingOf({ id, model }: BatchRow): Standing | null {
+    const crew = model === null ? undefined : this.#crews.get(model);
+    if (crew === undefined) return null;
+    const { lane, shift, throughput } = crew;
+    const { decision, rules } = shift;
+    const order = this.#orderOf(model ?? "");
+    const phase = decision?.phase ?? "always";
+    const share = decision?.share ?? 0;
+    const nowMs = this.#deps.clock.epochMs();
+    const { tokensPerSecond } = throughput;
+    const expected = expectations(rules, { phase, share }, order, nowMs, tokensPerSecond);
+    const own = expected.find((one) => one.batchId === id);
+    return {
+      phase,
+      reason: lane.obstacle ?? decision?.reason ?? "",
+      position: own?.position ?? null,
+      etaMs: own?.etaMs ?? null,
+      tokensPerSecond,
+      linesInEngine: lane.inEngineOf(id),
+    };
+  }
+
+  #crew(engine: Engine): Crew {
+    const { rules, clock, log, observer } = this.#deps;
+    const shift = new ShiftWatch(rules, { clock, log, observer: observer.shiftOf(engine.model) });
+    const lane = new Lane({ ...this.#deps, engine, share: () => shift.decision?.share ?? 0 });
+    return { lane, shift, throughput: new Throughput(), settledTokens: 0 };
+  }
+
+  #orderOf(model: string) {
+    return this.#backlog
+      .filter((entry) => entry.model === model)
+      .map(({ batchId, tokens, expiresAt }) => ({
+        batchId,
+        remainingTokens: tokens,
+        deadlineMs: expiresAt * 1000,
+      }));
+  }
+
+  async #tick(): Promise<void> {
+    const { store, clock, load, log } = this.#deps;
+    try {
+      this.#backlog = await store.batches.backlog();
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.code !== "closed") log.warn({ code: error.code }, "The backlog could not be read");
+    }
+    const ms = clock.now() - this.#tickedAt;
+    this.#tickedAt = clock.now();
+    for (const [model, crew] of this.#crews) {
+      const { lane, shift, throughput } = crew;
+      const tokens = lane.settledTokens - crew.settledTokens;
+      crew.settledTokens = lane.settledTokens;
+      if (lane.inEngine > 0 || tokens > 0) throughput.add(tokens, ms, shift.decision?.share ?? 0);
+      const share = shift.decision?.share;
+      shift.look(load(model), this.#orderOf(model), throughput.tokensPerSecond);
+      if (shift.decision?.share !== share) lane.wake();
+    }
+    if (this.#stopped) return;
+    this.#timer = setTimeout(() => void this.#tick(), TICK_MS);
+    this.#timer.unref();
+  }
+
+  #oneAtATime<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#validating.then(work);
+    this.#validating = result.catch(() => {});
+    return result;
+  }
+}

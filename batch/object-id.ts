@@ -1,0 +1,23 @@
+import { randomBytes } from "node:crypto";
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const LENGTH = 24;
+
+export type IdPrefix = "file-" | "upload_" | "part_" | "batch_" | "evt_";
+
+/** The prefix and 24 random base62 digits (142 bits). */
+export function objectId(prefix: IdPrefix, random: (count: number) => Uint8Array = randomBytes): string {
+  let digits = "";
+  while (digits.length < LENGTH) {
+    for (const byte of random(2 * LENGTH)) {
+      // 248 = 4 × 62: the bytes above would make some digits likelier than others.
+      if (byte < 248 && digits.length < LENGTH) digits += DIGITS[byte % 62];
+    }
+  }
+  return prefix + digits;
+}
+
+/** Only what this holds for ever becomes part of a path. */
+export function isObjectId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(prefix) && /^[0-9A-Za-z]{24}$/.test(text.slice(prefix.length));
+}

@@ -1,0 +1,257 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
+import type { RequestLimits } from "../openapi/request-limits.ts";
+import type { BatchRow } from "../store/batch-row.ts";
+import type { NewEvent } from "../store/outbox.ts";
+import type { Store } from "../store/store.ts";
+import { type Clock, epochSeconds } from "./clock.ts";
+import { failpoint } from "./failpoint.ts";
+import type { FileRoom } from "./files.ts";
+import type { Lane } from "./lane.ts";
+import type { LineObserver } from "./line-observer.ts";
+import type { Log } from "./log.ts";
+import { writeResults } from "./results.ts";
+import type { ValidateRules } from "./validate.ts";
+import type { Validate } from "./validation.ts";
+
+export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | "batch.cancelled";
+
+export interface StewardDeps {
+  store: Pick<Store, "batches" | "lines" | "results" | "files">;
+  files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw">;
+  laneOf: (model: string) => Lane | undefined;
+  models: readonly string[];
+  validate: Validate;
+  /** Holds its caller up while another file is being validated. */
+  oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Events that go out with a batch's end, one per webhook that wants them. */
+  events: (type: BatchEvent, batchId: string) => NewEvent[];
+  /** Called when such events are in the outbox. */
+  eventsQueued: () => void;
+  limits: RequestLimits;
+  maxLines: number;
+  maxLineBytes: number;
+  /** How long the lines in the engine may go on when their batch is cancelled or expires. */
+  graceMs: number;
+  clock: Clock;
+  log: Log;
+  observer: LineObserver;
+}
+
+const MAX_ERRORS = 100;
+const ROWS = 500;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 30_000;
+
+const CANCELLED = {
+  code: "batch_cancelled",
+  message: "This request was not executed because the batch was cancelled.",
+};
+const EXPIRED = {
+  code: "batch_expired",
+  message: "This request could not be executed before the completion window expired.",
+};
+
+/**
+ * Sees one batch through, from wherever it stands. Each step looks the row up, does what its status asks for, and can be
+ * taken again from its beginning after a crash or a failure.
+ *
+ * | status | step |
+ * |---|---|
+ * | validating | validate and index the file → in_progress or failed; past the deadline → expired |
+ * | in_progress | run in the lane until no line is left → finalizing; past the deadline → end the rest, expired |
+ * | cancelling | end the rest → cancelled |
+ * | finalizing | write the files → completed |
+ * | terminal | remove the rows of lines and results |
+ */
+export class Steward {
+  readonly id: string;
+  readonly #deps: StewardDeps;
+  #nudged = new AbortController();
+  #stopped = false;
+
+  constructor(id: string, deps: StewardDeps) {
+    this.id = id;
+    this.#deps = deps;
+  }
+
+  /** Looks at the batch's row again: it was cancelled, or its time is over. */
+  nudge(): void {
+    this.#nudged.abort();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.nudge();
+  }
+
+  /** Resolves when the batch is terminal and cleaned up, or after `stop`. */
+  async run(): Promise<void> {
+    for (let failures = 0; !this.#stopped; ) {
+      this.#nudged = new AbortController();
+      try {
+        if (await this.#step()) return;
+        failures = 0;
+      } catch (error) {
+        if (this.#stopped) return;
+        if (this.#nudged.signal.aborted) continue;
+        const retryInMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures++, 10));
+        this.#deps.log.error({ batch: this.id, err: error, retryInMs }, "A step of a batch failed; it is taken again");
+        await wait(retryInMs, undefined, { signal: this.#nudged.signal }).catch(() => {});
+      }
+    }
+  }
+
+  /** True when nothing is left to do. */
+  async #step(): Promise<boolean> {
+    const batch = await this.#deps.store.batches.find({ id: this.id });
+    if (batch === null) return true;
+    switch (batch.status) {
+      case "validating":
+        if (this.#isOver(batch)) await this.#end(batch, "expired");
+        else await this.#validate(batch);
+        return false;
+      case "in_progress":
+        if (this.#isOver(batch)) await this.#end(batch, "expired");
+        else await this.#work(batch);
+        return false;
+      case "cancelling":
+        await this.#end(batch, "cancelled");
+        return false;
+      case "finalizing":
+        await this.#finalize(batch, "completed");
+        return false;
+      default:
+        await this.#cleanUp();
+        return true;
+    }
+  }
+
+  #isOver(batch: BatchRow): boolean {
+    return batch.expiresAt <= epochSeconds(this.#deps.clock);
+  }
+
+  async #validate(batch: BatchRow): Promise<void> {
+    const { store, files, validate, oneAtATime, limits, maxLines, maxLineBytes, models, log } = this.#deps;
+    const { id, owner, inputFileId } = batch;
+    const signal = this.#nudged.signal;
+    const file = await store.files.get({ owner, id: inputFileId });
+    if (file === null) return this.#fail(batch, null, [fileFault(`The file '${inputFileId}' does not exist.`)]);
+    if (file.purpose !== "batch") {
+      return this.#fail(batch, null, [fileFault(`The file '${inputFileId}' has not the purpose 'batch'.`)]);
+    }
+    const rules: ValidateRules = {
+      endpoint: batch.endpoint as BatchEndpoint,
+      limits,
+      models,
+      maxLines,
+      maxLineBytes,
+      maxErrors: MAX_ERRORS,
+    };
+    await oneAtATime(async () => {
+      await this.#removeLines();
+      const startedAt = this.#deps.clock.now();
+      const job = { path: files.pathOf(inputFileId), rules };
+      const outcome = await validate(
+        job,
+        async (lines) => {
+          const twice = await store.lines.insert({ batchId: id, lines });
+          if (twice.length > 0) throw new Error(`Lines ${twice.join(", ")} were validated twice`);
+          failpoint("validate.lines");
+        },
+        signal,
+      );
+      if (!outcome.valid) return this.#fail(batch, outcome.model, outcome.errors);
+      while ((await store.lines.order({ batchId: id, limit: ROWS })) > 0) signal.throwIfAborted();
+      failpoint("validate.ordered");
+      const { lines, model } = outcome;
+      const began = await store.batches.begin({ id, now: epochSeconds(this.#deps.clock), model });
+      const ms = Math.round(this.#deps.clock.now() - startedAt);
+      if (began) log.info({ batch: id, model, lines, ms }, "Batch validated");
+    });
+  }
+
+  async #fail({ id }: BatchRow, model: string | null, errors: BatchError[]): Promise<void> {
+    const { store, clock, events, log } = this.#deps;
+    const list = JSON.stringify({ object: "list", data: errors });
+    const row = { id, now: epochSeconds(clock), errors: list, model, events: events("batch.failed", id) };
+    if (!(await store.batches.fail(row))) return;
+    this.#deps.eventsQueued();
+    log.info({ batch: id, errors: errors.length }, "Batch failed validation");
+  }
+
+  async #work(batch: BatchRow): Promise<void> {
+    const { store, clock, laneOf, files } = this.#deps;
+    const { id, owner, endpoint, expiresAt, inputFileId } = batch;
+    if (await store.batches.beginFinalizing({ id, now: epochSeconds(clock) })) return;
+    const nudged = new Promise<void>((resolve) => {
+      this.#nudged.signal.addEventListener("abort", () => resolve(), { once: true });
+      if (this.#nudged.signal.aborted) resolve();
+    });
+    // Without its model the batch waits: a server that has it again runs it, or the window ends.
+    const lane = batch.model === null ? undefined : laneOf(batch.model);
+    const inputPath = files.pathOf(inputFileId);
+    const ran = lane?.run({ id, owner, endpoint: endpoint as BatchEndpoint, expiresAt, inputPath });
+    await (ran === undefined ? nudged : Promise.race([ran, nudged]));
+  }
+
+  /** Ends what has not ended, and the batch with it. */
+  async #end(batch: BatchRow, status: "cancelled" | "expired"): Promise<void> {
+    const { store, laneOf, graceMs, observer } = this.#deps;
+    const { id, model, endpoint } = batch;
+    if (batch.inProgressAt === null) {
+      await this.#removeLines();
+    } else {
+      if (model !== null) await laneOf(model)?.withdraw(id, graceMs);
+      const error = JSON.stringify(status === "cancelled" ? CANCELLED : EXPIRED);
+      for (;;) {
+        const ended = await store.lines.end({ batchId: id, state: status, running: true, error, limit: ROWS });
+        if (ended === 0) break;
+        if (model !== null) observer.linesEnded(model, endpoint as BatchEndpoint, status, ended);
+      }
+    }
+    await this.#finalize(batch, status);
+  }
+
+  async #finalize(batch: BatchRow, status: "completed" | "cancelled" | "expired"): Promise<void> {
+    const { store, files, clock, events, laneOf, log } = this.#deps;
+    const { id, model } = batch;
+    if (model !== null) await laneOf(model)?.withdraw(id, 0);
+    failpoint("finalize.begun");
+    const outputFile = await writeResults(this.#deps, batch, "output");
+    const errorFile = await writeResults(this.#deps, batch, "error");
+    failpoint("finalize.before-commit");
+    const now = epochSeconds(clock);
+    const ended = await store.batches.finalize({
+      id,
+      status,
+      now,
+      outputFile,
+      errorFile,
+      events: events(`batch.${status}`, id),
+    });
+    failpoint("finalize.after-commit");
+    if (ended) {
+      this.#deps.eventsQueued();
+      log.info({ batch: id, status, seconds: now - batch.createdAt }, "Batch ended");
+      return;
+    }
+    for (const file of [outputFile, errorFile]) if (file !== null) await files.withdraw(file);
+    throw new Error(`Batch ${id} cannot become ${status} from where it stands`);
+  }
+
+  /** The files hold everything now. */
+  async #cleanUp(): Promise<void> {
+    const { store } = this.#deps;
+    while ((await store.results.remove({ batchId: this.id, limit: ROWS })) > 0) failpoint("cleanup.half");
+    await this.#removeLines();
+  }
+
+  async #removeLines(): Promise<void> {
+    while ((await this.#deps.store.lines.remove({ batchId: this.id, limit: ROWS })) > 0);
+  }
+}
+
+function fileFault(message: string): BatchError {
+  return { code: "invalid_request", message, param: "file_id", line: null };
+}

@@ -1,0 +1,87 @@
+import type { Engine } from "../engine/engine.ts";
+import type { Claim, ClaimedLine } from "../store/line-row.ts";
+import type { Store } from "../store/store.ts";
+import type { Clock } from "./clock.ts";
+import type { Log } from "./log.ts";
+
+export interface SuspectsDeps {
+  engine: Pick<Engine, "model" | "state">;
+  store: Pick<Store, "claims">;
+  clock: Clock;
+  log: Log;
+  calmMs: number;
+}
+
+/** Deaths with no line finished in between, after which the engine rests: it is given up at the fifth in a row. */
+const RESTLESS_DEATHS = 3;
+
+/**
+ * Finds the line that kills the engine. All that were in it when it died become suspects in two groups; while there are
+ * groups, one of them runs at a time, alone. A group that survives is cleared, one that dies is split again, and takes
+ * its place behind the others: so good halves finish in between. A line that was alone three times fails (the store
+ * counts). Nothing of this is lost when the server ends.
+ */
+export class Suspects {
+  readonly #deps: SuspectsDeps;
+  #dead: { line: ClaimedLine; withOthers: boolean }[] = [];
+  /** False: the store has no group of this model for sure. */
+  #mayExist = true;
+  #deathsInRow = 0;
+  #readyAt: number;
+
+  constructor(deps: SuspectsDeps) {
+    this.#deps = deps;
+    this.#readyAt = deps.clock.now();
+  }
+
+  /** The engine died, and not all of its lines are back. */
+  get dying(): boolean {
+    return this.#dead.length > 0;
+  }
+
+  get obstacle(): string | null {
+    if (this.#deathsInRow < RESTLESS_DEATHS) return null;
+    if (this.#deps.clock.now() - this.#readyAt >= this.#deps.calmMs) return null;
+    return `the engine died ${this.#deathsInRow} times in a row and rests before the next suspected lines run`;
+  }
+
+  /** The group to run now, alone; null when nothing is suspected. */
+  async next(): Promise<number | null> {
+    if (!this.#mayExist) return null;
+    const groups = await this.#deps.store.claims.suspects();
+    const own = groups.filter(({ model }) => model === this.#deps.engine.model);
+    this.#mayExist = own.length > 0;
+    return own.find(({ pending }) => pending > 0)?.suspect ?? own[0]?.suspect ?? null;
+  }
+
+  died(line: ClaimedLine, { withOthers }: { withOthers: boolean }): void {
+    this.#dead.push({ line, withOthers });
+  }
+
+  finished(): void {
+    this.#deathsInRow = 0;
+  }
+
+  engineReady(): void {
+    this.#readyAt = this.#deps.clock.now();
+  }
+
+  /** To be called when every line that was in the dead engine is back; again after a StoreError. Returns the claims that failed by it. */
+  async settle(): Promise<Claim[]> {
+    const dead = this.#dead;
+    const claims = dead.map(({ line: { batchId, number, attempt } }) => ({ batchId, number, attempt }));
+    const withOthers = dead.some((one) => one.withOthers);
+    const { failed, suspects } = await this.#deps.store.claims.engineDied({ claims, withOthers, failure: FAILURE });
+    this.#dead = [];
+    this.#deathsInRow++;
+    this.#mayExist = true;
+    const about = { model: this.#deps.engine.model, lines: claims.length, failed: failed.length, groups: suspects };
+    this.#deps.log.warn(about, "The engine died with batch lines in it; they run again apart from others");
+    return failed;
+  }
+}
+
+const FAILURE = JSON.stringify({
+  code: "engine_died",
+  message: "The engine stopped three times while this request was the only one in it.",
+});

@@ -1,0 +1,268 @@
+import { createReadStream } from "node:fs";
+import { mkdir, readdir, rename, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { ApiError, invalidRequest } from "../openapi/api-error.ts";
+import { type FilePurpose, uploadPurpose } from "../openapi/files.ts";
+import type { FileRow } from "../store/files.ts";
+import type { Store } from "../store/store.ts";
+import type { EndedUpload, PartRow, UploadRow } from "../store/uploads.ts";
+import { type Clock, epochSeconds } from "./clock.ts";
+import { type FileRoom, syncDirectory } from "./files.ts";
+import type { Incoming } from "./files-inbox.ts";
+import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./files-purpose.ts";
+import { overQuota, writeFailure } from "./files-space.ts";
+import type { Log } from "./log.ts";
+import { isObjectId, objectId } from "./object-id.ts";
+
+export interface UploadRoomDeps {
+  store: Pick<Store, "files" | "uploads">;
+  files: FileRoom;
+  dataDir: string;
+  clock: Clock;
+  log: Log;
+  storageQuota: number | null;
+}
+
+export interface NewUpload {
+  owner: string;
+  filename: string;
+  purpose: FilePurpose;
+  /** Of the whole file. */
+  bytes: number;
+  mimeType: string;
+  /** Seconds that the file lives from its creation; null is what the purpose has by default. */
+  expiresAfter: number | null;
+}
+
+const LIFETIME_SECONDS = 3600;
+const SWEEP_ROWS = 100;
+const ROWS_AT_ONCE = 1000;
+const READ_BYTES = 256 * 1024;
+
+/**
+ * Files that come in parts, in any order and side by side. The parts lie in `<data-dir>/parts/<id>` until `complete` has
+ * put them together, so they outlive a restart.
+ *
+ * | status | goes to | by |
+ * |---|---|---|
+ * | pending | completed, cancelled, expired | complete, cancel, the sweeper |
+ * | completed, cancelled, expired | – | |
+ */
+export class UploadRoom {
+  readonly #deps: UploadRoomDeps;
+  readonly #dir: string;
+  /** Completions that run, by upload: a second call waits for the first and gets the same file. */
+  readonly #completing = new Map<string, Promise<unknown>>();
+
+  private constructor(deps: UploadRoomDeps) {
+    this.#deps = deps;
+    this.#dir = join(deps.dataDir, "parts");
+  }
+
+  /** Removes parts that no upload has. Before it resolves no part may be added. */
+  static async open(deps: UploadRoomDeps): Promise<UploadRoom> {
+    const room = new UploadRoom(deps);
+    await mkdir(room.#dir, { recursive: true });
+    const orphans = new Set(await readdir(room.#dir));
+    for (let after: string | null = ""; after !== null; ) {
+      const ids: string[] = await deps.store.uploads.partIds({ after, limit: ROWS_AT_ONCE });
+      for (const id of ids) orphans.delete(id);
+      after = ids.length === ROWS_AT_ONCE ? ids.at(-1)! : null;
+    }
+    await room.#removeParts([...orphans]);
+    return room;
+  }
+
+  /** Throws 400, 413 or 507. */
+  async create(upload: NewUpload): Promise<UploadRow> {
+    const { owner, filename, purpose, bytes, mimeType, expiresAfter } = upload;
+    checkForPurpose(purpose, filename, bytes);
+    if (bytes > MAX_UPLOAD_BYTES) throw tooLarge("bytes", MAX_UPLOAD_BYTES);
+    await this.#deps.files.admit(owner, bytes);
+    const createdAt = epochSeconds(this.#deps.clock);
+    const row: UploadRow = {
+      id: objectId("upload_"),
+      owner,
+      filename,
+      purpose,
+      bytes,
+      mimeType,
+      fileExpiresAfter: expiresAfter,
+      status: "pending",
+      createdAt,
+      expiresAt: createdAt + LIFETIME_SECONDS,
+      fileId: null,
+    };
+    await this.#deps.store.uploads.insert(row);
+    return row;
+  }
+
+  /** Throws 404, also for another owner's upload. */
+  async get(owner: string, id: string): Promise<UploadRow> {
+    const row = isObjectId("upload_", id) ? await this.#deps.store.uploads.get({ owner, id }) : null;
+    if (row === null) throw noSuchUpload(id);
+    return row;
+  }
+
+  /** Before a part's bytes are read. Throws 404, 400 when the upload is over, 507. */
+  async admitPart(owner: string, id: string, bytes: number): Promise<void> {
+    const upload = await this.get(owner, id);
+    if (upload.status !== "pending") throw notPending(upload);
+    await this.#deps.files.admit(owner, bytes);
+  }
+
+  receivePart(owner: string, source: AsyncIterable<Uint8Array>): Promise<Incoming> {
+    const error = () => tooLarge("data", MAX_PART_BYTES);
+    return this.#deps.files.receive(owner, source, { bytes: MAX_PART_BYTES, error });
+  }
+
+  /** Makes received bytes a part. Throws 404, 400 or 507, and discards them then. */
+  async addPart(owner: string, uploadId: string, { path, bytes, md5 }: Incoming): Promise<PartRow> {
+    const createdAt = epochSeconds(this.#deps.clock);
+    const part: PartRow = { id: objectId("part_"), uploadId, bytes, md5, createdAt };
+    try {
+      await rename(path, join(this.#dir, part.id));
+      await syncDirectory(this.#dir);
+      const quotaBytes = this.#deps.storageQuota;
+      const outcome = await this.#deps.store.uploads.addPart({ owner, part, quotaBytes, now: createdAt });
+      if (outcome === "absent") throw noSuchUpload(uploadId);
+      if (outcome === "not_pending") throw notPending(await this.get(owner, uploadId));
+      if (outcome === "over_quota") throw overQuota(quotaBytes ?? 0);
+      if (outcome === "too_large") {
+        const message = "The parts have more bytes than the upload was created with.";
+        throw invalidRequest("invalid_value", "data", message);
+      }
+    } catch (error) {
+      await unlink(path).catch(() => {});
+      await this.#removeParts([part.id]);
+      throw writeFailure(error);
+    }
+    return part;
+  }
+
+  /**
+   * Puts the parts together in this order. A repeated call on a completed upload gets the file that it became, so that a
+   * retry after a lost answer does no harm. Throws 404, 400 or 507; the upload stays pending then.
+   */
+  async complete(
+    owner: string,
+    id: string,
+    partIds: readonly string[],
+    md5: string | null,
+  ): Promise<{ upload: UploadRow; file: FileRow }> {
+    const earlier = this.#completing.get(id);
+    if (earlier !== undefined) {
+      await earlier.catch(() => {});
+      return this.complete(owner, id, partIds, md5);
+    }
+    const completion = this.#complete(owner, id, partIds, md5);
+    this.#completing.set(id, completion);
+    try {
+      return await completion;
+    } finally {
+      this.#completing.delete(id);
+    }
+  }
+
+  /** Throws 404, or 400 for an upload that is completed or expired; one that is cancelled stays so. */
+  async cancel(owner: string, id: string): Promise<UploadRow> {
+    await this.get(owner, id);
+    const ended = await this.#deps.store.uploads.cancel({ owner, id });
+    if (ended === "absent") throw noSuchUpload(id);
+    if (ended !== "not_pending") await this.#removeParts(ended.partIds);
+    const upload = await this.get(owner, id);
+    if (upload.status !== "cancelled") throw notPending(upload);
+    return upload;
+  }
+
+  /** Ends uploads whose hour is over. Returns how many. */
+  async expire(now: number): Promise<number> {
+    let expired = 0;
+    for (let ended: EndedUpload[] | null = null; ended === null || ended.length === SWEEP_ROWS; ) {
+      ended = await this.#deps.store.uploads.expire({ now, limit: SWEEP_ROWS });
+      for (const { partIds } of ended) await this.#removeParts(partIds);
+      expired += ended.length;
+    }
+    return expired;
+  }
+
+  async #complete(owner: string, id: string, partIds: readonly string[], md5: string | null) {
+    const upload = await this.get(owner, id);
+    if (upload.status === "completed" && upload.fileId !== null) {
+      return { upload, file: await this.#deps.files.get(owner, upload.fileId) };
+    }
+    if (upload.status !== "pending" || upload.expiresAt <= epochSeconds(this.#deps.clock)) throw notPending(upload);
+    const parts = inOrder(partIds, await this.#deps.store.uploads.parts({ uploadId: id }));
+    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+    if (bytes !== upload.bytes) {
+      const message = `The parts have ${bytes} bytes together, but the upload was created with ${upload.bytes}.`;
+      throw invalidRequest("invalid_value", "part_ids", message);
+    }
+    const files = this.#deps.files;
+    await files.checkSpace(bytes);
+    const incoming = await this.#join(owner, id, parts);
+    if (md5 !== null && incoming.md5 !== md5.toLowerCase()) {
+      await files.discard(incoming);
+      throw invalidRequest("invalid_value", "md5", "The parts in this order do not have this MD5 checksum.");
+    }
+    const { purpose, filename, fileExpiresAfter: expiresAfter } = upload;
+    const file = await files.place(incoming, { owner, purpose: uploadPurpose.parse(purpose), filename, expiresAfter });
+    try {
+      const ended = await this.#deps.store.uploads.complete({ owner, id, file });
+      if (ended === "not_pending") throw notPending(await this.get(owner, id));
+      await this.#removeParts(ended.partIds);
+    } catch (error) {
+      await files.withdraw(file);
+      throw error;
+    }
+    return { upload: await this.get(owner, id), file };
+  }
+
+  async #join(owner: string, id: string, parts: readonly PartRow[]): Promise<Incoming> {
+    try {
+      return await this.#deps.files.write(this.#bytesOf(parts), { reserve: true });
+    } catch (error) {
+      // A cancel or the sweeper may have taken the parts away meanwhile.
+      const upload = await this.get(owner, id);
+      throw upload.status === "pending" ? error : notPending(upload);
+    }
+  }
+
+  async *#bytesOf(parts: readonly PartRow[]): AsyncGenerator<Uint8Array> {
+    for (const { id } of parts) yield* createReadStream(join(this.#dir, id), { highWaterMark: READ_BYTES });
+  }
+
+  async #removeParts(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      await unlink(join(this.#dir, id)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") return;
+        this.#deps.log.error({ id, code: error.code }, "A part of an upload could not be removed from disk");
+      });
+    }
+  }
+}
+
+/** Throws 400 for a part that is named twice or is not one of the upload's. */
+function inOrder(ids: readonly string[], parts: readonly PartRow[]): PartRow[] {
+  const byId = new Map(parts.map((part) => [part.id, part]));
+  return ids.map((id, index) => {
+    const part = byId.get(id);
+    if (part === undefined) {
+      const message = `'part_ids[${index}]' is no part of this upload, or is named twice: '${id.slice(0, 64)}'.`;
+      throw invalidRequest("invalid_value", `part_ids[${index}]`, message);
+    }
+    byId.delete(id);
+    return part;
+  });
+}
+
+function noSuchUpload(id: string): ApiError {
+  const message = `No such Upload object: ${id.slice(0, 64)}`;
+  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "upload_id", message });
+}
+
+/** A pending one whose hour is over counts as expired: the sweeper has only not come by. */
+function notPending({ id, status }: UploadRow): ApiError {
+  const is = status === "pending" ? "expired" : status;
+  return invalidRequest("upload_not_pending", null, `The upload '${id}' is ${is}; it takes no more changes.`);
+}

@@ -1,0 +1,28 @@
+import { createReadStream } from "node:fs";
+import { parentPort, workerData } from "node:worker_threads";
+import { validateFile } from "./validate-file.ts";
+import type { ToValidation, ValidationJob } from "./validation.ts";
+
+if (parentPort === null) throw new Error("The validation's thread was started as a program");
+const port = parentPort;
+const { path, rules }: ValidationJob = workerData;
+
+/** Chunks that may be on their way to the database: enough to keep it busy, few enough to hold in memory. */
+let credit = 8;
+let wake = () => {};
+port.on("message", (message: ToValidation) => {
+  if (message.type === "taken") credit++;
+  wake();
+});
+
+const outcome = await validateFile(createReadStream(path, { highWaterMark: 256 * 1024 }), rules, async (lines) => {
+  while (credit === 0) {
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+  }
+  credit--;
+  port.postMessage({ type: "lines", lines });
+});
+port.postMessage({ type: "outcome", outcome });
+port.close();

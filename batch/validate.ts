@@ -1,0 +1,190 @@
+import { ApiError } from "../openapi/api-error.ts";
+import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
+import { parseJson } from "../openapi/json-text.ts";
+import type { RequestLimits } from "../openapi/request-limits.ts";
+import type { NewLine } from "../store/line-row.ts";
+import type { InputLine } from "./input-lines.ts";
+import { type BodyCheck, bodyCheck } from "./line-check.ts";
+
+export interface ValidateRules {
+  endpoint: BatchEndpoint;
+  limits: RequestLimits;
+  /** Names of the models that this server serves. */
+  models: readonly string[];
+  maxLines: number;
+  maxLineBytes: number;
+  /** Errors that are told one by one; of the others only how many. */
+  maxErrors: number;
+}
+
+/** What a whole file came to: lines to run and the model they name, or what is wrong with it. */
+export type Validation =
+  | { valid: true; model: string; lines: number }
+  | { valid: false; model: string | null; errors: BatchError[] };
+
+const MAX_CUSTOM_ID = 512;
+const MAX_SHOWN = 64;
+
+/** Checks a file line by line, all or nothing: from the first bad line on, no line is handed out any more. */
+export class Validator {
+  readonly #rules: ValidateRules;
+  readonly #check: BodyCheck;
+  readonly #customIds = new Set<string>();
+  readonly #errors: BatchError[] = [];
+  #badLines = 0;
+  #lines = 0;
+  #model: string | null = null;
+
+  constructor(rules: ValidateRules) {
+    this.#rules = rules;
+    this.#check = bodyCheck(rules.endpoint, rules.limits);
+  }
+
+  /** True once no further line can change the outcome. */
+  get over(): boolean {
+    return this.#lines > this.#rules.maxLines;
+  }
+
+  /** The line to run, or null when it, or one before it, is bad. */
+  line(input: InputLine): NewLine | null {
+    this.#lines++;
+    if (this.over) return null;
+    const line = this.#read(input);
+    if (!("code" in line)) return this.#badLines === 0 ? line : null;
+    this.#badLines++;
+    if (this.#errors.length < this.#rules.maxErrors) this.#errors.push({ ...line, line: input.number });
+    return null;
+  }
+
+  /** Tells what the lines so far came to. */
+  end(): Validation {
+    const { maxLines, maxErrors } = this.#rules;
+    if (this.over) {
+      const message = `The file has more than ${maxLines} lines, which is the most that one batch may have.`;
+      return this.#invalid([...this.#errors, fileError("too_many_lines", message)]);
+    }
+    if (this.#lines === 0) return this.#invalid([fileError("empty_file", "The file has no lines.")]);
+    if (this.#badLines > maxErrors) {
+      const message = `${this.#badLines - maxErrors} more lines have errors.`;
+      return this.#invalid([...this.#errors, fileError("more_errors", message)]);
+    }
+    if (this.#badLines > 0) return this.#invalid(this.#errors);
+    return { valid: true, model: this.#model ?? "", lines: this.#lines };
+  }
+
+  #invalid(errors: BatchError[]): Validation {
+    return { valid: false, model: this.#model, errors };
+  }
+
+  #read(input: InputLine): NewLine | Fault {
+    if (input.bytes === null) {
+      return fault("invalid_request", null, `The line is longer than ${this.#rules.maxLineBytes} bytes.`);
+    }
+    const request = parse(input.bytes);
+    if (request === null) return fault("invalid_json_line", null, "This line is not parseable as valid JSON.");
+    const { custom_id: customId, method, url, body } = request;
+    const named = this.#checkCustomId(customId) ?? this.#checkTarget(method, url);
+    if (named !== null) return named;
+    if (body === undefined || body === null) return missing("body");
+    if (typeof body !== "object" || Array.isArray(body)) {
+      return fault("invalid_request", "body", "Invalid type for 'body': expected an object.");
+    }
+    const checked = this.#checkModel(body) ?? this.#checkBody(body);
+    if ("code" in checked) return checked;
+    return {
+      number: input.number,
+      customId: String(customId),
+      offset: input.offset,
+      length: input.bytes.length,
+      ...checked,
+    };
+  }
+
+  #checkCustomId(customId: unknown): Fault | null {
+    if (customId === undefined || customId === null || customId === "") return missing("custom_id");
+    if (typeof customId !== "string") {
+      return fault("invalid_type", "custom_id", "Invalid type for 'custom_id': expected a string.");
+    }
+    if (customId.length > MAX_CUSTOM_ID) {
+      const message = `Invalid 'custom_id': at most ${MAX_CUSTOM_ID} characters, but got ${customId.length}.`;
+      return fault("invalid_value", "custom_id", message);
+    }
+    if (this.#customIds.has(customId)) {
+      const message =
+        `The custom_id '${shown(customId)}' for this request is a duplicate of another request. ` +
+        "The custom_id parameter must be unique for each request in a batch.";
+      return fault("duplicate_custom_id", "custom_id", message);
+    }
+    this.#customIds.add(customId);
+    return null;
+  }
+
+  #checkTarget(method: unknown, url: unknown): Fault | null {
+    if (method === undefined || method === null) return missing("method");
+    if (method !== "POST") return fault("invalid_method", "method", "Invalid 'method': only 'POST' is supported.");
+    if (url === undefined || url === null) return missing("url");
+    if (url !== this.#rules.endpoint) {
+      return fault("invalid_url", "url", "The URL provided for this request does not match the batch endpoint.");
+    }
+    return null;
+  }
+
+  #checkModel(body: object): Fault | null {
+    const model = "model" in body ? body.model : undefined;
+    // The schema says what is wrong with it.
+    if (typeof model !== "string") return null;
+    if (!this.#rules.models.includes(model)) {
+      const message = `The provided model '${shown(model)}' is not supported by the Batch API.`;
+      return fault("model_not_found", "body.model", message);
+    }
+    this.#model ??= model;
+    if (model !== this.#model) {
+      const message =
+        `The model '${shown(model)}' for this request does not match the rest of the batch. ` +
+        "Each batch must contain requests for a single model.";
+      return fault("mismatched_model", "body.model", message);
+    }
+    return null;
+  }
+
+  #checkBody(body: object): ReturnType<BodyCheck> | Fault {
+    if ("stream" in body && body.stream === true) {
+      return fault("streaming_unsupported", "body.stream", "Streaming is not supported in the Batch API.");
+    }
+    try {
+      return this.#check(body);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return fault("invalid_request", error.param === null ? "body" : `body.${error.param}`, error.message);
+    }
+  }
+}
+
+type Fault = Omit<BatchError, "line">;
+
+function fault(code: string, param: string | null, message: string): Fault {
+  return { code, message, param };
+}
+
+function fileError(code: string, message: string): BatchError {
+  return { code, message, param: null, line: null };
+}
+
+function missing(param: string): Fault {
+  return fault("missing_required_parameter", param, `Missing required parameter: '${param}'.`);
+}
+
+/** Null for what is no JSON object. */
+function parse(bytes: Uint8Array): Record<string, unknown> | null {
+  try {
+    const value = parseJson(bytes);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
+}
+
+function shown(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

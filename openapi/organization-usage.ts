@@ -1,0 +1,100 @@
+import { z } from "zod";
+
+const count = z.int().min(0);
+const text = z.string().nullable();
+
+const usageResult = z.object({
+  object: z.literal("organization.usage.completions.result"),
+  input_tokens: count.describe("Cached ones included."),
+  input_cached_tokens: count,
+  input_uncached_tokens: count,
+  output_tokens: count,
+  input_audio_tokens: count,
+  output_audio_tokens: count,
+  num_model_requests: count,
+  project_id: text.describe("Null unless grouped by; so are the next ones."),
+  user_id: text,
+  api_key_id: text,
+  model: text,
+  batch: z.boolean().nullable(),
+  service_tier: text.describe("priority, default, flex or batch."),
+  nightshift: z.object({
+    endpoint: text.describe("With group_by=endpoint, an extension."),
+    reasoning_tokens: count.describe("Part of output_tokens."),
+    cost_nano_usd: z.int().describe("What it cost, in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+  }),
+});
+
+const costsResult = z.object({
+  object: z.literal("organization.costs.result"),
+  amount: z.object({ value: z.number(), currency: z.literal("usd") }),
+  line_item: text.describe("With group_by=line_item: `model, tier`."),
+  project_id: text,
+  api_key_id: text,
+  quantity: z.number().nullable().describe("With group_by=line_item: tokens, input and output together."),
+  quantity_unit: text,
+});
+
+function pageOf<Result extends z.ZodType>(result: Result) {
+  const bucket = z.object({
+    object: z.literal("bucket"),
+    start_time: z.int(),
+    end_time: z.int(),
+    results: z.array(result),
+  });
+  return z.object({
+    object: z.literal("page"),
+    data: z.array(bucket),
+    has_more: z.boolean(),
+    next_page: text,
+  });
+}
+
+export const usagePage = pageOf(usageResult);
+export const costsPage = pageOf(costsResult);
+export type UsageResult = z.infer<typeof usageResult>;
+export type UsagePage = z.infer<typeof usagePage>;
+export type CostsResult = z.infer<typeof costsResult>;
+export type CostsPage = z.infer<typeof costsPage>;
+
+const DAY = 86_400;
+/** Per width: seconds, buckets of a page by default and at most. */
+export const BUCKET_WIDTHS = {
+  "1m": { seconds: 60, limit: 60, max: 1440 },
+  "1h": { seconds: 3600, limit: 24, max: 168 },
+  "1d": { seconds: DAY, limit: 7, max: 31 },
+} as const;
+export const COSTS_BUCKETS = { seconds: DAY, limit: 7, max: 180 } as const;
+
+/** A number as a query writes it; 12 digits are a time far beyond any. */
+const written = z
+  .string()
+  .regex(/^\d{1,12}$/, "expected a whole number")
+  .transform(Number);
+const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(100).optional();
+
+const range = {
+  start_time: written,
+  end_time: written.optional(),
+  limit: written.optional(),
+  page: z.string().max(64).optional(),
+  project_ids: list(z.string()),
+  api_key_ids: list(z.string()),
+};
+
+export const usageQuery = z.object({
+  ...range,
+  bucket_width: z.enum(["1m", "1h", "1d"]).default("1d"),
+  user_ids: list(z.string()),
+  models: list(z.string()),
+  batch: z.enum(["true", "false"]).optional(),
+  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "batch", "service_tier", "endpoint"])),
+});
+export type UsageQueryParameters = z.infer<typeof usageQuery>;
+
+export const costsQuery = z.object({
+  ...range,
+  bucket_width: z.enum(["1d"]).default("1d"),
+  group_by: list(z.enum(["project_id", "line_item", "api_key_id"])),
+});

@@ -1,0 +1,111 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { LineObserver } from "../batch/line-observer.ts";
+import { CHANGE_REASONS } from "../batch/shift.ts";
+import type { ShiftWatchDeps } from "../batch/shift-watch.ts";
+import type { BatchEndpoint } from "../openapi/batches.ts";
+import type { BatchStatus } from "../store/batch-row.ts";
+import type { Backlog } from "../store/batches.ts";
+
+/** What is read when somebody asks for the metrics. */
+export interface BatchReadings {
+  counts(): Promise<{ status: BatchStatus; count: number }[]>;
+  backlog(): readonly Backlog[];
+  linesInEngine(): { model: string; lines: number }[];
+  epochSeconds(): number;
+}
+
+const STATUSES: readonly BatchStatus[] = [
+  "validating",
+  "failed",
+  "in_progress",
+  "finalizing",
+  "completed",
+  "expired",
+  "cancelling",
+  "cancelled",
+];
+
+/** The night shift in the registry; labels come from fixed lists and the configured models alone. */
+export class BatchMetrics implements LineObserver {
+  readonly #lines: Counter;
+  readonly #share: Gauge;
+  readonly #changes: Counter;
+  readonly #registry: Registry;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    const registers = [registry];
+    this.#lines = new Counter({
+      name: "nightshift_batch_lines_total",
+      help: "Batch lines by how they ended",
+      labelNames: ["model", "endpoint", "status"],
+      registers,
+    });
+    this.#share = new Gauge({
+      name: "nightshift_shift_share",
+      help: "Share of the engine that batch work may use now; status is the shift's phase",
+      labelNames: ["model", "status"],
+      registers,
+    });
+    this.#changes = new Counter({
+      name: "nightshift_shift_changes_total",
+      help: "Changes of the shift by their cause",
+      labelNames: ["model", "status"],
+      registers,
+    });
+  }
+
+  linesEnded(model: string, endpoint: BatchEndpoint, outcome: string, count: number): void {
+    this.#lines.inc({ model, endpoint, status: outcome }, count);
+  }
+
+  shiftOf(model: string): ShiftWatchDeps["observer"] {
+    for (const status of CHANGE_REASONS) this.#changes.inc({ model, status }, 0);
+    let shown: string | null = null;
+    return {
+      shiftChanged: (reason, { phase, share }) => {
+        this.#changes.inc({ model, status: reason });
+        if (shown !== null) this.#share.remove({ model, status: shown });
+        shown = phase;
+        this.#share.set({ model, status: phase }, share);
+      },
+    };
+  }
+
+  /** Adds the gauges that are worked out when they are read. */
+  watch(readings: BatchReadings): void {
+    const gauge = (name: string, help: string, labelNames: string[], read: (set: Gauge) => void | Promise<void>) => {
+      const made: Gauge = new Gauge({
+        name: `nightshift_batch_${name}`,
+        help,
+        labelNames,
+        registers: [this.#registry],
+        collect: () => {
+          made.reset();
+          return read(made);
+        },
+      });
+    };
+    gauge("batches", "Batches by status", ["status"], async (set) => {
+      const counts = new Map((await readings.counts()).map(({ status, count }) => [status, count]));
+      for (const status of STATUSES) set.set({ status }, counts.get(status) ?? 0);
+    });
+    gauge("backlog_lines", "Lines of batches in progress that have not ended", ["model"], (set) => {
+      for (const { model, lines } of readings.backlog()) set.inc({ model: model ?? "" }, lines);
+    });
+    gauge("backlog_tokens", "Estimated tokens of those lines", ["model"], (set) => {
+      for (const { model, tokens } of readings.backlog()) set.inc({ model: model ?? "" }, tokens);
+    });
+    gauge("oldest_age_seconds", "Age of the oldest batch in progress", [], (set) => {
+      const created = readings.backlog().map(({ createdAt }) => createdAt);
+      if (created.length > 0) set.set(readings.epochSeconds() - Math.min(...created));
+    });
+    gauge("nearest_deadline_seconds", "Time until the nearest deadline of a batch in progress", [], (set) => {
+      const deadlines = readings.backlog().map(({ expiresAt }) => expiresAt);
+      if (deadlines.length > 0) set.set(Math.min(...deadlines) - readings.epochSeconds());
+    });
+    gauge("lines_in_engine", "Batch lines that the engine has", ["model"], (set) => {
+      for (const { model, lines } of readings.linesInEngine()) set.set({ model }, lines);
+    });
+  }
+}

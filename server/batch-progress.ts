@@ -1,0 +1,58 @@
+import type { Batch } from "../openapi/batches.ts";
+import type { ProgressTerminal } from "./progress.ts";
+
+const BAR_WIDTH = 24;
+
+/** How far a batch is, as one line. `nowMs` is Unix milliseconds. */
+export function batchLine(batch: Batch, nowMs: number): string {
+  const { request_counts: counts, nightshift } = batch;
+  if (batch.status !== "in_progress") return `${batch.status}: ${nightshift.reason}`;
+  const over = counts.completed + counts.failed;
+  const share = counts.total === 0 ? 0 : over / counts.total;
+  const filled = Math.floor(share * BAR_WIDTH);
+  const parts = [
+    `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)} %`,
+    `${over} of ${counts.total} lines`,
+    ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
+    ...(nightshift.progress.tokens_per_second > 0 ? [`${nightshift.progress.tokens_per_second} tokens/s`] : []),
+    ...(nightshift.eta !== null ? [`${duration(nightshift.eta - nowMs / 1000)} left`] : []),
+    `USD ${nightshift.cost.usd.toFixed(6)}`,
+    ...(nightshift.phase === "waiting" ? [nightshift.reason] : []),
+  ];
+  return parts.join(", ");
+}
+
+/** Draws over its own line on a terminal; elsewhere it writes a line when the status or a tenth of the lines changed. */
+export class BatchProgress {
+  readonly #terminal: ProgressTerminal;
+  #mark = "";
+  #drawn = false;
+
+  constructor(terminal: ProgressTerminal) {
+    this.#terminal = terminal;
+  }
+
+  show(batch: Batch, nowMs: number): void {
+    const line = batchLine(batch, nowMs);
+    if (this.#terminal.isTTY) {
+      // A line that wraps could not be drawn over.
+      this.#terminal.write(`\r\x1b[2K${line.slice(0, (this.#terminal.columns ?? 80) - 1)}`);
+      this.#drawn = true;
+      return;
+    }
+    const { total, completed, failed } = batch.request_counts;
+    const mark = `${batch.status} ${total === 0 ? 0 : Math.floor(((completed + failed) / total) * 10)}`;
+    if (mark === this.#mark) return;
+    this.#mark = mark;
+    this.#terminal.write(`${line}\n`);
+  }
+
+  end(): void {
+    if (this.#drawn) this.#terminal.write("\n");
+  }
+}
+
+function duration(seconds: number): string {
+  if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return seconds >= 60 ? `${Math.floor(seconds / 60)} min` : `${Math.max(0, Math.ceil(seconds))} s`;
+}

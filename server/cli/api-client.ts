@@ -1,0 +1,194 @@
+import { randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { z } from "zod";
+import { OptionsError } from "../options/options-error.ts";
+
+const DEFAULT_URL = "http://127.0.0.1:8080/v1";
+
+/** The server refused, or did not answer (status null). Printed as its message, like every OptionsError. */
+export class ApiFailure extends OptionsError {
+  readonly status: number | null;
+  readonly code: string | null;
+
+  constructor(status: number | null, code: string | null, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** One file of a form, or a slice of it. */
+export interface FormUpload {
+  /** `file` or `data`. */
+  field: string;
+  path: string;
+  filename: string;
+  start: number;
+  bytes: number;
+}
+
+const errorBody = z.object({ error: z.object({ message: z.string(), code: z.string().nullable() }) });
+
+/** What the commands talk to a server with, here or elsewhere. */
+export class ApiClient {
+  readonly #base: URL;
+  readonly #key: string | null;
+
+  /** `url`: what --url said. Else NIGHTSHIFT_URL, else this machine. Throws OptionsError for what is no http(s) URL. */
+  constructor(url: string | undefined, env: Readonly<Record<string, string | undefined>>) {
+    this.#base = baseUrl(url || env.NIGHTSHIFT_URL || DEFAULT_URL);
+    this.#key = env.NIGHTSHIFT_API_KEY || env.OPENAI_API_KEY || null;
+  }
+
+  /** `path` without a slash at its start, `files?limit=2`. Throws ApiFailure. */
+  async call<Schema extends z.ZodType>(
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    schema: Schema,
+    body?: object,
+    headers: Record<string, string> = {},
+  ): Promise<z.infer<Schema>> {
+    const response = await this.#fetch(method, path, {
+      headers: { ...this.#headers(), ...headers, ...(body && { "content-type": "application/json" }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return this.#parse(await response.text(), schema);
+  }
+
+  /** A response whose body is still to come. Throws ApiFailure. */
+  download(path: string): Promise<Response> {
+    return this.#fetch("GET", path, { headers: this.#headers() });
+  }
+
+  /**
+   * Posts a form with one file, read as it is sent. Not by fetch, which would not say its length, so that the server
+   * could not refuse it beforehand. Throws ApiFailure.
+   */
+  async upload<Schema extends z.ZodType>(
+    path: string,
+    schema: Schema,
+    fields: Readonly<Record<string, string>>,
+    file: FormUpload,
+    sent: (bytes: number) => void,
+  ): Promise<z.infer<Schema>> {
+    const boundary = `nightshift-${randomBytes(16).toString("hex")}`;
+    const part = (head: string) => `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n`;
+    const start = Buffer.from(
+      [
+        ...Object.entries(fields).map(([name, value]) => `${part(`name="${name}"`)}\r\n${value}\r\n`),
+        part(`name="${file.field}"; ${named(file.filename)}`),
+        "Content-Type: application/octet-stream\r\n\r\n",
+      ].join(""),
+    );
+    const end = Buffer.from(`\r\n--${boundary}--\r\n`);
+    async function* body() {
+      yield start;
+      let done = 0;
+      if (file.bytes > 0) {
+        for await (const chunk of createReadStream(file.path, {
+          start: file.start,
+          end: file.start + file.bytes - 1,
+        })) {
+          yield chunk;
+          done += chunk.length;
+          sent(done);
+        }
+      }
+      yield end;
+    }
+
+    const url = new URL(path, this.#base);
+    const outgoing = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, {
+      method: "POST",
+      headers: {
+        ...this.#headers(),
+        "content-type": `multipart/form-data; boundary=${boundary}`,
+        "content-length": start.length + file.bytes + end.length,
+      },
+    });
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      outgoing.once("response", resolve);
+      outgoing.on("error", reject);
+    });
+    const sending = pipeline(body, outgoing);
+    // A refusal may come before all is sent; what breaks then is no news.
+    sending.catch((error: Error) => outgoing.destroy(error));
+    let response: IncomingMessage;
+    try {
+      response = await answered;
+    } catch (error) {
+      throw this.#unreachable(error);
+    }
+    const answer = await text(response);
+    const status = response.statusCode ?? 0;
+    if (status >= 300) {
+      outgoing.destroy();
+      throw refusal(status, answer);
+    }
+    await sending;
+    return this.#parse(answer, schema);
+  }
+
+  async #fetch(method: string, path: string, init: RequestInit): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(new URL(path, this.#base), { method, ...init });
+    } catch (error) {
+      throw this.#unreachable(error);
+    }
+    if (!response.ok) throw refusal(response.status, await response.text());
+    return response;
+  }
+
+  #headers(): Record<string, string> {
+    return this.#key === null ? {} : { authorization: `Bearer ${this.#key}` };
+  }
+
+  #parse<Schema extends z.ZodType>(answer: string, schema: Schema): z.infer<Schema> {
+    try {
+      return schema.parse(JSON.parse(answer));
+    } catch {
+      throw new ApiFailure(null, null, `${this.#base.href} does not answer as this version of Nightshift does.`);
+    }
+  }
+
+  #unreachable(error: unknown): ApiFailure {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = cause instanceof Error ? ("code" in cause ? cause.code : cause.message) : cause;
+    const message = `No server answers at ${this.#base.href} (${reason}). Is it running? --url names another.`;
+    return new ApiFailure(null, null, message);
+  }
+}
+
+function baseUrl(written: string): URL {
+  const url = URL.canParse(written) ? new URL(written) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new OptionsError(`The server's URL must be like ${DEFAULT_URL}; it is ${JSON.stringify(written)}.`);
+  }
+  if (url.pathname === "/") url.pathname = "/v1";
+  if (!url.pathname.endsWith("/")) url.pathname += "/";
+  return url;
+}
+
+function refusal(status: number, answer: string): ApiFailure {
+  try {
+    const { error } = errorBody.parse(JSON.parse(answer));
+    return new ApiFailure(status, error.code, error.message);
+  } catch {
+    return new ApiFailure(status, null, `The server answered with status ${status}.`);
+  }
+}
+
+/**
+ * RFC 5987's form beside a plain one: what browsers do instead (`%22` for a quote) cannot be told from a name that has
+ * `%22` in it, and knows no control characters.
+ */
+function named(filename: string): string {
+  if (/^[\w .-]+$/.test(filename)) return `filename="${filename}"`;
+  const encoded = encodeURIComponent(filename).replace(/['()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
+  return `filename="file"; filename*=UTF-8''${encoded}`;
+}

@@ -1,0 +1,215 @@
+import { createWriteStream } from "node:fs";
+import { rename, rm, stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { Readable, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Command, Option } from "commander";
+import { MAX_FILE_BYTES, MAX_PART_BYTES } from "../../batch/files-purpose.ts";
+import { type File, file, fileDeleted, fileList, UPLOAD_PURPOSES } from "../../openapi/files.ts";
+import { upload, uploadPart } from "../../openapi/uploads.ts";
+import { OptionsError } from "../options/options-error.ts";
+import { type ProgressTerminal, startProgress } from "../progress.ts";
+import { ApiClient } from "./api-client.ts";
+
+/** Where the commands write and read; the process' own fit. */
+export interface FilesCommandDeps {
+  env: Readonly<Record<string, string | undefined>>;
+  stdout: Writable;
+  stderr: ProgressTerminal;
+  /** Most bytes of one form and of one part; as the server has them unless told otherwise. */
+  limits?: Limits;
+}
+
+interface Limits {
+  form: number;
+  part: number;
+}
+
+interface UploadFlags {
+  url?: string;
+  purpose?: string;
+  expiresAfter?: string;
+  json?: boolean;
+}
+
+/** `nightshift files`: its arguments are those behind the name. Rejects with OptionsError for what went wrong. */
+export async function filesCommand(args: readonly string[], deps: FilesCommandDeps): Promise<void> {
+  await filesProgram(deps).parseAsync(args, { from: "user" });
+}
+
+/** Usage errors end the process as commander does it. */
+export function filesProgram(deps: FilesCommandDeps): Command {
+  const program = new Command("nightshift files")
+    .description("Files of a server: list, upload, get, delete.")
+    .showHelpAfterError("Run with --help for what there is.");
+  const client = ({ url }: { url?: string }) => new ApiClient(url, deps.env);
+  const print = (line: string) => void deps.stdout.write(`${line}\n`);
+  const url = () => new Option("--url <url>", "the server (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)");
+
+  program
+    .command("list")
+    .description("list files, the newest first")
+    .addOption(url())
+    .option("--purpose <purpose>", "only files of this purpose")
+    .option("--limit <n>", "at most so many", "100")
+    .option("--after <id>", "only those behind this one")
+    .option("--json", "print JSON")
+    .action(async (flags) => {
+      const query = new URLSearchParams({ limit: flags.limit });
+      if (flags.purpose !== undefined) query.set("purpose", flags.purpose);
+      if (flags.after !== undefined) query.set("after", flags.after);
+      const list = await client(flags).call("GET", `files?${query}`, fileList);
+      if (flags.json) return print(JSON.stringify(list.data, null, 2));
+      for (const line of table(list.data)) print(line);
+      if (list.has_more) deps.stderr.write(`There are more: --after ${list.last_id}\n`);
+    });
+
+  program
+    .command("upload")
+    .description("upload a file and print its id")
+    .argument("<path>")
+    .addOption(url())
+    .addOption(new Option("--purpose <purpose>", "default: batch for .jsonl, else user_data").choices(UPLOAD_PURPOSES))
+    .option("--expires-after <seconds>", "delete it so long after its creation")
+    .option("--json", "print the whole file object")
+    .action(async (path: string, flags: UploadFlags) => {
+      const made = await uploadFile(client(flags), path, flags, deps);
+      print(flags.json ? JSON.stringify(made, null, 2) : made.id);
+    });
+
+  program
+    .command("get")
+    .description("write a file's content to stdout, or to a file")
+    .argument("<id>")
+    .addOption(url())
+    .option("-o, --output <path>", "where to write it")
+    .action(async (id: string, flags) => {
+      await download(client(flags), id, flags.output ?? null, deps);
+    });
+
+  program
+    .command("delete")
+    .description("delete files")
+    .argument("<ids...>")
+    .addOption(url())
+    .action(async (ids: string[], flags) => {
+      const server = client(flags);
+      for (const id of ids) {
+        await server.call("DELETE", filePath(id), fileDeleted);
+        print(`${id} deleted`);
+      }
+    });
+  return program;
+}
+
+/** In one form, or in parts when it is larger than one may be. */
+export async function uploadFile(
+  client: ApiClient,
+  path: string,
+  flags: UploadFlags,
+  { stderr: terminal, limits = { form: MAX_FILE_BYTES, part: MAX_PART_BYTES } }: FilesCommandDeps,
+): Promise<File> {
+  const found = await stat(path).catch(() => null);
+  if (!found?.isFile()) throw new OptionsError(`There is no file ${path}.`);
+  const { size } = found;
+  const filename = basename(path);
+  const purpose = flags.purpose ?? (filename.toLowerCase().endsWith(".jsonl") ? "batch" : "user_data");
+  const seconds = flags.expiresAfter;
+  const progress = startProgress(filename, { terminal, log: () => {} });
+  const slice = (field: string, start: number, bytes: number) => ({ field, path, filename, start, bytes });
+  try {
+    if (size <= limits.form) {
+      const expiry = seconds && { "expires_after[anchor]": "created_at", "expires_after[seconds]": seconds };
+      const whole = slice("file", 0, size);
+      return await client.upload("files", file, { purpose, ...expiry }, whole, (done) => progress.update(done, size));
+    }
+    const { id } = await client.call("POST", "uploads", upload, {
+      filename,
+      purpose,
+      bytes: size,
+      mime_type: "application/octet-stream",
+      ...(seconds && { expires_after: { anchor: "created_at", seconds: Number(seconds) } }),
+    });
+    const partIds: string[] = [];
+    for (let start = 0; start < size; start += limits.part) {
+      const part = slice("data", start, Math.min(limits.part, size - start));
+      const sent = (done: number) => progress.update(start + done, size);
+      partIds.push((await client.upload(`uploads/${id}/parts`, uploadPart, {}, part, sent)).id);
+    }
+    const completed = await client.call("POST", `uploads/${id}/complete`, upload, { part_ids: partIds });
+    return file.parse(completed.file);
+  } finally {
+    progress.end();
+  }
+}
+
+/** A file appears under its name when it is whole. */
+export async function download(
+  client: ApiClient,
+  id: string,
+  output: string | null,
+  deps: FilesCommandDeps,
+): Promise<void> {
+  const response = await client.download(`${filePath(id)}/content`);
+  const content = Readable.fromWeb(response.body ?? new ReadableStream());
+  if (output === null) {
+    // Not ended: stdout is the process'.
+    for await (const chunk of content) if (!deps.stdout.write(chunk)) await drained(deps.stdout);
+    return;
+  }
+  const total = Number(response.headers.get("content-length") ?? 0);
+  const progress = startProgress(basename(output), { terminal: deps.stderr, log: () => {} });
+  const partial = `${output}.part`;
+  try {
+    let done = 0;
+    const counted = async function* (chunks: AsyncIterable<Uint8Array>) {
+      for await (const chunk of chunks) {
+        done += chunk.byteLength;
+        progress.update(done, total);
+        yield chunk;
+      }
+    };
+    await pipeline(content, counted, createWriteStream(partial));
+    await rename(partial, output);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw new OptionsError(`${id} could not be written to ${output}: ${(error as Error).message}`);
+  } finally {
+    progress.end();
+  }
+}
+
+function drained(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once("drain", resolve);
+    stream.once("close", resolve);
+  });
+}
+
+function filePath(id: string): string {
+  return `files/${encodeURIComponent(id)}`;
+}
+
+function table(files: readonly File[]): string[] {
+  const rows = files.map((row) => [
+    row.id,
+    row.purpose,
+    String(row.bytes),
+    time(row.created_at),
+    row.expires_at === null ? "never" : time(row.expires_at),
+    // A name that some client chose must not reach the terminal as commands to it.
+    row.filename.replace(/\p{Cc}/gu, "?"),
+  ]);
+  const all = [["id", "purpose", "bytes", "created", "expires", "name"], ...rows];
+  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function time(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+}

@@ -1,0 +1,73 @@
+import { Batches } from "../batch/batches.ts";
+import type { FileRoom } from "../batch/files.ts";
+import { NightShift } from "../batch/night-shift.ts";
+import { objectId } from "../batch/object-id.ts";
+import type { ShiftRules } from "../batch/shift-rules.ts";
+import type { Validate } from "../batch/validation.ts";
+import type { WallTime } from "../batch/wall-time.ts";
+import type { UsageLedger } from "../ledger/usage-ledger.ts";
+import { MAX_BATCH_LINES } from "../openapi/batches.ts";
+import type { RequestLimits } from "../openapi/request-limits.ts";
+import type { Store } from "../store/store.ts";
+import type { WebhookEndpoints } from "../webhooks/endpoint.ts";
+import { batchEvents } from "../webhooks/outbox.ts";
+import type { BatchMetrics } from "./batch-metrics.ts";
+import type { Log } from "./dependencies.ts";
+import { type ExecuteDeps, lineExecutor } from "./execute.ts";
+import type { OnlineLoad } from "./online-load.ts";
+
+export interface NightOptions {
+  rules: ShiftRules;
+  limits: RequestLimits;
+  /** Most bytes of one line: what a request body may have. */
+  maxLineBytes: number;
+  lineTimeoutMs: number;
+  /** Seconds from a batch's creation to its deadline. */
+  windowSeconds: number;
+  /** How long lines in the engine may go on when their batch is cancelled or expires. */
+  graceMs: number;
+  /** How long the engine serves before suspected lines run after several deaths; it forgets them after a minute. */
+  calmMs: number;
+}
+
+export const NIGHT_TIMES = { graceMs: 5000, calmMs: 61_000 };
+
+export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "randomId"> {
+  store: Store;
+  files: FileRoom;
+  ledger: UsageLedger;
+  webhooks: WebhookEndpoints;
+  /** Called when events for webhooks are in the outbox. */
+  eventsQueued: () => void;
+  batchMetrics: BatchMetrics;
+  load: OnlineLoad;
+  validate: Validate;
+  time: WallTime;
+  log: Log;
+  options: NightOptions;
+}
+
+/** Puts the night shift together; `night.start()` sets it going. */
+export function buildNight(parts: NightParts): { night: NightShift; batches: Batches } {
+  const { store, models, time, webhooks, batchMetrics, options } = parts;
+  const clock = { now: () => time.now(), epochSeconds: () => Math.floor(time.epochMs() / 1000) };
+  const night = new NightShift({
+    ...parts,
+    ...options,
+    clock: time,
+    engines: models.list().map(({ engine }) => engine),
+    execute: lineExecutor({ ...parts, ...options, clock }),
+    events: (type, batchId) =>
+      batchEvents(webhooks, { id: objectId("evt_"), type, batchId, nowMs: Math.floor(time.epochMs()) }),
+    load: (model) => parts.load.of(model),
+    observer: batchMetrics,
+    maxLines: MAX_BATCH_LINES,
+  });
+  batchMetrics.watch({
+    counts: () => store.batches.counts(),
+    backlog: () => night.backlog,
+    linesInEngine: () => night.linesInEngine,
+    epochSeconds: clock.epochSeconds,
+  });
+  return { night, batches: new Batches({ store, night, clock: time, windowSeconds: options.windowSeconds }) };
+}

@@ -1,0 +1,32 @@
+import { FileRoom } from "../batch/files.ts";
+import { Sweeper } from "../batch/sweeper.ts";
+import { UploadRoom } from "../batch/uploads.ts";
+import { WallTime } from "../batch/wall-time.ts";
+import type { Store } from "../store/store.ts";
+import type { Log } from "./dependencies.ts";
+import type { Options } from "./options/table.ts";
+
+export interface Rooms {
+  files: FileRoom;
+  uploads: UploadRoom;
+  /** The time that deadlines are held against. */
+  time: WallTime;
+  sweeper: Sweeper;
+}
+
+/** Opens the rooms over an open store; what a crash left on disk is put right first. The sweeper is not started. */
+export async function openRooms(
+  { dataDir, diskReserve, storageQuota }: Pick<Options, "dataDir" | "diskReserve" | "storageQuota">,
+  store: Store,
+  log: Log,
+): Promise<Rooms> {
+  const time = new WallTime({ now: () => performance.now(), epochMs: () => Date.now() }, log);
+  const deps = { dataDir, diskReserve, storageQuota, store, clock: time, log };
+  const files = await FileRoom.open(deps);
+  const uploads = await UploadRoom.open({ ...deps, files });
+  const sweeper = new Sweeper(time, log, [
+    { name: "files", run: (now) => files.removeExpired(now) },
+    { name: "uploads", run: (now) => uploads.expire(now) },
+  ]);
+  return { files, uploads, time, sweeper };
+}

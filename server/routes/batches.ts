@@ -1,0 +1,54 @@
+import type { RequestHandler } from "express";
+import type { Batches } from "../../batch/batches.ts";
+import { type BatchList, batchListQuery } from "../../openapi/batches.ts";
+import { validate } from "../../openapi/validate.ts";
+import { readJson } from "../json-body.ts";
+import { ownerOf } from "../owner.ts";
+import { readQuery } from "../query.ts";
+import { sendJson } from "../respond.ts";
+import { fromStore } from "../store-failure.ts";
+
+/** A create names a file and little else. */
+const BODY_LIMIT = 64 * 1024;
+
+/** POST /v1/batches */
+export function createBatch(batches: Batches): RequestHandler {
+  return async (req, res) => {
+    const body = await readJson(req, res, BODY_LIMIT);
+    const key = req.headers["idempotency-key"];
+    const batch = await fromStore(batches.create(ownerOf(req), body, typeof key === "string" ? key : null));
+    sendJson(req, res, 200, JSON.stringify(batch));
+  };
+}
+
+/** GET /v1/batches */
+export function listBatches(batches: Batches): RequestHandler {
+  return async (req, res) => {
+    const { limit, after = null } = validate(batchListQuery, readQuery(req));
+    const { data, hasMore } = await fromStore(batches.list(ownerOf(req), limit, after));
+    const list: BatchList = {
+      object: "list",
+      data,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: hasMore,
+    };
+    sendJson(req, res, 200, JSON.stringify(list));
+  };
+}
+
+/** GET /v1/batches/{id} */
+export function retrieveBatch(batches: Batches): RequestHandler {
+  return async (req, res) => {
+    const batch = await fromStore(batches.get(ownerOf(req), String(req.params.id)));
+    sendJson(req, res, 200, JSON.stringify(batch));
+  };
+}
+
+/** POST /v1/batches/{id}/cancel */
+export function cancelBatch(batches: Batches): RequestHandler {
+  return async (req, res) => {
+    const batch = await fromStore(batches.cancel(ownerOf(req), String(req.params.id)));
+    sendJson(req, res, 200, JSON.stringify(batch));
+  };
+}

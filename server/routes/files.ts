@@ -1,0 +1,131 @@
+import { basename, dirname } from "node:path";
+import type { RequestHandler, Response } from "express";
+import type { FileRoom } from "../../batch/files.ts";
+import type { Incoming } from "../../batch/files-inbox.ts";
+import { MAX_BATCH_BYTES, MAX_FILE_BYTES, tooLarge } from "../../batch/files-purpose.ts";
+import { ApiError } from "../../openapi/api-error.ts";
+import { createFileFields, type FileDeleted, type FileList, fileListQuery } from "../../openapi/files.ts";
+import { validate } from "../../openapi/validate.ts";
+import type { FileRow } from "../../store/files.ts";
+import { fileObject } from "../file-object.ts";
+import { readForm } from "../multipart.ts";
+import { ownerOf } from "../owner.ts";
+import { readQuery } from "../query.ts";
+import { sendJson } from "../respond.ts";
+import { fromStore } from "../store-failure.ts";
+
+/** POST /v1/files: answered once the file is durable. */
+export function createFile(files: FileRoom): RequestHandler {
+  return async (req, res) => {
+    const owner = ownerOf(req);
+    const { fields, received } = await readForm<{ incoming: Incoming; filename: string }>(req, res, {
+      fileField: "file",
+      maxBytes: MAX_FILE_BYTES,
+      tooLarge: () => tooLarge("file", MAX_FILE_BYTES),
+      admit: (bytes) => fromStore(files.admit(owner, bytes)),
+      // The purpose may come after the file: what is refused for it then was received in vain.
+      receive: async ({ bytes, filename, fields }) => {
+        const limit = fields.get("purpose") === "batch" ? MAX_BATCH_BYTES : MAX_FILE_BYTES;
+        const error = () => tooLarge("file", limit);
+        return { incoming: await fromStore(files.receive(owner, bytes, { bytes: limit, error })), filename };
+      },
+      discard: ({ incoming }) => files.discard(incoming),
+    });
+    const { incoming, filename } = received;
+    const meta = await orDiscard(files, incoming, () => validate(createFileFields, bodyOf(fields)));
+    const row = await fromStore(
+      files.add(incoming, {
+        owner,
+        purpose: meta.purpose,
+        filename: filename || "unnamed",
+        expiresAfter: meta.expires_after?.seconds ?? null,
+      }),
+    );
+    sendJson(req, res, 200, JSON.stringify(fileObject(row)));
+  };
+}
+
+/** GET /v1/files */
+export function listFiles(files: FileRoom): RequestHandler {
+  return async (req, res) => {
+    const { purpose = null, after = null, limit, order } = validate(fileListQuery, readQuery(req));
+    const { rows, hasMore } = await fromStore(files.list({ owner: ownerOf(req), purpose, limit, after, order }));
+    const list: FileList = {
+      object: "list",
+      data: rows.map(fileObject),
+      first_id: rows[0]?.id ?? null,
+      last_id: rows.at(-1)?.id ?? null,
+      has_more: hasMore,
+    };
+    sendJson(req, res, 200, JSON.stringify(list));
+  };
+}
+
+/** GET /v1/files/:file */
+export function retrieveFile(files: FileRoom): RequestHandler {
+  return async (req, res) => {
+    const row = await fromStore(files.get(ownerOf(req), String(req.params.file)));
+    sendJson(req, res, 200, JSON.stringify(fileObject(row)));
+  };
+}
+
+/** DELETE /v1/files/:file */
+export function deleteFile(files: FileRoom): RequestHandler {
+  return async (req, res) => {
+    const id = String(req.params.file);
+    await fromStore(files.remove(ownerOf(req), id));
+    const body: FileDeleted = { id, object: "file", deleted: true };
+    sendJson(req, res, 200, JSON.stringify(body));
+  };
+}
+
+/** GET /v1/files/:file/content: the bytes, whatever Accept says; ranges too. `stallMs`: see sendJson. */
+export function fileContent(files: FileRoom, stallMs: number): RequestHandler {
+  return async (req, res) => {
+    const row = await fromStore(files.get(ownerOf(req), String(req.params.file)));
+    describeContent(res, row);
+    res.setTimeout(stallMs, () => res.destroy());
+    const path = files.pathOf(row.id);
+    await new Promise<void>((resolve, reject) => {
+      const options = { root: dirname(path), cacheControl: false, etag: false, lastModified: false };
+      res.sendFile(basename(path), options, (error?: Error & { status?: number }) => {
+        // A client that leaves in the middle of a download is no error.
+        if (error === undefined || error === null || res.headersSent || res.destroyed) resolve();
+        else if (error.status === 416) reject(rangeNotSatisfiable());
+        else reject(new Error(`The content of ${row.id} cannot be read`, { cause: error }));
+      });
+    });
+  };
+}
+
+/** What a client may make of a name that some client chose: it is told as a download, and never guessed at (RFC 6266). */
+function describeContent(res: Response, { filename, purpose }: FileRow): void {
+  // Headers have room for a name, not for 4 kB of one; its end tells what it is.
+  res.attachment([...filename].slice(-200).join(""));
+  const isLines = purpose === "batch" || purpose === "batch_output";
+  res.setHeader("content-type", isLines ? "application/jsonl" : "application/octet-stream");
+  res.setHeader("x-content-type-options", "nosniff");
+}
+
+/** The flat fields of a form as the object that they mean. */
+function bodyOf(fields: ReadonlyMap<string, string>): Record<string, unknown> {
+  const anchor = fields.get("expires_after[anchor]");
+  const seconds = fields.get("expires_after[seconds]");
+  const given = anchor !== undefined || seconds !== undefined;
+  const wholeSeconds = seconds !== undefined && /^\d{1,9}$/.test(seconds) ? Number(seconds) : seconds;
+  return { purpose: fields.get("purpose"), ...(given && { expires_after: { anchor, seconds: wholeSeconds } }) };
+}
+
+async function orDiscard<T>(files: FileRoom, incoming: Incoming, check: () => T): Promise<T> {
+  try {
+    return check();
+  } catch (error) {
+    await files.discard(incoming);
+    throw error;
+  }
+}
+
+function rangeNotSatisfiable(): ApiError {
+  const message = "The requested range lies outside of the file.";
+  return new ApiError({ status: 416, type: "invalid_request_error", code: "range_not_satisfiable", message });
+}

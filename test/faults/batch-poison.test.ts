@@ -1,0 +1,81 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startLocalEngine } from "../../engine/client/local-engine.ts";
+import { DEMO_MODEL } from "../api/server.ts";
+import { chatLine, ids, jsonl } from "../batch/batch-rig.ts";
+import { nightRig } from "../unit/batch/night-rig.ts";
+import { FAST_RESTART } from "./engine-fixture.ts";
+
+const ENTRY = fileURLToPath(new URL("../../dist/engine/worker/main.js", import.meta.url));
+const POISON = "the poisoned well";
+
+/** A real engine process that dies whenever it meets a prompt with the poison. */
+function mortalEngine() {
+  vi.stubEnv("NIGHTSHIFT_FAILPOINTS", `engine.submit:abort-on=${POISON}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  let restarts = 0;
+  const engine = startLocalEngine(
+    {
+      model: "demo",
+      path: DEMO_MODEL,
+      context: null,
+      sequences: 32,
+      kv: "auto",
+      cells: null,
+      threads: 1,
+      gpu: "off",
+      splitMode: "none",
+      cacheTypeK: "f16",
+      cacheTypeV: "f16",
+      flashAttention: "auto",
+      llamaDir: null,
+      stepTokens: 512,
+      sloTtftMs: 500,
+      sloItlMs: 50,
+      batchTax: 0.1,
+      batchStepMs: null,
+      memory: null,
+    },
+    {
+      observer: { step() {}, restarted: () => void restarts++ },
+      log,
+      entry: ENTRY,
+      restart: { ...FAST_RESTART, healthyMs: 300 },
+    },
+  );
+  onTestFinished(() => engine.close());
+  return { engine, restarts: () => restarts };
+}
+
+describe("a line that kills the engine", () => {
+  test("among 64: it fails alone, and its 63 neighbours complete", async () => {
+    const { engine, restarts } = mortalEngine();
+    await engine.ready();
+    const rig = await nightRig(engine, { calmMs: 400 });
+    const lines = Array.from({ length: 64 }, (_, i) => chatLine(`l${i}`, i === 41 ? POISON : `Count from ${i} to 20.`));
+    const id = await rig.submit(jsonl(lines));
+    const batch = await rig.reaches(id, "completed", 25_000);
+    expect(batch.request_counts).toEqual({ total: 64, completed: 63, failed: 1 });
+    const output = rig.read(batch.output_file_id);
+    const errors = rig.read(batch.error_file_id);
+    expect(ids([...output, ...errors])).toEqual(ids(lines));
+    expect(errors).toMatchObject([{ custom_id: "l41", response: null, error: { code: "engine_died" } }]);
+    // Halves of 64, 32, …, 2 and three times alone: one death each.
+    expect(restarts()).toBeLessThanOrEqual(9);
+    await engine.ready();
+  });
+
+  test("two among 20: both fail, and the engine is never given up", async () => {
+    const { engine } = mortalEngine();
+    await engine.ready();
+    const rig = await nightRig(engine, { calmMs: 400 });
+    const lines = Array.from({ length: 20 }, (_, i) =>
+      chatLine(`l${i}`, i % 10 === 3 ? `${POISON} ${i}` : `What is ${i} + 2?`),
+    );
+    const id = await rig.submit(jsonl(lines));
+    const batch = await rig.reaches(id, "completed", 25_000);
+    expect(batch.request_counts).toEqual({ total: 20, completed: 18, failed: 2 });
+    expect(ids(rig.read(batch.error_file_id))).toEqual(["l13", "l3"]);
+  });
+});

@@ -1,0 +1,281 @@
+import { EventEmitter, once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import OpenAI from "openai";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { StoreError } from "../../store/store-error.ts";
+import { testStore } from "../unit/store/test-store.ts";
+import { Rig, receiver, SECRET } from "./webhook-rig.ts";
+
+const HOUR = 3_600_000;
+
+describe("a webhook receiver", () => {
+  it("that works gets the event once, signed as the openai SDK wants it", async () => {
+    const { url, heard } = await receiver((_, response) => response.writeHead(204).end());
+    const rig = await Rig.start([url]);
+    await rig.queue();
+    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
+    const client = new OpenAI({ apiKey: "none", webhookSecret: SECRET });
+    const { headers, body } = heard[0]!;
+    const event = await client.webhooks.unwrap(body, new Headers(headers as Record<string, string>));
+    expect(event).toMatchObject({ id: "evt_1", object: "event", type: "batch.completed", data: { id: "batch_1" } });
+    expect(headers).toMatchObject({ "webhook-id": "evt_1", "content-type": "application/json" });
+    rig.pass(4 * 24 * HOUR);
+    await rig.delivery.close(1000);
+    expect(heard).toHaveLength(1);
+    expect(await rig.counts()).toEqual([{ state: "delivered", count: 1 }]);
+  });
+
+  it("that fails is tried again later, with the same id, the same body and a new time", async () => {
+    let status = 500;
+    const { url, heard } = await receiver((_, response) => response.writeHead(status).end());
+    const rig = await Rig.start([url]);
+    await rig.queue("batch.failed");
+    await rig.hears(1);
+    const [row] = await rig.waiting();
+    expect(row).toMatchObject({ attempts: 1, lastError: "HTTP 500", nextAtMs: rig.now + 5000 });
+    status = 200;
+    rig.pass(5000);
+    expect(await rig.hears(2)).toEqual(["failed batch.failed", "delivered batch.failed"]);
+    const [first, second] = heard;
+    expect(second!.headers["webhook-id"]).toBe(first!.headers["webhook-id"]);
+    expect(second!.body).toBe(first!.body);
+    expect(Number(second!.headers["webhook-timestamp"]) - Number(first!.headers["webhook-timestamp"])).toBe(5);
+    expect(second!.headers["webhook-signature"]).not.toBe(first!.headers["webhook-signature"]);
+  });
+
+  it("that fails for three days is given up", async () => {
+    const { url, heard } = await receiver((_, response) => response.writeHead(503).end());
+    const rig = await Rig.start([url]);
+    await rig.queue();
+    let count = 1;
+    while (!(await rig.hears(count)).includes("dead 1")) {
+      const [row] = await rig.waiting();
+      rig.pass(row!.nextAtMs - rig.now);
+      count++;
+    }
+    expect(heard.length).toBe(count);
+    expect(count).toBeGreaterThan(15);
+    expect(await rig.counts()).toEqual([{ state: "dead", count: 1 }]);
+  });
+
+  it.each([301, 302, 307, 308, 304])("that answers %i is not followed, and has failed", async (status) => {
+    const target = await receiver((_, response) => response.writeHead(200).end());
+    const { url } = await receiver((_, response) => response.writeHead(status, { location: target.url }).end());
+    const rig = await Rig.start([url]);
+    await rig.queue();
+    expect(await rig.hears(1)).toEqual(["failed batch.completed"]);
+    expect((await rig.waiting())[0]?.lastError).toBe(`HTTP ${status}: redirects are not followed`);
+    expect(target.heard).toEqual([]);
+  });
+
+  it("that says 410 gets nothing more, neither what waits nor what comes", async () => {
+    let status = 500;
+    const { url, heard } = await receiver((_, response) => response.writeHead(status).end());
+    const other = await receiver((_, response) => response.writeHead(200).end());
+    const rig = await Rig.start([url, other.url]);
+    await rig.queue();
+    await rig.queue();
+    await rig.hears(4);
+    status = 410;
+    await rig.queue();
+    const told = await rig.hears(6);
+    expect(told.slice(4).sort()).toEqual(["dead 3", "delivered batch.completed"]);
+    await rig.queue();
+    rig.pass(HOUR);
+    expect((await rig.hears(7))[6]).toBe("delivered batch.completed");
+    expect(heard).toHaveLength(3);
+    expect(await rig.waiting()).toEqual([]);
+  });
+
+  it("that was gone when an event of its was still on the way into the store does not get that one", async () => {
+    const { url, heard } = await receiver((_, response) => response.writeHead(200).end());
+    const rig = await Rig.start([url]);
+    const queued = rig.queue();
+    rig.endpoints.disable(url);
+    await queued;
+    expect(await rig.hears(1)).toEqual(["dead 1"]);
+    expect(heard).toEqual([]);
+  });
+
+  it("that never answers is left after the timeout", async () => {
+    const { url } = await receiver(() => {});
+    const rig = await Rig.start([url], { timeoutMs: 100 });
+    await rig.queue();
+    expect(await rig.hears(1)).toEqual(["failed batch.completed"]);
+    expect((await rig.waiting())[0]?.lastError).toBe("no answer within 0.1 s");
+  });
+
+  it("whose name never resolves is left after the timeout too", async () => {
+    const rig = await Rig.start(["https://slow.test/"], { timeoutMs: 100, resolve: () => new Promise(() => {}) });
+    await rig.queue();
+    await rig.hears(1);
+    expect((await rig.waiting())[0]?.lastError).toBe("no answer within 0.1 s");
+  });
+
+  it("that answers without end is cut off, and its status counts", async () => {
+    let written = 0;
+    let closed = false;
+    const { url } = await receiver((_, response) => {
+      const chunk = Buffer.alloc(16 * 1024, "x");
+      const more = () => {
+        while (!response.destroyed && response.write(chunk)) written += chunk.length;
+      };
+      response.on("drain", more);
+      response.on("close", () => {
+        closed = true;
+      });
+      response.writeHead(200);
+      more();
+    });
+    const rig = await Rig.start([url]);
+    await rig.queue();
+    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
+    await expect.poll(() => closed).toBe(true);
+    // What sockets buffer on the way, and far from all that there would be.
+    expect(written).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it("that drips its answer slower than the timeout has answered all the same", async () => {
+    const { url } = await receiver((_, response) => response.writeHead(202).write("."));
+    const rig = await Rig.start([url], { timeoutMs: 100 });
+    await rig.queue();
+    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
+  });
+
+  it("that is not there, hangs up or speaks no HTTP is tried again", async () => {
+    for (const answer of ["", "SSH-2.0-OpenSSH_9.6\r\n"]) {
+      const server = createServer((socket) =>
+        socket
+          .on("error", () => {})
+          .resume()
+          .end(answer),
+      );
+      server.listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const { port } = server.address() as AddressInfo;
+      const rig = await Rig.start([`http://127.0.0.1:${port}/`]);
+      await rig.queue();
+      await rig.hears(1);
+      server.close();
+      await once(server, "close");
+      rig.pass(10_000);
+      expect(await rig.hears(2)).toEqual(["failed batch.completed", "failed batch.completed"]);
+      expect((await rig.waiting())[0]?.lastError).toContain("ECONNREFUSED");
+    }
+  });
+
+  it("that is slow holds up no other, and is met by four connections at most", async () => {
+    let open = 0;
+    let most = 0;
+    const events = new EventEmitter();
+    const slow = await receiver((_, response) => {
+      most = Math.max(most, ++open);
+      events.once("go", () => {
+        open--;
+        response.writeHead(200).end();
+      });
+      if (open === 4) events.emit("full");
+    });
+    const quick = await receiver((_, response) => response.writeHead(200).end());
+    const rig = await Rig.start([slow.url, quick.url]);
+    const full = once(events, "full");
+    // More than one page of rows.
+    for (let i = 0; i < 130; i++) await rig.queue();
+    await rig.hears(130);
+    expect(quick.heard).toHaveLength(130);
+    await full;
+    const release = setInterval(() => events.emit("go"), 1);
+    onTestFinished(() => clearInterval(release));
+    await rig.hears(260);
+    expect(most).toBe(4);
+    expect(slow.heard).toHaveLength(130);
+  });
+
+  it("that is no longer configured is no reason to lose the event at once", async () => {
+    const store = await testStore();
+    const { url, heard } = await receiver((_, response) => response.writeHead(200).end());
+    const before = await Rig.start([url], {}, store);
+    await before.delivery.close(0);
+    await before.queue();
+    const without = await Rig.start([], {}, store);
+    without.delivery.wake();
+    expect(await without.hears(1)).toEqual(["failed batch.completed"]);
+    await without.delivery.close(0);
+    const after = await Rig.start([url], {}, store);
+    after.pass(60_000);
+    expect(await after.hears(1)).toEqual(["delivered batch.completed"]);
+    expect(heard).toHaveLength(1);
+  });
+});
+
+describe("the end of the server", () => {
+  it("lets a delivery end within the grace", async () => {
+    const events = new EventEmitter();
+    const { url } = await receiver((_, response) => {
+      events.once("go", () => response.writeHead(200).end());
+      events.emit("heard");
+    });
+    const rig = await Rig.start([url]);
+    const begun = once(events, "heard");
+    await rig.queue();
+    await begun;
+    const closed = rig.delivery.close(10_000);
+    events.emit("go");
+    await closed;
+    expect(await rig.counts()).toEqual([{ state: "delivered", count: 1 }]);
+  });
+
+  it("cuts off one that takes longer, and the next start sends it again with the same id", async () => {
+    const events = new EventEmitter();
+    let answers = false;
+    const { url, heard } = await receiver((_, response) => {
+      if (answers) response.writeHead(200).end();
+      events.emit("heard");
+    });
+    const store = await testStore();
+    const rig = await Rig.start([url], {}, store);
+    const begun = once(events, "heard");
+    await rig.queue();
+    await begun;
+    await rig.delivery.close(0);
+    expect((await rig.waiting())[0]).toMatchObject({ attempts: 0, lastError: null });
+    answers = true;
+    const next = await Rig.start([url], {}, store);
+    next.delivery.wake();
+    await next.hears(1);
+    expect(heard.map(({ headers }) => headers["webhook-id"])).toEqual(["evt_1", "evt_1"]);
+  });
+});
+
+describe("a store that can't be written", () => {
+  it("does not make a delivered event go out again and again", async () => {
+    const store = await testStore();
+    const { url, heard } = await receiver((_, response) => response.writeHead(200).end());
+    let failing = 1;
+    const outbox = {
+      ...store.outbox,
+      delivered: (key: { id: string; endpointUrl: string }) =>
+        failing-- > 0 ? Promise.reject(new StoreError("full", "no space")) : store.outbox.delivered(key),
+    };
+    const rig = await Rig.start([url], { store: outbox }, store);
+    await rig.queue();
+    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
+    expect(heard).toHaveLength(1);
+  });
+});
+
+it("no secret, path or query gets into the log", async () => {
+  const { url } = await receiver((_, response) => response.writeHead(500).end());
+  const rig = await Rig.start([url]);
+  await rig.queue();
+  await rig.hears(1);
+  rig.pass(4 * 24 * HOUR);
+  await rig.hears(2);
+  expect(rig.logged).toHaveLength(2);
+  for (const line of rig.logged) {
+    expect(line).toContain("127.0.0.1");
+    expect(line).not.toContain("inthepath");
+    expect(line).not.toContain(SECRET.slice(6));
+  }
+});

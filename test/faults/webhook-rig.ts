@@ -1,0 +1,115 @@
+import { EventEmitter, once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import type { OutboxRow } from "../../store/outbox.ts";
+import type { Store } from "../../store/store.ts";
+import { type DeliveryDeps, WebhookDelivery } from "../../webhooks/delivery.ts";
+import { resolveBySystem } from "../../webhooks/destination.ts";
+import { EVENT_TYPES, type EventType, WebhookEndpoints } from "../../webhooks/endpoint.ts";
+import { batchEvents } from "../../webhooks/outbox.ts";
+import { testStore } from "../unit/store/test-store.ts";
+
+export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+export interface Heard {
+  headers: IncomingMessage["headers"];
+  body: string;
+  url: string;
+}
+
+/** An HTTP server on loopback that remembers what it heard. */
+export async function receiver(answer: RequestListener): Promise<{ url: string; heard: Heard[]; port: number }> {
+  const heard: Heard[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => {
+      body += chunk;
+    });
+    request.on("end", () => {
+      heard.push({ headers: request.headers, body, url: request.url ?? "" });
+      answer(request, response);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}/hook?token=inthepath`, heard, port };
+}
+
+/** Delivery over a real store, with a clock that the test sets and a word for each thing that happens. */
+export class Rig {
+  now = Date.now();
+  readonly told: string[] = [];
+  readonly logged: string[] = [];
+  readonly endpoints: WebhookEndpoints;
+  readonly delivery: WebhookDelivery;
+  readonly #store: Store;
+  readonly #events = new EventEmitter();
+  #count = 0;
+
+  private constructor(store: Store, urls: readonly string[], deps: Partial<DeliveryDeps>) {
+    this.#store = store;
+    this.endpoints = new WebhookEndpoints(urls.map((url) => ({ url, secret: SECRET, events: EVENT_TYPES })));
+    const tell = (word: string) => {
+      this.told.push(word);
+      this.#events.emit("told");
+    };
+    const log = (fields: object, message: string) => this.logged.push(`${message} ${JSON.stringify(fields)}`);
+    this.delivery = new WebhookDelivery({
+      store: store.outbox,
+      endpoints: this.endpoints,
+      allowPrivate: true,
+      resolve: resolveBySystem,
+      clock: { epochMs: () => this.now },
+      random: () => 0.5,
+      observer: {
+        delivered: (type) => tell(`delivered ${type}`),
+        failed: (type) => tell(`failed ${type}`),
+        dead: (count) => tell(`dead ${count}`),
+      },
+      log: { info: log, warn: log, error: log },
+      ...deps,
+    });
+  }
+
+  static async start(urls: readonly string[], deps: Partial<DeliveryDeps> = {}, store?: Store): Promise<Rig> {
+    const rig = new Rig(store ?? (await testStore()), urls, deps);
+    onTestFinished(() => rig.delivery.close(0));
+    return rig;
+  }
+
+  /** Queues an event as a batch's end does. */
+  async queue(type: EventType = "batch.completed"): Promise<string> {
+    const id = `evt_${++this.#count}`;
+    const events = batchEvents(this.endpoints, { id, type, batchId: `batch_${this.#count}`, nowMs: this.now });
+    await this.#store.outbox.insert({ events });
+    this.delivery.wake();
+    return id;
+  }
+
+  /** Lets time pass; what is due then is tried. */
+  pass(ms: number): void {
+    this.now += ms;
+    this.delivery.wake();
+  }
+
+  /** Resolves once so many things have happened. */
+  async hears(count: number): Promise<string[]> {
+    while (this.told.length < count) await once(this.#events, "told");
+    return this.told;
+  }
+
+  /** Everything that waits, due or not. */
+  waiting(): Promise<OutboxRow[]> {
+    return this.#store.outbox.due({ nowMs: Number.MAX_SAFE_INTEGER, limit: 1000 });
+  }
+
+  counts() {
+    return this.#store.outbox.counts();
+  }
+}

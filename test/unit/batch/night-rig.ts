@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { Registry } from "prom-client";
+import { onTestFinished } from "vitest";
+import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
+import type { Engine } from "../../../engine/engine.ts";
+import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
+import { UsageLedger } from "../../../ledger/usage-ledger.ts";
+import type { Batch } from "../../../openapi/batches.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+import { BatchMetrics } from "../../../server/batch-metrics.ts";
+import { Loads } from "../../../server/load.ts";
+import { Metrics } from "../../../server/metrics.ts";
+import { ModelSet } from "../../../server/model-set.ts";
+import { buildNight, type NightOptions } from "../../../server/night.ts";
+import { OnlineLoad } from "../../../server/online-load.ts";
+import { openRooms } from "../../../server/rooms.ts";
+import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
+import { until } from "../../api/until.ts";
+import { freshFolder, testStore } from "../store/test-store.ts";
+import { validateHere } from "./validate-here.ts";
+
+export const OWNER = "local";
+
+/** The night shift over a real store and real files, with any engine, in the test's own process. */
+export async function nightRig(engine: Engine, more: Partial<NightOptions> = {}, folder = freshFolder()) {
+  const store = await testStore(folder);
+  const lines: string[] = [];
+  const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const log = { debug: note, info: note, warn: note, error: note };
+  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
+  const metrics = new Metrics(new Registry());
+  const loads = new Loads();
+  const ledger = new UsageLedger({
+    store,
+    prices: new Prices({ [engine.model]: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS),
+    sink: metrics,
+    log,
+    now: () => Math.floor(rooms.time.epochMs() / 1000),
+  });
+  let ids = 0;
+  const { night, batches } = buildNight({
+    eventsQueued: () => {},
+    ...rooms,
+    store,
+    ledger,
+    models: new ModelSet([{ id: engine.model, engine, created: 0 }]),
+    loads,
+    metrics,
+    batchMetrics: new BatchMetrics(metrics.registry),
+    load: new OnlineLoad(loads, metrics, () => performance.now()),
+    webhooks: new WebhookEndpoints([
+      {
+        url: "http://127.0.0.1:9/hook",
+        secret: "s",
+        events: ["batch.completed", "batch.failed", "batch.expired", "batch.cancelled"],
+      },
+    ]),
+    validate: validateHere,
+    log,
+    randomId: () => `id${ids++}`,
+    options: {
+      rules: shiftRules(DEFAULT_SHIFT, "UTC"),
+      limits: DEFAULT_REQUEST_LIMITS,
+      maxLineBytes: 1024 * 1024,
+      lineTimeoutMs: 60_000,
+      windowSeconds: 86_400,
+      graceMs: 50,
+      calmMs: 100,
+      ...more,
+    },
+  });
+  onTestFinished(() => night.stop());
+  await night.start();
+
+  async function upload(text: string | Uint8Array): Promise<string> {
+    async function* bytes() {
+      yield Buffer.from(text);
+    }
+    const incoming = await rooms.files.write(bytes(), { reserve: false });
+    const meta = { owner: OWNER, purpose: "batch", filename: "in.jsonl", expiresAfter: null } as const;
+    return (await rooms.files.add(incoming, meta)).id;
+  }
+
+  return {
+    ...rooms,
+    folder,
+    store,
+    night,
+    batches,
+    metrics,
+    loads,
+    lines,
+    upload,
+    async submit(text: string | Uint8Array, more: object = {}): Promise<string> {
+      const input_file_id = await upload(text);
+      const body = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h", ...more };
+      return (await batches.create(OWNER, body, null)).id;
+    },
+    get: (id: string) => batches.get(OWNER, id),
+    async reaches(id: string, status: Batch["status"], withinMs = 10_000): Promise<Batch> {
+      let batch = await batches.get(OWNER, id);
+      await until(
+        `${id} to be ${status}`,
+        async () => {
+          batch = await batches.get(OWNER, id);
+          return batch.status === status;
+        },
+        withinMs,
+      ).catch((error: unknown) => {
+        throw new Error(`${String(error)}; it is ${JSON.stringify(batch)}\n${lines.join("\n")}`);
+      });
+      return batch;
+    },
+    /** The lines of one of a batch's files, parsed. */
+    read(fileId: string | null): ResultLine[] {
+      if (fileId === null) return [];
+      const text = readFileSync(rooms.files.pathOf(fileId), "utf8").trimEnd();
+      return text.split("\n").map((line): ResultLine => JSON.parse(line));
+    },
+  };
+}
+
+export type NightRig = Awaited<ReturnType<typeof nightRig>>;
+
+export interface ResultLine {
+  custom_id: string;
+  response: {
+    status_code: number;
+    body: { nightshift?: object; error?: { code: string }; service_tier?: string };
+  } | null;
+  error: { code: string; message: string } | null;
+}

@@ -1,0 +1,10 @@
+import { createReadStream } from "node:fs";
+import { validateFile } from "../../../batch/validate-file.ts";
+import type { Validate } from "../../../batch/validation.ts";
+
+/** Validates in the test's own thread, so that no build is needed. */
+export const validateHere: Validate = ({ path, rules }, take, signal) =>
+  validateFile(createReadStream(path), rules, async (lines) => {
+    signal.throwIfAborted();
+    await take(lines);
+  });

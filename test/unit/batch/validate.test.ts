@@ -1,0 +1,164 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type InputLine, inputLines } from "../../../batch/input-lines.ts";
+import type { ValidateRules } from "../../../batch/validate.ts";
+import { validateFile } from "../../../batch/validate-file.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+import type { NewLine } from "../../../store/line-row.ts";
+import { chatLine, jsonl } from "../../batch/batch-rig.ts";
+
+const RULES: ValidateRules = {
+  endpoint: "/v1/chat/completions",
+  limits: DEFAULT_REQUEST_LIMITS,
+  models: ["demo", "other"],
+  maxLines: 50_000,
+  maxLineBytes: 1024 * 1024,
+  maxErrors: 3,
+};
+
+async function* inChunks(bytes: Uint8Array, size: number) {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function check(text: string | Uint8Array, rules: Partial<ValidateRules> = {}, chunk = 64 * 1024) {
+  const lines: NewLine[] = [];
+  const outcome = await validateFile(inChunks(Buffer.from(text), chunk), { ...RULES, ...rules }, async (some) => {
+    lines.push(...some);
+  });
+  return { outcome, lines };
+}
+
+async function errorsOf(text: string | Uint8Array, rules: Partial<ValidateRules> = {}) {
+  const { outcome } = await check(text, rules);
+  return outcome.valid ? [] : outcome.errors;
+}
+
+const GOOD = chatLine("a", "hi");
+
+describe("validation of an input file", () => {
+  it("takes good lines: offset, length, prefix and an estimate of each", async () => {
+    const text = jsonl([GOOD, chatLine("b", "what else?", { max_tokens: 100 })]);
+    const { outcome, lines } = await check(text);
+    expect(outcome).toEqual({ valid: true, model: "demo", lines: 2 });
+    expect(lines.map(({ number, customId }) => [number, customId])).toEqual([
+      [1, "a"],
+      [2, "b"],
+    ]);
+    for (const { offset, length } of lines) {
+      expect(
+        JSON.parse(
+          Buffer.from(text)
+            .subarray(offset, offset + length)
+            .toString(),
+        ),
+      ).toHaveProperty("custom_id");
+    }
+    expect(lines[1]).toMatchObject({ estimatedTokens: 104 });
+  });
+
+  it.each([
+    ["not JSON", "{", "invalid_json_line", null],
+    ["no object", "[1]", "invalid_json_line", null],
+    [
+      "nested deeper than any request",
+      `{"custom_id":${"[".repeat(100)}1${"]".repeat(100)}}`,
+      "invalid_json_line",
+      null,
+    ],
+    ["no custom_id", { ...GOOD, custom_id: undefined }, "missing_required_parameter", "custom_id"],
+    ["a custom_id that is a number", { ...GOOD, custom_id: 7 }, "invalid_type", "custom_id"],
+    ["a custom_id that is too long", { ...GOOD, custom_id: "x".repeat(513) }, "invalid_value", "custom_id"],
+    ["no method", { ...GOOD, method: undefined }, "missing_required_parameter", "method"],
+    ["another method", { ...GOOD, method: "GET" }, "invalid_method", "method"],
+    ["no url", { ...GOOD, url: undefined }, "missing_required_parameter", "url"],
+    ["another url", { ...GOOD, url: "/v1/completions" }, "invalid_url", "url"],
+    ["no body", { ...GOOD, body: undefined }, "missing_required_parameter", "body"],
+    ["no model", { ...GOOD, body: { messages: [] } }, "invalid_request", "body.model"],
+    ["an unknown model", chatLine("a", "hi", { model: "gpt-9" }), "model_not_found", "body.model"],
+    ["stream: true", chatLine("a", "hi", { stream: true }), "streaming_unsupported", "body.stream"],
+    [
+      "a body that its endpoint refuses",
+      chatLine("a", "hi", { temperature: 9 }),
+      "invalid_request",
+      "body.temperature",
+    ],
+  ])("refuses %s", async (_, line, code, param) => {
+    expect(await errorsOf(jsonl([line]))).toMatchObject([{ code, param, line: 1 }]);
+  });
+
+  it("says what OpenAI says", async () => {
+    const lines = [GOOD, GOOD, chatLine("b", "hi", { model: "other" }), { ...GOOD, custom_id: "c", url: "/v1/x" }];
+    expect((await errorsOf(jsonl(lines))).map(({ message }) => message)).toEqual([
+      "The custom_id 'a' for this request is a duplicate of another request. The custom_id parameter must be unique for each request in a batch.",
+      "The model 'other' for this request does not match the rest of the batch. Each batch must contain requests for a single model.",
+      "The URL provided for this request does not match the batch endpoint.",
+    ]);
+  });
+
+  it("hands no line out after a bad one, and caps the list of errors", async () => {
+    const { outcome, lines } = await check(jsonl([GOOD, "{", "{", "{", "{", "{", chatLine("z", "hi")]));
+    expect(lines.map(({ customId }) => customId)).toEqual(["a"]);
+    expect(outcome).toMatchObject({ valid: false, errors: [{ line: 2 }, { line: 3 }, { line: 4 }, { line: null }] });
+    expect(outcome.valid ? "" : outcome.errors.at(-1)?.message).toBe("2 more lines have errors.");
+  });
+
+  it.each(["", "\n\n  \r\n", "\uFEFF"])("calls %j an empty file", async (text) => {
+    expect(await errorsOf(text)).toMatchObject([{ code: "empty_file", line: null }]);
+  });
+
+  it("takes a byte order mark, CRLF, blank lines and a missing last line end; numbers count every line", async () => {
+    const text = `\uFEFF${JSON.stringify(GOOD)}\r\n\r\n\n${JSON.stringify(chatLine("b", "ho"))}`;
+    for (const chunk of [1, 7, 1000]) {
+      const { outcome, lines } = await check(text, {}, chunk);
+      expect(outcome).toEqual({ valid: true, model: "demo", lines: 2 });
+      expect(lines.map(({ number, offset, length }) => [number, offset, length])).toEqual([
+        [1, 3, JSON.stringify(GOOD).length],
+        [4, 3 + JSON.stringify(GOOD).length + 5, JSON.stringify(chatLine("b", "ho")).length],
+      ]);
+    }
+  });
+
+  it("refuses bytes that are no UTF-8", async () => {
+    const bytes = Buffer.concat([Buffer.from('{"custom_id":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n')]);
+    expect(await errorsOf(bytes)).toMatchObject([{ code: "invalid_json_line", line: 1 }]);
+  });
+
+  it("refuses one line more than a batch may have, and reads no further", async () => {
+    const text = jsonl(Array.from({ length: 12 }, (_, i) => chatLine(`l${i}`, "hi")));
+    expect(await errorsOf(text, { maxLines: 11 })).toMatchObject([{ code: "too_many_lines", line: null }]);
+    expect((await check(text, { maxLines: 12 })).outcome).toMatchObject({ valid: true });
+  });
+
+  it("holds nothing of a line of 200 MB", async () => {
+    const chunk = Buffer.alloc(1024 * 1024, "x");
+    async function* huge() {
+      for (let i = 0; i < 200; i++) yield chunk;
+      yield Buffer.from(`\n${JSON.stringify(GOOD)}\n`);
+    }
+    const before = process.memoryUsage().arrayBuffers;
+    const outcome = await validateFile(huge(), RULES, async () => {});
+    expect(outcome).toMatchObject({ valid: false, errors: [{ code: "invalid_request", line: 1 }] });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * 1024 * 1024);
+  });
+});
+
+describe("lines of a file", () => {
+  it("are the same however the bytes are cut", async () => {
+    const content = fc.array(fc.constantFrom("a", "\n", "\r\n", "\uFEFF", " ", "é", "{}"), { maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(content, fc.integer({ min: 1, max: 9 }), async (parts, size) => {
+        const bytes = Buffer.from(parts.join(""));
+        const read = async (chunk: number) => {
+          const lines: InputLine[] = [];
+          for await (const some of inputLines(inChunks(bytes, chunk), 1000)) lines.push(...some);
+          return lines.map((line) => ({ ...line, bytes: Buffer.from(line.bytes ?? []).toString("hex") }));
+        };
+        const whole = await read(1000);
+        expect(await read(size)).toEqual(whole);
+        for (const { offset, bytes: hex } of whole) {
+          expect(bytes.subarray(offset, offset + hex.length / 2).toString("hex")).toBe(hex);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { costsPage, type UsageResult, usagePage } from "../../../openapi/organization-usage.ts";
+import { fetchUsage, usageText } from "../../../server/cli/usage-command.ts";
+import { saying } from "../server/fake-engine.ts";
+import { CHAT, startTestServer, type TestServer } from "../server/test-server.ts";
+import { ledgerRow } from "../store/rows.ts";
+
+const DAY = 86_400;
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer();
+});
+afterEach(() => server.close());
+
+async function get(path: string) {
+  const response = await fetch(server.url + path);
+  return { status: response.status, body: await response.json() };
+}
+
+/** The one sum of all that was used, once the cost of it is counted. */
+async function charged(tier: string): Promise<UsageResult> {
+  const counted = `nightshift_ledger_cost_usd_total{model="demo",endpoint="/v1/chat/completions",tier="${tier}"} 0.`;
+  await vi.waitFor(async () => expect(await server.metrics.registry.metrics()).toContain(counted));
+  const { body } = await get("/v1/organization/usage/completions?start_time=1699999000&group_by=service_tier");
+  const results = usagePage.parse(body).data.flatMap((bucket) => bucket.results);
+  expect(results).toHaveLength(1);
+  return results[0]!;
+}
+
+test("a chat request is one ledger row, at its tier and price", async () => {
+  server.engine.script = (request) => request.begin(5, 2).say("a").say("b").finish();
+  expect((await server.post("/v1/chat/completions", { ...CHAT, service_tier: "priority" })).status).toBe(200);
+  const cost = (3 * 1000 + 2 * 500 + 2 * 2000) * 1.75;
+  expect(await charged("priority")).toMatchObject({
+    input_tokens: 5,
+    input_cached_tokens: 2,
+    output_tokens: 2,
+    num_model_requests: 1,
+    service_tier: "priority",
+    model: null,
+    nightshift: { cost_nano_usd: cost, default_cost_nano_usd: cost / 1.75 },
+  });
+});
+
+test("a client that leaves pays for what was computed until then; one that is refused pays nothing", async () => {
+  server.engine.script = (request) => request.begin(5, 0).say("a").say("b", { tokens: 2 });
+  const leaving = new AbortController();
+  const { signal } = leaving;
+  const response = await server.post("/v1/chat/completions", { ...CHAT, stream: true }, { signal });
+  await response.body?.getReader().read();
+  leaving.abort();
+  expect((await server.post("/v1/chat/completions", { ...CHAT, temperature: 9 })).status).toBe(400);
+  expect(await charged("default")).toMatchObject({ input_tokens: 5, output_tokens: 3, num_model_requests: 1 });
+});
+
+test("buckets go by day with empty ones between, pages follow one another, groups and filters hold", async () => {
+  const rows = [
+    ledgerRow({ time: 10 * DAY + 5 }),
+    ledgerRow({ time: 10 * DAY + 6, model: "other", tier: "batch", batchId: "b", line: 1, costNano: 500 }),
+    ledgerRow({ time: 12 * DAY }),
+  ];
+  await server.store.ledger.insert({ rows });
+  const path = `/v1/organization/usage/completions?start_time=${10 * DAY}&end_time=${13 * DAY}`;
+  const first = usagePage.parse((await get(`${path}&limit=2&group_by[]=model&group_by[]=batch`)).body);
+  expect(first.data.map(({ start_time, results }) => [start_time / DAY, results.length])).toEqual([
+    [10, 2],
+    [11, 0],
+  ]);
+  expect(first.data[0]?.results).toMatchObject([
+    { model: "demo", batch: false, num_model_requests: 1, input_cached_tokens: 40, input_uncached_tokens: 60 },
+    { model: "other", batch: true, num_model_requests: 1 },
+  ]);
+  expect(first.has_more).toBe(true);
+  const second = usagePage.parse((await get(`${path}&limit=2&page=${first.next_page}`)).body);
+  expect(second.data).toMatchObject([{ start_time: 12 * DAY, results: [{ num_model_requests: 1, model: null }] }]);
+  expect(second.next_page).toBeNull();
+  const batch = usagePage.parse((await get(`${path}&batch=true`)).body);
+  expect(batch.data.flatMap(({ results }) => results)).toMatchObject([{ num_model_requests: 1 }]);
+  const none = usagePage.parse((await get(`${path}&models=absent`)).body);
+  expect(none.data.flatMap(({ results }) => results)).toEqual([]);
+
+  const costs = costsPage.parse(
+    (await get(`/v1/organization/costs?start_time=${10 * DAY}&end_time=${11 * DAY}&group_by=line_item`)).body,
+  );
+  expect(costs.data[0]?.results).toMatchObject([
+    { amount: { value: 0.000001, currency: "usd" }, line_item: "demo, default", quantity: 110 },
+    { amount: { value: 0.0000005, currency: "usd" }, line_item: "other, batch", quantity: 110 },
+  ]);
+});
+
+test.each([
+  ["", "start_time"],
+  ["start_time=x", "start_time"],
+  ["start_time=5&end_time=5", "end_time"],
+  ["start_time=5&limit=32", "limit"],
+  ["start_time=5&limit=0", "limit"],
+  ["start_time=5&bucket_width=2d", "bucket_width"],
+  ["start_time=5&group_by=nothing", "group_by[0]"],
+  ["start_time=5&page=page_7", "page"],
+  ["start_time=5&page=%27;DROP TABLE ledger", "page"],
+])("a query of %o is a 400 that names %s", async (query, param) => {
+  const { status, body } = await get(`/v1/organization/usage/completions?${query}`);
+  expect(status).toBe(400);
+  expect(body).toMatchObject({ error: { param } });
+});
+
+test("without its store the server answers reports with 503, and chat goes on", async () => {
+  await server.store.close();
+  const { status, body } = await get("/v1/organization/costs?start_time=1699999000");
+  expect(status).toBe(503);
+  expect(body).toMatchObject({ error: { code: "store_unavailable" } });
+  server.engine.script = saying("still here");
+  expect((await server.post("/v1/chat/completions", CHAT)).status).toBe(200);
+});
+
+test("the command adds up all pages and says what the batch discount saved", async () => {
+  const day = Math.floor(1_700_000_001 / DAY) * DAY;
+  const rows = [0, 20, 40].map((ago, index) =>
+    ledgerRow({ time: day - ago * DAY, tier: "batch", batchId: "b", line: index + 1, costNano: 500 }),
+  );
+  await server.store.ledger.insert({ rows: [...rows, ledgerRow({ time: day, costNano: 1000 })] });
+  const lines = await fetchUsage(server.url, day - 50 * DAY);
+  expect(lines).toMatchObject([
+    { tier: "batch", requests: 3, costNano: 1500, defaultCostNano: 3000 },
+    { tier: "default", requests: 1, costNano: 1000 },
+  ]);
+  const text = usageText(lines, "50");
+  expect(text).toMatch(/^endpoint +model +tier +requests +input +cached +output +USD\n/);
+  expect(text).toMatch(/^\/v1\/chat\/completions +demo +batch +3 +300 +120 +30 +0\.000001500$/m);
+  expect(text).toMatch(/^total +4 +400 +160 +40 +0\.000002500$/m);
+  expect(text).toContain("The batch discount saved USD 0.000001500 in the last 50 days.");
+});

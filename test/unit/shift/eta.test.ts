@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { expectations } from "../../../batch/eta.ts";
+import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
+import { Throughput } from "../../../batch/throughput.ts";
+import { HOUR } from "./day.ts";
+
+const NOON = Date.parse("2026-11-20T12:00Z");
+const order = [
+  { batchId: "first", remainingTokens: 3600 * 100 },
+  { batchId: "second", remainingTokens: 2 * 3600 * 100 },
+];
+const always = shiftRules(DEFAULT_SHIFT, "UTC");
+const night = (trickle: number) =>
+  shiftRules({ ...DEFAULT_SHIFT, mode: "night", night: ["19:00-20:00"], trickle }, "UTC");
+const hours = (list: { etaMs: number | null }[]) => list.map(({ etaMs }) => etaMs && (etaMs - NOON) / HOUR);
+
+describe("when a batch will have ended", () => {
+  it("counts what runs before it", () => {
+    const expected = expectations(always, { phase: "always", share: 1 }, order, NOON, 100);
+    expect(expected).toEqual([
+      { batchId: "first", position: 1, etaMs: NOON + HOUR },
+      { batchId: "second", position: 2, etaMs: NOON + 3 * HOUR },
+    ]);
+  });
+
+  it("waits for windows, and goes on by trickle or deadline between them", () => {
+    expect(hours(expectations(night(0), { phase: "day", share: 0 }, order, NOON, 100))).toEqual([8, 56]);
+    expect(hours(expectations(night(0.1), { phase: "day", share: 0.1 }, order, NOON, 100))[0]).toBeCloseTo(7.3);
+    expect(hours(expectations(night(0), { phase: "deadline", share: 0.5 }, order, NOON, 100))).toEqual([2, 6]);
+  });
+
+  it("is unknown when nothing was measured, and while batch work stands still", () => {
+    expect(hours(expectations(always, { phase: "always", share: 1 }, order, NOON, null))).toEqual([null, null]);
+    const idle = shiftRules({ ...DEFAULT_SHIFT, mode: "idle" }, "UTC");
+    expect(hours(expectations(idle, { phase: "busy", share: 0 }, order, NOON, 100))).toEqual([null, null]);
+  });
+});
+
+describe("throughput", () => {
+  it("is what all of the engine would give", () => {
+    const throughput = new Throughput();
+    expect(throughput.tokensPerSecond).toBeNull();
+    throughput.add(0, 1000, 1);
+    expect(throughput.tokensPerSecond).toBeNull();
+    for (let i = 0; i < 100; i++) throughput.add(250, 10_000, 0.25);
+    expect(throughput.tokensPerSecond).toBeCloseTo(100, 0);
+  });
+
+  it("leaves out time without a share", () => {
+    const throughput = new Throughput();
+    throughput.add(1000, 10_000, 1);
+    throughput.add(0, 3_600_000, 0);
+    expect(throughput.tokensPerSecond).toBe(100);
+  });
+
+  it("follows a load that changes: half of it after ten minutes", () => {
+    const throughput = new Throughput();
+    for (let i = 0; i < 360; i++) throughput.add(1000, 10_000, 1);
+    for (let i = 0; i < 60; i++) throughput.add(200, 10_000, 1);
+    expect(throughput.tokensPerSecond).toBeCloseTo(60, 0);
+  });
+});

@@ -1,0 +1,146 @@
+import { expect, test } from "vitest";
+import { memoryTables, runningBatch } from "./memory-tables.ts";
+import { fileRow, ledgerRow, newBatch, newEvent, newLine } from "./rows.ts";
+
+const ok = { state: "done", kind: "output", requestId: "req_1", statusCode: 200, body: "{}" } as const;
+
+test("a create with a used Idempotency-Key gives the batch back; with another request it is a conflict", () => {
+  const { batches } = memoryTables();
+  const idempotency = { key: "k", requestSha256: "aa" };
+  expect(batches.writes.create({ batch: newBatch("b1"), idempotency })).toMatchObject({ outcome: "created" });
+  const again = batches.writes.create({ batch: newBatch("b2"), idempotency });
+  expect(again).toMatchObject({ outcome: "replayed", batch: { id: "b1", status: "validating" } });
+  const other = { key: "k", requestSha256: "bb" };
+  expect(batches.writes.create({ batch: newBatch("b3"), idempotency: other })).toEqual({ outcome: "conflict" });
+  const owner = "someone else";
+  expect(batches.writes.create({ batch: newBatch("b4", { owner }), idempotency })).toMatchObject({
+    outcome: "created",
+  });
+});
+
+test("lists go newest first, page by cursor, and tell an unknown cursor and another owner's from the first page", () => {
+  const { batches } = memoryTables();
+  for (const id of ["b1", "b2", "b3"]) batches.writes.create({ batch: newBatch(id), idempotency: null });
+  batches.writes.create({ batch: newBatch("foreign", { owner: "B" }), idempotency: null });
+  const list = (after: string | null) => batches.reads.list({ owner: "local", limit: 2, after });
+  expect(list(null)).toMatchObject({ rows: [{ id: "b3" }, { id: "b2" }], hasMore: true });
+  expect(list("b2")).toMatchObject({ rows: [{ id: "b1" }], hasMore: false });
+  expect(list("absent")).toBe("unknown_cursor");
+  expect(list("foreign")).toBe("unknown_cursor");
+});
+
+test("lines are claimed in prefix order, batch after batch", () => {
+  const { batches, lines, claims } = memoryTables();
+  for (const id of ["b1", "b2"]) {
+    batches.writes.create({ batch: newBatch(id), idempotency: null });
+    const prefixes = ["tree b", "tree a", "shrub", "tree ab"];
+    const rows = prefixes.map((prefix, index) => newLine(index + 1, { prefix }));
+    expect(lines.rebuilds.insert({ batchId: id, lines: rows })).toEqual([]);
+    while (lines.rebuilds.order({ batchId: id, limit: 3 }) > 0);
+    batches.writes.begin({ id, now: 1, model: "demo" });
+  }
+  const claimed = claims.writes.claim({ batchIds: ["b2", "b1"], limit: 5, nowMs: 0 });
+  expect(claimed.map(({ batchId, number }) => `${batchId}/${number}`)).toEqual([
+    "b2/3",
+    "b2/2",
+    "b2/4",
+    "b2/1",
+    "b1/3",
+  ]);
+});
+
+test("a duplicate custom_id is told by its line number and not inserted", () => {
+  const { batches, lines } = memoryTables();
+  batches.writes.create({ batch: newBatch("b"), idempotency: null });
+  const rows = [newLine(1), newLine(2, { customId: "line-1" }), newLine(3)];
+  expect(lines.rebuilds.insert({ batchId: "b", lines: rows })).toEqual([2]);
+  batches.writes.begin({ id: "b", now: 1, model: "demo" });
+  expect(batches.reads.find({ id: "b" })).toMatchObject({ total: 2, estimatedTokens: 20 });
+});
+
+test("a released line is not claimed before its time", () => {
+  const tables = memoryTables();
+  runningBatch(tables, "b", 1);
+  const { claims, lines } = tables;
+  const claim = (nowMs: number) => claims.writes.claim({ batchIds: ["b"], limit: 1, nowMs });
+  claims.writes.release({ claims: claim(0), notBeforeMs: 5000 });
+  expect(claim(4999)).toEqual([]);
+  expect(lines.reads.nextDueMs({ batchId: "b" })).toBe(5000);
+  expect(claim(5000)).toMatchObject([{ attempt: 2 }]);
+});
+
+test("a batch completes in two phases: files, status and events at once, and only after its last line", () => {
+  const tables = memoryTables();
+  runningBatch(tables, "b", 1);
+  const { batches, claims, files, outbox } = tables;
+  expect(batches.writes.beginFinalizing({ id: "b", now: 5 })).toBe(false);
+  const [claim] = claims.writes.claim({ batchIds: ["b"], limit: 1, nowMs: 0 });
+  const ledger = ledgerRow({ batchId: "b", line: 1, tier: "batch" });
+  expect(claims.writes.commit({ claim: claim!, outcome: ok, ledger })).toEqual({ outcome: "committed", remaining: 0 });
+  const outputFile = fileRow("file-out", { purpose: "batch_output" });
+  const end = {
+    id: "b",
+    status: "completed",
+    now: 9,
+    outputFile,
+    errorFile: null,
+    events: [newEvent("evt_1")],
+  } as const;
+  expect(batches.writes.finalize({ ...end, events: [...end.events] })).toBe(false);
+  expect(batches.writes.beginFinalizing({ id: "b", now: 5 })).toBe(true);
+  expect(batches.writes.finalize({ ...end, events: [...end.events] })).toBe(true);
+  expect(batches.writes.finalize({ ...end, events: [...end.events] })).toBe(false);
+  expect(batches.reads.find({ id: "b" })).toMatchObject({
+    status: "completed",
+    finalizingAt: 5,
+    completedAt: 9,
+    outputFileId: "file-out",
+    errorFileId: null,
+    inputTokens: 100,
+    costNano: 1000,
+  });
+  expect(files.reads.get({ owner: "local", id: "file-out" })).toEqual(outputFile);
+  expect(outbox.reads.due({ nowMs: 1_000_000, limit: 10 })).toHaveLength(1);
+  expect(batches.writes.cancel({ owner: "local", id: "b", now: 10 })).toMatchObject({ outcome: "terminal" });
+  expect(files.writes.remove({ owner: "local", id: "file-out" })).toBe("removed");
+  expect(tables.results.reads.counts({ batchId: "b" })).toEqual([]);
+});
+
+test("the input file of a batch that is not over cannot be removed and does not expire", () => {
+  const { files, batches } = memoryTables();
+  files.writes.insert({ row: fileRow("file-in", { expiresAt: 50 }), quotaBytes: null });
+  batches.writes.create({ batch: newBatch("b"), idempotency: null });
+  expect(files.writes.remove({ owner: "local", id: "file-in" })).toBe("in_use");
+  expect(files.writes.removeExpired({ now: 100, limit: 10 })).toEqual([]);
+  batches.writes.fail({ id: "b", now: 60, errors: "{}", model: null, events: [] });
+  expect(files.writes.removeExpired({ now: 100, limit: 10 })).toEqual(["file-in"]);
+  expect(files.writes.remove({ owner: "local", id: "file-in" })).toBe("absent");
+});
+
+test("a quota counts files and the parts of open uploads", () => {
+  const { files, uploads } = memoryTables();
+  const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: 250 });
+  expect(insert("a")).toBe("inserted");
+  uploads.writes.insert({
+    id: "upload_1",
+    owner: "local",
+    filename: "x.jsonl",
+    purpose: "batch",
+    bytes: 120,
+    mimeType: "application/jsonl",
+    fileExpiresAfter: null,
+    status: "pending",
+    createdAt: 1,
+    expiresAt: 100,
+    fileId: null,
+  });
+  const part = { id: "part_1", uploadId: "upload_1", bytes: 100, md5: "00", createdAt: 2 };
+  const add = (id: string, now = 2) =>
+    uploads.writes.addPart({ owner: "local", part: { ...part, id }, quotaBytes: 250, now });
+  expect(add("part_1")).toBe("added");
+  expect(add("part_2")).toBe("too_large");
+  expect(add("part_3", 100)).toBe("not_pending");
+  expect(insert("b")).toBe("over_quota");
+  expect(uploads.writes.expire({ now: 100, limit: 5 })).toEqual([{ id: "upload_1", partIds: ["part_1"] }]);
+  expect(insert("b")).toBe("inserted");
+});

@@ -1,0 +1,62 @@
+import type { OutboxRow } from "../store/outbox.ts";
+import { destination, type Resolve } from "./destination.ts";
+import type { WebhookEndpoint } from "./endpoint.ts";
+import { post } from "./post.ts";
+import { signer } from "./signature.ts";
+
+export type Outcome =
+  | { name: "delivered" }
+  /** 410: the endpoint wants nothing more, ever. */
+  | { name: "gone" }
+  | { name: "failed"; error: string }
+  /** The server ends; the attempt does not count. */
+  | { name: "interrupted" };
+
+export interface AttemptContext {
+  allowPrivate: boolean;
+  resolve: Resolve;
+  nowMs: number;
+  timeoutMs: number;
+  /** Ends the attempt because the server ends. */
+  ending: AbortSignal;
+}
+
+/** Tries once to deliver an event. Never rejects. */
+export async function attempt(endpoint: WebhookEndpoint, event: OutboxRow, context: AttemptContext): Promise<Outcome> {
+  const { allowPrivate, resolve, nowMs, timeoutMs, ending } = context;
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([timeout, ending]);
+  try {
+    const url = new URL(endpoint.url);
+    const addresses = await orAborted(destination(url, allowPrivate, resolve), signal);
+    const headers = signer(endpoint.secret).headers(event.id, nowMs, event.payload);
+    return judge(await post({ url, addresses, headers, body: event.payload, signal }));
+  } catch (error) {
+    if (ending.aborted) return { name: "interrupted" };
+    if (timeout.aborted) return { name: "failed", error: `no answer within ${timeoutMs / 1000} s` };
+    return { name: "failed", error: textOf(error) };
+  }
+}
+
+/** When each of several addresses refused, the message is empty and the code tells. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ("code" in error ? String(error.code) : error.name);
+}
+
+function judge(status: number): Outcome {
+  if (status >= 200 && status < 300) return { name: "delivered" };
+  if (status === 410) return { name: "gone" };
+  const redirect = status >= 300 && status < 400;
+  return { name: "failed", error: `HTTP ${status}${redirect ? ": redirects are not followed" : ""}` };
+}
+
+/** DNS can't be stopped, but need not be waited for. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,0 +1,61 @@
+import { isIP } from "node:net";
+import { isPublicAddress } from "./address.ts";
+
+export const EVENT_TYPES = ["batch.completed", "batch.failed", "batch.expired", "batch.cancelled"] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+export interface WebhookEndpoint {
+  /** As the URL class writes it, so that equal ones are equal text. May hold a token: never logged whole. */
+  url: string;
+  /** `whsec_` and base64, or any other text. Never logged. */
+  secret: string;
+  events: readonly EventType[];
+}
+
+/** The endpoints of this process: the configured ones, less those that have said 410 Gone since it started. */
+export class WebhookEndpoints {
+  readonly #byUrl: ReadonlyMap<string, WebhookEndpoint>;
+  readonly #gone = new Set<string>();
+
+  constructor(endpoints: readonly WebhookEndpoint[]) {
+    this.#byUrl = new Map(endpoints.map((endpoint) => [endpoint.url, endpoint]));
+  }
+
+  /** Those that want events of this type. */
+  wanting(type: EventType): WebhookEndpoint[] {
+    return [...this.#byUrl.values()].filter(({ url, events }) => !this.#gone.has(url) && events.includes(type));
+  }
+
+  /** Also one that is gone; undefined for one that is not configured. */
+  get(url: string): WebhookEndpoint | undefined {
+    return this.#byUrl.get(url);
+  }
+
+  isGone(url: string): boolean {
+    return this.#gone.has(url);
+  }
+
+  disable(url: string): void {
+    this.#gone.add(url);
+  }
+}
+
+/** Why no event could ever be sent to this URL, as the end of a sentence; null when nothing speaks against trying. */
+export function endpointProblem(text: string, allowPrivate: boolean): string | null {
+  if (!URL.canParse(text)) return "is not a URL";
+  const url = new URL(text);
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "is neither https nor http";
+  if (url.username !== "" || url.password !== "") return "holds a user name or password; receivers check the signature";
+  if (allowPrivate) return null;
+  if (url.protocol === "http:") return "is not https; http is for private addresses, with webhookAllowPrivate on";
+  const host = hostOf(url);
+  if (host === "localhost" || (isIP(host) !== 0 && !isPublicAddress(host))) {
+    return "leads to this machine or a private network; to allow that, set webhookAllowPrivate to on";
+  }
+  return null;
+}
+
+/** The host name, or the address without the brackets of IPv6. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, "$1");
+}

@@ -1,0 +1,18 @@
+import type { NewEvent } from "../store/outbox.ts";
+import type { EventType, WebhookEndpoints } from "./endpoint.ts";
+
+/**
+ * The outbox rows of one event, one for each endpoint that wants it, to be inserted in the transaction that makes the
+ * event true. `id` is a new `evt_…`; all endpoints get the same, and so does every retry.
+ */
+export function batchEvents(
+  endpoints: WebhookEndpoints,
+  event: { id: string; type: EventType; batchId: string; nowMs: number },
+): NewEvent[] {
+  const { id, type, batchId, nowMs } = event;
+  const createdAt = Math.floor(nowMs / 1000);
+  const payload = JSON.stringify({ id, object: "event", type, created_at: createdAt, data: { id: batchId } });
+  return endpoints
+    .wanting(type)
+    .map(({ url }) => ({ id, endpointUrl: url, type, payload, createdAt, nextAtMs: nowMs }));
+}

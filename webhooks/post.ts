@@ -1,0 +1,62 @@
+import type { LookupAddress } from "node:dns";
+import * as http from "node:http";
+import * as https from "node:https";
+import type { LookupFunction } from "node:net";
+
+/** Bytes of an answer that are read, and thrown away, before the connection is closed. */
+const ANSWER_LIMIT = 64 * 1024;
+
+export interface Post {
+  url: URL;
+  /** Checked addresses of its host, the only ones that are connected to. */
+  addresses: readonly LookupAddress[];
+  headers: Record<string, string>;
+  body: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Sends one POST over a connection of its own and resolves with the status as soon as the answer is over, too long or
+ * cut off: what counts is the status. Follows nothing. Rejects when there is no answer, or `signal` comes before it.
+ * The certificate is checked against the host name of the URL.
+ */
+export function post({ url, addresses, headers, body, signal }: Post): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let status: number | null = null;
+    const { request: open } = url.protocol === "https:" ? https : http;
+    const request = open(url, {
+      method: "POST",
+      agent: false,
+      lookup: pinned(addresses),
+      signal,
+      headers: {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        "user-agent": "Nightshift",
+        ...headers,
+      },
+    });
+    request.on("error", (error) => (status === null ? reject(error) : resolve(status)));
+    request.on("response", (response) => {
+      const answered = response.statusCode ?? 0;
+      status = answered;
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > ANSWER_LIMIT) response.destroy();
+      });
+      response.on("error", () => {});
+      response.on("close", () => resolve(answered));
+    });
+    request.end(body);
+  });
+}
+
+/** Stands in for DNS and answers with what was checked, whatever is asked. */
+function pinned(addresses: readonly LookupAddress[]): LookupFunction {
+  return (_host, options, callback) => {
+    if (options.all) return callback(null, [...addresses]);
+    const [first] = addresses;
+    callback(null, first!.address, first!.family);
+  };
+}

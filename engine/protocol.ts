@@ -39,6 +39,13 @@ export interface EngineConfig {
   llamaDir: string | null;
   /** Most tokens of one step (llama.cpp's n_ubatch). */
   stepTokens: number;
+  /** Objectives of online work in milliseconds: time to first token, and between two tokens of a stream. */
+  sloTtftMs: number;
+  sloItlMs: number;
+  /** The share by which flex and batch may lengthen a step that has online work. */
+  batchTax: number;
+  /** Most milliseconds of a step without online work; null derives it from the objective for the first token. */
+  batchStepMs: number | null;
   /** Memory in bytes that weights and cache together may take; null measures what is free. */
   memory: number | null;
 }
@@ -179,8 +186,14 @@ export interface StepStats {
   textMs: number;
   /** From the start of this step's plan to the end of its sampling. */
   totalMs: number;
+  /** What the step model said of decodeMs + sampleMs before the step; and of its online part alone, 0 without one. */
+  predictedMs: number;
+  onlineMs: number;
   prefillTokens: number;
   decodeTokens: number;
+  /** The same tokens by tier: priority and default; flex and batch. */
+  onlineTokens: number;
+  lowerTokens: number;
   /** Sequences in this step's plan. */
   batchSize: number;
   running: number;

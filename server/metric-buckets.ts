@@ -24,3 +24,6 @@ export const STEP_BUCKETS = [
 
 /** Sequences in one step's plan. */
 export const BATCH_SIZE_BUCKETS = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
+
+/** Of |measured − predicted| ÷ measured. */
+export const MODEL_ERROR_BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 10];

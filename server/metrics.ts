@@ -8,6 +8,7 @@ import {
   DURATION_BUCKETS,
   FIRST_TOKEN_BUCKETS,
   INTER_TOKEN_BUCKETS,
+  MODEL_ERROR_BUCKETS,
   QUEUE_BUCKETS,
   STEP_BUCKETS,
 } from "./metric-buckets.ts";
@@ -19,6 +20,15 @@ export interface LoadReading {
   readonly waiting: number;
 }
 
+interface StepSeries {
+  stepSeconds: Histogram;
+  batchSize: Histogram;
+  modelError: Histogram;
+  busySeconds: Counter;
+  onlineSeconds: Counter;
+  restarts: Counter;
+}
+
 /**
  * What the server measures, in the registry it is given. Labels are `model`, `endpoint`, `tier` and `status`, and their
  * values come from configuration and fixed lists alone: a client can't add a time series.
@@ -26,7 +36,7 @@ export interface LoadReading {
 export class Metrics implements EngineObserver, LedgerSink {
   readonly registry: Registry;
   readonly #meters: RequestMeters;
-  readonly #steps: { stepSeconds: Histogram; batchSize: Histogram; restarts: Counter };
+  readonly #steps: StepSeries;
   readonly #cost: Counter;
   readonly #engines = new Map<string, EngineMeter>();
   readonly #loads = new Map<string, LoadReading>();
@@ -80,6 +90,16 @@ export class Metrics implements EngineObserver, LedgerSink {
     this.#steps = {
       stepSeconds: histogram("step_seconds", "One step: plan, decode and sampling", STEP_BUCKETS, ["model"]),
       batchSize: histogram("batch_size", "Sequences in the plan of one step", BATCH_SIZE_BUCKETS, ["model"]),
+      modelError: histogram(
+        "step_model_error_ratio",
+        "|measured - predicted| / measured of decode and sampling of one step",
+        MODEL_ERROR_BUCKETS,
+        ["model"],
+      ),
+      busySeconds: counter("engine_busy_seconds_total", "Decode and sampling of all steps", ["model"]),
+      onlineSeconds: counter("engine_online_seconds_total", "Of these, what online work alone would have taken", [
+        "model",
+      ]),
       restarts: counter("engine_restarts_total", "Times an engine process died and was started again", ["model"]),
     };
     this.#gauge("requests_running", "Requests with a sequence in the engine", this.#loads, (load) => load.running);
@@ -148,12 +168,18 @@ class EngineMeter {
   readonly restarts: Counter.Internal;
   readonly #stepSeconds: Histogram.Internal<string>;
   readonly #batchSize: Histogram.Internal<string>;
+  readonly #modelError: Histogram.Internal<string>;
+  readonly #busySeconds: Counter.Internal;
+  readonly #onlineSeconds: Counter.Internal;
   #cellsUsed = 0;
   #cells = 0;
 
-  constructor(steps: { stepSeconds: Histogram; batchSize: Histogram; restarts: Counter }, model: string) {
+  constructor(steps: StepSeries, model: string) {
     this.#stepSeconds = steps.stepSeconds.labels(model);
     this.#batchSize = steps.batchSize.labels(model);
+    this.#modelError = steps.modelError.labels(model);
+    this.#busySeconds = steps.busySeconds.labels(model);
+    this.#onlineSeconds = steps.onlineSeconds.labels(model);
     this.restarts = steps.restarts.labels(model);
     this.restarts.inc(0);
   }
@@ -165,6 +191,11 @@ class EngineMeter {
   step(stats: StepStats): void {
     this.#stepSeconds.observe(stats.totalMs / 1000);
     this.#batchSize.observe(stats.batchSize);
+    const measuredMs = stats.decodeMs + stats.sampleMs;
+    if (measuredMs > 0) this.#modelError.observe(Math.abs(measuredMs - stats.predictedMs) / measuredMs);
+    this.#busySeconds.inc(measuredMs / 1000);
+    // The model's error must not make more of online work than there was time.
+    this.#onlineSeconds.inc(Math.min(measuredMs, stats.onlineMs) / 1000);
     this.#cellsUsed = stats.cellsUsed;
     this.#cells = stats.cells;
   }

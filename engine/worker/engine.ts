@@ -14,12 +14,13 @@ import { loadModel, type Model } from "./native/model.ts";
 import { Sampler } from "./native/sampler.ts";
 import { PromptBuilder } from "./prompt.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
+import { StepModel } from "./scheduler/step-model.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
 import { SequenceText } from "./text/sequence-text.ts";
 
-/** Prompt tokens of a step beside streams; a 256-token chunk bounds their longest wait at about half a second on a CPU. */
-const MIXED_PREFILL = 256;
+/** The share of sequences and cells that flex and batch leave free for online work. */
+const RESERVED_SHARE = 1 / 8;
 /** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
 const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
 const MOST_SEED = 2 ** 32;
@@ -66,7 +67,9 @@ export class Engine {
     const context = new Context(library, model, config, plan, threads);
     const reuse = model.memory === "full";
     const cellBytes = model.memoryFacts(config, 0).cellBytes;
-    const cache = makeCache(library, context, plan, cellBytes, reuse);
+    const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
+    const cache = makeCache(library, context, plan, cellBytes, { reuse, reserved });
+    const stepModel = new StepModel();
     library.quiet();
 
     this.#library = library;
@@ -81,17 +84,14 @@ export class Engine {
     const tags = this.#template.reasoningTags;
     if (tags !== null) vocabulary.show([tags.open, tags.close]);
     this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
-    const scheduler = new Scheduler<Generation>(cache, {
-      sequences: config.sequences,
-      stepTokens: config.stepTokens,
-      mixedPrefill: MIXED_PREFILL,
-      reuse,
-    });
+    const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
+    const scheduler = new Scheduler<Generation>(cache, options, stepModel);
     this.#loop = new StepLoop({
       context,
       vocabulary,
       cache,
       scheduler,
+      stepModel,
       now: () => performance.now(),
       post: (message) => this.#tell(message),
     });
@@ -190,7 +190,13 @@ export class Engine {
   }
 }
 
-function makeCache(library: Library, context: Context, plan: MemoryPlan, cellBytes: number, reuse: boolean): KvCache {
+function makeCache(
+  library: Library,
+  context: Context,
+  plan: MemoryPlan,
+  cellBytes: number,
+  { reuse, reserved }: { reuse: boolean; reserved: number },
+): KvCache {
   const { llama } = library;
   const memory: KvMemory = {
     remove: (id, from, to) => {
@@ -198,10 +204,13 @@ function makeCache(library: Library, context: Context, plan: MemoryPlan, cellByt
     },
     copy: (source, target, from, to) => llama.llama_memory_seq_cp(context.memory, source, target, from, to),
   };
-  if (plan.kv === "unified") return new UnifiedCache(memory, { ids: plan.ids, cells: plan.cells, reuse });
+  if (plan.kv === "unified") {
+    const reservedCells = Math.floor(plan.cells * RESERVED_SHARE);
+    return new UnifiedCache(memory, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
+  }
   const capacity = context.sequenceCells;
   const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
-  return new SplitCache(memory, { ids: plan.ids, capacity, copyPrice, reuse });
+  return new SplitCache(memory, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
 }
 
 function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {

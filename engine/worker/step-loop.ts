@@ -3,15 +3,17 @@ import type { Generation } from "./generation.ts";
 import type { KvCache } from "./kv/cache.ts";
 import type { Context } from "./native/context.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
-import type { PlanEntry } from "./scheduler/plan.ts";
-import type { Scheduler } from "./scheduler/scheduler.ts";
-import { isDecode, remaining } from "./scheduler/sequence.ts";
+import type { Scheduler, Step } from "./scheduler/scheduler.ts";
+import { remaining } from "./scheduler/sequence.ts";
+import type { PlanEntry } from "./scheduler/step-draft.ts";
+import type { StepModel } from "./scheduler/step-model.ts";
 
 export interface StepLoopParts {
   context: Context;
   vocabulary: Vocabulary;
   cache: KvCache;
   scheduler: Scheduler<Generation>;
+  stepModel: StepModel;
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: StepMessage) => void;
@@ -65,11 +67,12 @@ export class StepLoop {
 
   /** @returns whether there was anything to do */
   async #step(): Promise<boolean> {
-    const { context, scheduler, cache, now } = this.#parts;
+    const { context, scheduler, stepModel, cache, now } = this.#parts;
     const begin = now();
     for (const generation of this.#cancelled) this.#end(generation);
     this.#cancelled.clear();
-    const { entries, started } = scheduler.next();
+    const step = scheduler.next();
+    const { entries, started } = step;
     if (entries.length === 0) {
       const rest = this.#last !== null;
       this.#tell();
@@ -91,7 +94,7 @@ export class StepLoop {
       textMs: told - filled,
       sampleMs: 0,
       totalMs: 0,
-      ...countTokens(entries),
+      ...forecastOf(step),
       batchSize: entries.length,
       running: scheduler.running,
       waiting: scheduler.waiting,
@@ -102,6 +105,7 @@ export class StepLoop {
     const drawn = await this.#draw(rows);
     stats.cellsUsed = cache.used;
     stats.sampleMs = now() - decoded;
+    stepModel.observe(step.shape, stats.decodeMs + stats.sampleMs);
     stats.totalMs = now() - begin;
     this.#last = { started: announced, drawn, stats };
     return true;
@@ -174,12 +178,6 @@ function announce(started: Generation[]): SequenceStart[] {
   });
 }
 
-function countTokens(entries: PlanEntry<Generation>[]): { prefillTokens: number; decodeTokens: number } {
-  let prefillTokens = 0;
-  let decodeTokens = 0;
-  for (const { sequence, count } of entries) {
-    if (isDecode(sequence)) decodeTokens++;
-    else prefillTokens += count;
-  }
-  return { prefillTokens, decodeTokens };
+function forecastOf({ shape, predictedMs, onlineMs, onlineTokens, lowerTokens }: Step<Generation>) {
+  return { prefillTokens: shape.prefill, decodeTokens: shape.decode, predictedMs, onlineMs, onlineTokens, lowerTokens };
 }

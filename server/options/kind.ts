@@ -46,6 +46,12 @@ export function seconds(min: number, max: number): Kind<number> {
   return { metavar: "seconds", allowed: `seconds from ${spaced(min)} to ${spaced(max)}`, schema };
 }
 
+/** A share of something: 0.1 is a tenth. */
+export function share(max: number): Kind<number> {
+  const schema = z.union([z.number(), written(/^\d{1,3}(\.\d{1,6})?$/)]).pipe(z.number().min(0).max(max));
+  return { metavar: "share", allowed: `a share from 0 to ${max}`, schema };
+}
+
 /** An amount of memory, in bytes: `512MB` is decimal, `512MiB` binary, no unit is bytes. */
 export function size(min: number, max: number): Kind<number> {
   const amount = z

@@ -1,7 +1,20 @@
 import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
 import { CACHE_TYPES } from "../../engine/protocol.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
-import { choice, either, integer, type Kind, models, optional, seconds, size, sizeText, text, texts } from "./kind.ts";
+import {
+  choice,
+  either,
+  integer,
+  type Kind,
+  models,
+  optional,
+  seconds,
+  share,
+  size,
+  sizeText,
+  text,
+  texts,
+} from "./kind.ts";
 import { prices, tierFactors } from "./price-kind.ts";
 import { shift } from "./shift-kind.ts";
 import { webhooks } from "./webhooks-kind.ts";
@@ -104,6 +117,34 @@ export const OPTIONS = {
     null,
     "A directory with an own build of llama.cpp, of the release that Nightshift is made for.",
     "the libraries that come with Nightshift",
+  ),
+  sloTtftMs: row(
+    "Engine",
+    integer(1, 3_600_000, "ms"),
+    500,
+    "Objective of online requests for the time to the first token, in milliseconds.",
+  ),
+  sloItlMs: row(
+    "Engine",
+    integer(1, 60_000, "ms"),
+    50,
+    "Objective of online streams for the time between two tokens, in milliseconds: it bounds the prompt tokens of a step " +
+      "in which streams wait.",
+  ),
+  batchTax: row(
+    "Engine",
+    share(10),
+    0.1,
+    "How much longer flex and batch work may make a step that has online work, as a share; never past --slo-itl-ms.",
+  ),
+  batchStepMs: row(
+    "Engine",
+    optional(integer(1, 60_000, "ms")),
+    null,
+    "Most milliseconds of a step that has only flex and batch work: so long an online request waits that arrives at the " +
+      "worst instant. A step that makes any progress may take longer.",
+    "25, or 40 % of --slo-ttft-ms if that is less; where the cheapest step takes longer than 25, two such steps, within " +
+      "the 40 %",
   ),
   engineTimeout: row(
     "Engine",

@@ -31,6 +31,10 @@ function mortalEngine() {
       flashAttention: "auto",
       llamaDir: null,
       stepTokens: 512,
+      sloTtftMs: 500,
+      sloItlMs: 50,
+      batchTax: 0.1,
+      batchStepMs: null,
       memory: null,
     },
     {

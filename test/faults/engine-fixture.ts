@@ -135,6 +135,10 @@ const CONFIG: EngineConfig = {
   flashAttention: "auto",
   llamaDir: null,
   stepTokens: 512,
+  sloTtftMs: 500,
+  sloItlMs: 50,
+  batchTax: 0.1,
+  batchStepMs: null,
   memory: null,
 };
 

@@ -23,14 +23,18 @@ export interface KvCache {
   readonly copyPrice: number;
 
   /** How many tokens a waiting sequence would find computed if it were placed now. */
-  reusable(sequence: Resident): number;
+  reusable(sequence: Resident, online: boolean): number;
 
   /**
    * Gives a waiting sequence an id and the longest prefix that is there: sets its `id` and `computed`.
    *
+   * @param online whether someone waits for its tokens; others leave room for those who do
    * @returns false when ids or cells are short: it must wait
    */
-  place(sequence: Resident): boolean;
+  place(sequence: Resident, online: boolean): boolean;
+
+  /** Whether an online sequence could be placed, at best, if these running ones gave back all they hold. */
+  fitsWithout(sequence: Resident, others: readonly Resident[]): boolean;
 
   /**
    * Makes sure of `count` cells more for a placed sequence before they are computed, dropping idle prefixes if need be.
@@ -46,6 +50,13 @@ export interface KvCache {
    */
   release(sequence: Resident, keep: boolean): void;
 
-  /** Once before each step, when all that starts is placed: brings the ids into the order that steps are fast in. */
-  settle(): void;
+  /**
+   * Once before each step, when all that starts is placed: brings the ids into the order that steps are fast in.
+   *
+   * @param riders the sequences of lower tiers that decode in this step
+   */
+  settle(riders: readonly Resident[]): void;
+
+  /** Positions that `count` more tokens of a placed sequence attend over, summed over the tokens. */
+  attended(sequence: Resident, count: number): number;
 }

@@ -6,6 +6,8 @@ export interface SplitCacheOptions {
   /** Cells of each id: the longest sequence. */
   capacity: number;
   copyPrice: number;
+  /** Ids that lower tiers leave to online work as long as there are others: its start then moves nobody. */
+  reserved: number;
   /** False on models whose memory can't be copied or cut: every sequence starts from nothing, and none is moved. */
   reuse: boolean;
 }
@@ -14,9 +16,11 @@ export interface SplitCacheOptions {
  * Every id has cells of its own (`kv_unified = false`), and attention costs what the sequence itself holds.
  *
  * llama.cpp computes only ascending consecutive ids in one pass, and a hole costs a pass of its own (8 sequences of a
- * 0.5B model: 139 ms a step, 200 with one hole, 268 with every second id). So a new sequence takes the lowest id that
- * does not run, and settle() moves the last running one into a hole. Every move is a copy of the whole stream, done at the
- * start of the next decode, in the order in which they were asked for. One that runs alone is in order anywhere.
+ * 0.5B model: 139 ms a step, 200 with one hole, 268 with every second id). So online sequences have the lowest ids, and
+ * settle() moves the last of them into a hole; lower tiers run above, where parking them leaves no hole. A gap between
+ * the two costs nothing while lower tiers are parked, and spares the next online sequences a move: it is closed only when
+ * lower tiers decode beside online ones. Every move is a copy of the whole stream, done at the start of the next decode,
+ * in the order in which they were asked for. One that runs alone is in order anywhere.
  */
 export class SplitCache implements KvCache {
   readonly kind = "split";
@@ -24,15 +28,19 @@ export class SplitCache implements KvCache {
   readonly copyPrice: number;
   readonly #memory: KvMemory;
   readonly #reuse: boolean;
+  readonly #reserved: number;
   /** By id; null is empty. */
   readonly #residents: (Resident | null)[];
   readonly #running = new Set<Resident>();
+  /** Those of the running that are online. No other has an id below their number. */
+  readonly #online = new Set<Resident>();
   /** Idle prefixes, least recently used first. */
   readonly #idle = new Set<Resident>();
 
   constructor(memory: KvMemory, options: SplitCacheOptions) {
     this.#memory = memory;
     this.#reuse = options.reuse;
+    this.#reserved = options.reserved;
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
     this.#residents = new Array<Resident | null>(options.ids).fill(null);
@@ -44,14 +52,21 @@ export class SplitCache implements KvCache {
     return used;
   }
 
-  reusable(sequence: Resident): number {
-    return this.#prefixFor(sequence, this.#residents[this.#targetFor(sequence)] ?? null).length;
+  reusable(sequence: Resident, online: boolean): number {
+    return this.#prefixFor(sequence, this.#idleAt(this.#targetFor(sequence, online))).length;
   }
 
-  place(sequence: Resident): boolean {
-    const target = this.#targetFor(sequence);
-    if (target < 0) return false;
-    const occupant = this.#residents[target] ?? null;
+  fitsWithout(_: Resident, others: readonly Resident[]): boolean {
+    return this.#running.size - others.length < this.#residents.length;
+  }
+
+  place(sequence: Resident, online: boolean): boolean {
+    if (this.#running.size === this.#residents.length) return false;
+    if (!online && this.#reuse) this.#gatherOnline();
+    const target = this.#targetFor(sequence, online);
+    const occupant = this.#idleAt(target);
+    const inTheWay = this.#runningAt(target);
+    if (inTheWay !== null) this.#move(inTheWay, this.#placeAbove(target + 1));
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
     if (source !== null && this.#idle.delete(source)) this.#idle.add(source);
 
@@ -66,6 +81,7 @@ export class SplitCache implements KvCache {
     sequence.computed = length;
     this.#residents[target] = sequence;
     this.#running.add(sequence);
+    if (online) this.#online.add(sequence);
     return true;
   }
 
@@ -76,6 +92,7 @@ export class SplitCache implements KvCache {
   release(sequence: Resident, keep: boolean): void {
     const { id, computed } = sequence;
     this.#running.delete(sequence);
+    this.#online.delete(sequence);
     this.#residents[id] = null;
     sequence.id = -1;
     const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
@@ -88,39 +105,96 @@ export class SplitCache implements KvCache {
     }
   }
 
-  settle(): void {
+  settle(riders: readonly Resident[]): void {
     // One alone is in order wherever it is.
-    if (!this.#reuse || this.#running.size < 2) return;
-    for (;;) {
-      const last = this.#residents.findLastIndex((resident) => resident !== null && this.#running.has(resident));
-      const hole = this.#hole();
-      if (hole < 0 || hole > last) return;
-      const occupant = this.#residents[hole] ?? null;
-      if (occupant !== null) this.#preserve(occupant, 0);
-      const moved = this.#residents[last]!;
-      this.#copyTo(moved, hole);
-      this.#memory.remove(last, -1, -1);
-      this.#residents[last] = null;
+    if (!this.#reuse || this.#online.size + riders.length < 2) return;
+    this.#gatherOnline();
+    if (riders.length > 0) this.#gather(riders, this.#online.size > 0 ? this.#online.size : this.#densest(riders));
+  }
+
+  attended({ computed }: Resident, count: number): number {
+    return count * computed + (count * (count + 1)) / 2;
+  }
+
+  /** Brings the online sequences to the ids from 0. */
+  #gatherOnline(): void {
+    this.#gather([...this.#online], 0);
+  }
+
+  /** Brings sequences to consecutive ids from `base`; others that run there make place, as long as there is any. */
+  #gather(sequences: readonly Resident[], base: number): void {
+    const end = base + sequences.length;
+    const inside = ({ id }: Pick<Resident, "id">) => id >= base && id < end;
+    const outside = sequences.filter((sequence) => !inside(sequence)).sort((a, b) => a.id - b.id);
+    const members = new Set(sequences);
+    for (let id = base; id < end && outside.length > 0; id++) {
+      const there = this.#runningAt(id);
+      if (there !== null && members.has(there)) continue;
+      if (there !== null) {
+        const above = this.#placeAbove(end);
+        const place = above >= 0 ? above : this.#vacant(this.#online.size);
+        if (place < 0 || inside({ id: place })) return;
+        this.#move(there, place);
+      }
+      this.#move(outside.pop()!, id);
     }
   }
 
-  /** The lowest id that does not run; −1 when all do. */
-  #hole(): number {
-    return this.#residents.findIndex((resident) => resident === null || !this.#running.has(resident));
+  /** Where as many consecutive ids as there are riders hold most of them already. */
+  #densest(riders: readonly Resident[]): number {
+    const ids = riders.map(({ id }) => id).sort((a, b) => a - b);
+    let best = 0;
+    let most = 0;
+    let end = 0;
+    for (let start = 0; start < ids.length; start++) {
+      while (end < ids.length && ids[end]! < ids[start]! + ids.length) end++;
+      if (end - start <= most) continue;
+      most = end - start;
+      best = ids[start]!;
+    }
+    return Math.min(best, this.#residents.length - ids.length);
+  }
+
+  /** The lowest id from `from` on that does not run; −1 when all do. */
+  #vacant(from: number): number {
+    return this.#residents.findIndex((_, id) => id >= from && this.#runningAt(id) === null);
+  }
+
+  /** A vacant id for a lower tier, above `from` and where it can be above the reserved ones; −1 when all run. */
+  #placeAbove(from: number): number {
+    const place = this.#vacant(Math.max(from, this.#reserved));
+    return place >= 0 ? place : this.#vacant(from);
   }
 
   /**
-   * Where a sequence would run: the lowest id that does not, next to the others. When it runs alone any id will do: it goes
-   * on where its prefix lies if little else lies there, else it takes an empty id or the one used longest ago, so that the
-   * conversations of one user are never copied about.
+   * Where a sequence would run; −1 when all ids run. Online takes the lowest id that no online sequence has, next to the
+   * others; a lower tier may be there, and moves up. When it runs alone any id will do: it goes on where its prefix lies if
+   * little else lies there, else it takes an empty id or the one used longest ago, so that the conversations of one user
+   * are never copied about.
    */
-  #targetFor({ tokens }: Resident): number {
-    if (this.#running.size > 0 || !this.#reuse) return this.#hole();
+  #targetFor({ tokens }: Resident, online: boolean): number {
+    if (!this.#reuse) return this.#vacant(0);
+    if (this.#running.size > 0) {
+      if (!online) return this.#placeAbove(this.#online.size);
+      return this.#residents.findIndex((resident) => resident === null || !this.#online.has(resident));
+    }
+    const from = online ? 0 : this.#reserved;
     const { resident, length } = longestPrefix(tokens, reusableLength(tokens), this.#idle);
-    if (resident !== null && resident.computed - length <= this.copyPrice) return resident.id;
-    const empty = this.#residents.indexOf(null);
-    const [oldest] = this.#idle;
-    return empty >= 0 ? empty : oldest!.id;
+    if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
+    const empty = this.#residents.indexOf(null, from);
+    if (empty >= 0) return empty;
+    for (const { id } of this.#idle) if (id >= from) return id;
+    return from;
+  }
+
+  #runningAt(id: number): Resident | null {
+    const resident = this.#residents[id] ?? null;
+    return resident !== null && this.#running.has(resident) ? resident : null;
+  }
+
+  #idleAt(id: number): Resident | null {
+    const resident = this.#residents[id] ?? null;
+    return resident !== null && this.#idle.has(resident) ? resident : null;
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
@@ -159,8 +233,19 @@ export class SplitCache implements KvCache {
     return id;
   }
 
+  /** Moves a running sequence to an id that does not run. */
+  #move(sequence: Resident, target: number): void {
+    const { id } = sequence;
+    const occupant = this.#residents[target] ?? null;
+    if (occupant !== null) this.#preserve(occupant, 0);
+    this.#copyTo(sequence, target);
+    this.#memory.remove(id, -1, -1);
+    this.#residents[id] = null;
+  }
+
   #copyTo(resident: Resident, target: number): void {
-    this.#memory.copy(resident.id, target, -1, -1);
+    if (resident.computed === 0) this.#memory.remove(target, -1, -1);
+    else this.#memory.copy(resident.id, target, -1, -1);
     this.#residents[target] = resident;
     resident.id = target;
   }

@@ -5,6 +5,8 @@ import { covers, longestPrefix, NO_PREFIX, type PrefixMatch, type Resident, reus
 export interface UnifiedCacheOptions {
   ids: number;
   cells: number;
+  /** Cells that lower tiers leave free when they start, for online work; the first of them may use them. */
+  reserved: number;
   /** False on models whose memory can't be cut: every sequence starts from nothing. */
   reuse: boolean;
 }
@@ -22,8 +24,11 @@ export class UnifiedCache implements KvCache {
   readonly #memory: KvMemory;
   readonly #reuse: boolean;
   readonly #account: CellAccount;
+  readonly #reserved: number;
   readonly #freeIds: number[];
   readonly #running = new Set<Resident>();
+  /** Those of the running that are of lower tiers. */
+  readonly #lower = new Set<Resident>();
   /** Idle prefixes, least recently used first. */
   readonly #idle = new Set<Resident>();
 
@@ -31,6 +36,7 @@ export class UnifiedCache implements KvCache {
     this.#memory = memory;
     this.#reuse = options.reuse;
     this.cells = options.cells;
+    this.#reserved = options.reserved;
     this.#account = new CellAccount(options.cells);
     this.#freeIds = Array.from({ length: options.ids }, (_, i) => options.ids - 1 - i);
   }
@@ -43,12 +49,20 @@ export class UnifiedCache implements KvCache {
     return this.#prefixFor(sequence).length;
   }
 
-  place(sequence: Resident): boolean {
+  fitsWithout(sequence: Resident, others: readonly Resident[]): boolean {
+    const { resident: source, length } = this.#prefixFor(sequence);
+    const taken = source !== null && this.#idle.has(source) ? this.#account.unpinned(source.id, length) : 0;
+    const needed = sequence.tokens.length - length + HEADROOM * (this.#running.size - others.length);
+    const held = others.reduce((sum, { id }) => sum + this.#account.held(id), 0);
+    return needed + taken <= this.#room + held;
+  }
+
+  place(sequence: Resident, online: boolean): boolean {
     const { resident: source, length } = this.#prefixFor(sequence);
     const idle = source !== null && this.#idle.has(source) ? source : null;
     const missing = sequence.tokens.length - length;
     const needed = missing + HEADROOM * this.#running.size;
-    const room = this.#account.free + this.#account.idle;
+    const room = this.#room - (online || this.#lower.size === 0 ? 0 : this.#reserved);
     if (idle !== null && this.#account.unpinned(idle.id, length) > room - needed) return false;
     if (idle === null && needed > room) return false;
 
@@ -61,6 +75,7 @@ export class UnifiedCache implements KvCache {
     sequence.id = id ?? idle!.id;
     sequence.computed = length;
     this.#running.add(sequence);
+    if (!online) this.#lower.add(sequence);
     this.#makeRoom(needed, source);
     // Set aside for the whole prompt, or those that start after it would take what it was let in for.
     this.#account.grow(sequence.id, missing);
@@ -79,6 +94,7 @@ export class UnifiedCache implements KvCache {
   release(sequence: Resident, keep: boolean): void {
     const { id, computed } = sequence;
     this.#running.delete(sequence);
+    this.#lower.delete(sequence);
     sequence.id = -1;
     const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
     const others = [...this.#running, ...this.#idle];
@@ -93,6 +109,15 @@ export class UnifiedCache implements KvCache {
   }
 
   settle(): void {}
+
+  /** Each row attends over all cells, whoever holds them. */
+  attended(_: Resident, count: number): number {
+    return count * this.#account.used;
+  }
+
+  get #room(): number {
+    return this.#account.free + this.#account.idle;
+  }
 
   #prefixFor({ tokens }: Resident): PrefixMatch {
     if (!this.#reuse) return NO_PREFIX;

@@ -1,40 +1,147 @@
-import { isDecode, remaining, type Sequence } from "./sequence.ts";
-
-export interface PlanEntry<S extends Sequence> {
-  sequence: S;
-  /** How many of its remaining tokens this step computes. */
-  count: number;
-}
+import type { Tier } from "../../protocol.ts";
+import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
+import type { PlanEntry, StepDraft } from "./step-draft.ts";
 
 export interface PlanLimits {
   /** Most tokens of a step. */
   stepTokens: number;
-  /** Most prompt tokens of a step in which streams wait for their next token. */
-  mixedPrefill: number;
+  /** The objectives of online work, in milliseconds: time to first token, and between two tokens of a stream. */
+  ttftMs: number;
+  itlMs: number;
+  /** The share by which flex and batch may lengthen a step that has online work. */
+  batchTax: number;
+  /** Most milliseconds of a step that has none; null derives it from the objective. */
+  batchStepMs: number | null;
 }
 
-/** What one step computes. Pure: running sequences in, in the order of their tiers and arrival; tokens of each out. */
-export type Planner = <S extends Sequence>(running: readonly S[], limits: PlanLimits) => PlanEntry<S>[];
+export type LowerTier = Extract<Tier, "flex" | "batch">;
+
+/** Fewest prompt tokens that a step begins with, unless fewer are left: below it overhead is most of the cost. */
+const SHORTEST_CHUNK = 16;
+/** Where even the decodes alone miss their objective, a chunk may make a step at most so many times as long. */
+const MOST_STRETCH = 8;
+/** How fast that stretch grows with how far the objective is missed. */
+const STRETCH_SLOPE = 4;
+
+/** batch-step-ms where none is set: this, or this share of the objective for the first token if that is less. */
+const BATCH_STEP_MS = 25;
+const TTFT_SHARE = 0.4;
 
 /**
- * Every stream gets its next token; prompts get the rest of the step, the first come first, up to a bound that keeps the
- * streams' tokens coming. While more prompts wait than streams run, the prompts may fill the step: a longer step hurts
- * few, and brings many to their first token.
+ * What one step computes. Pure: running sequences in, in the order of their tiers and arrival; fills the draft. The order:
+ *
+ * 1. online decodes;
+ * 2. online prompts, in a chunk that keeps the objective between tokens;
+ * 3. flex, then batch, decodes before prompts, while the step stays under the cap. What doesn't fit is parked: left out,
+ *    with all it holds.
+ *
+ * A flex prompt comes before batch decodes: these would else fill the cap for as long as they run.
+ *
+ * @param overdue a lower tier that was left out for so long that it comes before the other; if it is flex, one of its
+ * sequences goes on whatever the tax
  */
-export const planStep: Planner = (running, limits) => {
-  const decodes = running.filter(isDecode);
-  const prefills = running.filter((sequence) => !isDecode(sequence));
+export function planStep<S extends Sequence>(
+  running: readonly S[],
+  limits: PlanLimits,
+  draft: StepDraft<S>,
+  overdue: LowerTier | null = null,
+): PlanEntry<S>[] {
+  const online = running.filter(isOnline);
+  addOnline(online, limits, draft);
+  const tiers: LowerTier[] = overdue === "batch" ? ["batch", "flex"] : ["flex", "batch"];
+  const lower = tiers.flatMap((tier) => inOrder(running.filter((sequence) => sequence.tier === tier)));
+  if (lower.length > 0) addLower(lower, limits, draft, overdue === "flex");
+  return draft.entries;
+}
+
+/**
+ * Every stream gets its next token; prompts get the chunk, the first come first. While more prompts wait than streams
+ * run, they may fill the step: a longer step hurts few, and brings many to their first token.
+ */
+function addOnline<S extends Sequence>(online: readonly S[], { stepTokens, itlMs }: PlanLimits, draft: StepDraft<S>) {
+  const decodes = online.filter(isDecode);
+  const prefills = online.filter((sequence) => !isDecode(sequence));
   // A prompt makes progress in every step, however many streams there are.
-  const entries = decodes
-    .slice(0, limits.stepTokens - (prefills.length > 0 ? 1 : 0))
-    .map((sequence) => ({ sequence, count: 1 }));
-  const left = limits.stepTokens - entries.length;
-  let budget = prefills.length > decodes.length ? left : Math.min(left, limits.mixedPrefill);
+  for (const sequence of decodes.slice(0, stepTokens - (prefills.length > 0 ? 1 : 0))) draft.add(sequence, 1);
+  const bounded = prefills.length <= decodes.length;
+  const most = bounded ? mixedStepMs(draft.ms, itlMs) : Number.POSITIVE_INFINITY;
   for (const sequence of prefills) {
-    if (budget === 0) break;
-    const count = Math.min(budget, remaining(sequence));
-    entries.push({ sequence, count });
-    budget -= count;
+    const left = Math.min(remaining(sequence), stepTokens - draft.tokens);
+    const least = Math.min(left, SHORTEST_CHUNK - draft.shape.prefill);
+    const fits = bounded ? draft.fitting(sequence, Math.min(left, draft.reach.prefill), most) : left;
+    const count = Math.max(least, fits);
+    if (count <= 0) break;
+    draft.add(sequence, count);
+    if (count < remaining(sequence)) break;
   }
-  return entries;
-};
+}
+
+/**
+ * How long a step of streams and prompts may take. The objective, while the streams alone keep it. Where they don't, it is
+ * lost whatever the chunk, and the shortest chunks would only make prompts slow too (each step costs the decodes again):
+ * the worse it is missed, the longer a chunk may take, until at 2.75 times the objective a step has 1/8 of decodes.
+ */
+function mixedStepMs(decodesMs: number, itlMs: number): number {
+  if (decodesMs <= itlMs) return itlMs;
+  return decodesMs * Math.min(MOST_STRETCH, 1 + STRETCH_SLOPE * (decodesMs / itlMs - 1));
+}
+
+/**
+ * Decodes before prompts. Decodes go by id, or those that are left out would leave holes in a split cache; of prompts the
+ * first come is the first.
+ */
+function inOrder<S extends Sequence>(sequences: readonly S[]): S[] {
+  const decodes = sequences.filter(isDecode).sort((a, b) => a.id - b.id);
+  return [...decodes, ...sequences.filter((sequence) => !isDecode(sequence))];
+}
+
+function addLower<S extends Sequence>(
+  lower: readonly S[],
+  limits: PlanLimits,
+  draft: StepDraft<S>,
+  flexIsOverdue: boolean,
+) {
+  const [first] = lower;
+  const besideOnline = draft.entries.length > 0;
+  const cap = besideOnline
+    ? besideOnlineMs(draft.ms, limits)
+    : aloneMs(draft.msWith(first!, least(first!, limits)), limits);
+  // In the order of `lower` flex is first, if there is any.
+  const overdue = besideOnline && flexIsOverdue && first!.tier === "flex" ? first! : null;
+  if (overdue !== null && draft.tokens < limits.stepTokens)
+    draft.add(overdue, Math.min(least(overdue, limits), limits.stepTokens - draft.tokens));
+  for (const sequence of lower) {
+    if (sequence === overdue) continue;
+    const count = isDecode(sequence)
+      ? Math.min(1, draft.reach.decode)
+      : Math.min(remaining(sequence), draft.reach.prefill);
+    const fits = draft.fitting(sequence, Math.min(count, limits.stepTokens - draft.tokens), cap);
+    if (fits < least(sequence, limits)) break;
+    draft.add(sequence, fits);
+    if (fits < remaining(sequence)) break;
+  }
+}
+
+/** Fewest tokens of a sequence that are worth a place in a step. */
+function least(sequence: Sequence, { stepTokens }: PlanLimits): number {
+  return Math.min(SHORTEST_CHUNK, remaining(sequence), stepTokens);
+}
+
+/** How long a step with online work may take: it and the tax, within the objective unless that is lost already. */
+function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits): number {
+  const taxed = onlineMs * (1 + batchTax);
+  return onlineMs > itlMs ? taxed : Math.min(taxed, itlMs);
+}
+
+/**
+ * How long a step without online work may take, and so how long an online request that arrives at the worst instant waits.
+ * Never less than the cheapest step that makes progress. Where the bound was left to us and that step is longer, two of
+ * it, as long as the objective for the first token has room: one sequence at a time would waste most of a slow machine (a
+ * 0.5B model on one core: 17 tokens/s instead of 53 with eight).
+ */
+function aloneMs(cheapestMs: number, { ttftMs, batchStepMs }: PlanLimits): number {
+  if (batchStepMs !== null) return Math.max(batchStepMs, cheapestMs);
+  const share = TTFT_SHARE * ttftMs;
+  if (cheapestMs <= BATCH_STEP_MS) return Math.max(cheapestMs, Math.min(BATCH_STEP_MS, share));
+  return Math.max(cheapestMs, Math.min(2 * cheapestMs, share));
+}

@@ -1,14 +1,24 @@
 import { TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
-import { type PlanEntry, type PlanLimits, type Planner, planStep } from "./plan.ts";
-import type { Sequence } from "./sequence.ts";
+import { type LowerTier, type PlanLimits, planStep } from "./plan.ts";
+import { isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
+import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
+import type { StepCosts } from "./step-model.ts";
 
 export interface SchedulerOptions extends PlanLimits {
   /** Sequences that may run at once. */
   sequences: number;
+  /** Of these, those that flex and batch leave free for online work; fewer than `sequences`. */
+  reserved: number;
   /** Whether prompts reuse what others have computed. */
   reuse: boolean;
+}
+
+/** The next step: its plan, by ascending id as a split cache needs it, empty when nothing is to be done. */
+export interface Step<S extends Sequence> extends Forecast {
+  entries: PlanEntry<S>[];
+  started: S[];
 }
 
 /** Fewer tokens than this are sooner computed twice than waited for. */
@@ -17,6 +27,12 @@ const SHORTEST_WAIT = 16;
 /** Waiting prompts of 4,000 tokens that a step can compare with those that run in half a millisecond. */
 const MOST_LOOKS = 64;
 
+/** Steps in a row that may leave flex out. One step in 128 past the tax does not show in the 99th percentile. */
+const FLEX_PATIENCE = 128;
+/** Steps in a row that may have flex and leave batch out. */
+const BATCH_PATIENCE = 8;
+/** The share of the places of lower tiers that flex leaves to batch. */
+const BATCH_SHARE = 1 / 4;
 const RANK = Object.fromEntries(TIERS.map((tier, rank) => [tier, rank])) as Record<Tier, number>;
 
 /** Whether a goes before b: the better tier first, then who came first. */
@@ -34,20 +50,29 @@ function insert<S extends Sequence>(list: S[], sequence: S): void {
  *
  * A prompt that begins like one that is being computed waits for it, as long as that one is of an equal or better tier and
  * still runs, and then takes its prefix from the cache. When the owner ends early, the first waiter computes in its place.
+ *
+ * Online never waits for a lower tier: some sequences and cells stay free for it, and when these are taken too, the last
+ * of the lowest tier goes back to the head of its queue, before the same step. What it computed stays as an idle prefix,
+ * and as much of it as survives is not computed again. Flex takes places from batch in the same way, but for a share that
+ * batch keeps: both go on, however much there is of the other.
  */
 export class Scheduler<S extends Sequence> {
   readonly #cache: KvCache;
   readonly #options: SchedulerOptions;
-  readonly #plan: Planner;
+  readonly #costs: StepCosts;
   readonly #waiting: S[] = [];
   readonly #running: S[] = [];
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { owner: S; length: number }>();
+  /** Steps in a row that had better work, and none of a tier though some of it runs. */
+  readonly #leftOut: Record<LowerTier, number> = { flex: 0, batch: 0 };
+  /** The last one sent back in this step. */
+  #sentBack: S | null = null;
 
-  constructor(cache: KvCache, options: SchedulerOptions, plan: Planner = planStep) {
+  constructor(cache: KvCache, options: SchedulerOptions, costs: StepCosts) {
     this.#cache = cache;
     this.#options = options;
-    this.#plan = plan;
+    this.#costs = costs;
   }
 
   get running(): number {
@@ -75,32 +100,66 @@ export class Scheduler<S extends Sequence> {
     sequence.state = "ended";
   }
 
-  /**
-   * Starts what can start and plans the next step.
-   *
-   * @returns the plan, by ascending id as a split cache needs it, empty when nothing is to be done; and who started
-   */
-  next(): { entries: PlanEntry<S>[]; started: S[] } {
+  /** Starts what can start and plans the next step. */
+  next(): Step<S> {
+    this.#sentBack = null;
     const started = this.#start();
-    this.#cache.settle();
-    const entries = this.#plan(this.#running, this.#options);
-    const secured = entries.filter((entry) => this.#secure(entry));
+    let draft = this.#draft();
+    // When none of a plan found cells, those who held them are among the sent back: the others have room now.
+    while (draft.entries.length === 0 && this.#running.length > 0) draft = this.#draft();
+    const planned = draft.entries.map((entry) => entry.sequence);
+    this.#cache.settle(planned.filter((sequence) => !isOnline(sequence) && isDecode(sequence)));
+    this.#count(planned);
+    const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
+    return { entries, started, ...draft.forecast() };
+  }
+
+  /** A plan of which everyone has the cells. */
+  #draft(): StepDraft<S> {
+    const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
+    const wanted = new StepDraft<S>(this.#costs, attended);
+    planStep(this.#running, this.#options, wanted, this.#overdue);
+    const secured = wanted.entries.filter((entry) => this.#secure(entry));
     // Securing one may have sent another back that was secured before it.
     const fitting = secured.filter((entry) => entry.sequence.state === "running");
-    return { entries: fitting.sort((a, b) => a.sequence.id - b.sequence.id), started };
+    if (fitting.length === wanted.entries.length) return wanted;
+    const draft = new StepDraft<S>(this.#costs, attended);
+    for (const { sequence, count } of fitting) draft.add(sequence, count);
+    return draft;
+  }
+
+  get #overdue(): LowerTier | null {
+    if (this.#leftOut.flex >= FLEX_PATIENCE) return "flex";
+    return this.#leftOut.batch >= BATCH_PATIENCE ? "batch" : null;
+  }
+
+  #count(planned: readonly S[]): void {
+    const has = (tier: LowerTier) => planned.some((sequence) => sequence.tier === tier);
+    const runs = (tier: LowerTier) => this.#running.some((sequence) => sequence.tier === tier);
+    const online = planned.some(isOnline);
+    if (!runs("flex") || has("flex")) this.#leftOut.flex = 0;
+    else if (online) this.#leftOut.flex++;
+    if (!runs("batch") || has("batch")) this.#leftOut.batch = 0;
+    else if (has("flex")) this.#leftOut.batch++;
   }
 
   /** Of each tier the first first; whoever waits for a prefix lets others by, whoever lacks room does not. */
   #start(): S[] {
     const started: S[] = [];
     let looks = 0;
-    for (const sequence of [...this.#waiting]) {
-      if (this.#running.length >= this.#options.sequences) break;
+    for (const sequence of this.#candidates()) {
+      // Who was sent back comes before the rest of its kind, and there is no room for it now.
+      if (this.#sentBack !== null && !outranks(sequence, this.#sentBack)) break;
+      if (this.#isFull(sequence) && !this.#canMakeRoom(sequence)) {
+        // Flex may have taken its share and left batch its own.
+        if (sequence.tier === "flex" && this.#running.length < this.#options.sequences) continue;
+        break;
+      }
       const known = this.#awaited.get(sequence);
       if (known?.owner.state === "running" && known.owner.computed < known.length) continue;
       if (looks++ === MOST_LOOKS) break;
       if (this.#awaits(sequence)) continue;
-      if (!this.#cache.place(sequence)) break;
+      if (!this.#place(sequence)) break;
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
       this.#awaited.delete(sequence);
       sequence.state = "running";
@@ -108,6 +167,52 @@ export class Scheduler<S extends Sequence> {
       started.push(sequence);
     }
     return started;
+  }
+
+  /** Who waits, in order; but of a batch of which nothing runs, the first comes before flex, which might take all cells. */
+  #candidates(): S[] {
+    const waiting = [...this.#waiting];
+    const batch = waiting.findIndex(({ tier }) => tier === "batch");
+    const flex = waiting.findIndex(({ tier }) => tier === "flex");
+    const flexRuns = this.#running.some(({ tier }) => tier === "flex");
+    if (flexRuns && flex >= 0 && batch > flex && this.#batch === 0)
+      waiting.splice(flex, 0, ...waiting.splice(batch, 1));
+    return waiting;
+  }
+
+  /** Whether no more of its tier may run, however much room there is. */
+  #isFull(sequence: S): boolean {
+    const { sequences, reserved } = this.#options;
+    if (this.#running.length >= sequences) return true;
+    if (isOnline(sequence)) return false;
+    const flex = this.#running.filter(({ tier }) => tier === "flex").length;
+    if (sequence.tier === "flex" && flex >= sequences - reserved - this.#batchPlaces) return true;
+    return flex + this.#batch >= sequences - reserved;
+  }
+
+  get #batch(): number {
+    return this.#running.filter(({ tier }) => tier === "batch").length;
+  }
+
+  /** Those that flex leaves to batch. */
+  get #batchPlaces(): number {
+    return Math.floor((this.#options.sequences - this.#options.reserved) * BATCH_SHARE);
+  }
+
+  /** Gives it an id and cells, if need be those of lower tiers. */
+  #place(sequence: S): boolean {
+    while (this.#isFull(sequence) || !this.#cache.place(sequence, isOnline(sequence))) {
+      if (!this.#canMakeRoom(sequence)) return false;
+      this.#sendBack(this.#running.at(-1)!);
+    }
+    return true;
+  }
+
+  /** Whether sending lower tiers back can bring room for it; nobody is sent back for nothing. */
+  #canMakeRoom(sequence: S): boolean {
+    let below = this.#running.filter((other) => outranks(sequence, other));
+    if (!isOnline(sequence)) below = below.slice(this.#batchPlaces);
+    return below.length > 0 && this.#cache.fitsWithout(sequence, below);
   }
 
   /** Whether someone who runs is about to compute enough of its prompt. */
@@ -130,30 +235,31 @@ export class Scheduler<S extends Sequence> {
       owner = other;
       length = shared;
     }
-    if (owner === null || length - this.#cache.reusable(sequence) <= shortest) return false;
+    if (owner === null || length - this.#cache.reusable(sequence, isOnline(sequence)) <= shortest) return false;
     this.#awaited.set(sequence, { owner, length });
     return true;
   }
 
   /**
    * Makes sure of the cells of a planned entry. When running sequences hold them all, the last of the lowest tier goes
-   * back to the queue and computes again later: the first always finishes, so everyone does.
+   * back to the queue: the first always finishes, so everyone does.
    */
   #secure(entry: PlanEntry<S>): boolean {
     const { sequence } = entry;
     if (sequence.state !== "running") return false;
     while (!this.#cache.extend(sequence, entry.count)) {
       const victim = this.#running.at(-1)!;
-      this.#preempt(victim);
+      this.#sendBack(victim);
       if (victim === sequence) return false;
     }
     return true;
   }
 
-  #preempt(sequence: S): void {
+  #sendBack(sequence: S): void {
     this.#running.splice(this.#running.indexOf(sequence), 1);
-    this.#cache.release(sequence, false);
+    this.#cache.release(sequence, true);
     sequence.computed = 0;
     this.add(sequence);
+    this.#sentBack = sequence;
   }
 }

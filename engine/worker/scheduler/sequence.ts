@@ -7,11 +7,11 @@ import type { Resident } from "../kv/resident.ts";
  * | state | holds | next |
  * |---|---|---|
  * | waiting | nothing; its place in the queue | running, when there is an id and room for its prompt |
- * | running | an id and cells; `computed` of its tokens are in the cache | waiting again when cells run out, or ended |
+ * | running | an id and cells; `computed` of its tokens are in the cache | waiting again when a better tier needs its room or cells run out, or ended |
  * | ended | nothing | — |
  *
  * There is no state for prefill: whatever is not yet computed of `tokens` is to be computed, and when one token is left,
- * that is a decode.
+ * that is a decode. Nor is there one for parked: a running sequence that a plan leaves out keeps all it holds.
  */
 export interface Sequence extends Resident {
   readonly tier: Tier;
@@ -22,6 +22,9 @@ export interface Sequence extends Resident {
   state: "waiting" | "running" | "ended";
 }
 
+/** What may be sent back for what: online for nothing, flex for online, batch for both. */
+const STANDING: Record<Tier, number> = { priority: 0, default: 0, flex: 1, batch: 2 };
+
 /** Tokens that are not in the cache yet; at least 1 for a running sequence, between steps. */
 export function remaining(sequence: Sequence): number {
   return sequence.tokens.length - sequence.computed;
@@ -29,4 +32,14 @@ export function remaining(sequence: Sequence): number {
 
 export function isDecode(sequence: Sequence): boolean {
   return remaining(sequence) === 1;
+}
+
+/** Whether someone waits for each of its tokens: the lower tiers, flex and batch, fill what online leaves. */
+export function isOnline(sequence: Sequence): boolean {
+  return STANDING[sequence.tier] === 0;
+}
+
+/** Whether a's tier is of a better kind than b's. Among online tiers none is: priority goes first but takes nothing away. */
+export function outranks(a: Sequence, b: Sequence): boolean {
+  return STANDING[a.tier] < STANDING[b.tier];
 }

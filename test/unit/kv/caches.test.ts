@@ -13,19 +13,19 @@ class Bench {
   readonly memory: FakeMemory;
   readonly cache: KvCache;
 
-  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8) {
+  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0) {
     this.memory = new FakeMemory({ kind, ids, cells });
     this.cache =
       kind === "split"
-        ? new SplitCache(this.memory, { ids, capacity: cells, copyPrice, reuse: true })
-        : new UnifiedCache(this.memory, { ids, cells, reuse: true });
+        ? new SplitCache(this.memory, { ids, capacity: cells, copyPrice, reserved, reuse: true })
+        : new UnifiedCache(this.memory, { ids, cells, reserved, reuse: true });
   }
 
   /** Places and computes the whole prompt. @returns null when there is no place */
-  start(tokens: number[]) {
+  start(tokens: number[], online = true) {
     const sequence = { id: -1, tokens, computed: 0 };
-    if (!this.cache.place(sequence)) return null;
-    this.cache.settle();
+    if (!this.cache.place(sequence, online)) return null;
+    this.cache.settle([]);
     const cached = sequence.computed;
     const count = tokens.length - cached;
     expect(this.cache.extend(sequence, count)).toBe(true);
@@ -101,9 +101,9 @@ describe("split cache", () => {
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
     expect(bench.visit([...text(1, 30), 5])).toBe(30);
     const one = bench.start(text(4, 30));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0 })).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0 })).toBe(30);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0 })).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0 }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0 }, true)).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0 }, true)).toBe(30);
     one?.end();
   });
 
@@ -114,6 +114,77 @@ describe("split cache", () => {
     expect(bench.start(text(3, 10))).toBeNull();
     second?.end();
     expect(bench.start(text(3, 10))).not.toBeNull();
+  });
+});
+
+describe("two tiers in a split cache", () => {
+  const idOf = (guest: { sequence: { id: number } } | null) => guest?.sequence.id;
+
+  test("lower tiers leave the reserved ids: an online start moves nobody, and a gap is closed only when they ride", () => {
+    const bench = new Bench("split", 6, 200, 8, 2);
+    const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
+    expect(lower.map(idOf)).toEqual([2, 3, 4]);
+    const online = bench.start(text(4, 20));
+    expect(idOf(online)).toBe(0);
+    bench.memory.decode([]);
+    expect(bench.memory.copied).toBe(0);
+
+    bench.cache.settle(lower.map((guest) => guest!.sequence));
+    expect(lower.map(idOf).sort()).toEqual([1, 2, 3]);
+    bench.memory.decode(lower.map((guest) => ({ sequence: guest!.sequence, count: 1 })));
+    expect(bench.memory.copied).toBe(1);
+  });
+
+  test("a lower tier in the way of an online start moves up, with all it has computed", () => {
+    const bench = new Bench("split", 4, 200, 8, 1);
+    const lower = [1, 2].map((seed) => bench.start(text(seed, 20), false));
+    expect(lower.map(idOf)).toEqual([1, 2]);
+    expect([5, 6].map((seed) => idOf(bench.start(text(seed, 20))))).toEqual([0, 1]);
+    expect(lower.map(idOf)).toEqual([3, 2]);
+    bench.memory.decode([{ sequence: lower[0]!.sequence, count: 0 }]);
+    expect(bench.memory.copied).toBe(1);
+  });
+
+  test("a parked sequence between those that decode makes place, as long as there is any", () => {
+    const bench = new Bench("split", 4, 200, 8, 0);
+    const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
+    const riders = [lower[0]!.sequence, lower[2]!.sequence];
+    bench.cache.settle(riders);
+    expect(riders.map(({ id }) => id)).toEqual([0, 1]);
+    expect(idOf(lower[1]!)).toBe(3);
+    bench.memory.decode(lower.map((guest) => ({ sequence: guest!.sequence, count: 0 })));
+  });
+
+  test("all ids run: an online start has no place until one is given back", () => {
+    const bench = new Bench("split", 3, 200, 8, 1);
+    const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
+    expect(lower.every((guest) => guest !== null)).toBe(true);
+    expect(bench.start(text(4, 20))).toBeNull();
+    lower[1]!.end();
+    expect(idOf(bench.start(text(4, 20)))).toBe(0);
+    expect(lower.map(idOf).filter((id) => id === 0)).toEqual([]);
+  });
+});
+
+describe("two tiers in a unified cache", () => {
+  test("lower tiers leave the reserved cells free, but the first of them may use all", () => {
+    const bench = new Bench("unified", 8, 400, 0, 100);
+    const first = bench.start(text(1, 350), false);
+    expect(first).not.toBeNull();
+    first!.end();
+    bench.start(text(2, 200), false);
+    expect(bench.start(text(3, 100), false)).toBeNull();
+    expect(bench.start(text(4, 80), false)).not.toBeNull();
+    expect(bench.start(text(5, 80))).not.toBeNull();
+  });
+
+  test("whether giving cells back would help is known before anyone gives any", () => {
+    const bench = new Bench("unified", 8, 400);
+    bench.start(text(1, 200));
+    const lower = bench.start(text(2, 100), false);
+    const waiting = (length: number) => ({ id: -1, tokens: text(3, length), computed: 0 });
+    expect(bench.cache.fitsWithout(waiting(180), [lower!.sequence])).toBe(true);
+    expect(bench.cache.fitsWithout(waiting(190), [lower!.sequence])).toBe(false);
   });
 });
 
@@ -132,7 +203,7 @@ describe("unified cache", () => {
     expect(bench.cache.used).toBe(80 + 6 * 3);
     for (let i = 0; i < 6; i++) {
       const tokens = [...text(1, 80), ...text(10 + i, 3), 4];
-      expect(bench.cache.reusable({ id: -1, tokens, computed: 0 })).toBe(83);
+      expect(bench.cache.reusable({ id: -1, tokens, computed: 0 }, true)).toBe(83);
     }
     bench.visit(text(2, 60));
     expect(bench.cache.used).toBeLessThanOrEqual(100);
@@ -150,7 +221,7 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 8, 400);
     bench.start(text(1, 200));
     bench.visit(text(2, 60));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0 })).toBe(60);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0 }, true)).toBe(60);
   });
 
   test("a start that needs more than its prefix leaves must wait, and the prefix stays", () => {
@@ -158,8 +229,8 @@ describe("unified cache", () => {
     bench.start(text(1, 100));
     bench.visit(text(2, 50));
     const long = { id: -1, tokens: [...text(2, 45), ...text(3, 65)], computed: 0 };
-    expect(bench.cache.place(long)).toBe(false);
-    expect(bench.cache.reusable(long)).toBe(45);
+    expect(bench.cache.place(long, true)).toBe(false);
+    expect(bench.cache.reusable(long, true)).toBe(45);
   });
 
   test("one conversation goes on however much of the cells it takes", () => {
@@ -183,7 +254,7 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 3, 400);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 20));
     expect(bench.start(text(4, 20))?.cached).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0 })).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 })).toBe(20);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0 }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 }, true)).toBe(20);
   });
 });

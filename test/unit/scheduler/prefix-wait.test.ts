@@ -11,7 +11,10 @@ const UNIFIED: House = {
   copyPrice: 0,
   reuse: true,
   stepTokens: 64,
-  mixedPrefill: 32,
+  reserved: 0,
+  itlMs: 50,
+  batchTax: 0.1,
+  batchStepMs: null,
 };
 const SPLIT: House = { ...UNIFIED, kind: "split", ids: 32, cells: 250, copyPrice: 8 };
 

@@ -33,14 +33,29 @@ const common = {
   copyPrice: fc.constantFrom(0, 8, 1000),
   reuse: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
   stepTokens: fc.integer({ min: 1, max: 64 }),
-  mixedPrefill: fc.integer({ min: 1, max: 32 }),
+  itlMs: fc.integer({ min: 1, max: 60 }),
+  batchTax: fc.constantFrom(0, 0.1, 1),
+  batchStepMs: fc.option(fc.integer({ min: 1, max: 40 })),
 };
+const withReserve = fc.nat({ max: 2 });
 const split: fc.Arbitrary<House> = fc
-  .record({ ...common, spare: fc.nat({ max: 2 }) })
-  .map(({ spare, ...rest }) => ({ ...rest, kind: "split", ids: rest.sequences + spare, cells: LONGEST }));
+  .record({ ...common, spare: fc.nat({ max: 2 }), reserve: withReserve })
+  .map(({ spare, reserve, ...rest }) => ({
+    ...rest,
+    kind: "split",
+    reserved: Math.min(reserve, rest.sequences - 1),
+    ids: rest.sequences + spare,
+    cells: LONGEST,
+  }));
 const unified: fc.Arbitrary<House> = fc
-  .record({ ...common, spare: fc.nat({ max: 8 }), cells: fc.integer({ min: LONGEST, max: 400 }) })
-  .map(({ spare, ...rest }) => ({ ...rest, copyPrice: 0, kind: "unified", ids: rest.sequences + spare }));
+  .record({ ...common, spare: fc.nat({ max: 8 }), reserve: withReserve, cells: fc.integer({ min: LONGEST, max: 400 }) })
+  .map(({ spare, reserve, ...rest }) => ({
+    ...rest,
+    copyPrice: 0,
+    kind: "unified",
+    reserved: Math.min(reserve, rest.sequences - 1),
+    ids: rest.sequences + spare,
+  }));
 
 /** Every sequence that was not cancelled generates what it would alone, and nothing leaks. */
 function live(house: House, plans: Arrival[]): Simulation {
@@ -58,7 +73,7 @@ function live(house: House, plans: Arrival[]): Simulation {
   for (let i = 0; i < whole; i++) {
     const tokens = Array.from({ length: house.cells }, (_, position) => 1000 * (i + 1) + position);
     const sequence = { id: -1, tokens, computed: 0 };
-    expect(simulation.cache.place(sequence)).toBe(true);
+    expect(simulation.cache.place(sequence, true)).toBe(true);
     expect(simulation.cache.extend(sequence, house.cells)).toBe(true);
     simulation.memory.decode([{ sequence, count: house.cells }]);
     sequence.computed = house.cells;

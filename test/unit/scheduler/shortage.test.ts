@@ -9,7 +9,10 @@ const HOUSE: House = {
   copyPrice: 0,
   reuse: true,
   stepTokens: 32,
-  mixedPrefill: 16,
+  reserved: 0,
+  itlMs: 50,
+  batchTax: 0.1,
+  batchStepMs: null,
 };
 
 /** Prompts that share nothing. */
@@ -45,7 +48,8 @@ test("a prompt is let in only when there is room for all of it: none computes an
 });
 
 test("the lower tier is sent back first", () => {
-  const simulation = new Simulation(HOUSE);
+  // The tax lets the batch line go on beside the others.
+  const simulation = new Simulation({ ...HOUSE, batchTax: 1 });
   simulation.run([
     stranger(0, 20, 150, { tier: "batch" }),
     stranger(1, 20, 150, { tier: "priority", at: 2 }),

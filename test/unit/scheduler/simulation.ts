@@ -4,9 +4,9 @@ import type { KvCache } from "../../../engine/worker/kv/cache.ts";
 import { commonPrefix } from "../../../engine/worker/kv/resident.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
-import type { PlanEntry } from "../../../engine/worker/scheduler/plan.ts";
-import { Scheduler } from "../../../engine/worker/scheduler/scheduler.ts";
-import { remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
+import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import type { StepShape } from "../../../engine/worker/scheduler/step-model.ts";
 import { FakeMemory } from "../kv/fake-memory.ts";
 
 export interface Arrival {
@@ -29,8 +29,18 @@ export interface House {
   copyPrice: number;
   reuse: boolean;
   stepTokens: number;
-  mixedPrefill: number;
+  /** Sequences (and of a unified cache an eighth of the cells) that lower tiers leave free. */
+  reserved: number;
+  itlMs: number;
+  batchTax: number;
+  batchStepMs: number | null;
 }
+
+/** A step of this machine costs 5 ms, and 1 ms a token. */
+export const COSTS = {
+  predict: ({ prefill, decode }: StepShape) => 5 + prefill + decode,
+  reach: { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY },
+};
 
 class Guest implements Sequence {
   readonly tier: Tier;
@@ -87,12 +97,12 @@ export class Simulation {
     this.cache =
       house.kind === "split"
         ? new SplitCache(this.memory, { ...house, capacity: house.cells })
-        : new UnifiedCache(this.memory, house);
-    this.scheduler = new Scheduler<Guest>(this.cache, house);
+        : new UnifiedCache(this.memory, { ...house, reserved: house.reserved && house.cells >> 3 });
+    this.scheduler = new Scheduler<Guest>(this.cache, { ...house, ttftMs: 500 }, COSTS);
   }
 
   /** @throws when an invariant breaks, or when more steps pass than any fair order needs */
-  run(arrivals: readonly Arrival[]): void {
+  run(arrivals: readonly Arrival[], after: () => void = () => {}): void {
     const coming = [...arrivals].sort((a, b) => a.at - b.at);
     const work = arrivals.reduce((sum, { prompt, goal }) => sum + prompt.length + goal, 0);
     const last = coming.at(-1)?.at ?? 0;
@@ -102,17 +112,19 @@ export class Simulation {
         if (guest.plan.cancelAt !== null && guest.plan.cancelAt <= this.steps && guest.state !== "ended")
           this.scheduler.end(guest);
       this.step();
+      after();
       assert.ok(this.steps < last + 3 * work + 10);
     }
   }
 
   step(): void {
     const ran = this.guests.filter((guest) => guest.state === "running");
-    const { entries, started } = this.scheduler.next();
+    const step = this.scheduler.next();
+    const { entries, started } = step;
     this.steps++;
     for (const guest of started) guest.cached ??= guest.computed;
     for (const guest of ran) if (guest.state === "waiting") this.preempted++;
-    this.#check(entries, started);
+    this.#check(step);
     this.memory.decode(entries);
     for (const { sequence, count } of entries) {
       if (remaining(sequence) > 1) this.prefilled += count;
@@ -131,8 +143,8 @@ export class Simulation {
     this.scheduler.add(guest);
   }
 
-  #check(entries: PlanEntry<Guest>[], started: Guest[]): void {
-    const { sequences, stepTokens, ids, kind, reuse, copyPrice } = this.house;
+  #check({ entries, started, predictedMs, onlineMs }: Step<Guest>): void {
+    const { sequences, stepTokens, ids, kind, reuse, copyPrice, itlMs, batchTax, reserved } = this.house;
     const running = this.guests.filter((guest) => guest.state === "running").sort(before);
     const waiting = this.guests.filter((guest) => guest.state === "waiting");
     assert.equal(this.scheduler.running, running.length);
@@ -156,23 +168,38 @@ export class Simulation {
     assert.equal(new Set(runningIds).size, running.length);
     for (const id of runningIds) assert.ok(id >= 0 && id < ids);
     for (const guest of this.guests) if (guest.state !== "running") assert.equal(guest.id, -1);
-    // Passes of llama.cpp take consecutive ids; one alone is in order anywhere.
-    if (kind === "split" && reuse && running.length > 1)
-      assert.deepEqual(
-        runningIds,
-        running.map((_, index) => index),
-      );
+    this.#checkOrder(entries, running);
 
-    // No starvation: the oldest prompt of the best tier always gets on, and so does every stream there is room for.
-    const oldest = running.find((guest) => remaining(guest) > 1);
+    // No starvation: the oldest online prompt always gets on, and so does every online stream there is room for.
+    const online = running.filter(isOnline);
+    const oldest = online.find((guest) => remaining(guest) > 1);
     if (oldest !== undefined) assert.ok(planned.has(oldest));
-    const streams = running.filter((guest) => remaining(guest) === 1);
+    const streams = online.filter(isDecode);
     for (const stream of streams.slice(0, stepTokens - 1)) assert.ok(planned.has(stream));
+
+    // The cap, but for a flex sequence that has waited for long.
+    const lower = entries.filter(({ sequence }) => !isOnline(sequence));
+    if (onlineMs > 0 && lower.length > 0) {
+      const cap = onlineMs > itlMs ? onlineMs * (1 + batchTax) : Math.min(itlMs, onlineMs * (1 + batchTax));
+      const overdue = lower.length === 1 && lower[0]!.sequence.tier === "flex" && lower[0]!.count <= 16;
+      assert.ok(predictedMs <= cap + 1e-9 || overdue);
+    } else if (lower.length > 0) {
+      // Of the tier that came first: it is flex, but for batch that was left out for long.
+      const cheapest = Math.max(
+        ...lower.map(({ sequence }) => {
+          const peers = running.filter(({ tier }) => tier === sequence.tier);
+          return 5 + (peers.some(isDecode) ? 1 : Math.min(16, remaining(peers[0]!), stepTokens));
+        }),
+      );
+      assert.ok(predictedMs <= Math.max(this.house.batchStepMs ?? (cheapest <= 25 ? 25 : 2 * cheapest), cheapest));
+    }
 
     // First come, first served; only who waits for a prefix lets others by.
     for (const guest of started) {
       if (guest.state !== "running") continue;
       for (const passed of waiting.filter((other) => before(other, guest) < 0)) {
+        // Flex leaves some places to batch.
+        if (passed.tier === "flex" && guest.tier === "batch") continue;
         const awaited = running.some((owner) => {
           const length = commonPrefix(passed.tokens, owner.tokens, passed.tokens.length - 1);
           return rank(owner) <= rank(passed) && length > Math.max(16, copyPrice) && length > owner.computed;
@@ -180,8 +207,31 @@ export class Simulation {
         assert.ok(awaited && reuse);
       }
     }
+    // Online never waits for the place of a lower tier, and lower tiers leave some free.
+    const first = waiting.sort(before)[0];
+    const full = kind === "split" && running.length === sequences;
+    if (first !== undefined && isOnline(first) && full && online.length < running.length)
+      assert.ok(
+        reuse && running.some((owner) => commonPrefix(first.tokens, owner.tokens, first.tokens.length - 1) > 16),
+      );
+    assert.ok(running.length - online.length <= sequences - reserved);
     // The cache's own count never lags behind what llama.cpp holds.
     assert.ok(this.cache.used >= this.memory.used);
     assert.ok(this.cache.used <= this.cache.cells);
+  }
+  /** Passes of llama.cpp take ascending consecutive ids; one alone is in order anywhere. */
+  #checkOrder(entries: Step<Guest>["entries"], running: Guest[]): void {
+    const { kind, reuse, ids } = this.house;
+    if (kind === "unified" || !reuse) return;
+    const idsOf = (guests: Guest[]) => guests.map((guest) => guest.id).sort((a, b) => a - b);
+    const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
+    const online = running.filter(isOnline);
+    if (online.length > 1) assert.deepEqual(idsOf(online), from(0, online.length));
+    // Parking lower tiers leaves no hole among online ones.
+    for (const guest of running) if (!isOnline(guest)) assert.ok(guest.id >= online.length);
+    const riders = entries.map((entry) => entry.sequence).filter((guest) => !isOnline(guest) && isDecode(guest));
+    if (riders.length === 0 || online.length + riders.length < 2) return;
+    const first = online.length > 0 ? online.length : Math.min(...idsOf(riders));
+    if (running.length < ids) assert.deepEqual(idsOf(riders), from(first, riders.length));
   }
 }

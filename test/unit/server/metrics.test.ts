@@ -70,12 +70,16 @@ describe("the series", () => {
     metrics.step("demo", {
       planMs: 0,
       fillMs: 0,
-      decodeMs: 0,
-      sampleMs: 0,
+      decodeMs: 3,
+      sampleMs: 1,
+      predictedMs: 3.5,
+      onlineMs: 3,
       textMs: 0,
       totalMs: 4,
       prefillTokens: 0,
       decodeTokens: 3,
+      onlineTokens: 2,
+      lowerTokens: 1,
       batchSize: 3,
       running: 1,
       waiting: 2,
@@ -94,6 +98,11 @@ describe("the series", () => {
     expect(text).toContain('nightshift_requests_waiting{model="demo"} 2');
     expect(text).toContain('nightshift_step_seconds_bucket{le="0.005",model="demo"} 1');
     expect(text).toContain('nightshift_batch_size_bucket{le="4",model="demo"} 1');
+    expect(text).toContain('nightshift_engine_busy_seconds_total{model="demo"} 0.004');
+    expect(text).toContain('nightshift_engine_online_seconds_total{model="demo"} 0.003');
+    // |4 − 3.5| ÷ 4 = 0.125
+    expect(text).toContain('nightshift_step_model_error_ratio_bucket{le="0.1",model="demo"} 0');
+    expect(text).toContain('nightshift_step_model_error_ratio_bucket{le="0.2",model="demo"} 1');
     expect(text).toContain('nightshift_engine_restarts_total{model="demo"} 1');
     expect(text).toContain("nightshift_nodejs_eventloop_lag_p99_seconds");
   });

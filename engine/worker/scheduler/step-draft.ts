@@ -1,0 +1,95 @@
+import { isDecode, isOnline, type Sequence } from "./sequence.ts";
+import type { StepCosts, StepShape } from "./step-model.ts";
+
+export interface PlanEntry<S extends Sequence> {
+  sequence: S;
+  /** How many of its remaining tokens this step computes. */
+  count: number;
+}
+
+/** What a step will cost, as far as the step model tells. */
+export interface Forecast {
+  shape: StepShape;
+  predictedMs: number;
+  /** The same of its online part alone; 0 when it has none. */
+  onlineMs: number;
+  onlineTokens: number;
+  lowerTokens: number;
+}
+
+/** Positions that `count` more tokens of a sequence attend over. */
+export type Attended = (sequence: Sequence, count: number) => number;
+
+/** A step that is being put together, and what it costs so far. */
+export class StepDraft<S extends Sequence> {
+  readonly entries: PlanEntry<S>[] = [];
+  tokens = 0;
+  readonly #costs: StepCosts;
+  readonly #attended: Attended;
+  #shape: StepShape = { prefill: 0, decode: 0, kv: 0 };
+
+  constructor(costs: StepCosts, attended: Attended) {
+    this.#costs = costs;
+    this.#attended = attended;
+  }
+
+  get shape(): Readonly<StepShape> {
+    return this.#shape;
+  }
+
+  /** Predicted milliseconds; an empty step costs nothing. */
+  get ms(): number {
+    return this.entries.length === 0 ? 0 : this.#costs.predict(this.#shape);
+  }
+
+  /** What is left of the step model's reach, in tokens. */
+  get reach(): Pick<StepShape, "prefill" | "decode"> {
+    const { prefill, decode } = this.#costs.reach;
+    return { prefill: prefill - this.#shape.prefill, decode: decode - this.#shape.decode };
+  }
+
+  msWith(sequence: S, count: number): number {
+    return this.#costs.predict(this.#with(sequence, count));
+  }
+
+  /** The most tokens of a sequence, up to `most`, with which the step stays within `ms`. */
+  fitting(sequence: S, most: number, ms: number): number {
+    if (most <= 0 || this.msWith(sequence, 1) > ms) return 0;
+    let fits = 1;
+    let over = most + 1;
+    while (over - fits > 1) {
+      const middle = (fits + over) >> 1;
+      if (this.msWith(sequence, middle) <= ms) fits = middle;
+      else over = middle;
+    }
+    return fits;
+  }
+
+  add(sequence: S, count: number): void {
+    this.#shape = this.#with(sequence, count);
+    this.tokens += count;
+    this.entries.push({ sequence, count });
+  }
+
+  forecast(): Forecast {
+    const online = new StepDraft<S>(this.#costs, this.#attended);
+    for (const { sequence, count } of this.entries) if (isOnline(sequence)) online.add(sequence, count);
+    return {
+      shape: this.#shape,
+      predictedMs: this.ms,
+      onlineMs: online.ms,
+      onlineTokens: online.tokens,
+      lowerTokens: this.tokens - online.tokens,
+    };
+  }
+
+  #with(sequence: S, count: number): StepShape {
+    const { prefill, decode, kv } = this.#shape;
+    const isNext = isDecode(sequence);
+    return {
+      prefill: prefill + (isNext ? 0 : count),
+      decode: decode + (isNext ? count : 0),
+      kv: kv + this.#attended(sequence, count),
+    };
+  }
+}

@@ -1,0 +1,204 @@
+import type { Tier } from "../../../engine/protocol.ts";
+import type { KvCache, KvMemory } from "../../../engine/worker/kv/cache.ts";
+import { SplitCache } from "../../../engine/worker/kv/split.ts";
+import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
+import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
+import { isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import { type Fit, StepModel, type StepShape } from "../../../engine/worker/scheduler/step-model.ts";
+
+/** A machine whose steps cost about what its fit says; the engine does not know it. */
+export interface Machine {
+  fit: Fit;
+  /** Uniform, to both sides. */
+  noise: number;
+}
+
+export interface Shift {
+  kind: "split" | "unified";
+  machine: Machine;
+  sequences: number;
+  /** Of each id when split, in all when unified. */
+  cells: number;
+  itlMs: number;
+  batchTax: number;
+  batchStepMs: number;
+  /** Mean milliseconds between online arrivals. */
+  gapMs: number;
+  online: number;
+  /** Lower-tier sequences that always wait until the last online request has come. */
+  backlog: Partial<Record<"flex" | "batch", number>>;
+  seed: number;
+}
+
+export class Guest implements Sequence {
+  readonly tier: Tier;
+  readonly arrival: number;
+  readonly tokens: number[];
+  readonly came: number;
+  readonly goal: number;
+  id = -1;
+  computed = 0;
+  state: Sequence["state"] = "waiting";
+  /** Milliseconds from its arrival to the step that it was first planned in. */
+  waited: number | null = null;
+  /** When its last token came. */
+  told: number | null = null;
+  /** Steps of lower tiers alone that it waited for, with the one that computed when it came. */
+  behindLower = 0;
+
+  constructor(tier: Tier, arrival: number, came: number, prompt: number, goal: number) {
+    this.tier = tier;
+    this.arrival = arrival;
+    this.came = came;
+    // No two share a prefix, so nobody waits for one.
+    this.tokens = Array.from({ length: prompt }, (_, i) => (i === 0 ? arrival : i));
+    this.goal = prompt + goal;
+  }
+}
+
+/** One step as it went. */
+export interface Past {
+  step: Step<Guest>;
+  /** Milliseconds on the machine: all of it, without noise, and its online part alone. */
+  took: number;
+  exact: number;
+  onlineExact: number;
+}
+
+const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {} };
+
+/** Drives the scheduler on a clock of its own, with a step model that has to learn the machine. */
+export class TwoTiers {
+  readonly shift: Shift;
+  readonly cache: KvCache;
+  readonly model = new StepModel();
+  readonly scheduler: Scheduler<Guest>;
+  readonly guests: Guest[] = [];
+  readonly live = new Set<Guest>();
+  now = 0;
+  /** Milliseconds between two tokens of online streams. */
+  readonly gaps: number[] = [];
+  /** What comes online is the same whatever else there is. */
+  readonly #onlineDraw: () => number;
+  readonly #otherDraw: () => number;
+  #nextOnline: number;
+  #online = 0;
+  /** The step that computes when others come is one of lower tiers alone. */
+  #lowerAlone = false;
+
+  constructor(shift: Shift) {
+    this.shift = shift;
+    this.#onlineDraw = uniform(shift.seed);
+    this.#otherDraw = uniform(shift.seed + 1);
+    const { kind, sequences, cells } = shift;
+    const reserved = Math.max(1, sequences >> 3);
+    this.cache =
+      kind === "split"
+        ? new SplitCache(NO_MEMORY, { ids: sequences, capacity: cells, copyPrice: 32, reserved, reuse: true })
+        : new UnifiedCache(NO_MEMORY, { ids: 2 * sequences, cells, reserved: cells >> 3, reuse: true });
+    const limits = { stepTokens: 512, ttftMs: 500, ...shift };
+    this.scheduler = new Scheduler<Guest>(this.cache, { ...limits, reserved, reuse: true }, this.model);
+    this.#nextOnline = this.#gap();
+  }
+
+  /** Until all that came has ended. */
+  run(observe: (past: Past) => void): void {
+    for (;;) {
+      this.#arrive();
+      if (this.live.size === 0 && this.#online === this.shift.online) return;
+      const step = this.scheduler.next();
+      if (step.entries.length === 0) {
+        if (this.live.size > 0) throw new Error("Somebody is there and nothing is computed.");
+        this.now = this.#nextOnline;
+        this.#lowerAlone = false;
+      } else {
+        observe(this.#compute(step));
+      }
+    }
+  }
+
+  /** The tiers' backlog is there until the last online request has come. */
+  #arrive(): void {
+    const { online, backlog } = this.shift;
+    while (this.#online < online && this.#nextOnline <= this.now) {
+      const guest = this.#add(this.#onlineDraw() < 0.1 ? "priority" : "default", this.#nextOnline);
+      if (this.#lowerAlone) guest.behindLower = 1;
+      this.#online++;
+      this.#nextOnline += this.#gap();
+    }
+    if (this.#online === online) return;
+    for (const tier of ["flex", "batch"] as const) {
+      let waiting = [...this.live].filter((guest) => guest.tier === tier && guest.state === "waiting").length;
+      for (; waiting < (backlog[tier] ?? 0); waiting++) this.#add(tier, this.now);
+    }
+  }
+
+  #add(tier: Tier, came: number): Guest {
+    const draw = tier === "flex" || tier === "batch" ? this.#otherDraw : this.#onlineDraw;
+    const prompt = 8 + Math.floor(240 * draw() ** 2);
+    const guest = new Guest(tier, this.guests.length, came, prompt, 1 + Math.floor(60 * draw()));
+    this.guests.push(guest);
+    this.live.add(guest);
+    this.scheduler.add(guest);
+    return guest;
+  }
+
+  #compute(step: Step<Guest>): Past {
+    const { noise } = this.shift.machine;
+    const online = step.entries.filter(({ sequence }) => isOnline(sequence));
+    const exact = this.#cost(step.entries);
+    const past = {
+      step,
+      took: exact * (1 - noise + 2 * noise * this.#otherDraw()),
+      exact,
+      onlineExact: this.#cost(online),
+    };
+    this.#lowerAlone = online.length === 0;
+    for (const { sequence, count } of step.entries) {
+      sequence.waited ??= this.now - sequence.came;
+      sequence.computed += count;
+    }
+    if (this.#lowerAlone) for (const guest of this.live) if (guest.waited === null) guest.behindLower++;
+    this.now += past.took;
+    this.model.observe(step.shape, past.took);
+    for (const { sequence } of step.entries) {
+      if (remaining(sequence) > 0) continue;
+      if (isOnline(sequence)) {
+        if (sequence.told !== null) this.gaps.push(this.now - sequence.told);
+        sequence.told = this.now;
+      }
+      sequence.tokens.push(1);
+      if (sequence.tokens.length < sequence.goal) continue;
+      this.scheduler.end(sequence);
+      this.live.delete(sequence);
+    }
+    return past;
+  }
+
+  /** What the machine takes for a part of a step. */
+  #cost(entries: Step<Guest>["entries"]): number {
+    if (entries.length === 0) return 0;
+    const { fit } = this.shift.machine;
+    const shape: StepShape = { prefill: 0, decode: 0, kv: 0 };
+    for (const { sequence, count } of entries) {
+      if (remaining(sequence) === 1) shape.decode += count;
+      else shape.prefill += count;
+      shape.kv += this.cache.attended(sequence, count);
+    }
+    const both = shape.prefill > 0 && shape.decode > 0 ? fit.m : 0;
+    return fit.o + fit.p * shape.prefill + fit.d * shape.decode + fit.k * shape.kv + both;
+  }
+
+  #gap(): number {
+    return -Math.log(1 - this.#onlineDraw()) * this.shift.gapMs;
+  }
+}
+
+/** Seeded, in [0, 1). */
+function uniform(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -61,7 +61,7 @@ export async function serve(options: Options): Promise<void> {
     now: clock.epochSeconds,
   });
   const loads = new Loads();
-  const load = new OnlineLoad(loads, metrics, clock.now);
+  const load = new OnlineLoad(metrics, clock.now);
   const models = await startModels(options, {
     log,
     observer: load,

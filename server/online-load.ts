@@ -1,23 +1,19 @@
 import type { EngineObserver } from "../engine/engine.ts";
 import type { StepStats } from "../engine/protocol.ts";
-import type { Loads } from "./load.ts";
 
 const SLOT_MS = 1000;
 const SLOTS = 30;
 
 /**
- * The share of time that online work took of each engine over the last half minute: the time of every step in which an
- * online request ran. A step that batch lines shared counts whole, for on most machines the online part alone would
- * have taken nearly as long.
+ * The share of time that online work took of each engine over the last half minute: of every step, what the step model
+ * says its online part alone would have taken.
  */
 export class OnlineLoad implements EngineObserver {
-  readonly #loads: Loads;
   readonly #next: EngineObserver;
   readonly #now: () => number;
   readonly #busyMs = new Map<string, Map<number, number>>();
 
-  constructor(loads: Loads, next: EngineObserver, now: () => number) {
-    this.#loads = loads;
+  constructor(next: EngineObserver, now: () => number) {
     this.#next = next;
     this.#now = now;
   }
@@ -32,12 +28,12 @@ export class OnlineLoad implements EngineObserver {
 
   step(model: string, stats: StepStats): void {
     this.#next.step(model, stats);
-    if (this.#loads.of(model).running === 0) return;
+    if (stats.onlineMs === 0) return;
     const slots = this.#busyMs.get(model) ?? new Map<number, number>();
     this.#busyMs.set(model, slots);
     const slot = this.#slot();
     if (!slots.has(slot)) for (const old of slots.keys()) if (old <= slot - SLOTS) slots.delete(old);
-    slots.set(slot, (slots.get(slot) ?? 0) + stats.totalMs);
+    slots.set(slot, (slots.get(slot) ?? 0) + stats.onlineMs);
   }
 
   restarted(model: string): void {

@@ -47,7 +47,7 @@ export async function nightRig(engine: Engine, more: Partial<NightOptions> = {},
     loads,
     metrics,
     batchMetrics: new BatchMetrics(metrics.registry),
-    load: new OnlineLoad(loads, metrics, () => performance.now()),
+    load: new OnlineLoad(metrics, () => performance.now()),
     webhooks: new WebhookEndpoints([
       {
         url: "http://127.0.0.1:9/hook",

@@ -49,7 +49,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     loads,
     metrics,
     batchMetrics: new BatchMetrics(metrics.registry),
-    load: new OnlineLoad(loads, metrics, () => performance.now()),
+    load: new OnlineLoad(metrics, () => performance.now()),
     webhooks: new WebhookEndpoints([]),
     validate: validateHere,
     log,

@@ -22,6 +22,8 @@ export type CallOutcome =
 export class Call implements GenerationOwner {
   /** Settles once: the call finished, failed or was cancelled. Never rejects. */
   readonly outcome: Promise<CallOutcome>;
+  /** Resolves when the first sequence starts, and never for a call that ends before; `outcome` does not overtake it. */
+  readonly running: Promise<void>;
 
   readonly #sink: Sink;
   readonly #meter: RequestMeter;
@@ -35,6 +37,7 @@ export class Call implements GenerationOwner {
   #queued = true;
   #firstToken = true;
   #settle: ((outcome: CallOutcome) => void) | null = null;
+  #run: () => void = () => {};
 
   /** Submits at once. `arrivedAt` is on the same clock. */
   constructor(
@@ -52,6 +55,9 @@ export class Call implements GenerationOwner {
     this.#unfinished = submissions.length;
     this.outcome = new Promise((resolve) => {
       this.#settle = resolve;
+    });
+    this.running = new Promise((resolve) => {
+      this.#run = resolve;
     });
     let firstChoice = 0;
     this.#generations = submissions.map((submission) => {
@@ -81,6 +87,7 @@ export class Call implements GenerationOwner {
   started(): void {
     if (!this.#queued) return;
     this.#queued = false;
+    this.#run();
     this.#meter.queueTime(this.#clock.now() - this.#arrivedAt);
   }
 

@@ -25,7 +25,7 @@ export interface ExecuteDeps {
   limits: RequestLimits;
   clock: Clock;
   randomId: () => string;
-  /** How long one line may take, its wait in the engine's queue included. */
+  /** How long one line may take once the engine has started it; its wait in the engine's queue is not the line's fault. */
   lineTimeoutMs: number;
 }
 
@@ -103,10 +103,13 @@ class LineCall {
     const submissions = this.#request.submissions.map((submission) => ({ ...submission, tier: "batch" as const }));
     const call: Call = new Call(submissions, this.#place, sink, meter, clock, clock.now());
     let timedOut = false;
-    const timer = setTimeout(() => {
-      timedOut = true;
-      call.cancel();
-    }, lineTimeoutMs);
+    let timer: NodeJS.Timeout | undefined;
+    void call.running.then(() => {
+      timer = setTimeout(() => {
+        timedOut = true;
+        call.cancel();
+      }, lineTimeoutMs);
+    });
     const abort = () => call.cancel();
     signal.addEventListener("abort", abort, { once: true });
     const outcome = await call.outcome;

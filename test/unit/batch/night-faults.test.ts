@@ -69,6 +69,22 @@ describe("while the store takes nothing", () => {
   });
 });
 
+it("the line timeout counts from the line's start in the engine, not its wait in the queue", async () => {
+  const engine = new FakeEngine();
+  const rig = await nightRig(engine, { lineTimeoutMs: 40 });
+  const id = await rig.submit(jsonl(lines(2)));
+  await expect.poll(() => engine.requests.length).toBe(2);
+  const [queued, slow] = engine.requests;
+  slow?.begin();
+  await slow?.whenCancelled;
+  // It waited at least as long as the one that ran out of time.
+  expect(queued?.cancelled).toBe(false);
+  saying("yes")(queued!);
+  const batch = await rig.reaches(id, "completed");
+  expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
+  expect(rig.read(batch.error_file_id)).toMatchObject([{ response: null, error: { code: "request_timeout" } }]);
+});
+
 it("an input file that could not be opened is opened again for the next line", async () => {
   const path = join(freshFolder(), "in.jsonl");
   const input = new InputFile(path);

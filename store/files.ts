@@ -16,8 +16,8 @@ export interface FileRow {
 
 const FILE = columns<FileRow>(["id", "owner", "purpose", "filename", "bytes", "sha256", "createdAt", "expiresAt"]);
 
-/** True for a file that a batch which is not over reads from. */
-const IN_USE = `EXISTS (SELECT 1 FROM batches WHERE input_file_id = files.id
+/** True for a file that a batch which is not over reads from; another owner's batch, which fails, holds nothing. */
+const IN_USE = `EXISTS (SELECT 1 FROM batches WHERE input_file_id = files.id AND owner = files.owner
   AND status IN ('validating', 'in_progress', 'finalizing', 'cancelling'))`;
 
 /** Inserts one file row; the other tables use it too, inside their own operations. */

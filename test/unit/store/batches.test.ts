@@ -117,6 +117,13 @@ test("the input file of a batch that is not over cannot be removed and does not 
   expect(files.writes.remove({ owner: "local", id: "file-in" })).toBe("absent");
 });
 
+test("a batch holds only files of its own owner", () => {
+  const { files, batches } = memoryTables();
+  files.writes.insert({ row: fileRow("file-in", { owner: "another" }), quotaBytes: null });
+  batches.writes.create({ batch: newBatch("b"), idempotency: null });
+  expect(files.writes.remove({ owner: "another", id: "file-in" })).toBe("removed");
+});
+
 test("a quota counts files and the parts of open uploads", () => {
   const { files, uploads } = memoryTables();
   const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: 250 });

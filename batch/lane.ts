@@ -210,7 +210,9 @@ export class Lane {
         continue;
       }
       try {
-        this.#prepared.push({ line, member, body: await member.input.body(line.offset, line.length) });
+        const body = await member.input.body(line.offset, line.length);
+        // Only now: a batch that ends meanwhile puts another list in this one's place.
+        this.#prepared.push({ line, member, body });
       } catch (error) {
         this.#deps.log.error({ batch: line.batchId, line: line.number, err: error }, "A line could not be read");
         await this.#retry(line);

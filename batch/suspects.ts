@@ -12,14 +12,15 @@ export interface SuspectsDeps {
   calmMs: number;
 }
 
-/** Deaths with no line finished in between, after which the engine rests: it is given up at the fifth in a row. */
+/** Deaths with no line finished in between, after which suspects rest: the engine is given up at the fifth in a row. */
 const RESTLESS_DEATHS = 3;
 
 /**
  * Finds the line that kills the engine. All that were in it when it died become suspects in two groups; while there are
  * groups, one of them runs at a time, alone. A group that survives is cleared, one that dies is split again, and takes
- * its place behind the others: so good halves finish in between. A line that was alone three times fails (the store
- * counts). Nothing of this is lost when the server ends.
+ * its place behind the others: so good halves finish in between. A line that was alone three times fails, and so does one
+ * that was the only batch line six times (the store counts): a poison beside steady online work ends too. While suspects
+ * rest, lines that nothing is held against run. Nothing of this is lost when the server ends.
  */
 export class Suspects {
   readonly #deps: SuspectsDeps;
@@ -39,19 +40,26 @@ export class Suspects {
     return this.#dead.length > 0;
   }
 
+  /** Why no line at all may run: one more death in a row would be one too many. */
   get obstacle(): string | null {
-    if (this.#deathsInRow < RESTLESS_DEATHS) return null;
-    if (this.#deps.clock.now() - this.#readyAt >= this.#deps.calmMs) return null;
-    return `the engine died ${this.#deathsInRow} times in a row and rests before the next suspected lines run`;
+    if (this.#deathsInRow <= RESTLESS_DEATHS || !this.#rests) return null;
+    return `the engine died ${this.#deathsInRow} times in a row and rests before the next lines run`;
   }
 
-  /** The group to run now, alone; null when nothing is suspected. */
+  get #rests(): boolean {
+    return this.#deathsInRow >= RESTLESS_DEATHS && this.#deps.clock.now() - this.#readyAt < this.#deps.calmMs;
+  }
+
+  /** The group to run now, alone; null when nothing is suspected, or what is must wait and others may run. */
   async next(): Promise<number | null> {
     if (!this.#mayExist) return null;
     const groups = await this.#deps.store.claims.suspects();
     const own = groups.filter(({ model }) => model === this.#deps.engine.model);
     this.#mayExist = own.length > 0;
-    return own.find(({ pending }) => pending > 0)?.suspect ?? own[0]?.suspect ?? null;
+    if (this.#rests) return null;
+    const nowMs = this.#deps.clock.epochMs();
+    const due = own.find(({ dueMs }) => dueMs !== null && dueMs <= nowMs);
+    return (due ?? own.find(({ running }) => running > 0))?.suspect ?? null;
   }
 
   died(line: ClaimedLine, { withOthers }: { withOthers: boolean }): void {
@@ -83,5 +91,5 @@ export class Suspects {
 
 const FAILURE = JSON.stringify({
   code: "engine_died",
-  message: "The engine stopped three times while this request was the only one in it.",
+  message: "The engine stopped again and again while this request was the only one of a batch in it.",
 });

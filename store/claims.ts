@@ -5,6 +5,8 @@ import { type ResultKind, resultInsertion } from "./results.ts";
 
 /** So many engine deaths with this line alone in the engine, and it fails. */
 const LONE_DEATHS = 3;
+/** The same with online requests beside it, which may have been what killed: under steady load it is never alone. */
+const SOLE_DEATHS = 6;
 
 /** What a line came to. */
 export interface Outcome {
@@ -14,6 +16,11 @@ export interface Outcome {
   statusCode: number | null;
   /** JSON text: the response body, or with `statusCode` null the error object. */
   body: string;
+}
+
+interface Deaths {
+  loneDeaths: number;
+  soleDeaths: number;
 }
 
 /** Lines on their way through the engine: claimed, and then committed, released, or the end of an engine. */
@@ -60,19 +67,21 @@ export function claims(db: Database) {
     `UPDATE lines SET state = 'pending', not_before_ms = @notBeforeMs
      WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt`,
   );
-  const inEngine = db.prepare<Claim, { loneDeaths: number }>(
-    `SELECT lone_deaths AS loneDeaths FROM lines
+  const inEngine = db.prepare<Claim, Deaths>(
+    `SELECT lone_deaths AS loneDeaths, sole_deaths AS soleDeaths FROM lines
      WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt`,
   );
-  const suspectLine = db.prepare<Claim & { suspect: number; loneDeaths: number }>(
-    `UPDATE lines SET state = 'pending', not_before_ms = 0, suspect = @suspect, lone_deaths = @loneDeaths
+  const suspectLine = db.prepare<Claim & Deaths & { suspect: number }>(
+    `UPDATE lines SET state = 'pending', not_before_ms = 0, suspect = @suspect, lone_deaths = @loneDeaths,
+       sole_deaths = @soleDeaths
      WHERE batch_id = @batchId AND number = @number`,
   );
   const lastSuspect = db.prepare<[], { last: number }>(
     "SELECT coalesce(max(suspect), 0) AS last FROM lines WHERE suspect > 0",
   );
   const suspects = db.prepare<[], SuspectGroup>(
-    `SELECT l.suspect, b.model, sum(l.state = 'pending') AS pending, sum(l.state = 'running') AS running
+    `SELECT l.suspect, b.model, sum(l.state = 'pending') AS pending, sum(l.state = 'running') AS running,
+       min(CASE WHEN l.state = 'pending' THEN l.not_before_ms END) AS dueMs
      FROM lines l JOIN batches b ON b.id = l.batch_id WHERE l.suspect > 0 GROUP BY l.suspect ORDER BY l.suspect`,
   );
   const suspectBatches = db.prepare<{ suspect: number }, { batchId: string }>(
@@ -147,9 +156,9 @@ export function claims(db: Database) {
         return claims.reduce((released, claim) => released + release.run({ ...claim, notBeforeMs }).changes, 0);
       },
       /**
-       * The engine died with these lines in it. One that was alone (no other batch line, and `withOthers` false: no online
-       * request either) counts a lone death and fails at the third, with `failure` as its error result; else the lines
-       * become suspects in two halves. A single line beside online requests becomes a group of its own, and counts nothing.
+       * The engine died with these lines in it. Several become suspects in two halves. A single one becomes a group of its
+       * own, and fails with `failure` as its error result at the third death without (`withOthers` false), or at the sixth
+       * with or without online requests beside it.
        */
       engineDied(args: { claims: Claim[]; withOthers: boolean; failure: string }): {
         failed: Claim[];
@@ -157,23 +166,24 @@ export function claims(db: Database) {
       } {
         const dead = args.claims.flatMap((claim) => {
           const line = inEngine.get(claim);
-          return line === undefined ? [] : [{ claim, loneDeaths: line.loneDeaths }];
+          return line === undefined ? [] : [{ claim, ...line }];
         });
         const group = (lastSuspect.get()?.last ?? 0) + 1;
         if (dead.length > 1) {
           const half = Math.ceil(dead.length / 2);
-          dead.forEach(({ claim, loneDeaths }, index) => {
-            suspectLine.run({ ...claim, suspect: index < half ? group : group + 1, loneDeaths });
+          dead.forEach(({ claim, ...deaths }, index) => {
+            suspectLine.run({ ...claim, ...deaths, suspect: index < half ? group : group + 1 });
           });
           return { failed: [], suspects: [group, group + 1] };
         }
         const [alone] = dead;
         if (alone === undefined) return { failed: [], suspects: [] };
         // Lines that their batch's end took meanwhile were in the engine too.
-        const lone = args.claims.length === 1 && !args.withOthers;
-        const loneDeaths = alone.loneDeaths + (lone ? 1 : 0);
-        if (loneDeaths < LONE_DEATHS) {
-          suspectLine.run({ ...alone.claim, suspect: group, loneDeaths });
+        const sole = args.claims.length === 1;
+        const loneDeaths = alone.loneDeaths + (sole && !args.withOthers ? 1 : 0);
+        const soleDeaths = alone.soleDeaths + (sole ? 1 : 0);
+        if (loneDeaths < LONE_DEATHS && soleDeaths < SOLE_DEATHS) {
+          suspectLine.run({ ...alone.claim, suspect: group, loneDeaths, soleDeaths });
           return { failed: [], suspects: [group] };
         }
         const body = args.failure;

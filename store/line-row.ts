@@ -4,7 +4,7 @@
  * | pending | running | claim: attempts + 1, before the line is dispatched |
  * | running | done, failed | commit: result, ledger row and batch counts in one transaction |
  * | running | pending | release (passing fault), recover (server restart), engineDied |
- * | running | failed | engineDied, when it was alone in the engine for the third time |
+ * | running | failed | engineDied, when it was alone in the engine too often |
  * | pending, running | cancelled, expired | end: with an error result, not charged |
  */
 export type LineState = "pending" | "running" | "done" | "failed" | "cancelled" | "expired";
@@ -40,6 +40,7 @@ export interface ClaimedLine extends Claim {
   estimatedTokens: number;
   /** 0, or the suspect group that it was claimed with. */
   suspect: number;
+  /** Engine deaths with nothing else in the engine. */
   loneDeaths: number;
 }
 
@@ -50,4 +51,6 @@ export interface SuspectGroup {
   model: string | null;
   pending: number;
   running: number;
+  /** When the first pending line may be claimed, Unix milliseconds (0: at once); null without a pending line. */
+  dueMs: number | null;
 }

@@ -99,6 +99,7 @@ CREATE TABLE lines (
   not_before_ms INTEGER NOT NULL DEFAULT 0,
   suspect INTEGER NOT NULL DEFAULT 0,
   lone_deaths INTEGER NOT NULL DEFAULT 0,
+  sole_deaths INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (batch_id, number),
   UNIQUE (batch_id, custom_id)
 ) STRICT, WITHOUT ROWID;

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
+import { ApiError } from "../openapi/api-error.ts";
 import type { Outcome } from "../store/claims.ts";
 import type { ClaimedLine } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
-import { StoreError } from "../store/store-error.ts";
+import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 import type { Executed } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
 import type { LaneBatch } from "./lane-batch.ts";
@@ -18,10 +19,25 @@ export interface CommitsDeps {
   log: Log;
 }
 
-/** An answer, or that there will be none. */
-export type Ended = Extract<Executed, { how: "answered" | "timed_out" }>;
+/** An answer, or that there will be none; `given_up`: the program failed at the line too often. */
+export type Ended = Extract<Executed, { how: "answered" | "timed_out" }> | { how: "given_up" };
+
+/** What becomes of a result. */
+export interface Hearer {
+  /** The line has ended, and so many of its batch have not. */
+  committed(left: number): void;
+  /** The store will never take it, and the line is still claimed. */
+  refused(code: StoreErrorCode): void;
+}
 
 const RETRY_MS = 1000;
+
+const GIVEN_UP = new ApiError({
+  status: 500,
+  type: "server_error",
+  code: "internal_error",
+  message: "The server failed at this request several times; its log says why.",
+});
 
 /**
  * Results on their way to the store. Nobody waits for one of them: the store takes those that come together in one
@@ -41,15 +57,15 @@ export class Commits {
     return this.#size;
   }
 
-  /** `committed` hears when the line has ended, and how many of its batch have not. */
-  add(line: ClaimedLine, batch: LaneBatch, requestId: string, ended: Ended, committed: (left: number) => void): void {
+  add(line: ClaimedLine, batch: LaneBatch, requestId: string, ended: Ended, hearer: Hearer): void {
     const ofBatch = this.#open.get(batch.id) ?? new Set();
     this.#open.set(batch.id, ofBatch);
     const committing = this.#commit(line, batch, requestId, ended).then((left) => {
       ofBatch.delete(committing);
       if (ofBatch.size === 0) this.#open.delete(batch.id);
       this.#size--;
-      if (left !== null) committed(left);
+      if (typeof left === "number") hearer.committed(left);
+      else if (left !== null) hearer.refused(left);
     });
     ofBatch.add(committing);
     this.#size++;
@@ -65,8 +81,13 @@ export class Commits {
     await Promise.all([...this.#open.values()].flatMap((ofBatch) => [...ofBatch]));
   }
 
-  /** Null when nothing was written. */
-  async #commit(line: ClaimedLine, batch: LaneBatch, requestId: string, ended: Ended): Promise<number | null> {
+  /** How many lines are left, or why this one's result was refused; null when it is no longer this claim's, or too late. */
+  async #commit(
+    line: ClaimedLine,
+    batch: LaneBatch,
+    requestId: string,
+    ended: Ended,
+  ): Promise<number | StoreErrorCode | null> {
     const { store, ledger, observer, log, model } = this.#deps;
     const { batchId, number, attempt } = line;
     const outcome = outcomeOf(requestId, ended);
@@ -84,7 +105,7 @@ export class Commits {
         const code = error instanceof StoreError ? error.code : "internal";
         const retry = error instanceof StoreError && error.retryable && !this.#stopped;
         if (code !== "closed") log.error({ batch: batchId, line: number, code, retry }, "A result could not be stored");
-        if (!retry) return null;
+        if (!retry) return code === "constraint" || code === "internal" ? code : null;
         await wait(RETRY_MS);
       }
     }
@@ -101,6 +122,15 @@ function outcomeOf(requestId: string, ended: Ended): Outcome {
   if (ended.how === "timed_out") {
     const body = JSON.stringify({ code: "request_timeout", message: ended.message });
     return { state: "failed", kind: "error", requestId: null, statusCode: null, body };
+  }
+  if (ended.how === "given_up") {
+    return {
+      state: "failed",
+      kind: "error",
+      requestId,
+      statusCode: GIVEN_UP.status,
+      body: JSON.stringify(GIVEN_UP.body),
+    };
   }
   const { statusCode, body } = ended;
   if (statusCode < 400) return { state: "done", kind: "output", requestId, statusCode, body };

@@ -14,6 +14,7 @@ export interface LineUsage {
  * |---|---|---|
  * | answered | the status and body that the synchronous endpoint would have sent | committed |
  * | passing | nothing is wrong with the line: the model is not ready, say | pending again, after a while |
+ * | fault | the program failed at it | pending again a few times, then fails |
  * | engine_died | it was in the engine when the engine process died | bisected |
  * | timed_out | it took longer than a line may | fails |
  * | stopped | the signal aborted it | whoever aborted knows |
@@ -30,6 +31,7 @@ export type Executed =
       version: string;
     }
   | { how: "passing"; reason: string }
+  | { how: "fault"; reason: string }
   | { how: "engine_died"; reason: string /** Online requests were in the engine too. */; withOthers: boolean }
   | { how: "timed_out"; message: string }
   | { how: "stopped" };

@@ -3,7 +3,7 @@ import type { ClaimedLine } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Clock } from "./clock.ts";
-import { Commits, type CommitsDeps } from "./commits.ts";
+import { Commits, type CommitsDeps, type Ended } from "./commits.ts";
 import type { Execute } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Flight, Flights } from "./flights.ts";
@@ -36,6 +36,8 @@ const DEPTH = 2;
 /** More results than these wait for the disk, and no further line starts. */
 const MAX_COMMITS = 1024;
 const RECHECK_MS = 1000;
+/** A line whose n-th attempt or a later one is the server's own fault is given up: it would fail the same way for ever. */
+const MAX_ATTEMPTS = 5;
 /** A line that passing faults met so often is told of. */
 const TELLING_ATTEMPTS = 3;
 
@@ -214,8 +216,7 @@ export class Lane {
         // Only now: a batch that ends meanwhile puts another list in this one's place.
         this.#prepared.push({ line, member, body });
       } catch (error) {
-        this.#deps.log.error({ batch: line.batchId, line: line.number, err: error }, "A line could not be read");
-        await this.#retry(line);
+        this.#fault(line, member, `it could not be read: ${error instanceof Error ? error.message : error}`);
       }
       this.#launch();
     }
@@ -258,14 +259,9 @@ export class Lane {
     failpoint("inference.after");
     if (result.how === "engine_died") this.#suspects.died(line, result);
     if (result.how === "answered") this.#suspects.finished();
-    if (result.how === "answered" || result.how === "timed_out") {
-      this.#commits.add(line, member.batch, requestId, result, (left) => {
-        this.#settledTokens += line.estimatedTokens;
-        if (left === 0) member.tell();
-        if (this.#commits.size === MAX_COMMITS - 1) this.wake();
-      });
-    }
+    if (result.how === "answered" || result.how === "timed_out") this.#commit(line, member, requestId, result);
     this.#flights.remove(flight);
+    if (result.how === "fault") this.#fault(line, member, result.reason);
     if (result.how === "passing") {
       const { batchId, number, attempt } = line;
       const about = { batch: batchId, line: number, attempt, reason: result.reason };
@@ -288,6 +284,29 @@ export class Lane {
       member.tell();
     }
     for (const member of this.#members.values()) member.restUntil = 0;
+  }
+
+  #commit(line: ClaimedLine, member: Member, requestId: string, ended: Ended): void {
+    this.#commits.add(line, member.batch, requestId, ended, {
+      committed: (left) => {
+        this.#settledTokens += line.estimatedTokens;
+        if (left === 0) member.tell();
+        if (this.#commits.size === MAX_COMMITS - 1) this.wake();
+      },
+      refused: (code) => {
+        if (ended.how === "given_up") void this.#retry(line);
+        else this.#fault(line, member, `the store refused its result (${code})`);
+      },
+    });
+  }
+
+  /** The server itself failed at a line. */
+  #fault(line: ClaimedLine, member: Member, reason: string): void {
+    const { batchId, number, attempt } = line;
+    const givenUp = attempt >= MAX_ATTEMPTS;
+    this.#deps.log.error({ batch: batchId, line: number, attempt, reason, givenUp }, "The server failed at a line");
+    if (givenUp) this.#commit(line, member, `req_${this.#deps.randomId()}`, { how: "given_up" });
+    else void this.#retry(line);
   }
 
   #retry(line: ClaimedLine): Promise<void> {

@@ -1,3 +1,4 @@
+import { access } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
@@ -142,6 +143,10 @@ export class Steward {
     if (file.purpose !== "batch") {
       return this.#fail(batch, null, [fileFault(`The file '${inputFileId}' has not the purpose 'batch'.`)]);
     }
+    const path = files.pathOf(inputFileId);
+    if (await isMissing(path)) {
+      return this.#fail(batch, null, [fileFault(`The content of the file '${inputFileId}' is lost.`)]);
+    }
     const rules: ValidateRules = {
       endpoint: batch.endpoint as BatchEndpoint,
       limits,
@@ -153,7 +158,7 @@ export class Steward {
     await oneAtATime(async () => {
       await this.#removeLines();
       const startedAt = this.#deps.clock.now();
-      const job = { path: files.pathOf(inputFileId), rules };
+      const job = { path, rules };
       const outcome = await validate(
         job,
         async (lines) => {
@@ -266,6 +271,16 @@ export class Steward {
 
   async #removeLines(): Promise<void> {
     while ((await this.#deps.store.lines.remove({ batchId: this.id, limit: ROWS })) > 0);
+  }
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return false;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return true;
+    throw error;
   }
 }
 

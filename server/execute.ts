@@ -58,7 +58,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
       return await new LineCall(deps, endpoint, idPrefix, request, place).run(signal);
     } catch (error) {
       if (error instanceof ApiError) return refused(error, deps.models.list()[0]);
-      return { how: "passing", reason: error instanceof Error ? error.message : String(error) };
+      return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
     }
   };
 }

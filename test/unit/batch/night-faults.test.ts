@@ -1,13 +1,14 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { InputFile } from "../../../batch/input-file.ts";
+import type { ModelFacts } from "../../../engine/protocol.ts";
 import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
-import { FakeEngine, saying } from "../server/fake-engine.ts";
+import { FACTS, FakeEngine, saying } from "../server/fake-engine.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
-import { nightRig, OWNER } from "./night-rig.ts";
+import { type NightRig, nightRig, OWNER } from "./night-rig.ts";
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`));
 
@@ -19,6 +20,12 @@ function answeringBut(first: (request: Parameters<NonNullable<FakeEngine["script
     else saying("yes")(request);
   };
   return engine;
+}
+
+/** Lines that failed may be claimed again at once. */
+function instantly(rig: NightRig): void {
+  const { release } = rig.store.claims;
+  rig.store.claims.release = ({ claims }) => release({ claims, notBeforeMs: 0 });
 }
 
 const nope = () => new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." });
@@ -66,6 +73,77 @@ describe("while the store takes nothing", () => {
     await expect.poll(() => rig.lines.filter((line) => line.startsWith("A step of a batch failed"))).toHaveLength(1);
     expect(rig.read(batch.output_file_id)).toHaveLength(2);
     expect(rig.read(batch.error_file_id)).toHaveLength(1);
+  });
+});
+
+describe("what the server itself fails at", () => {
+  const givenUp = [{ custom_id: "l1", response: { status_code: 500, body: { error: { type: "server_error" } } } }];
+
+  it.each(["constraint", "internal"] as const)(
+    "a result that the store refuses (%s) becomes an error",
+    async (code) => {
+      const rig = await nightRig(answeringBut((request) => saying("yes")(request)));
+      instantly(rig);
+      const { commit } = rig.store.claims;
+      let refused = 0;
+      rig.store.claims.commit = async (args) => {
+        if (args.claim.number === 2 && args.outcome.state === "done") {
+          refused++;
+          throw new StoreError(code, "no");
+        }
+        return commit(args);
+      };
+      const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
+      expect(batch.request_counts).toEqual({ total: 3, completed: 2, failed: 1 });
+      expect(rig.read(batch.error_file_id)).toMatchObject(givenUp);
+      expect(refused).toBe(5);
+    },
+  );
+
+  it("a line that cannot be run", async () => {
+    const engine = answeringBut((request) => saying("yes")(request));
+    const { submit } = engine;
+    let thrown = 0;
+    engine.submit = (submission, listener) => {
+      if (JSON.stringify(submission.prompt).includes("question 1")) {
+        thrown++;
+        throw new TypeError("no");
+      }
+      return submit.call(engine, submission, listener);
+    };
+    const rig = await nightRig(engine);
+    instantly(rig);
+    const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
+    expect(rig.read(batch.error_file_id)).toMatchObject(givenUp);
+    expect(thrown).toBe(5);
+  });
+
+  it("lines that cannot be read", async () => {
+    const engine = new FakeEngine();
+    engine.state = { name: "loading", progress: 0 };
+    let loaded = (_: ModelFacts) => {};
+    const facts = new Promise<ModelFacts>((resolve) => {
+      loaded = resolve;
+    });
+    engine.ready = () => facts;
+    const rig = await nightRig(engine);
+    instantly(rig);
+    const id = await rig.submit(jsonl(lines(3)));
+    const { input_file_id } = await rig.reaches(id, "in_progress");
+    rmSync(rig.files.pathOf(input_file_id));
+    engine.state = { name: "ready" };
+    loaded(FACTS);
+    const batch = await rig.reaches(id, "completed");
+    expect(batch.request_counts).toEqual({ total: 3, completed: 0, failed: 3 });
+  });
+
+  it("an input file whose bytes are gone fails its batch", async () => {
+    const rig = await nightRig(new FakeEngine());
+    const input_file_id = await rig.upload(jsonl(lines(1)));
+    rmSync(rig.files.pathOf(input_file_id));
+    const body = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+    const batch = await rig.reaches((await rig.batches.create(OWNER, body, null)).id, "failed");
+    expect(batch.errors?.data).toMatchObject([{ code: "invalid_request", param: "file_id", line: null }]);
   });
 });
 

@@ -63,6 +63,8 @@ function prepare(db: Database.Database, migrations: readonly string[]): void {
   }
   db.pragma("synchronous = FULL");
   db.pragma("foreign_keys = ON");
+  // Who deletes a file means every copy: freed pages are overwritten with zeros.
+  db.pragma("secure_delete = ON");
   db.pragma(`journal_size_limit = ${WAL_BYTES}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
   const fault = db.pragma("quick_check(1)", { simple: true });

@@ -2,6 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import { openDatabase } from "./database.ts";
 import { GroupWriter, type WriteJob } from "./group-writer.ts";
 import type { FromStore, Reply, StoreState, ToStore, WireError } from "./messages.ts";
+import { Scrubber } from "./scrubber.ts";
 import { endsTransaction, storeError } from "./sqlite-error.ts";
 import type { StoreError } from "./store-error.ts";
 import { tables } from "./tables.ts";
@@ -12,6 +13,8 @@ const GROUP_MS = 5;
 const PROBE_MS = 500;
 /** More than SQLite finds room for in pages that it has already. */
 const PROBE_BYTES = 256 * 1024;
+/** Operations that delete answers. */
+const DELETING = new Set(["results.remove", "files.remove", "files.removeExpired", "files.forget"]);
 
 type Operation = (...args: readonly unknown[]) => unknown;
 
@@ -38,6 +41,7 @@ class StoreService {
   readonly #reads: Map<string, Operation>;
   readonly #writes: Map<string, { run: Operation; durable: boolean }>;
   readonly #writer: GroupWriter;
+  readonly #scrubber: Scrubber;
   readonly #waiting: WriteJob[] = [];
   #replies: Reply[] = [];
   #scheduled = false;
@@ -47,6 +51,9 @@ class StoreService {
     this.#port = port;
     this.#database = database;
     this.#writer = new GroupWriter(database.writer, () => performance.now());
+    this.#scrubber = new Scrubber(database.writer);
+    // The last server may have ended before it could.
+    this.#scrubber.due();
     this.#reads = byName(tables(database.reader), "reads");
     const writing = tables(database.writer);
     this.#writes = new Map();
@@ -75,7 +82,10 @@ class StoreService {
     this.#waiting.push({
       durable: write.durable,
       run: () => write.run(...args),
-      done: (result) => this.#replies.push({ id, result }),
+      done: (result) => {
+        this.#replies.push({ id, result });
+        if (DELETING.has(`${table}.${name}`)) this.#scrubber.due();
+      },
       failed: (error) => this.#replies.push({ id, error: wireError(error) }),
     });
     this.#schedule();

@@ -1,0 +1,57 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Store } from "../../../store/store.ts";
+import { fileRow, newBatch, newLine } from "./rows.ts";
+import { freshFolder, testStore } from "./test-store.ts";
+
+const LINES = 200;
+const SECRET = "the answer that nobody may read again";
+
+/** A batch that has ended, with its answers still in the database. */
+async function answered(store: Store): Promise<void> {
+  await store.batches.create({ batch: newBatch("b"), idempotency: null });
+  await store.lines.insert({ batchId: "b", lines: Array.from({ length: LINES }, (_, index) => newLine(index + 1)) });
+  while ((await store.lines.order({ batchId: "b", limit: 500 })) > 0);
+  await store.batches.begin({ id: "b", now: 1001, model: "demo" });
+  const claims = await store.claims.claim({ batchIds: ["b"], limit: LINES, nowMs: 0 });
+  await Promise.all(
+    claims.map(({ batchId, number, attempt }) => {
+      // Some fill a page in part, some several.
+      const body = JSON.stringify(SECRET.repeat(1 + (number % 7) * 40));
+      const outcome = { state: "done" as const, kind: "output" as const, requestId: "req_1", statusCode: 200, body };
+      return store.claims.commit({ claim: { batchId, number, attempt }, outcome, ledger: null });
+    }),
+  );
+  await store.batches.beginFinalizing({ id: "b", now: 1002 });
+  const outputFile = fileRow("file-out", { purpose: "batch_output" });
+  await store.batches.finalize({ id: "b", status: "completed", now: 1003, outputFile, errorFile: null, events: [] });
+}
+
+function hasSecret(folder: string): string[] {
+  const names = readdirSync(folder).filter((name) => statSync(join(folder, name)).isFile());
+  return names.filter((name) => readFileSync(join(folder, name)).includes(SECRET));
+}
+
+test("nothing of an answer is left in the database's files once its output file was deleted", async () => {
+  const folder = freshFolder();
+  const store = await testStore(folder);
+  await answered(store);
+  expect(hasSecret(folder)).not.toEqual([]);
+  // The server goes on; the clean-up of the batch has not begun.
+  expect(await store.files.remove({ owner: "local", id: "file-out" })).toBe("removed");
+  await expect.poll(() => hasSecret(folder), { timeout: 5000 }).toEqual([]);
+  await store.close();
+  expect(hasSecret(folder)).toEqual([]);
+});
+
+test("the clean-up of a batch leaves nothing either, and empties the log while the server runs", async () => {
+  const folder = freshFolder();
+  const store = await testStore(folder);
+  await answered(store);
+  while ((await store.results.remove({ batchId: "b", limit: 30 })) > 0);
+  while ((await store.lines.remove({ batchId: "b", limit: 30 })) > 0);
+  const log = join(folder, "nightshift.db-wal");
+  await expect.poll(() => existsSync(log) && statSync(log).size, { timeout: 5000 }).toBe(0);
+  expect(hasSecret(folder)).toEqual([]);
+});

@@ -1,6 +1,13 @@
 import type { ClaimedLine } from "../store/line-row.ts";
 import type { Member } from "./lane-batch.ts";
 
+/** A line that is claimed and read, and waits for room in the engine. */
+export interface Prepared {
+  line: ClaimedLine;
+  member: Member;
+  body: unknown;
+}
+
 /** A line in the engine. */
 export interface Flight {
   line: ClaimedLine;

@@ -4,9 +4,10 @@ import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Clock } from "./clock.ts";
 import { Commits, type CommitsDeps, type Ended } from "./commits.ts";
+import { EngineWindow } from "./engine-window.ts";
 import type { Execute } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
-import { type Flight, Flights } from "./flights.ts";
+import { type Flight, Flights, type Prepared } from "./flights.ts";
 import { type LaneBatch, Member } from "./lane-batch.ts";
 import { lineBackoff } from "./line-backoff.ts";
 import { release } from "./release.ts";
@@ -24,15 +25,6 @@ export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
   calmMs: number;
 }
 
-/** A line that is claimed and read, and waits for room in the engine. */
-interface Prepared {
-  line: ClaimedLine;
-  member: Member;
-  body: unknown;
-}
-
-/** Sequences' worth of lines that the engine has: as many again wait in it as run, so that it never runs dry. */
-const DEPTH = 2;
 /** More results than these wait for the disk, and no further line starts. */
 const MAX_COMMITS = 1024;
 const RECHECK_MS = 1000;
@@ -52,18 +44,19 @@ export class Lane {
   readonly #flights = new Flights();
   readonly #commits: Commits;
   readonly #suspects: Suspects;
+  readonly #engine: EngineWindow;
   #prepared: Prepared[] = [];
   #pumping: Promise<void> | null = null;
   #again = false;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
-  #awaitsEngine = false;
   #settledTokens = 0;
 
   constructor(deps: LaneDeps) {
     this.#deps = deps;
     this.#commits = new Commits({ ...deps, model: deps.engine.model });
     this.#suspects = new Suspects(deps);
+    this.#engine = new EngineWindow({ ...deps, suspects: this.#suspects, reopened: () => this.wake() });
   }
 
   get inEngine(): number {
@@ -82,11 +75,7 @@ export class Lane {
 
   /** Why nothing runs although it could; null when nothing is in the way. */
   get obstacle(): string | null {
-    const { engine, store } = this.#deps;
-    if (!store.state.writable) return `the store is not writable: ${store.state.reason}`;
-    if (engine.state.name === "failed") return "the engine has failed; restart the server";
-    if (engine.state.name !== "ready") return `the engine is ${engine.state.name}`;
-    return this.#suspects.obstacle;
+    return this.#engine.obstacle;
   }
 
   /** Takes a batch in; resolves when no line of it may be left, and the caller looks whether that is so. */
@@ -224,32 +213,10 @@ export class Lane {
 
   /** Lines that may be in the engine now; 0 while none may. */
   #window(): number {
-    const { engine, share, store } = this.#deps;
-    if (this.#stopped || this.#commits.size >= MAX_COMMITS || this.#suspects.dying) return 0;
-    if (engine.state.name !== "ready" || engine.facts === null) {
-      this.#awaitEngine();
-      return 0;
-    }
-    const allowed = share();
-    if (!store.state.writable || allowed <= 0 || this.#suspects.obstacle !== null) {
-      this.#wakeIn(RECHECK_MS);
-      return 0;
-    }
-    return Math.max(1, Math.round(engine.facts.sequences * DEPTH * allowed));
-  }
-
-  #awaitEngine(): void {
-    if (this.#awaitsEngine) return;
-    this.#awaitsEngine = true;
-    this.#deps.engine.ready().then(
-      () => {
-        this.#awaitsEngine = false;
-        this.#suspects.engineReady();
-        this.wake();
-      },
-      // Failed or closed: only a new server helps.
-      () => {},
-    );
+    if (this.#stopped || this.#commits.size >= MAX_COMMITS) return 0;
+    const { lines, recheck } = this.#engine.look();
+    if (recheck) this.#wakeIn(RECHECK_MS);
+    return lines;
   }
 
   async #fly(flight: Flight, body: unknown): Promise<void> {
@@ -258,7 +225,8 @@ export class Lane {
     const result = await this.#deps.execute(member.batch.endpoint, body, { requestId, signal: flight.abort.signal });
     failpoint("inference.after");
     if (result.how === "engine_died") this.#suspects.died(line, result);
-    if (result.how === "answered") this.#suspects.finished();
+    // An error may have come without the engine, which then counts on.
+    if (result.how === "answered" && result.statusCode < 400) this.#suspects.finished();
     if (result.how === "answered" || result.how === "timed_out") this.#commit(line, member, requestId, result);
     this.#flights.remove(flight);
     if (result.how === "fault") this.#fault(line, member, result.reason);

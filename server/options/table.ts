@@ -203,7 +203,7 @@ export const OPTIONS = {
     "Batches",
     seconds(1, 86_400),
     3600,
-    "How long one line of a batch may take, its wait in the engine's queue included.",
+    "How long one line of a batch may take once the engine has started it.",
   ),
 
   webhooks: row("Webhooks", webhooks(), [], "Where the ends of batches are told.", "none"),

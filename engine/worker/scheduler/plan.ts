@@ -20,6 +20,8 @@ export type LowerTier = Extract<Tier, "flex" | "batch">;
 const SHORTEST_CHUNK = 16;
 /** Where even the decodes alone miss their objective, a chunk may make a step at most so many times as long. */
 const MOST_STRETCH = 8;
+/** Where it is missed anyway, several prompts may fill the step when they are more than half as many as the streams. */
+const PROMPTS_PER_LATE_STREAM = 0.5;
 /** How fast that stretch grows with how far the objective is missed. */
 const STRETCH_SLOPE = 24;
 
@@ -63,7 +65,9 @@ function addOnline<S extends Sequence>(online: readonly S[], { stepTokens, itlMs
   const prefills = online.filter((sequence) => !isDecode(sequence));
   // A prompt makes progress in every step, however many streams there are.
   for (const sequence of decodes.slice(0, stepTokens - (prefills.length > 0 ? 1 : 0))) draft.add(sequence, 1);
-  const bounded = prefills.length <= decodes.length;
+  const late = draft.ms > itlMs;
+  const few = late ? Math.max(1, decodes.length * PROMPTS_PER_LATE_STREAM) : decodes.length;
+  const bounded = prefills.length <= few;
   const most = bounded ? mixedStepMs(draft.ms, itlMs) : Number.POSITIVE_INFINITY;
   for (const sequence of prefills) {
     const left = Math.min(remaining(sequence), stepTokens - draft.tokens);

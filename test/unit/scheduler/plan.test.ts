@@ -64,6 +64,7 @@ describe("online work", () => {
     ["an objective that a chunk just misses leaves the shortest chunk", [1, 600], { itlMs: 12 }, [1, 16]],
     ["the shortest chunk may be of two prompts", [1, 1, 7, 600], { itlMs: 12 }, [1, 1, 7, 9]],
     ["far below the streams alone: chunks up to 8 times as long, (88 - 11) / 0.2", [1, 600], { itlMs: 1 }, [1, 385]],
+    ["missed anyway, two prompts beside two streams fill the step", [1, 1, 600, 600], { itlMs: 1 }, [1, 1, 510]],
   ])("%s", (_, remainders, limits, expected) => {
     expect(online(remainders, limits)).toEqual(expected);
   });

@@ -7,8 +7,8 @@ import { PrefixKey } from "./prefix-key.ts";
 
 /** What is known of a body that its endpoint would take. */
 export interface CheckedBody {
-  /** Sort key: prompts that begin alike come together. */
-  prefix: string;
+  /** What PrefixKey makes of the prompt: those that begin alike come together. */
+  prefix: readonly number[];
   /** A guess at prompt and answer together, for forecasts. */
   estimatedTokens: number;
 }

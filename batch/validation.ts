@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import type { NewLine } from "../store/line-row.ts";
+import type { NewLines } from "../store/line-row.ts";
 import type { ValidateRules, Validation } from "./validate.ts";
 
 export interface ValidationJob {
@@ -9,7 +9,7 @@ export interface ValidationJob {
 }
 
 export type ToValidation = { type: "taken" };
-export type FromValidation = { type: "lines"; lines: NewLine[] } | { type: "outcome"; outcome: Validation };
+export type FromValidation = { type: "lines"; lines: NewLines } | { type: "outcome"; outcome: Validation };
 
 /**
  * Validates one input file. `take` stores a chunk of lines; several may run at once. Rejects when the file can't be
@@ -17,7 +17,7 @@ export type FromValidation = { type: "lines"; lines: NewLine[] } | { type: "outc
  */
 export type Validate = (
   job: ValidationJob,
-  take: (lines: NewLine[]) => Promise<void>,
+  take: (lines: NewLines) => Promise<void>,
   signal: AbortSignal,
 ) => Promise<Validation>;
 

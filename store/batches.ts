@@ -68,9 +68,8 @@ export function batches(db: Database) {
        (SELECT owner, key FROM idempotency WHERE created_at < @before ORDER BY created_at LIMIT @limit)`,
   );
   const begin = db.prepare<{ id: string; now: number; model: string }>(
-    `UPDATE batches SET status = 'in_progress', in_progress_at = @now, model = @model,
-       total = (SELECT count(*) FROM lines WHERE batch_id = @id),
-       estimated_tokens = (SELECT coalesce(sum(estimated_tokens), 0) FROM lines WHERE batch_id = @id)
+    `UPDATE batches SET status = 'in_progress', in_progress_at = @now, model = @model, (total, estimated_tokens) =
+       (SELECT count(*), coalesce(sum(estimated_tokens), 0) FROM lines WHERE batch_id = @id)
      WHERE id = @id AND status = 'validating'`,
   );
   const fail = db.prepare<{ id: string; now: number; errors: string; model: string | null }>(

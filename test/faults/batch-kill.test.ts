@@ -52,7 +52,7 @@ async function expectConserved(server: TestServer, dataDir: string): Promise<voi
 
 const FAILPOINTS = [
   "validate.lines",
-  "validate.ordered",
+  "validate.indexed",
   "claim.after",
   "inference.after",
   "commit.before",

@@ -4,7 +4,6 @@ import { type InputLine, inputLines } from "../../../batch/input-lines.ts";
 import type { ValidateRules } from "../../../batch/validate.ts";
 import { validateFile } from "../../../batch/validate-file.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
-import type { NewLine } from "../../../store/line-row.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 
 const RULES: ValidateRules = {
@@ -21,9 +20,12 @@ async function* inChunks(bytes: Uint8Array, size: number) {
 }
 
 async function check(text: string | Uint8Array, rules: Partial<ValidateRules> = {}, chunk = 64 * 1024) {
-  const lines: NewLine[] = [];
+  const lines: { number: number; customId: string; offset: number; length: number; estimatedTokens: number }[] = [];
   const outcome = await validateFile(inChunks(Buffer.from(text), chunk), { ...RULES, ...rules }, async (some) => {
-    lines.push(...some);
+    some.customIds.forEach((customId, i) => {
+      const [number, offset] = [some.numbers[i]!, some.offsets[i]!];
+      lines.push({ number, customId, offset, length: some.lengths[i]!, estimatedTokens: some.estimatedTokens[i]! });
+    });
   });
   return { outcome, lines };
 }
@@ -36,7 +38,7 @@ async function errorsOf(text: string | Uint8Array, rules: Partial<ValidateRules>
 const GOOD = chatLine("a", "hi");
 
 describe("validation of an input file", () => {
-  it("takes good lines: offset, length, prefix and an estimate of each", async () => {
+  it("takes good lines: offset, length and an estimate of each", async () => {
     const text = jsonl([GOOD, chatLine("b", "what else?", { max_tokens: 100 })]);
     const { outcome, lines } = await check(text);
     expect(outcome).toEqual({ valid: true, model: "demo", lines: 2 });
@@ -95,9 +97,9 @@ describe("validation of an input file", () => {
     ]);
   });
 
-  it("hands no line out after a bad one, and caps the list of errors", async () => {
+  it("hands no line of a bad file out, and caps the list of errors", async () => {
     const { outcome, lines } = await check(jsonl([GOOD, "{", "{", "{", "{", "{", chatLine("z", "hi")]));
-    expect(lines.map(({ customId }) => customId)).toEqual(["a"]);
+    expect(lines).toEqual([]);
     expect(outcome).toMatchObject({ valid: false, errors: [{ line: 2 }, { line: 3 }, { line: 4 }, { line: null }] });
     expect(outcome.valid ? "" : outcome.errors.at(-1)?.message).toBe("2 more lines have errors.");
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
-import { fileRow, ledgerRow, newBatch, newEvent, newLine } from "./rows.ts";
+import { fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 
 const ok = { state: "done", kind: "output", requestId: "req_1", statusCode: 200, body: "{}" } as const;
 
@@ -29,14 +29,11 @@ test("lists go newest first, page by cursor, and tell an unknown cursor and anot
   expect(list("foreign")).toBe("unknown_cursor");
 });
 
-test("lines are claimed in prefix order, batch after batch", () => {
+test("lines are claimed in the order of their positions, batch after batch", () => {
   const { batches, lines, claims } = memoryTables();
   for (const id of ["b1", "b2"]) {
     batches.writes.create({ batch: newBatch(id), idempotency: null });
-    const prefixes = ["tree b", "tree a", "shrub", "tree ab"];
-    const rows = prefixes.map((prefix, index) => newLine(index + 1, { prefix }));
-    expect(lines.rebuilds.insert({ batchId: id, lines: rows })).toEqual([]);
-    while (lines.rebuilds.order({ batchId: id, limit: 3 }) > 0);
+    lines.rebuilds.insert({ batchId: id, lines: newLines(4, { positions: [4, 2, 1, 3] }) });
     batches.writes.begin({ id, now: 1, model: "demo" });
   }
   const claimed = claims.writes.claim({ batchIds: ["b2", "b1"], limit: 5, nowMs: 0 });
@@ -49,11 +46,17 @@ test("lines are claimed in prefix order, batch after batch", () => {
   ]);
 });
 
-test("a duplicate custom_id is told by its line number and not inserted", () => {
+test("lines with a custom_id that is there are refused", () => {
   const { batches, lines } = memoryTables();
   batches.writes.create({ batch: newBatch("b"), idempotency: null });
-  const rows = [newLine(1), newLine(2, { customId: "line-1" }), newLine(3)];
-  expect(lines.rebuilds.insert({ batchId: "b", lines: rows })).toEqual([2]);
+  const twice = newLines(3, { customIds: ["a", "b", "a"] });
+  expect(() => lines.rebuilds.insert({ batchId: "b", lines: twice })).toThrow(/UNIQUE/);
+});
+
+test("a batch that begins counts its lines and their tokens", () => {
+  const { batches, lines } = memoryTables();
+  batches.writes.create({ batch: newBatch("b"), idempotency: null });
+  lines.rebuilds.insert({ batchId: "b", lines: newLines(2) });
   batches.writes.begin({ id: "b", now: 1, model: "demo" });
   expect(batches.reads.find({ id: "b" })).toMatchObject({ total: 2, estimatedTokens: 20 });
 });

@@ -1,9 +1,12 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
+import { call, json } from "./batch.ts";
+import { batchFile } from "./batch-file.ts";
+import { Chats } from "./chats.ts";
 import { residentMemory } from "./memory.ts";
 import { Random } from "./random.ts";
 import { interleave } from "./rounds.ts";
 import { spread } from "./statistics.ts";
-import { stream } from "./stream.ts";
 import { figure, spreadText } from "./table.ts";
 import type { Target } from "./target.ts";
 
@@ -25,8 +28,13 @@ export interface ValidateRun {
   loopDelayMs: number;
   /** Longest gap between two events of the chat streams beside it, NaN without. */
   streamGapMs: number;
+  /** Longest turn of this client's own loop meanwhile: a gap that is no longer says nothing about the server. */
+  clientDelayMs: number;
   /** Most resident memory of the server's own process above what it had before the first run, by phase. */
   aboveIdleMib: { upload: number; validate: number; run: number };
+  /** Of the time that the batch ran: lines that ended per second, and the share in which the store's thread was busy. */
+  runLinesPerSecond: number;
+  storeShare: number;
 }
 
 export interface ValidateArm {
@@ -36,7 +44,6 @@ export interface ValidateArm {
 
 const POLL_MS = 10;
 const SAMPLE_MS = 25;
-const WORD = 8;
 
 /** Uploads a batch file and has it validated, in turns with nothing else and beside one chat stream after the other. */
 export async function measureValidation(
@@ -53,17 +60,11 @@ export async function measureValidation(
     { label: "alone", run: (file: Blob) => measureOne(target, pid, idle, plan, file) },
     {
       label: "beside a chat stream",
-      run: async (file: Blob) => {
-        let run: ValidateRun | undefined;
-        const streamGapMs = await chats.during(async () => {
-          run = await measureOne(target, pid, idle, plan, file);
-        });
-        return { ...run!, streamGapMs };
-      },
+      run: (file: Blob) => chats.during(() => measureOne(target, pid, idle, plan, file, chats)),
     },
   ];
   const results = await interleave(arms, plan.repeats, async ({ label, run }) => {
-    const done = await run(inputFile(target.model, plan, random));
+    const done = await run(batchFile(target.model, plan, random));
     onDone(label, done);
     return done;
   });
@@ -76,23 +77,23 @@ async function measureOne(
   idle: number,
   plan: ValidatePlan,
   content: Blob,
+  chats?: Chats,
 ): Promise<ValidateRun> {
   const memory = new Memory(pid);
   const form = new FormData();
   form.set("purpose", "batch");
   form.set("file", content, "bench.jsonl");
-  await loopDelayMs(target);
-  let began = performance.now();
+  await reading(target);
+  const own = monitorEventLoopDelay({ resolution: 10 });
+  own.enable();
+  const from = performance.now();
+  let began = from;
   const file = await call<{ id: string }>(target, "files", { method: "POST", body: form });
   const uploadSeconds = (performance.now() - began) / 1000;
   const upload = memory.peak() - idle;
   began = performance.now();
   const request = { input_file_id: file.id, endpoint: "/v1/chat/completions", completion_window: "24h" };
-  const { id } = await call<{ id: string }>(target, "batches", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(request),
-  });
+  const { id } = await call<{ id: string }>(target, "batches", json(request));
   const reaches = async (...wanted: string[]) => {
     for (;;) {
       const { status } = await call<{ status: string }>(target, `batches/${id}`, { method: "GET" });
@@ -103,9 +104,14 @@ async function measureOne(
   };
   await reaches("in_progress", "finalizing", "completed");
   const validateSeconds = (performance.now() - began) / 1000;
-  const delay = await loopDelayMs(target);
+  const { loopDelayMs } = await reading(target);
+  const streamGapMs = (await chats?.longestGap(from)) ?? Number.NaN;
+  own.disable();
   const validate = memory.peak() - idle;
+  const before = await reading(target);
   await wait(plan.runSeconds * 1000);
+  const after = await reading(target);
+  const seconds = (after.at - before.at) / 1000;
   const run = memory.peak() - idle;
   memory.stop();
   await call(target, `batches/${id}/cancel`, { method: "POST" });
@@ -114,67 +120,13 @@ async function measureOne(
   return {
     uploadSeconds,
     validateSeconds,
-    loopDelayMs: delay,
-    streamGapMs: Number.NaN,
+    loopDelayMs,
+    streamGapMs,
+    clientDelayMs: own.max / 1e6,
     aboveIdleMib: { upload, validate, run },
+    runLinesPerSecond: (after.lines - before.lines) / seconds,
+    storeShare: (after.storeBusySeconds - before.storeBusySeconds) / seconds,
   };
-}
-
-/** Lines of `bytes` bytes: one system message for all, and random words. */
-function inputFile(model: string, { lines, bytes }: ValidatePlan, random: Random): Blob {
-  const parts: string[] = [];
-  for (let i = 0; i < lines; i++) {
-    const line = (content: string) =>
-      JSON.stringify({
-        custom_id: `line-${random.integer(0, 2 ** 31)}-${i}`,
-        method: "POST",
-        url: "/v1/chat/completions",
-        body: {
-          model,
-          messages: [
-            { role: "system", content: "Answer in one word." },
-            { role: "user", content },
-          ],
-          max_tokens: 8,
-        },
-      });
-    const words = Array.from({ length: Math.ceil(bytes / WORD) }, () => random.integer(0, 36 ** 7).toString(36));
-    const text = words.map((word) => word.padStart(WORD - 1, "0")).join(" ");
-    const rest = Math.max(1, bytes - 1 - line("").length);
-    parts.push(`${line(text.slice(0, rest))}\n`);
-  }
-  return new Blob(parts);
-}
-
-/** One short chat after the other, as long as something else goes on. */
-class Chats {
-  readonly #target: Target;
-
-  constructor(target: Target) {
-    this.#target = target;
-  }
-
-  /** Returns the longest gap between two events of one stream, in milliseconds. */
-  async during(work: () => Promise<void>): Promise<number> {
-    let over = false;
-    let longest = 0;
-    const chat = async () => {
-      const messages = [{ role: "user", content: "Count from 1 to 50." }];
-      while (!over) {
-        const body = { path: "chat/completions", messages, max_tokens: 64, ignore_eos: true } as const;
-        const { gaps } = await stream(this.#target, body);
-        longest = Math.max(longest, ...gaps);
-      }
-    };
-    const chats = chat();
-    await Promise.all([
-      chats,
-      work().finally(() => {
-        over = true;
-      }),
-    ]);
-    return longest;
-  }
 }
 
 /** The most resident memory since it was last asked. */
@@ -187,7 +139,7 @@ class Memory {
       void ownMib(pid).then((mib) => {
         this.#peak = Math.max(this.#peak, mib);
       });
-    }, SAMPLE_MS);
+    }, SAMPLE_MS).unref();
   }
 
   peak(): number {
@@ -206,17 +158,20 @@ async function ownMib(pid: number): Promise<number> {
   return own?.mib ?? Number.NaN;
 }
 
-/** The longest since the metrics were last read. */
-async function loopDelayMs({ base }: Target): Promise<number> {
+/** What the server's own metrics tell; the delay is the longest since they were last read. */
+async function reading({ base }: Target) {
   const text = await (await fetch(new URL("/metrics", base))).text();
-  const seconds = /^nightshift_nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1];
-  return Number(seconds ?? Number.NaN) * 1000;
-}
-
-async function call<T>({ base, label }: Target, path: string, init: RequestInit): Promise<T> {
-  const response = await fetch(new URL(path, base), init);
-  if (!response.ok) throw new Error(`${label}: ${response.status} ${(await response.text()).slice(0, 300)}`);
-  return (await response.json()) as T;
+  const sum = (name: string) =>
+    [...text.matchAll(new RegExp(`^nightshift_${name}(?:\\{[^}]*\\})? (\\S+)$`, "gm"))].reduce(
+      (total, [, value]) => total + Number(value),
+      0,
+    );
+  return {
+    at: performance.now(),
+    loopDelayMs: sum("nodejs_eventloop_lag_max_seconds") * 1000,
+    storeBusySeconds: sum("store_busy_seconds_total"),
+    lines: sum("batch_lines_total"),
+  };
 }
 
 export const VALIDATE_HEAD = [
@@ -225,9 +180,12 @@ export const VALIDATE_HEAD = [
   "upload MB/s",
   "longest loop turn ms",
   "longest stream gap ms",
+  "client's own ms",
   "MiB above idle: upload",
   "validation",
   "run",
+  "run: lines/s",
+  "store busy %",
 ];
 
 export function validateRows(arms: ValidateArm[], { lines, bytes }: ValidatePlan): string[][] {
@@ -239,7 +197,10 @@ export function validateRows(arms: ValidateArm[], { lines, bytes }: ValidatePlan
       spreadText(over((run) => (lines * bytes) / 1e6 / run.uploadSeconds)),
       figure(over((run) => run.loopDelayMs).max),
       figure(over((run) => run.streamGapMs).max),
+      figure(over((run) => run.clientDelayMs).max),
       ...(["upload", "validate", "run"] as const).map((phase) => figure(over((run) => run.aboveIdleMib[phase]).max)),
+      spreadText(over((run) => run.runLinesPerSecond)),
+      spreadText(over((run) => run.storeShare * 100)),
     ];
   });
 }

@@ -146,6 +146,17 @@ export class FileRoom {
     return row;
   }
 
+  /** Puts bytes back where a file's are missing. False, and discarded, when they are not those of the row. */
+  async restore(incoming: Incoming, { id, bytes, sha256 }: FileRow): Promise<boolean> {
+    if (incoming.bytes !== bytes || incoming.sha256 !== sha256) {
+      await this.discard(incoming);
+      return false;
+    }
+    await rename(incoming.path, this.pathOf(id));
+    await syncDirectory(this.#dir);
+    return true;
+  }
+
   /** Removes the bytes of a file that was placed and has no row. */
   withdraw(row: FileRow): Promise<void> {
     return this.#unlink(row.id);

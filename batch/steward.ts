@@ -13,7 +13,7 @@ import type { FileRoom } from "./files.ts";
 import type { Lane } from "./lane.ts";
 import type { LineObserver } from "./line-observer.ts";
 import type { Log } from "./log.ts";
-import { writeResults } from "./results.ts";
+import { restoreResults, writeResults } from "./results.ts";
 import type { ValidateRules } from "./validate.ts";
 import type { Validate } from "./validation.ts";
 
@@ -21,7 +21,7 @@ export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | 
 
 export interface StewardDeps {
   store: Pick<Store, "batches" | "lines" | "results" | "files">;
-  files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw">;
+  files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
   laneOf: (model: string) => Lane | undefined;
   models: readonly string[];
   validate: Validate;
@@ -72,6 +72,8 @@ export class Steward {
   readonly #deps: StewardDeps;
   #nudged = new AbortController();
   #stopped = false;
+  /** This steward has read the files back itself. */
+  #filesChecked = false;
 
   constructor(id: string, deps: StewardDeps) {
     this.id = id;
@@ -125,7 +127,7 @@ export class Steward {
         await this.#finalize(batch, "completed");
         return false;
       default:
-        await this.#cleanUp();
+        await this.#cleanUp(batch);
         return true;
     }
   }
@@ -237,6 +239,7 @@ export class Steward {
       const queued = events(`batch.${status}`, id);
       const ended = await store.batches.finalize({ id, status, now, outputFile, errorFile, events: queued });
       failpoint("finalize.after-commit");
+      this.#filesChecked = ended;
       if (!ended) throw new Error(`Batch ${id} cannot become ${status} from where it stands`);
       this.#deps.eventsQueued();
       log.info({ batch: id, status, seconds: now - batch.createdAt }, "Batch ended");
@@ -261,8 +264,9 @@ export class Steward {
   }
 
   /** The files hold everything now. */
-  async #cleanUp(): Promise<void> {
+  async #cleanUp(batch: BatchRow): Promise<void> {
     const { store } = this.#deps;
+    if (!this.#filesChecked) await restoreResults(this.#deps, batch);
     while ((await store.results.remove({ batchId: this.id, limit: ROWS })) > 0) failpoint("cleanup.half");
     await this.#removeLines();
   }

@@ -35,6 +35,8 @@ export interface NewUpload {
 }
 
 const LIFETIME_SECONDS = 3600;
+/** So long after its hour an upload that is over is still told of, to a client that tries its last call again. */
+const REMEMBERED_SECONDS = 7 * 86_400;
 const SWEEP_ROWS = 100;
 const ROWS_AT_ONCE = 1000;
 const READ_BYTES = 256 * 1024;
@@ -46,7 +48,7 @@ const READ_BYTES = 256 * 1024;
  * | status | goes to | by |
  * |---|---|---|
  * | pending | completed, cancelled, expired | complete, cancel, the sweeper |
- * | completed, cancelled, expired | – | |
+ * | completed, cancelled, expired | –; forgotten after a week | the sweeper |
  */
 export class UploadRoom {
   readonly #deps: UploadRoomDeps;
@@ -184,6 +186,11 @@ export class UploadRoom {
       expired += ended.length;
     }
     return expired;
+  }
+
+  /** Forgets uploads that have been over for a week. Returns how many. */
+  forget(now: number): Promise<number> {
+    return this.#deps.store.uploads.forget({ before: now - REMEMBERED_SECONDS, limit: ROWS_AT_ONCE });
   }
 
   async #complete(owner: string, id: string, partIds: readonly string[], md5: string | null) {

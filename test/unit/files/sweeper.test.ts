@@ -80,6 +80,39 @@ describe("expiry", () => {
     expect(await uploads.get("local", upload.id)).toMatchObject({ status: "expired" });
   });
 
+  test("forgets uploads that are over a week after their hour, over a restart too, and no pending one", async () => {
+    const dataDir = freshFolder();
+    const clock = new ManualClock();
+    const before = await openRooms({ dataDir, clock });
+    const upload = {
+      owner: "local",
+      filename: "x",
+      purpose: "user_data",
+      bytes: 0,
+      mimeType: "text/plain",
+      expiresAfter: null,
+    } as const;
+    const create = () => before.uploads.create(upload);
+    const [completed, cancelled, expired] = await Promise.all([create(), create(), create()]);
+    const { file } = await before.uploads.complete("local", completed.id, [], null);
+    await before.uploads.cancel("local", cancelled.id);
+    clock.pass(HOUR);
+    await before.uploads.expire(clock.seconds);
+    await before.store.close();
+
+    const { uploads, files } = await openRooms({ dataDir, clock });
+    clock.pass(7 * 24 * HOUR);
+    const young = await uploads.create(upload);
+    expect(await uploads.forget(clock.seconds)).toBe(0);
+    clock.pass(1);
+    expect(await uploads.forget(clock.seconds)).toBe(3);
+    for (const { id } of [completed, cancelled, expired]) {
+      await expect(uploads.get("local", id)).rejects.toMatchObject({ status: 404 });
+    }
+    expect(await uploads.get("local", young.id)).toMatchObject({ status: "pending" });
+    expect(await files.get("local", file.id)).toEqual(file);
+  });
+
   test("of more files than one round takes is whole", async () => {
     const rooms = await openRooms();
     const row = { owner: "local", purpose: "batch", filename: "x", bytes: 1, sha256: "", createdAt: 1, expiresAt: 2 };

@@ -194,6 +194,7 @@ function nightOptions(options: Options): NightOptions {
     maxLineBytes: options.maxBody,
     lineTimeoutMs: options.batchLineTimeout * 1000,
     windowSeconds: options.batchWindow,
+    maxOpen: options.maxOpenBatches,
     ...NIGHT_TIMES,
   };
 }

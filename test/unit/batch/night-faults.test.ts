@@ -179,7 +179,7 @@ it("a line counts no lone death when one that its batch's end took was in the en
   const nothing = { metadata: null, outputExpiresAfter: null, completionWindow: "24h", inputFileId: "file-x" };
   for (const id of ["batch_a", "batch_b"]) {
     const batch = { id, owner: OWNER, endpoint: "/v1/chat/completions", ...times, ...nothing };
-    await store.batches.create({ batch, idempotency: null });
+    await store.batches.create({ batch, idempotency: null, maxOpen: null });
     await store.lines.insert({ batchId: id, lines: newLines(1) });
     await store.batches.begin({ id, now: 2, model: "demo" });
   }
@@ -207,7 +207,7 @@ it("the sweeper forgets Idempotency-Keys after a week", async () => {
     createdAt: now - 8 * 86_400,
     expiresAt: now + 100,
   };
-  await rig.store.batches.create({ batch: old, idempotency: { key: "old", requestSha256: "0" } });
+  await rig.store.batches.create({ batch: old, idempotency: { key: "old", requestSha256: "0" }, maxOpen: null });
   await rig.sweeper.sweep();
   expect((await rig.batches.create(OWNER, body, "young")).id).toBe(id);
   expect((await rig.batches.create(OWNER, body, "old")).id).not.toBe("batch_old");

@@ -225,6 +225,30 @@ describe("create", () => {
   });
 });
 
+describe("one batch more than an owner may have open", () => {
+  const body = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
+
+  it("is a 429 that no client retries, until one of them is over; another owner's is not", async () => {
+    const engine = new FakeEngine();
+    const rig = await nightRig(engine, { maxOpen: 2 });
+    const create = (owner: string, key: string | null = null) => rig.batches.create(owner, body, key);
+    const first = await rig.submit(jsonl(lines(1)));
+    await rig.submit(jsonl(lines(1)));
+    const refusal = { status: 429, type: "rate_limit_error", code: "rate_limit_exceeded", shouldRetry: false };
+    await expect(create(OWNER, "key")).rejects.toMatchObject(refusal);
+    await create("somebody else");
+    await rig.batches.cancel(OWNER, first);
+    await rig.reaches(first, "cancelled");
+    // The refusal has not used up the key.
+    const { id } = await create(OWNER, "key");
+    // And a repeated create makes no batch.
+    const bounded = await rig.reaches(id, "failed");
+    await rig.submit(jsonl(lines(1)));
+    await expect(create(OWNER)).rejects.toMatchObject(refusal);
+    expect((await create(OWNER, "key")).id).toBe(bounded.id);
+  });
+});
+
 describe("the list", () => {
   it("comes newest first, in pages, and takes no unknown cursor for page one", async () => {
     const rig = await nightRig(answering());

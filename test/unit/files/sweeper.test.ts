@@ -48,7 +48,11 @@ describe("expiry", () => {
   test("waits for the batch that reads the file", async () => {
     const rooms = await openRooms();
     const { id } = await addFile(rooms, HOUR);
-    await rooms.store.batches.create({ batch: newBatch("batch_1", { inputFileId: id }), idempotency: null });
+    await rooms.store.batches.create({
+      batch: newBatch("batch_1", { inputFileId: id }),
+      idempotency: null,
+      maxOpen: null,
+    });
     rooms.clock.pass(2 * HOUR);
     const { sweeper } = sweeperOf(rooms, rooms.clock);
     await sweeper.sweep();

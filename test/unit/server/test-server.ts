@@ -60,6 +60,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
       maxLineBytes: appOptions.bodyLimit,
       lineTimeoutMs: 60_000,
       windowSeconds: 86_400,
+      maxOpen: 500,
       ...NIGHT_TIMES,
     },
   });

@@ -10,7 +10,7 @@ const SECRET = "the answer that nobody may read again";
 
 /** A batch that has ended, with its answers still in the database. */
 async function answered(store: Store): Promise<void> {
-  await store.batches.create({ batch: newBatch("b"), idempotency: null });
+  await store.batches.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   await store.lines.insert({ batchId: "b", lines: newLines(LINES) });
   await store.batches.begin({ id: "b", now: 1001, model: "demo" });
   const claims = await store.claims.claim({ batchIds: ["b"], limit: LINES, nowMs: 0 });

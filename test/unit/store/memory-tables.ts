@@ -15,7 +15,7 @@ export type MemoryTables = ReturnType<typeof memoryTables>;
 
 /** A batch in progress with lines 1…count. */
 export function runningBatch({ batches, lines }: MemoryTables, id: string, count: number): void {
-  batches.writes.create({ batch: newBatch(id), idempotency: null });
+  batches.writes.create({ batch: newBatch(id), idempotency: null, maxOpen: null });
   lines.rebuilds.insert({ batchId: id, lines: newLines(count) });
   batches.writes.begin({ id, now: 1001, model: "demo" });
 }

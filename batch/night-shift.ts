@@ -3,18 +3,21 @@ import type { BatchRow } from "../store/batch-row.ts";
 import type { Backlog } from "../store/batches.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import type { DeadlineClock } from "./clock.ts";
 import { expectations } from "./eta.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 import { ShiftWatch, type ShiftWatchDeps } from "./shift-watch.ts";
 import { Steward, type StewardDeps } from "./steward.ts";
 import { Throughput } from "./throughput.ts";
+import { Turns } from "./turns.ts";
 
 export interface NightShiftDeps
   extends Omit<LaneDeps, "engine" | "share" | "store" | "observer">,
     Omit<StewardDeps, "laneOf" | "models" | "oneAtATime" | "store" | "observer"> {
   engines: readonly Engine[];
   store: Store;
+  clock: DeadlineClock;
   rules: ShiftRules;
   /** Share of time, 0..1, that online work alone took of a model's engine over the last half minute. */
   load: (model: string) => number;
@@ -47,7 +50,7 @@ export class NightShift {
   readonly #crews = new Map<string, Crew>();
   readonly #stewards = new Map<string, { steward: Steward; done: Promise<void> }>();
   #backlog: Backlog[] = [];
-  #validating: Promise<unknown> = Promise.resolve();
+  readonly #validations = new Turns();
   #timer: NodeJS.Timeout | undefined;
   #tickedAt: number;
   #stopped = false;
@@ -89,19 +92,10 @@ export class NightShift {
       ...this.#deps,
       laneOf: (model) => this.#crews.get(model)?.lane,
       models: [...this.#crews.keys()],
-      oneAtATime: (work) => this.#oneAtATime(work),
+      oneAtATime: (work, signal) => this.#validations.take(work, signal),
     });
     const done = steward.run().finally(() => this.#stewards.delete(id));
     this.#stewards.set(id, { steward, done });
-  }
-
-  /** For the sweeper: lets batches end whose window is over at `now` (Unix seconds). */
-  async expire(now: number): Promise<number> {
-    const over = (await this.#deps.store.batches.open()).filter(
-      ({ status, expiresAt }) => (status === "validating" || status === "in_progress") && expiresAt <= now,
-    );
-    for (const { id } of over) this.take(id);
-    return over.length;
   }
 
   /** Stops what runs; its lines go back to the queue. */
@@ -155,6 +149,7 @@ export class NightShift {
 
   async #tick(): Promise<void> {
     const { store, clock, load, log } = this.#deps;
+    for (const { steward } of this.#stewards.values()) steward.look();
     try {
       this.#backlog = await store.batches.backlog();
     } catch (error) {
@@ -175,11 +170,5 @@ export class NightShift {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#tick(), TICK_MS);
     this.#timer.unref();
-  }
-
-  #oneAtATime<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#validating.then(work);
-    this.#validating = result.catch(() => {});
-    return result;
   }
 }

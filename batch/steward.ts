@@ -1,4 +1,3 @@
-import { access } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
@@ -7,13 +6,15 @@ import type { FileRow } from "../store/files.ts";
 import type { NewEvent } from "../store/outbox.ts";
 import type { ResultKind } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
-import { type Clock, epochSeconds } from "./clock.ts";
+import { type DeadlineClock, epochSeconds } from "./clock.ts";
 import { failpoint } from "./failpoint.ts";
 import type { FileRoom } from "./files.ts";
+import { inputFault } from "./input-fault.ts";
 import type { Lane } from "./lane.ts";
 import type { LineObserver } from "./line-observer.ts";
 import type { Log } from "./log.ts";
 import { restoreResults, writeResults } from "./results.ts";
+import type { Turns } from "./turns.ts";
 import type { ValidateRules } from "./validate.ts";
 import type { Validate } from "./validation.ts";
 
@@ -25,8 +26,8 @@ export interface StewardDeps {
   laneOf: (model: string) => Lane | undefined;
   models: readonly string[];
   validate: Validate;
-  /** Holds its caller up while another file is being validated. */
-  oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Holds its caller up while another file is being validated; rejects when the signal aborts meanwhile. */
+  oneAtATime: Turns["take"];
   /** Events that go out with a batch's end, one per webhook that wants them. */
   events: (type: BatchEvent, batchId: string) => NewEvent[];
   /** Called when such events are in the outbox. */
@@ -36,7 +37,7 @@ export interface StewardDeps {
   maxLineBytes: number;
   /** How long the lines in the engine may go on when their batch is cancelled or expires. */
   graceMs: number;
-  clock: Clock;
+  clock: DeadlineClock;
   log: Log;
   observer: LineObserver;
 }
@@ -72,6 +73,8 @@ export class Steward {
   readonly #deps: StewardDeps;
   #nudged = new AbortController();
   #stopped = false;
+  /** Unix seconds at which the present step is over; null for one that goes on to its own end. */
+  #deadline: number | null = null;
   /** This steward has read the files back itself. */
   #filesChecked = false;
 
@@ -83,6 +86,13 @@ export class Steward {
   /** Looks at the batch's row again: it was cancelled, or its time is over. */
   nudge(): void {
     this.#nudged.abort();
+  }
+
+  /** Ends work whose window is over; to be called every second or so. */
+  look(): void {
+    if (this.#deadline === null || !this.#isOver(this.#deadline)) return;
+    this.#deadline = null;
+    this.nudge();
   }
 
   stop(): void {
@@ -111,13 +121,16 @@ export class Steward {
   async #step(): Promise<boolean> {
     const batch = await this.#deps.store.batches.find({ id: this.id });
     if (batch === null) return true;
+    const begins = batch.status === "validating" || batch.status === "in_progress";
+    const over = begins && this.#isOver(batch.expiresAt);
+    this.#deadline = begins && !over ? batch.expiresAt : null;
     switch (batch.status) {
       case "validating":
-        if (this.#isOver(batch)) await this.#end(batch, "expired");
+        if (over) await this.#end(batch, "expired");
         else await this.#validate(batch);
         return false;
       case "in_progress":
-        if (this.#isOver(batch)) await this.#end(batch, "expired");
+        if (over) await this.#end(batch, "expired");
         else await this.#work(batch);
         return false;
       case "cancelling":
@@ -132,23 +145,18 @@ export class Steward {
     }
   }
 
-  #isOver(batch: BatchRow): boolean {
-    return batch.expiresAt <= epochSeconds(this.#deps.clock);
+  #isOver(deadline: number): boolean {
+    const { clock } = this.#deps;
+    return clock.settled && deadline <= epochSeconds(clock);
   }
 
   async #validate(batch: BatchRow): Promise<void> {
     const { store, files, validate, oneAtATime, limits, maxLines, maxLineBytes, models, log } = this.#deps;
-    const { id, owner, inputFileId } = batch;
+    const { id, inputFileId } = batch;
     const signal = this.#nudged.signal;
-    const file = await store.files.get({ owner, id: inputFileId });
-    if (file === null) return this.#fail(batch, null, [fileFault(`The file '${inputFileId}' does not exist.`)]);
-    if (file.purpose !== "batch") {
-      return this.#fail(batch, null, [fileFault(`The file '${inputFileId}' has not the purpose 'batch'.`)]);
-    }
+    const fault = await inputFault(this.#deps, batch);
+    if (fault !== null) return this.#fail(batch, null, [fault]);
     const path = files.pathOf(inputFileId);
-    if (await isMissing(path)) {
-      return this.#fail(batch, null, [fileFault(`The content of the file '${inputFileId}' is lost.`)]);
-    }
     const rules: ValidateRules = {
       endpoint: batch.endpoint as BatchEndpoint,
       limits,
@@ -175,7 +183,7 @@ export class Steward {
       const began = await store.batches.begin({ id, now: epochSeconds(this.#deps.clock), model });
       const ms = Math.round(this.#deps.clock.now() - startedAt);
       if (began) log.info({ batch: id, model, lines, ms }, "Batch validated");
-    });
+    }, signal);
   }
 
   async #fail({ id }: BatchRow, model: string | null, errors: BatchError[]): Promise<void> {
@@ -274,18 +282,4 @@ export class Steward {
   async #removeLines(): Promise<void> {
     while ((await this.#deps.store.lines.remove({ batchId: this.id, limit: ROWS })) > 0);
   }
-}
-
-async function isMissing(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return false;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return true;
-    throw error;
-  }
-}
-
-function fileFault(message: string): BatchError {
-  return { code: "invalid_request", message, param: "file_id", line: null };
 }

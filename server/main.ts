@@ -103,7 +103,6 @@ export async function serve(options: Options): Promise<void> {
     randomId,
     options: nightOptions(options),
   });
-  sweeper.add({ name: "batches", run: (now) => night.expire(now) });
   sweeper.start();
   await night.start();
   delivery.wake();

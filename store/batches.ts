@@ -8,7 +8,10 @@ import { type Page, page } from "./page.ts";
  * What `create` came to; "conflict": the key was used before with another request; "too_many": the owner has `maxOpen`
  * batches that are not terminal.
  */
-export type Creation = { outcome: "created" | "replayed"; batch: BatchRow } | { outcome: "conflict" | "too_many" };
+export type Creation =
+  | { outcome: "created" | "replayed"; batch: BatchRow }
+  | { outcome: "conflict" }
+  | { outcome: "too_many" };
 
 /** "terminal": completed, failed or expired; "unchanged": already cancelling or cancelled. */
 export type Cancellation =

@@ -179,6 +179,37 @@ describe("a wall clock that jumps", () => {
     expect(existsSync(rooms.files.pathOf(id))).toBe(false);
   });
 
+  test("between the boot and the first sweep expires nothing by either time", async () => {
+    const rooms = await openRooms();
+    const { id } = await addFile(rooms, HOUR);
+    // The machine comes up a day ahead, and the network puts it right before anyone looks again.
+    rooms.clock.jump(24 * HOUR);
+    const { sweeper } = sweeperOf(rooms, rooms.clock);
+    rooms.clock.jump(-24 * HOUR);
+    rooms.clock.pass(30);
+    await sweeper.sweep();
+    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
+    rooms.clock.pass(30);
+    await sweeper.sweep();
+    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
+    rooms.clock.pass(HOUR);
+    await sweeper.sweep();
+    expect(existsSync(rooms.files.pathOf(id))).toBe(false);
+  });
+
+  test("is settled once a second look has found it where it was", () => {
+    const { clock, time } = watched();
+    expect(time.settled).toBe(false);
+    clock.jump(HOUR);
+    time.look();
+    expect(time.settled).toBe(false);
+    time.look();
+    expect(time.settled).toBe(true);
+    clock.jump(HOUR);
+    time.look();
+    expect(time.settled).toBe(true);
+  });
+
   test("forward and back changes nothing", () => {
     const { clock, log, time } = watched();
     clock.jump(24 * HOUR);

@@ -38,6 +38,7 @@ export interface Standing {
   /** 1 is the batch that runs now or next. */
   position: number | null;
   etaMs: number | null;
+  /** Estimated tokens that this model's batch lines get through with their share of the engine; null until measured. */
   tokensPerSecond: number | null;
   linesInEngine: number;
 }
@@ -125,7 +126,7 @@ export class NightShift {
       reason: lane.obstacle ?? decision?.reason ?? "",
       position: own?.position ?? null,
       etaMs: own?.etaMs ?? null,
-      tokensPerSecond,
+      tokensPerSecond: tokensPerSecond === null ? null : tokensPerSecond * share,
       linesInEngine: lane.inEngineOf(id),
     };
   }

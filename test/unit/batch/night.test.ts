@@ -46,6 +46,25 @@ describe("a batch", () => {
     expect(output[0]?.error).toBeNull();
   });
 
+  it("tells its rate, that of the forecast, while it is in progress, and none afterwards", async () => {
+    const engine = new FakeEngine();
+    let answer = () => {};
+    engine.script = (request) => {
+      if (engine.requests.length <= 4) saying("yes")(request);
+      else answer = () => saying("yes")(request);
+    };
+    const rig = await nightRig(engine);
+    const id = await rig.submit(jsonl(lines(5)));
+    await rig.reaches(id, "in_progress");
+    const running = async () => (await rig.get(id)).nightshift;
+    await expect.poll(async () => (await running()).progress.tokens_per_second, { timeout: 5000 }).toBeGreaterThan(0);
+    const { progress, eta } = await running();
+    const left = (progress.tokens_total - progress.tokens_done) / progress.tokens_per_second!;
+    expect(Math.abs(eta! - Date.now() / 1000 - left)).toBeLessThan(2);
+    answer();
+    expect((await rig.reaches(id, "completed")).nightshift.progress.tokens_per_second).toBeNull();
+  });
+
   it("goes to the engine at tier batch whatever its body asks for", async () => {
     const engine = answering();
     const rig = await nightRig(engine);

@@ -64,7 +64,7 @@ export class FileRoom {
   static async open(deps: FileRoomDeps): Promise<FileRoom> {
     const room = new FileRoom(deps);
     await room.#inbox.empty();
-    const made = await mkdir(room.#dir, { recursive: true });
+    const made = await mkdir(room.#dir, { recursive: true, mode: 0o700 });
     await reconcile({ dir: room.#dir, made: made !== undefined, files: deps.store.files, log: deps.log });
     return room;
   }

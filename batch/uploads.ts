@@ -64,7 +64,7 @@ export class UploadRoom {
   /** Removes parts that no upload has. Before it resolves no part may be added. */
   static async open(deps: UploadRoomDeps): Promise<UploadRoom> {
     const room = new UploadRoom(deps);
-    await mkdir(room.#dir, { recursive: true });
+    await mkdir(room.#dir, { recursive: true, mode: 0o700 });
     const orphans = new Set(await readdir(room.#dir));
     for (let after: string | null = ""; after !== null; ) {
       const ids: string[] = await deps.store.uploads.partIds({ after, limit: ROWS_AT_ONCE });

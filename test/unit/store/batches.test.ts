@@ -7,11 +7,15 @@ const ok = { state: "done", kind: "output", requestId: "req_1", statusCode: 200,
 test("a create with a used Idempotency-Key gives the batch back; with another request it is a conflict", () => {
   const { batches } = memoryTables();
   const idempotency = { key: "k", requestSha256: "aa" };
-  expect(batches.writes.create({ batch: newBatch("b1"), idempotency, maxOpen: null })).toMatchObject({ outcome: "created" });
+  expect(batches.writes.create({ batch: newBatch("b1"), idempotency, maxOpen: null })).toMatchObject({
+    outcome: "created",
+  });
   const again = batches.writes.create({ batch: newBatch("b2"), idempotency, maxOpen: null });
   expect(again).toMatchObject({ outcome: "replayed", batch: { id: "b1", status: "validating" } });
   const other = { key: "k", requestSha256: "bb" };
-  expect(batches.writes.create({ batch: newBatch("b3"), idempotency: other, maxOpen: null })).toEqual({ outcome: "conflict" });
+  expect(batches.writes.create({ batch: newBatch("b3"), idempotency: other, maxOpen: null })).toEqual({
+    outcome: "conflict",
+  });
   const owner = "someone else";
   expect(batches.writes.create({ batch: newBatch("b4", { owner }), idempotency, maxOpen: null })).toMatchObject({
     outcome: "created",

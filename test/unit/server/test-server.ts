@@ -86,6 +86,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     engine,
     metrics,
     store,
+    night,
     ledger,
     lines,
     state,

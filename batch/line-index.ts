@@ -1,4 +1,5 @@
 import type { NewLines } from "../store/line-row.ts";
+import { lineOrder } from "./line-order.ts";
 import { KEY_LENGTH } from "./prefix-key.ts";
 
 /** A line that passed its checks. */
@@ -45,7 +46,7 @@ export class LineIndex {
     this.#prefixes.set(prefix, row * KEY_LENGTH);
   }
 
-  /** All lines as they stand in the file, `size` at a time, each with its position in the order of prefixes. */
+  /** All lines as they stand in the file, `size` at a time, each with its position in the order in which they run. */
   *chunks(size: number): Generator<NewLines> {
     const positions = this.#positions();
     for (let from = 0; from < this.#customIds.length; from += size) {
@@ -61,20 +62,11 @@ export class LineIndex {
     }
   }
 
-  /** From 1, equal prefixes in the file's order. */
+  /** From 1. */
   #positions(): Uint32Array {
-    const prefixes = this.#prefixes;
-    const sorted = new Uint32Array(this.#customIds.length)
-      .map((_, row) => row)
-      .sort((a, b) => {
-        for (let i = 0; i < KEY_LENGTH; i++) {
-          const difference = prefixes[a * KEY_LENGTH + i]! - prefixes[b * KEY_LENGTH + i]!;
-          if (difference !== 0) return difference;
-        }
-        return a - b;
-      });
-    const positions = new Uint32Array(sorted.length);
-    sorted.forEach((row, place) => {
+    const order = lineOrder(this.#prefixes, this.#tokens, this.#customIds.length);
+    const positions = new Uint32Array(order.length);
+    order.forEach((row, place) => {
       positions[row] = place + 1;
     });
     return positions;

@@ -104,6 +104,7 @@ describe("batch run", () => {
     expect(code).toBe(2);
     expect(err).toMatch(/^line 2: This line is not parseable as valid JSON\.$/m);
     expect(err).toMatch(/^line 3: The custom_id 'a' .* is a duplicate/m);
+    expect(err).toMatch(/^failed: nothing ran, and nothing is charged$/m);
     expect(existsSync(at("out.jsonl"))).toBe(false);
   });
 
@@ -123,7 +124,7 @@ describe("batch run", () => {
     saying("yes")(await request);
     const later = await batch(["watch", id]);
     expect(later.code).toBe(0);
-    expect(later.err).toMatch(/^completed: /m);
+    expect(later.err).toMatch(/^Answers: nightshift files get file-\w+\ncompleted: 1 of 1 lines answered, 0 failed, /m);
   });
 
   it("outlasts a server that is away for less than a minute, and not one that is gone", async () => {

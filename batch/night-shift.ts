@@ -6,6 +6,7 @@ import { StoreError } from "../store/store-error.ts";
 import type { DeadlineClock } from "./clock.ts";
 import { expectations } from "./eta.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
+import type { ModelBounds } from "./model-bounds.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 import { ShiftWatch, type ShiftWatchDeps } from "./shift-watch.ts";
 import { Steward, type StewardDeps } from "./steward.ts";
@@ -14,7 +15,7 @@ import { Turns } from "./turns.ts";
 
 export interface NightShiftDeps
   extends Omit<LaneDeps, "engine" | "share" | "store" | "observer">,
-    Omit<StewardDeps, "laneOf" | "models" | "oneAtATime" | "store" | "observer"> {
+    Omit<StewardDeps, "laneOf" | "models" | "bounds" | "oneAtATime" | "store" | "observer"> {
   engines: readonly Engine[];
   store: Store;
   clock: DeadlineClock;
@@ -93,6 +94,7 @@ export class NightShift {
       ...this.#deps,
       laneOf: (model) => this.#crews.get(model)?.lane,
       models: [...this.#crews.keys()],
+      bounds: () => this.#bounds(),
       oneAtATime: (work, signal) => this.#validations.take(work, signal),
     });
     const done = steward.run().finally(() => this.#stewards.delete(id));
@@ -129,6 +131,14 @@ export class NightShift {
       tokensPerSecond: tokensPerSecond === null ? null : tokensPerSecond * share,
       linesInEngine: lane.inEngineOf(id),
     };
+  }
+
+  #bounds(): Map<string, ModelBounds> {
+    const bounds = new Map<string, ModelBounds>();
+    for (const { model, facts } of this.#deps.engines) {
+      if (facts !== null) bounds.set(model, { vocabulary: facts.vocabulary, context: facts.context });
+    }
+    return bounds;
   }
 
   #crew(engine: Engine): Crew {

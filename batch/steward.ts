@@ -13,6 +13,7 @@ import { inputFault } from "./input-fault.ts";
 import type { Lane } from "./lane.ts";
 import type { LineObserver } from "./line-observer.ts";
 import type { Log } from "./log.ts";
+import type { ModelBounds } from "./model-bounds.ts";
 import { restoreResults, writeResults } from "./results.ts";
 import type { Turns } from "./turns.ts";
 import type { ValidateRules } from "./validate.ts";
@@ -25,6 +26,8 @@ export interface StewardDeps {
   files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
   laneOf: (model: string) => Lane | undefined;
   models: readonly string[];
+  /** What is known of them now. */
+  bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
   /** Holds its caller up while another file is being validated; rejects when the signal aborts meanwhile. */
   oneAtATime: Turns["take"];
@@ -161,6 +164,7 @@ export class Steward {
       endpoint: batch.endpoint as BatchEndpoint,
       limits,
       models,
+      bounds: this.#deps.bounds(),
       maxLines,
       maxLineBytes,
       maxErrors: MAX_ERRORS,

@@ -5,12 +5,15 @@ import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { InputLine } from "./input-lines.ts";
 import { type BodyCheck, bodyCheck } from "./line-check.ts";
 import { type CheckedLine, LineIndex } from "./line-index.ts";
+import type { ModelBounds } from "./model-bounds.ts";
 
 export interface ValidateRules {
   endpoint: BatchEndpoint;
   limits: RequestLimits;
   /** Names of the models that this server serves. */
   models: readonly string[];
+  /** Of those that are loaded, or were. */
+  bounds: ReadonlyMap<string, ModelBounds>;
   maxLines: number;
   maxLineBytes: number;
   /** Errors that are told one by one; of the others only how many. */
@@ -40,7 +43,7 @@ export class Validator {
   constructor(rules: ValidateRules) {
     this.#rules = rules;
     this.index = new LineIndex(rules.maxLines);
-    this.#check = bodyCheck(rules.endpoint, rules.limits);
+    this.#check = bodyCheck(rules.endpoint, rules.limits, rules.bounds);
   }
 
   /** True once no further line can change the outcome. */

@@ -10,6 +10,7 @@ const RULES: ValidateRules = {
   endpoint: "/v1/chat/completions",
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo", "other"],
+  bounds: new Map([["demo", { vocabulary: 1000, context: 50 }]]),
   maxLines: 50_000,
   maxLineBytes: 1024 * 1024,
   maxErrors: 3,
@@ -36,6 +37,12 @@ async function errorsOf(text: string | Uint8Array, rules: Partial<ValidateRules>
 }
 
 const GOOD = chatLine("a", "hi");
+
+function completion(more: Record<string, unknown>) {
+  return { custom_id: "c", method: "POST", url: "/v1/completions", body: { model: "demo", ...more } };
+}
+
+const COMPLETIONS = { endpoint: "/v1/completions" } as const;
 
 describe("validation of an input file", () => {
   it("takes good lines: offset, length and an estimate of each", async () => {
@@ -86,6 +93,31 @@ describe("validation of an input file", () => {
     ],
   ])("refuses %s", async (_, line, code, param) => {
     expect(await errorsOf(jsonl([line]))).toMatchObject([{ code, param, line: 1 }]);
+  });
+
+  it.each([
+    ["a biased token", { prompt: "x", logit_bias: { "1000": 1 } }, "body.logit_bias"],
+    ["a stop token", { prompt: "x", stop_token_ids: [3, 1000] }, "body.stop_token_ids"],
+    ["a token of the prompt", { prompt: [3, 1000] }, "body.prompt"],
+    ["a token of one of the prompts", { prompt: [[3], [1000]] }, "body.prompt"],
+    ["as many tokens as the context", { prompt: Array.from({ length: 50 }, () => 3) }, "body.prompt"],
+  ])("refuses what the loaded model certainly will: %s", async (_, body, param) => {
+    expect(await errorsOf(jsonl([completion(body)]), COMPLETIONS)).toMatchObject([
+      { code: "invalid_request", param, line: 1 },
+    ]);
+    // A model that is still loading says so when the line runs.
+    const other = completion({ ...body, model: "other" });
+    expect(await errorsOf(jsonl([other]), COMPLETIONS)).toEqual([]);
+  });
+
+  it("takes what the loaded model may answer", async () => {
+    const bodies = [
+      { prompt: [3, 999], logit_bias: { "999": 1 }, stop_token_ids: [999] },
+      { prompt: Array.from({ length: 49 }, () => 3), max_tokens: 5000 },
+      { prompt: "word ".repeat(1000) },
+    ];
+    const lines = bodies.map((body, i) => ({ ...completion(body), custom_id: `c${i}` }));
+    expect(await errorsOf(jsonl(lines), COMPLETIONS)).toEqual([]);
   });
 
   it("says what OpenAI says", async () => {

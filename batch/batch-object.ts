@@ -39,6 +39,7 @@ export function batchObject(row: BatchRow, standing: Standing | null): Batch {
 
 function nightOf(row: BatchRow, standing: Standing | null): Night {
   const queued = row.status === "in_progress";
+  const rate = queued ? (standing?.tokensPerSecond ?? null) : null;
   return {
     ...situation(row, standing),
     position: queued ? (standing?.position ?? null) : null,
@@ -46,7 +47,7 @@ function nightOf(row: BatchRow, standing: Standing | null): Night {
     progress: {
       tokens_total: row.estimatedTokens,
       tokens_done: Math.min(row.settledTokens, row.estimatedTokens),
-      tokens_per_second: Math.round((standing?.tokensPerSecond ?? 0) * 10) / 10,
+      tokens_per_second: rate === null ? null : Math.round(rate * 10) / 10,
       lines_in_engine: standing?.linesInEngine ?? 0,
     },
     cost: { usd: row.costNano / 1e9 },

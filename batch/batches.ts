@@ -15,6 +15,8 @@ export interface BatchesDeps {
   clock: Clock;
   /** Seconds from a batch's creation to its deadline. */
   windowSeconds: number;
+  /** Most batches of one owner that are not over. */
+  maxOpen: number;
 }
 
 export interface BatchPage {
@@ -38,7 +40,7 @@ export class Batches {
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
       throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
     }
-    const { store, night, clock, windowSeconds } = this.#deps;
+    const { store, night, clock, windowSeconds, maxOpen } = this.#deps;
     const now = epochSeconds(clock);
     const batch: NewBatch = {
       id: objectId("batch_"),
@@ -52,8 +54,9 @@ export class Batches {
       expiresAt: now + windowSeconds,
     };
     const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
-    const creation = await store.batches.create({ batch, idempotency });
+    const creation = await store.batches.create({ batch, idempotency, maxOpen });
     if (creation.outcome === "conflict") throw keyConflict();
+    if (creation.outcome === "too_many") throw tooManyOpen(maxOpen);
     if (creation.outcome === "created") night.take(creation.batch.id);
     return this.#object(creation.batch);
   }
@@ -116,6 +119,13 @@ function fingerprintOf(request: BatchRequest): string {
   const pairs = Object.entries(metadata ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   const parts = [input_file_id, endpoint, completion_window, pairs, output_expires_after?.seconds ?? null];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** OpenAI's clients know a 429 as the limit that it is, but would try again within seconds, and batches take hours. */
+function tooManyOpen(maxOpen: number): ApiError {
+  const message = `You have ${maxOpen} batches that are not over, which is the most. Wait for one to end, or cancel one.`;
+  const code = "rate_limit_exceeded";
+  return new ApiError({ status: 429, type: "rate_limit_error", code, message, shouldRetry: false });
 }
 
 function keyConflict(): ApiError {

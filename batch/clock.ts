@@ -6,6 +6,12 @@ export interface Clock {
   epochMs(): number;
 }
 
+/** A clock that knows whether its wall time may end anything. */
+export interface DeadlineClock extends Clock {
+  /** False while the wall time is only what the machine said at its start: nothing expires by it. */
+  readonly settled: boolean;
+}
+
 /** Whole seconds since 1970, as rows and the API have them. */
 export function epochSeconds(clock: Clock): number {
   return Math.floor(clock.epochMs() / 1000);

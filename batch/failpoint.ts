@@ -5,7 +5,7 @@
  */
 export type Failpoint =
   | "validate.lines"
-  | "validate.ordered"
+  | "validate.indexed"
   | "claim.after"
   | "inference.after"
   | "commit.before"

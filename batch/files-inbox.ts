@@ -38,7 +38,7 @@ export class Inbox {
 
   /** Makes the directory, empty. Only for the one server that holds the data directory's lock. */
   async empty(): Promise<void> {
-    await mkdir(this.#dir, { recursive: true });
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#dir)) await rm(join(this.#dir, name), { recursive: true, force: true });
   }
 

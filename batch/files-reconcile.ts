@@ -9,14 +9,14 @@ export interface Reconciliation {
   dir: string;
   /** The directory was not there and has just been made. */
   made: boolean;
-  files: Pick<Store["files"], "ids" | "forget">;
+  files: Pick<Store["files"], "ids" | "forget" | "hasResults">;
   log: Log;
 }
 
 /**
  * After a crash: bytes without a row were never answered for and are removed; rows without bytes (somebody's `rm`) are
  * reported and removed. But when one side is gone as a whole (a disk that is not mounted, a database that was replaced),
- * the other is the only one left: then it is only reported.
+ * the other is the only one left: then it is only reported. A result file that is still in rows is its batch's to restore.
  */
 export async function reconcile({ dir, made, files, log }: Reconciliation): Promise<void> {
   const orphans = new Set(await readdir(dir));
@@ -33,6 +33,7 @@ export async function reconcile({ dir, made, files, log }: Reconciliation): Prom
     log.error({ dir, rows }, "The directory of files was gone; their rows are kept. Is its disk mounted?");
   } else {
     for (const id of lost) {
+      if (await files.hasResults({ id })) continue;
       log.error({ id }, "A file is gone from the disk; its row is removed");
       await files.forget({ id });
     }

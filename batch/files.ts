@@ -64,7 +64,7 @@ export class FileRoom {
   static async open(deps: FileRoomDeps): Promise<FileRoom> {
     const room = new FileRoom(deps);
     await room.#inbox.empty();
-    const made = await mkdir(room.#dir, { recursive: true });
+    const made = await mkdir(room.#dir, { recursive: true, mode: 0o700 });
     await reconcile({ dir: room.#dir, made: made !== undefined, files: deps.store.files, log: deps.log });
     return room;
   }
@@ -144,6 +144,17 @@ export class FileRoom {
       throw writeFailure(error);
     }
     return row;
+  }
+
+  /** Puts bytes back where a file's are missing. False, and discarded, when they are not those of the row. */
+  async restore(incoming: Incoming, { id, bytes, sha256 }: FileRow): Promise<boolean> {
+    if (incoming.bytes !== bytes || incoming.sha256 !== sha256) {
+      await this.discard(incoming);
+      return false;
+    }
+    await rename(incoming.path, this.pathOf(id));
+    await syncDirectory(this.#dir);
+    return true;
   }
 
   /** Removes the bytes of a file that was placed and has no row. */

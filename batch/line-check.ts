@@ -3,12 +3,13 @@ import { type ChatRequest, chatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import { validate } from "../openapi/validate.ts";
+import { checkBounds, type ModelBounds } from "./model-bounds.ts";
 import { PrefixKey } from "./prefix-key.ts";
 
 /** What is known of a body that its endpoint would take. */
 export interface CheckedBody {
-  /** Sort key: prompts that begin alike come together. */
-  prefix: string;
+  /** What PrefixKey makes of the prompt: those that begin alike come together. */
+  prefix: readonly number[];
   /** A guess at prompt and answer together, for forecasts. */
   estimatedTokens: number;
 }
@@ -22,15 +23,25 @@ const USUAL_ANSWER = 256;
 /** An answer may be allowed much, and rarely takes it. */
 const MOST_ANSWER = 4096;
 
-export function bodyCheck(endpoint: BatchEndpoint, limits: RequestLimits): BodyCheck {
+/** `bounds`: of the models that are known now, by name. */
+export function bodyCheck(
+  endpoint: BatchEndpoint,
+  limits: RequestLimits,
+  bounds: ReadonlyMap<string, ModelBounds>,
+): BodyCheck {
+  const within = <Body extends ChatRequest | CompletionRequest>(body: Body): Body => {
+    const known = bounds.get(body.model);
+    if (known !== undefined) checkBounds(body, known);
+    return body;
+  };
   switch (endpoint) {
     case "/v1/chat/completions": {
       const schema = chatRequest(limits);
-      return (body) => checkedChat(validate(schema, body));
+      return (body) => checkedChat(within(validate(schema, body)));
     }
     case "/v1/completions": {
       const schema = completionRequest(limits);
-      return (body) => checkedCompletion(validate(schema, body));
+      return (body) => checkedCompletion(within(validate(schema, body)));
     }
   }
 }

@@ -3,18 +3,22 @@ import type { BatchRow } from "../store/batch-row.ts";
 import type { Backlog } from "../store/batches.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import type { DeadlineClock } from "./clock.ts";
 import { expectations } from "./eta.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
+import type { ModelBounds } from "./model-bounds.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 import { ShiftWatch, type ShiftWatchDeps } from "./shift-watch.ts";
 import { Steward, type StewardDeps } from "./steward.ts";
 import { Throughput } from "./throughput.ts";
+import { Turns } from "./turns.ts";
 
 export interface NightShiftDeps
   extends Omit<LaneDeps, "engine" | "share" | "store" | "observer">,
-    Omit<StewardDeps, "laneOf" | "models" | "oneAtATime" | "store" | "observer"> {
+    Omit<StewardDeps, "laneOf" | "models" | "bounds" | "oneAtATime" | "store" | "observer"> {
   engines: readonly Engine[];
   store: Store;
+  clock: DeadlineClock;
   rules: ShiftRules;
   /** Share of time, 0..1, that online work alone took of a model's engine over the last half minute. */
   load: (model: string) => number;
@@ -35,6 +39,7 @@ export interface Standing {
   /** 1 is the batch that runs now or next. */
   position: number | null;
   etaMs: number | null;
+  /** Estimated tokens that this model's batch lines get through with their share of the engine; null until measured. */
   tokensPerSecond: number | null;
   linesInEngine: number;
 }
@@ -47,7 +52,7 @@ export class NightShift {
   readonly #crews = new Map<string, Crew>();
   readonly #stewards = new Map<string, { steward: Steward; done: Promise<void> }>();
   #backlog: Backlog[] = [];
-  #validating: Promise<unknown> = Promise.resolve();
+  readonly #validations = new Turns();
   #timer: NodeJS.Timeout | undefined;
   #tickedAt: number;
   #stopped = false;
@@ -89,19 +94,11 @@ export class NightShift {
       ...this.#deps,
       laneOf: (model) => this.#crews.get(model)?.lane,
       models: [...this.#crews.keys()],
-      oneAtATime: (work) => this.#oneAtATime(work),
+      bounds: () => this.#bounds(),
+      oneAtATime: (work, signal) => this.#validations.take(work, signal),
     });
     const done = steward.run().finally(() => this.#stewards.delete(id));
     this.#stewards.set(id, { steward, done });
-  }
-
-  /** For the sweeper: lets batches end whose window is over at `now` (Unix seconds). */
-  async expire(now: number): Promise<number> {
-    const over = (await this.#deps.store.batches.open()).filter(
-      ({ status, expiresAt }) => (status === "validating" || status === "in_progress") && expiresAt <= now,
-    );
-    for (const { id } of over) this.take(id);
-    return over.length;
   }
 
   /** Stops what runs; its lines go back to the queue. */
@@ -131,9 +128,17 @@ export class NightShift {
       reason: lane.obstacle ?? decision?.reason ?? "",
       position: own?.position ?? null,
       etaMs: own?.etaMs ?? null,
-      tokensPerSecond,
+      tokensPerSecond: tokensPerSecond === null ? null : tokensPerSecond * share,
       linesInEngine: lane.inEngineOf(id),
     };
+  }
+
+  #bounds(): Map<string, ModelBounds> {
+    const bounds = new Map<string, ModelBounds>();
+    for (const { model, facts } of this.#deps.engines) {
+      if (facts !== null) bounds.set(model, { vocabulary: facts.vocabulary, context: facts.context });
+    }
+    return bounds;
   }
 
   #crew(engine: Engine): Crew {
@@ -155,6 +160,7 @@ export class NightShift {
 
   async #tick(): Promise<void> {
     const { store, clock, load, log } = this.#deps;
+    for (const { steward } of this.#stewards.values()) steward.look();
     try {
       this.#backlog = await store.batches.backlog();
     } catch (error) {
@@ -175,11 +181,5 @@ export class NightShift {
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#tick(), TICK_MS);
     this.#timer.unref();
-  }
-
-  #oneAtATime<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#validating.then(work);
-    this.#validating = result.catch(() => {});
-    return result;
   }
 }

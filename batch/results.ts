@@ -5,6 +5,7 @@ import type { ResultKind, ResultRow } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
 import { failpoint } from "./failpoint.ts";
 import type { FileRoom } from "./files.ts";
+import type { Log } from "./log.ts";
 
 export interface ResultsDeps {
   store: Pick<Store, "results">;
@@ -23,17 +24,8 @@ export async function writeResults(deps: ResultsDeps, batch: BatchRow, kind: Res
   const counts = await store.results.counts({ batchId: batch.id });
   const expected = counts.find((entry) => entry.kind === kind)?.count ?? 0;
   if (expected === 0) return null;
-  let written = 0;
-  async function* pages() {
-    for (let after = 0, end = false; !end; ) {
-      const page = await store.results.page({ batchId: batch.id, kind, after, limit: PAGE_ROWS, maxChars: PAGE_CHARS });
-      written += page.rows.length;
-      yield Buffer.from(page.rows.map((row) => resultLine(batch.id, row)).join(""));
-      after = page.rows.at(-1)?.number ?? after;
-      end = page.end;
-    }
-  }
-  const incoming = await files.write(pages(), { reserve: false });
+  const text = new ResultText(store, batch.id, kind);
+  const incoming = await files.write(text.pages(), { reserve: false });
   failpoint("finalize.written");
   const file = await files.place(incoming, {
     owner: batch.owner,
@@ -42,11 +34,62 @@ export async function writeResults(deps: ResultsDeps, batch: BatchRow, kind: Res
     expiresAfter: expirySeconds(batch),
   });
   failpoint("finalize.placed");
-  if (written === expected && (await files.check(file))) return file;
+  if (text.lines === expected && (await files.check(file))) return file;
   await files.withdraw(file);
   throw new Error(
-    `The ${kind} file of ${batch.id} has ${written} of ${expected} lines, or was not read back as written`,
+    `The ${kind} file of ${batch.id} has ${text.lines} of ${expected} lines, or was not read back as written`,
   );
+}
+
+export interface RestoreDeps {
+  store: Pick<Store, "results" | "files">;
+  files: Pick<FileRoom, "check" | "write" | "restore">;
+  log: Log;
+}
+
+/**
+ * Before the rows of a terminal batch go: they are the second copy of its files, and equal rows make equal bytes. A file
+ * that vanished or changed since it was checked is written once more.
+ */
+export async function restoreResults({ store, files, log }: RestoreDeps, batch: BatchRow): Promise<void> {
+  const { id: batchId, owner, outputFileId, errorFileId } = batch;
+  for (const [kind, id] of [["output", outputFileId] as const, ["error", errorFileId] as const]) {
+    // Without its row the file was deleted, by its owner or at its time, and its results with it.
+    const row = id === null ? null : await store.files.get({ owner, id });
+    if (row === null || (await files.check(row))) continue;
+    if (!(await store.files.hasResults({ id: row.id }))) continue;
+    const incoming = await files.write(new ResultText(store, batchId, kind).pages(), { reserve: false });
+    if (await files.restore(incoming, row)) {
+      log.warn({ batch: batchId, file: row.id }, "A result file was gone or damaged; it is written anew");
+    } else {
+      log.error({ batch: batchId, file: row.id }, "A result file is lost: a part of its rows was removed before");
+    }
+  }
+}
+
+/** The lines of one result file, in pages. */
+class ResultText {
+  lines = 0;
+  readonly #store: Pick<Store, "results">;
+  readonly #batchId: string;
+  readonly #kind: ResultKind;
+
+  constructor(store: Pick<Store, "results">, batchId: string, kind: ResultKind) {
+    this.#store = store;
+    this.#batchId = batchId;
+    this.#kind = kind;
+  }
+
+  async *pages(): AsyncGenerator<Uint8Array> {
+    const bounds = { batchId: this.#batchId, kind: this.#kind, limit: PAGE_ROWS, maxChars: PAGE_CHARS };
+    for (let after = 0, end = false; !end; ) {
+      const page = await this.#store.results.page({ ...bounds, after });
+      this.lines += page.rows.length;
+      yield Buffer.from(page.rows.map((row) => resultLine(this.#batchId, row)).join(""));
+      after = page.rows.at(-1)?.number ?? after;
+      end = page.end;
+    }
+  }
 }
 
 /** One line of a result file. The body is JSON text already and goes in as it is: an object, never a string. */

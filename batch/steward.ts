@@ -1,4 +1,3 @@
-import { access } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
@@ -7,13 +6,16 @@ import type { FileRow } from "../store/files.ts";
 import type { NewEvent } from "../store/outbox.ts";
 import type { ResultKind } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
-import { type Clock, epochSeconds } from "./clock.ts";
+import { type DeadlineClock, epochSeconds } from "./clock.ts";
 import { failpoint } from "./failpoint.ts";
 import type { FileRoom } from "./files.ts";
+import { inputFault } from "./input-fault.ts";
 import type { Lane } from "./lane.ts";
 import type { LineObserver } from "./line-observer.ts";
 import type { Log } from "./log.ts";
-import { writeResults } from "./results.ts";
+import type { ModelBounds } from "./model-bounds.ts";
+import { restoreResults, writeResults } from "./results.ts";
+import type { Turns } from "./turns.ts";
 import type { ValidateRules } from "./validate.ts";
 import type { Validate } from "./validation.ts";
 
@@ -21,12 +23,14 @@ export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | 
 
 export interface StewardDeps {
   store: Pick<Store, "batches" | "lines" | "results" | "files">;
-  files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw">;
+  files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
   laneOf: (model: string) => Lane | undefined;
   models: readonly string[];
+  /** What is known of them now. */
+  bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
-  /** Holds its caller up while another file is being validated. */
-  oneAtATime: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Holds its caller up while another file is being validated; rejects when the signal aborts meanwhile. */
+  oneAtATime: Turns["take"];
   /** Events that go out with a batch's end, one per webhook that wants them. */
   events: (type: BatchEvent, batchId: string) => NewEvent[];
   /** Called when such events are in the outbox. */
@@ -36,7 +40,7 @@ export interface StewardDeps {
   maxLineBytes: number;
   /** How long the lines in the engine may go on when their batch is cancelled or expires. */
   graceMs: number;
-  clock: Clock;
+  clock: DeadlineClock;
   log: Log;
   observer: LineObserver;
 }
@@ -72,6 +76,10 @@ export class Steward {
   readonly #deps: StewardDeps;
   #nudged = new AbortController();
   #stopped = false;
+  /** Unix seconds at which the present step is over; null for one that goes on to its own end. */
+  #deadline: number | null = null;
+  /** This steward has read the files back itself. */
+  #filesChecked = false;
 
   constructor(id: string, deps: StewardDeps) {
     this.id = id;
@@ -81,6 +89,13 @@ export class Steward {
   /** Looks at the batch's row again: it was cancelled, or its time is over. */
   nudge(): void {
     this.#nudged.abort();
+  }
+
+  /** Ends work whose window is over; to be called every second or so. */
+  look(): void {
+    if (this.#deadline === null || !this.#isOver(this.#deadline)) return;
+    this.#deadline = null;
+    this.nudge();
   }
 
   stop(): void {
@@ -109,13 +124,16 @@ export class Steward {
   async #step(): Promise<boolean> {
     const batch = await this.#deps.store.batches.find({ id: this.id });
     if (batch === null) return true;
+    const begins = batch.status === "validating" || batch.status === "in_progress";
+    const over = begins && this.#isOver(batch.expiresAt);
+    this.#deadline = begins && !over ? batch.expiresAt : null;
     switch (batch.status) {
       case "validating":
-        if (this.#isOver(batch)) await this.#end(batch, "expired");
+        if (over) await this.#end(batch, "expired");
         else await this.#validate(batch);
         return false;
       case "in_progress":
-        if (this.#isOver(batch)) await this.#end(batch, "expired");
+        if (over) await this.#end(batch, "expired");
         else await this.#work(batch);
         return false;
       case "cancelling":
@@ -125,32 +143,28 @@ export class Steward {
         await this.#finalize(batch, "completed");
         return false;
       default:
-        await this.#cleanUp();
+        await this.#cleanUp(batch);
         return true;
     }
   }
 
-  #isOver(batch: BatchRow): boolean {
-    return batch.expiresAt <= epochSeconds(this.#deps.clock);
+  #isOver(deadline: number): boolean {
+    const { clock } = this.#deps;
+    return clock.settled && deadline <= epochSeconds(clock);
   }
 
   async #validate(batch: BatchRow): Promise<void> {
     const { store, files, validate, oneAtATime, limits, maxLines, maxLineBytes, models, log } = this.#deps;
-    const { id, owner, inputFileId } = batch;
+    const { id, inputFileId } = batch;
     const signal = this.#nudged.signal;
-    const file = await store.files.get({ owner, id: inputFileId });
-    if (file === null) return this.#fail(batch, null, [fileFault(`The file '${inputFileId}' does not exist.`)]);
-    if (file.purpose !== "batch") {
-      return this.#fail(batch, null, [fileFault(`The file '${inputFileId}' has not the purpose 'batch'.`)]);
-    }
+    const fault = await inputFault(this.#deps, batch);
+    if (fault !== null) return this.#fail(batch, null, [fault]);
     const path = files.pathOf(inputFileId);
-    if (await isMissing(path)) {
-      return this.#fail(batch, null, [fileFault(`The content of the file '${inputFileId}' is lost.`)]);
-    }
     const rules: ValidateRules = {
       endpoint: batch.endpoint as BatchEndpoint,
       limits,
       models,
+      bounds: this.#deps.bounds(),
       maxLines,
       maxLineBytes,
       maxErrors: MAX_ERRORS,
@@ -162,20 +176,18 @@ export class Steward {
       const outcome = await validate(
         job,
         async (lines) => {
-          const twice = await store.lines.insert({ batchId: id, lines });
-          if (twice.length > 0) throw new Error(`Lines ${twice.join(", ")} were validated twice`);
+          await store.lines.insert({ batchId: id, lines });
           failpoint("validate.lines");
         },
         signal,
       );
       if (!outcome.valid) return this.#fail(batch, outcome.model, outcome.errors);
-      while ((await store.lines.order({ batchId: id, limit: ROWS })) > 0) signal.throwIfAborted();
-      failpoint("validate.ordered");
+      failpoint("validate.indexed");
       const { lines, model } = outcome;
       const began = await store.batches.begin({ id, now: epochSeconds(this.#deps.clock), model });
       const ms = Math.round(this.#deps.clock.now() - startedAt);
       if (began) log.info({ batch: id, model, lines, ms }, "Batch validated");
-    });
+    }, signal);
   }
 
   async #fail({ id }: BatchRow, model: string | null, errors: BatchError[]): Promise<void> {
@@ -239,6 +251,7 @@ export class Steward {
       const queued = events(`batch.${status}`, id);
       const ended = await store.batches.finalize({ id, status, now, outputFile, errorFile, events: queued });
       failpoint("finalize.after-commit");
+      this.#filesChecked = ended;
       if (!ended) throw new Error(`Batch ${id} cannot become ${status} from where it stands`);
       this.#deps.eventsQueued();
       log.info({ batch: id, status, seconds: now - batch.createdAt }, "Batch ended");
@@ -263,8 +276,9 @@ export class Steward {
   }
 
   /** The files hold everything now. */
-  async #cleanUp(): Promise<void> {
+  async #cleanUp(batch: BatchRow): Promise<void> {
     const { store } = this.#deps;
+    if (!this.#filesChecked) await restoreResults(this.#deps, batch);
     while ((await store.results.remove({ batchId: this.id, limit: ROWS })) > 0) failpoint("cleanup.half");
     await this.#removeLines();
   }
@@ -272,18 +286,4 @@ export class Steward {
   async #removeLines(): Promise<void> {
     while ((await this.#deps.store.lines.remove({ batchId: this.id, limit: ROWS })) > 0);
   }
-}
-
-async function isMissing(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return false;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return true;
-    throw error;
-  }
-}
-
-function fileFault(message: string): BatchError {
-  return { code: "invalid_request", message, param: "file_id", line: null };
 }

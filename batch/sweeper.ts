@@ -9,7 +9,7 @@ export interface SweepTask {
   run(now: number): Promise<number>;
 }
 
-/** A deadline is kept to about this much; the API promises hours and days. */
+/** The deadlines of files and uploads are kept to about this much; the API promises hours and days. */
 const INTERVAL_MS = 30_000;
 
 /**
@@ -19,7 +19,7 @@ const INTERVAL_MS = 30_000;
 export class Sweeper {
   readonly #time: WallTime;
   readonly #log: Log;
-  readonly #tasks: SweepTask[];
+  readonly #tasks: readonly SweepTask[];
   readonly #intervalMs: number;
   #timer: NodeJS.Timeout | null = null;
   #sweeping: Promise<void> = Promise.resolve();
@@ -28,13 +28,8 @@ export class Sweeper {
   constructor(time: WallTime, log: Log, tasks: readonly SweepTask[], intervalMs = INTERVAL_MS) {
     this.#time = time;
     this.#log = log;
-    this.#tasks = [...tasks];
+    this.#tasks = tasks;
     this.#intervalMs = intervalMs;
-  }
-
-  /** Adds what is to be swept after the others. */
-  add(task: SweepTask): void {
-    this.#tasks.push(task);
   }
 
   start(): void {
@@ -56,6 +51,7 @@ export class Sweeper {
   /** One look at the clocks and one round; a task that fails is logged and does not keep the others from running. */
   async sweep(): Promise<void> {
     this.#time.look();
+    if (!this.#time.settled) return;
     const now = epochSeconds(this.#time);
     for (const { name, run } of this.#tasks) {
       try {

@@ -35,6 +35,8 @@ export interface NewUpload {
 }
 
 const LIFETIME_SECONDS = 3600;
+/** So long after its hour an upload that is over is still told of, to a client that tries its last call again. */
+const REMEMBERED_SECONDS = 7 * 86_400;
 const SWEEP_ROWS = 100;
 const ROWS_AT_ONCE = 1000;
 const READ_BYTES = 256 * 1024;
@@ -46,7 +48,7 @@ const READ_BYTES = 256 * 1024;
  * | status | goes to | by |
  * |---|---|---|
  * | pending | completed, cancelled, expired | complete, cancel, the sweeper |
- * | completed, cancelled, expired | – | |
+ * | completed, cancelled, expired | –; forgotten after a week | the sweeper |
  */
 export class UploadRoom {
   readonly #deps: UploadRoomDeps;
@@ -62,7 +64,7 @@ export class UploadRoom {
   /** Removes parts that no upload has. Before it resolves no part may be added. */
   static async open(deps: UploadRoomDeps): Promise<UploadRoom> {
     const room = new UploadRoom(deps);
-    await mkdir(room.#dir, { recursive: true });
+    await mkdir(room.#dir, { recursive: true, mode: 0o700 });
     const orphans = new Set(await readdir(room.#dir));
     for (let after: string | null = ""; after !== null; ) {
       const ids: string[] = await deps.store.uploads.partIds({ after, limit: ROWS_AT_ONCE });
@@ -184,6 +186,11 @@ export class UploadRoom {
       expired += ended.length;
     }
     return expired;
+  }
+
+  /** Forgets uploads that have been over for a week. Returns how many. */
+  forget(now: number): Promise<number> {
+    return this.#deps.store.uploads.forget({ before: now - REMEMBERED_SECONDS, limit: ROWS_AT_ONCE });
   }
 
   async #complete(owner: string, id: string, partIds: readonly string[], md5: string | null) {

@@ -2,15 +2,18 @@ import { ApiError } from "../openapi/api-error.ts";
 import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
 import { parseJson } from "../openapi/json-text.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
-import type { NewLine } from "../store/line-row.ts";
 import type { InputLine } from "./input-lines.ts";
 import { type BodyCheck, bodyCheck } from "./line-check.ts";
+import { type CheckedLine, LineIndex } from "./line-index.ts";
+import type { ModelBounds } from "./model-bounds.ts";
 
 export interface ValidateRules {
   endpoint: BatchEndpoint;
   limits: RequestLimits;
   /** Names of the models that this server serves. */
   models: readonly string[];
+  /** Of those that are loaded, or were. */
+  bounds: ReadonlyMap<string, ModelBounds>;
   maxLines: number;
   maxLineBytes: number;
   /** Errors that are told one by one; of the others only how many. */
@@ -25,8 +28,10 @@ export type Validation =
 const MAX_CUSTOM_ID = 512;
 const MAX_SHOWN = 64;
 
-/** Checks a file line by line, all or nothing: from the first bad line on, no line is handed out any more. */
+/** Checks a file line by line, all or nothing: of a file with a bad line nothing is wanted but what is wrong. */
 export class Validator {
+  /** The good lines, as long as no bad one came. */
+  readonly index: LineIndex;
   readonly #rules: ValidateRules;
   readonly #check: BodyCheck;
   readonly #customIds = new Set<string>();
@@ -37,7 +42,8 @@ export class Validator {
 
   constructor(rules: ValidateRules) {
     this.#rules = rules;
-    this.#check = bodyCheck(rules.endpoint, rules.limits);
+    this.index = new LineIndex(rules.maxLines);
+    this.#check = bodyCheck(rules.endpoint, rules.limits, rules.bounds);
   }
 
   /** True once no further line can change the outcome. */
@@ -45,15 +51,16 @@ export class Validator {
     return this.#lines > this.#rules.maxLines;
   }
 
-  /** The line to run, or null when it, or one before it, is bad. */
-  line(input: InputLine): NewLine | null {
+  line(input: InputLine): void {
     this.#lines++;
-    if (this.over) return null;
+    if (this.over) return;
     const line = this.#read(input);
-    if (!("code" in line)) return this.#badLines === 0 ? line : null;
-    this.#badLines++;
-    if (this.#errors.length < this.#rules.maxErrors) this.#errors.push({ ...line, line: input.number });
-    return null;
+    if ("code" in line) {
+      this.#badLines++;
+      if (this.#errors.length < this.#rules.maxErrors) this.#errors.push({ ...line, line: input.number });
+    } else if (this.#badLines === 0) {
+      this.index.add(line);
+    }
   }
 
   /** Tells what the lines so far came to. */
@@ -76,7 +83,7 @@ export class Validator {
     return { valid: false, model: this.#model, errors };
   }
 
-  #read(input: InputLine): NewLine | Fault {
+  #read(input: InputLine): CheckedLine | Fault {
     if (input.bytes === null) {
       return fault("invalid_request", null, `The line is longer than ${this.#rules.maxLineBytes} bytes.`);
     }

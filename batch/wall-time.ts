@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.ts";
+import type { Clock, DeadlineClock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 /** More than any slewing clock is off between two looks. */
@@ -14,20 +14,28 @@ const JUMP_MS = 60_000;
  * | over a minute off, for the first time | logged; the old time goes on |
  * | over a minute off, and within a minute of what the look before found | logged; believed from now on |
  *
+ * What the clock said at the start was looked at once only, and nothing may expire by it until a look has found the same: a
+ * machine may boot with any time, and set it by the network moments later.
+ *
  * A machine that slept shows as a jump too: its monotonic clock stood still. Its deadlines are held one look later.
  */
-export class WallTime implements Clock {
+export class WallTime implements DeadlineClock {
   readonly #clock: Clock;
   readonly #log: Log;
   /** Wall − monotonic, in milliseconds, as believed. */
   #offset: number;
   /** The offset that the last look found and did not believe. */
   #doubted: number | null = null;
+  #settled = false;
 
   constructor(clock: Clock, log: Log) {
     this.#clock = clock;
     this.#log = log;
     this.#offset = clock.epochMs() - clock.now();
+  }
+
+  get settled(): boolean {
+    return this.#settled;
   }
 
   now(): number {
@@ -57,5 +65,6 @@ export class WallTime implements Clock {
   #believe(offset: number): void {
     this.#offset = offset;
     this.#doubted = null;
+    this.#settled = true;
   }
 }

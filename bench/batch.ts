@@ -124,11 +124,11 @@ async function asLoop(target: Target, bodies: Body[], clients: number): Promise<
   return { seconds: (performance.now() - began) / 1000, completionTokens, cachedTokens };
 }
 
-function json(body: object): RequestInit {
+export function json(body: object): RequestInit {
   return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
 }
 
-async function call<T>(target: Target, path: string, init: RequestInit): Promise<T> {
+export async function call<T>(target: Target, path: string, init: RequestInit): Promise<T> {
   const response = await fetch(new URL(path, target.base), init);
   if (!response.ok) throw new Error(`${target.label}: ${response.status} ${(await response.text()).slice(0, 300)}`);
   return (await response.json()) as T;

@@ -4,6 +4,7 @@ import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { soakCommand } from "./commands/soak.ts";
 import { throughputCommand } from "./commands/throughput.ts";
+import { validateCommand } from "./commands/validate.ts";
 
 /** Runs `bench …` and returns the exit status: 0, 1 when something could not be measured, 2 for a wrong command line. */
 export async function run(args: string[]): Promise<number> {
@@ -14,7 +15,8 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(throughputCommand(args))
     .addCommand(prefixCommand(args))
     .addCommand(batchCommand(args))
-    .addCommand(soakCommand(args));
+    .addCommand(soakCommand(args))
+    .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await program.parseAsync(args, { from: "user" });

@@ -61,7 +61,14 @@ const nightshift = z
     progress: z.object({
       tokens_total: count.describe("Estimated from the input's size and the lines' token limits."),
       tokens_done: count.describe("The estimate of the lines that are over."),
-      tokens_per_second: z.number().describe("Of this model's batch lines, over the last minute."),
+      tokens_per_second: z
+        .number()
+        .nullable()
+        .describe(
+          "What all batch lines of this model get through with their present share of the engine, in the tokens above: a " +
+            "mean in which work counts half after ten minutes more of it, and by which eta is told. Null until a line " +
+            "has ended since the server's start, and for a batch that is not in progress.",
+        ),
       lines_in_engine: count,
     }),
     cost: z.object({ usd: z.number() }).describe("Of the finished lines so far."),

@@ -176,6 +176,7 @@ export const operations: readonly Operation[] = [
     failures: {
       "400": "The request is not valid.",
       "409": "The Idempotency-Key was used with another request.",
+      "429": "As many of this owner's batches as may be are not over.",
       "503": "The store does not work.",
       "507": "The disk is full.",
     },

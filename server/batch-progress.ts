@@ -6,6 +6,7 @@ const BAR_WIDTH = 24;
 /** How far a batch is, as one line. `nowMs` is Unix milliseconds. */
 export function batchLine(batch: Batch, nowMs: number): string {
   const { request_counts: counts, nightshift } = batch;
+  const rate = nightshift.progress.tokens_per_second;
   if (batch.status !== "in_progress") return `${batch.status}: ${nightshift.reason}`;
   const over = counts.completed + counts.failed;
   const share = counts.total === 0 ? 0 : over / counts.total;
@@ -14,7 +15,7 @@ export function batchLine(batch: Batch, nowMs: number): string {
     `${"█".repeat(filled)}${"░".repeat(BAR_WIDTH - filled)} ${Math.floor(share * 100)} %`,
     `${over} of ${counts.total} lines`,
     ...(counts.failed > 0 ? [`${counts.failed} failed`] : []),
-    ...(nightshift.progress.tokens_per_second > 0 ? [`${nightshift.progress.tokens_per_second} tokens/s`] : []),
+    ...(rate !== null ? [`${rate} tokens/s`] : []),
     ...(nightshift.eta !== null ? [`${duration(nightshift.eta - nowMs / 1000)} left`] : []),
     `USD ${nightshift.cost.usd.toFixed(6)}`,
     ...(nightshift.phase === "waiting" ? [nightshift.reason] : []),

@@ -2,13 +2,28 @@
 import { buildProgram, withDefaultCommand } from "./cli/program.ts";
 import { version } from "./installation.ts";
 
+/** For commands whose output somebody may cut off: `| head` that has read enough is no fault of theirs. */
+function endWithReader(): void {
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit();
+    throw error;
+  });
+}
+
 const program = buildProgram(version(), {
   // Each command loads its own part alone: `--help` needs none of them.
   serve: async (flags) => (await import("./cli/serve-command.ts")).serveCommand(flags),
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
-  usage: async (flags) => (await import("./cli/usage-command.ts")).usageCommand(flags),
-  files: async (args) => (await import("./cli/files-command.ts")).filesCommand(args, process),
+  usage: async (flags) => {
+    endWithReader();
+    await (await import("./cli/usage-command.ts")).usageCommand(flags);
+  },
+  files: async (args) => {
+    endWithReader();
+    await (await import("./cli/files-command.ts")).filesCommand(args, process);
+  },
   batch: async (args) => {
+    endWithReader();
     const interrupted = new AbortController();
     process.once("SIGINT", () => interrupted.abort());
     await (await import("./cli/batch-command.ts")).batchCommand(args, {

@@ -14,7 +14,7 @@ import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
-import { checkVocabulary } from "./vocabulary-check.ts";
+import { checkTokens } from "./vocabulary-check.ts";
 import type { WholeChoice } from "./whole-sink.ts";
 
 export interface ExecuteDeps {
@@ -51,7 +51,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
       if (model === undefined) return { how: "passing", reason: `the model '${request.model}' is not served` };
       const { state, facts } = model.engine;
       if (state.name !== "ready" || facts === null) return { how: "passing", reason: `the engine is ${state.name}` };
-      checkVocabulary(request.submissions, facts.vocabulary);
+      checkTokens(request.submissions, facts.vocabulary);
       const load = batchLoads.get(model.id) ?? new Load();
       batchLoads.set(model.id, load);
       const place = { model, facts, load };

@@ -15,7 +15,7 @@ import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import { EventStream } from "./sse.ts";
 import { StreamSink } from "./stream-sink.ts";
-import { checkVocabulary } from "./vocabulary-check.ts";
+import { checkTokens } from "./vocabulary-check.ts";
 import { type WholeChoice, WholeSink } from "./whole-sink.ts";
 
 /** A checked body, and how its endpoint writes the answer. */
@@ -59,7 +59,7 @@ export class GenerationRoute {
       const model = this.#admission.find(request.model);
       meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
       const place = this.#admission.admit(model, request.submissions.length);
-      checkVocabulary(request.submissions, place.facts.vocabulary);
+      checkTokens(request.submissions, place.facts.vocabulary);
       await this.#run(req, res, request, place, meter);
     } catch (error) {
       const status = statusOf(error);

@@ -31,6 +31,7 @@ import { collectProcessMetrics } from "./process-metrics.ts";
 import { openRooms } from "./rooms.ts";
 import { Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
+import { watchStore } from "./store-metrics.ts";
 import { WebhookMetrics } from "./webhook-metrics.ts";
 
 const WEBHOOK_GRACE_MS = 2000;
@@ -52,6 +53,7 @@ export async function serve(options: Options): Promise<void> {
   collectProcessMetrics(registry);
   const metrics = new Metrics(registry);
   const store = await openOrExplain(options, log);
+  watchStore(registry, store);
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
   const ledger = new UsageLedger({
     store,
@@ -101,7 +103,6 @@ export async function serve(options: Options): Promise<void> {
     randomId,
     options: nightOptions(options),
   });
-  sweeper.add({ name: "batches", run: (now) => night.expire(now) });
   sweeper.start();
   await night.start();
   delivery.wake();
@@ -192,6 +193,7 @@ function nightOptions(options: Options): NightOptions {
     maxLineBytes: options.maxBody,
     lineTimeoutMs: options.batchLineTimeout * 1000,
     windowSeconds: options.batchWindow,
+    maxOpen: options.maxOpenBatches,
     ...NIGHT_TIMES,
   };
 }

@@ -24,6 +24,8 @@ export interface NightOptions {
   lineTimeoutMs: number;
   /** Seconds from a batch's creation to its deadline. */
   windowSeconds: number;
+  /** Most batches of one owner that are not over. */
+  maxOpen: number;
   /** How long lines in the engine may go on when their batch is cancelled or expires. */
   graceMs: number;
   /** How long the engine serves before suspected lines run after several deaths; it forgets them after a minute. */
@@ -69,5 +71,5 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     linesInEngine: () => night.linesInEngine,
     epochSeconds: clock.epochSeconds,
   });
-  return { night, batches: new Batches({ store, night, clock: time, windowSeconds: options.windowSeconds }) };
+  return { night, batches: new Batches({ ...options, store, night, clock: time }) };
 }

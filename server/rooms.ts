@@ -32,6 +32,7 @@ export async function openRooms(
   const sweeper = new Sweeper(time, log, [
     { name: "files", run: (now) => files.removeExpired(now) },
     { name: "uploads", run: (now) => uploads.expire(now) },
+    { name: "settled uploads", run: (now) => uploads.forget(now) },
     { name: "idempotency keys", run: (now) => store.batches.forgetKeys({ before: now - KEY_SECONDS, limit: KEYS }) },
   ]);
   return { files, uploads, time, sweeper };

@@ -4,8 +4,14 @@ import { type FileRow, fileInsertion } from "./files.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
 import { type Page, page } from "./page.ts";
 
-/** What `create` came to; "conflict": the key was used before with another request. */
-export type Creation = { outcome: "created" | "replayed"; batch: BatchRow } | { outcome: "conflict" };
+/**
+ * What `create` came to; "conflict": the key was used before with another request; "too_many": the owner has `maxOpen`
+ * batches that are not terminal.
+ */
+export type Creation =
+  | { outcome: "created" | "replayed"; batch: BatchRow }
+  | { outcome: "conflict" }
+  | { outcome: "too_many" };
 
 /** "terminal": completed, failed or expired; "unchanged": already cancelling or cancelled. */
 export type Cancellation =
@@ -42,6 +48,9 @@ export function batches(db: Database) {
     `SELECT ${BATCH.select} FROM batches WHERE owner = @owner AND seq < @after ORDER BY seq DESC LIMIT @limit`,
   );
   const open = db.prepare<[], BatchRow>(`SELECT ${BATCH.select} FROM batches WHERE ${OPEN} ORDER BY seq`);
+  const openOf = db.prepare<{ owner: string }, { count: number }>(
+    `SELECT count(*) AS count FROM batches WHERE owner = @owner AND ${OPEN}`,
+  );
   const counts = db.prepare<[], { status: BatchStatus; count: number }>(
     "SELECT status, count(*) AS count FROM batches GROUP BY status",
   );
@@ -68,9 +77,8 @@ export function batches(db: Database) {
        (SELECT owner, key FROM idempotency WHERE created_at < @before ORDER BY created_at LIMIT @limit)`,
   );
   const begin = db.prepare<{ id: string; now: number; model: string }>(
-    `UPDATE batches SET status = 'in_progress', in_progress_at = @now, model = @model,
-       total = (SELECT count(*) FROM lines WHERE batch_id = @id),
-       estimated_tokens = (SELECT coalesce(sum(estimated_tokens), 0) FROM lines WHERE batch_id = @id)
+    `UPDATE batches SET status = 'in_progress', in_progress_at = @now, model = @model, (total, estimated_tokens) =
+       (SELECT count(*), coalesce(sum(estimated_tokens), 0) FROM lines WHERE batch_id = @id)
      WHERE id = @id AND status = 'validating'`,
   );
   const fail = db.prepare<{ id: string; now: number; errors: string; model: string | null }>(
@@ -127,18 +135,24 @@ export function batches(db: Database) {
     },
     writes: {
       /** Gets or inserts: with an Idempotency-Key that this owner has used, the batch that it made. */
-      create(args: { batch: NewBatch; idempotency: { key: string; requestSha256: string } | null }): Creation {
-        const { batch, idempotency } = args;
+      create(args: {
+        batch: NewBatch;
+        idempotency: { key: string; requestSha256: string } | null;
+        /** Null is no bound. */
+        maxOpen: number | null;
+      }): Creation {
+        const { batch, idempotency, maxOpen } = args;
+        const { owner, createdAt } = batch;
         if (idempotency !== null) {
-          const { owner, createdAt } = batch;
           const used = keyed.get({ owner, key: idempotency.key });
           if (used !== undefined) {
             const made = get.get({ owner, id: used.batchId });
             if (made === undefined || used.requestSha256 !== idempotency.requestSha256) return { outcome: "conflict" };
             return { outcome: "replayed", batch: made };
           }
-          remember.run({ ...idempotency, owner, batchId: batch.id, createdAt });
         }
+        if (maxOpen !== null && (openOf.get({ owner })?.count ?? 0) >= maxOpen) return { outcome: "too_many" };
+        if (idempotency !== null) remember.run({ ...idempotency, owner, batchId: batch.id, createdAt });
         const row = insert.get(batch);
         if (row === undefined) throw new Error("INSERT … RETURNING gave no row");
         return { outcome: "created", batch: row };

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { takeLock } from "./lock.ts";
 import { migrate } from "./migrate.ts";
+import { makePrivate } from "./private-file.ts";
 import { MIGRATIONS } from "./schema/migrations.ts";
 import { storeError } from "./sqlite-error.ts";
 import { StoreError } from "./store-error.ts";
@@ -41,6 +42,7 @@ export function openDatabase(dataDir: string, migrations: readonly string[] = MI
   try {
     const lock = takeLock(folder);
     open.push({ close: () => lock.release() });
+    makePrivate(path);
     const writer = new Database(path, { timeout: BUSY_MS });
     open.push(writer);
     prepare(writer, migrations);

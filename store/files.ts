@@ -49,6 +49,10 @@ export function files(db: Database) {
   const removeErrors = db.prepare<{ id: string }>(
     "DELETE FROM results WHERE kind = 'error' AND batch_id IN (SELECT id FROM batches WHERE error_file_id = @id)",
   );
+  const hasResults = db.prepare<{ id: string }, { has: number }>(
+    `SELECT EXISTS (SELECT 1 FROM batches b JOIN results r ON r.batch_id = b.id
+       WHERE (b.output_file_id = @id AND r.kind = 'output') OR (b.error_file_id = @id AND r.kind = 'error')) AS has`,
+  );
   const expired = db.prepare<{ now: number; limit: number }, { id: string }>(
     `SELECT id FROM files WHERE expires_at <= @now AND NOT ${IN_USE} ORDER BY expires_at LIMIT @limit`,
   );
@@ -96,6 +100,8 @@ export function files(db: Database) {
       storageBytes,
       /** Every file by id, to compare with the disk at start; begin with after "". */
       ids: (args: { after: string; limit: number }) => ids.all(args),
+      /** True while rows of the results that this file was written from are left. */
+      hasResults: (args: { id: string }): boolean => hasResults.get(args)?.has === 1,
     },
     writes: {
       /** `quotaBytes` null is no quota. The file on disk must be durable before its row. */

@@ -9,18 +9,21 @@
  */
 export type LineState = "pending" | "running" | "done" | "failed" | "cancelled" | "expired";
 
-/** A line as validation found it. */
-export interface NewLine {
+/**
+ * Lines as validation found them, one column each, so that they pass from thread to thread as a few blocks of bytes and
+ * not as objects.
+ */
+export interface NewLines {
   /** 1-based, of the input file. */
-  number: number;
-  customId: string;
+  numbers: Uint32Array;
+  customIds: string[];
   /** Bytes from the start of the input file. */
-  offset: number;
+  offsets: Float64Array;
   /** Bytes, without the line end. */
-  length: number;
-  /** Sort key: lines run in its order, so that prompts which begin alike run one after the other. */
-  prefix: string;
-  estimatedTokens: number;
+  lengths: Uint32Array;
+  /** Lines run in this order. */
+  positions: Uint32Array;
+  estimatedTokens: Uint32Array;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { makePrivate } from "./private-file.ts";
 import { storeError } from "./sqlite-error.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -12,6 +13,7 @@ export function takeLock(dataDir: string): { release(): void } {
   const path = join(dataDir, "lock");
   let db: Database.Database | null = null;
   try {
+    makePrivate(path);
     db = new Database(path, { timeout: 0 });
     db.exec("BEGIN EXCLUSIVE");
   } catch (error) {

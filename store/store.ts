@@ -20,6 +20,8 @@ export interface StoreLog {
 export interface Store extends Operations {
   /** Whether writes reach the disk, as far as is known. */
   readonly state: StoreState;
+  /** Milliseconds that the store's thread has worked, waits for the disk included. */
+  busyMs(): number;
   /** Calls back on each change of `state`. */
   onState(listener: (state: StoreState) => void): void;
   /** Finishes what was asked before and gives the data directory free. */
@@ -36,6 +38,8 @@ export interface StoreThread {
   port: { postMessage(message: ToStore): void; on(event: "message", listener: (message: FromStore) => void): unknown };
   /** Resolves with why, when the thread is over. */
   ended: Promise<string>;
+  /** Milliseconds in which it did not sit idle. */
+  busyMs(): number;
 }
 
 export interface StoreOptions {
@@ -54,7 +58,8 @@ export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> 
     () => "it ended",
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
-  return connectStore({ port: worker, ended }, log);
+  const busyMs = () => worker.performance.eventLoopUtilization().active;
+  return connectStore({ port: worker, ended, busyMs }, log);
 }
 
 /** The store that answers on this port. */
@@ -71,6 +76,7 @@ export async function connectStore(thread: StoreThread, log: StoreLog): Promise<
     get state() {
       return connection.state;
     },
+    busyMs: () => thread.busyMs(),
     onState: (listener: (state: StoreState) => void) => void connection.events.on("state", listener),
     close: () => connection.close(),
   };

@@ -71,6 +71,10 @@ export function uploads(db: Database) {
   const expired = db.prepare<{ now: number; limit: number }, { id: string }>(
     "SELECT id FROM uploads WHERE status = 'pending' AND expires_at <= @now ORDER BY expires_at LIMIT @limit",
   );
+  const forget = db.prepare<{ before: number; limit: number }>(
+    `DELETE FROM uploads WHERE id IN
+       (SELECT id FROM uploads WHERE status <> 'pending' AND expires_at < @before ORDER BY expires_at LIMIT @limit)`,
+  );
   const partIds = db.prepare<{ after: string; limit: number }, { id: string }>(
     "SELECT id FROM upload_parts WHERE id > @after ORDER BY id LIMIT @limit",
   );
@@ -121,6 +125,8 @@ export function uploads(db: Database) {
       },
       expire: (args: { now: number; limit: number }): EndedUpload[] =>
         expired.all(args).map(({ id }) => endUpload(id, "expired", null)),
+      /** Removes uploads that are over and whose hour ended before `before` (Unix seconds). Returns how many. */
+      forget: (args: { before: number; limit: number }): number => forget.run(args).changes,
     },
     rebuilds: {},
   };

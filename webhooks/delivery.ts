@@ -27,7 +27,8 @@ export interface DeliveryDeps {
   endpoints: WebhookEndpoints;
   allowPrivate: boolean;
   resolve: Resolve;
-  clock: { epochMs(): number };
+  /** Nothing is given up or removed by a wall time that is not settled. */
+  clock: { epochMs(): number; readonly settled: boolean };
   /** 0 to 1. */
   random(): number;
   observer: WebhookObserver;
@@ -187,7 +188,9 @@ export class WebhookDelivery {
       }
       case "failed": {
         const { error } = outcome;
-        const nextAtMs = nextAttempt(attempts, row.createdAt * 1000, clock.epochMs(), random());
+        const nowMs = clock.epochMs();
+        const onTimeMs = nextAttempt(attempts, row.createdAt * 1000, nowMs, random());
+        const nextAtMs = onTimeMs === null && !clock.settled ? Math.round(nowMs) + LONGEST_SLEEP_MS : onTimeMs;
         if (nextAtMs === null) return this.#giveUp(row, error);
         if ((await this.#record(() => store.retry({ ...key, nextAtMs, error }))) === null) return;
         log.warn({ ...fields, error, nextAt: new Date(nextAtMs).toISOString() }, "Webhook failed; it is tried again");
@@ -220,8 +223,9 @@ export class WebhookDelivery {
   }
 
   async #tidy(): Promise<void> {
-    const nowMs = this.#deps.clock.epochMs();
-    if (nowMs - this.#tidiedMs < 3_600_000) return;
+    const { clock } = this.#deps;
+    const nowMs = clock.epochMs();
+    if (!clock.settled || nowMs - this.#tidiedMs < 3_600_000) return;
     this.#tidiedMs = nowMs;
     await this.#deps.store.removeOld({ before: Math.floor(nowMs / 1000) - KEPT_SECONDS, limit: 1000 });
   }

@@ -108,7 +108,14 @@ export function batchProgram(deps: BatchCommandDeps): Command {
     .argument("<id>")
     .action(async (id: string, flags) => {
       const over = await watch(client(flags), id, deps);
-      if (over !== null) deps.exitCode(exitCodeOf(over));
+      if (over === null) return;
+      for (const [what, fileId] of [
+        ["Answers", over.output_file_id] as const,
+        ["Errors", over.error_file_id] as const,
+      ]) {
+        if (fileId !== null) deps.stderr.write(`${what}: nightshift files get ${fileId}\n`);
+      }
+      sumUp(over, deps);
     });
 
   command("cancel", "cancel a batch; what has finished stays")
@@ -205,16 +212,18 @@ async function writeResults(
     const where = errorPath ?? `nightshift batch errors ${over.id}`;
     deps.stderr.write(`Lines that failed or did not run: ${where}\n`);
   }
-  const { completed, failed, total } = over.request_counts;
-  deps.stderr.write(
-    `${over.status}: ${completed} of ${total} lines answered, ${failed} failed, ` +
-      `${over.usage.total_tokens} tokens, USD ${over.nightshift.cost.usd.toFixed(6)}\n`,
-  );
-  deps.exitCode(exitCodeOf(over));
+  sumUp(over, deps);
 }
 
-function exitCodeOf(over: Batch): number {
-  return EXIT[over.status] ?? (over.request_counts.failed > 0 ? 1 : 0);
+function sumUp(over: Batch, deps: BatchCommandDeps): void {
+  const { completed, failed, total } = over.request_counts;
+  const came =
+    over.status === "failed"
+      ? "nothing ran, and nothing is charged"
+      : `${completed} of ${total} lines answered, ${failed} failed, ` +
+        `${over.usage.total_tokens} tokens, USD ${over.nightshift.cost.usd.toFixed(6)}`;
+  deps.stderr.write(`${over.status}: ${came}\n`);
+  deps.exitCode(EXIT[over.status] ?? (failed > 0 ? 1 : 0));
 }
 
 function get(client: ApiClient, id: string): Promise<Batch> {

@@ -169,6 +169,12 @@ export const OPTIONS = {
     "The most bytes that one owner's files may take.",
     "no bound but the disk",
   ),
+  maxOpenBatches: row(
+    "Limits",
+    integer(1, 100_000),
+    500,
+    "The most batches of one owner that are not over; the next one is answered 429.",
+  ),
   maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is answered 503."),
 
   prices: row<Record<string, ModelPrice>>(

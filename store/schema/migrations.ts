@@ -1,4 +1,5 @@
 import { sql as initial } from "./001-initial.ts";
+import { sql as settledUploads } from "./002-settled-uploads.ts";
 
 /** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
-export const MIGRATIONS: readonly string[] = [initial];
+export const MIGRATIONS: readonly string[] = [initial, settledUploads];

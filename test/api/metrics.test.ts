@@ -38,6 +38,7 @@ describe("after known traffic", () => {
     expect(chat("time_to_first_token_seconds_count")).toBe(2);
     expect(chat("queue_time_seconds_count")).toBe(2);
     expect(chat("request_duration_seconds_count")).toBe(2);
+    expect(metrics.sum("nightshift_store_busy_seconds_total", {})).toBeGreaterThan(0);
     // Of each sequence, every token but the first follows one.
     expect(chat("inter_token_latency_seconds_count")).toBe(usage!.completion_tokens - 2 + streamed - 1);
     expect(chat("time_per_output_token_seconds_count")).toBe(3);

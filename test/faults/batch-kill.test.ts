@@ -5,8 +5,8 @@ import { TestServer } from "../api/server.ts";
 import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "../batch/batch-rig.ts";
 
 const LINES = Array.from({ length: 40 }, (_, i) =>
-  // Every tenth is one that its endpoint refuses when it runs: no token has this number.
-  chatLine(`line-${i}`, `What is ${i % 20} + 3?`, i % 10 === 9 ? { logit_bias: { "99999": 1 } } : {}),
+  // Every tenth is one that its endpoint refuses when it runs: it fills the context.
+  chatLine(`line-${i}`, i % 10 === 9 ? "What? ".repeat(4000) : `What is ${i % 20} + 3?`),
 );
 
 async function serve(dataDir: string, failpoint = ""): Promise<TestServer> {
@@ -52,7 +52,7 @@ async function expectConserved(server: TestServer, dataDir: string): Promise<voi
 
 const FAILPOINTS = [
   "validate.lines",
-  "validate.ordered",
+  "validate.indexed",
   "claim.after",
   "inference.after",
   "commit.before",

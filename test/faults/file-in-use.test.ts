@@ -17,7 +17,11 @@ test("the input of a running batch cannot be deleted, and the SDK does not try a
     },
   });
   const { id } = await client.files.create({ file: await toFile(Buffer.from("{}\n"), "in.jsonl"), purpose: "batch" });
-  await server.store.batches.create({ batch: newBatch("batch_1", { inputFileId: id }), idempotency: null });
+  await server.store.batches.create({
+    batch: newBatch("batch_1", { inputFileId: id }),
+    idempotency: null,
+    maxOpen: null,
+  });
   calls = 0;
   const error: unknown = await client.files.delete(id).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(APIError);

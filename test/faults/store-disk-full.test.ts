@@ -15,7 +15,7 @@ test("a full disk fails writes whole, says not writable, goes on reading, and re
   const ballast = join(disk.path, "ballast");
   const store = await openTestStore(disk.path);
   onTestFinished(() => store.close());
-  await store.batches.create({ batch: newBatch("before"), idempotency: null });
+  await store.batches.create({ batch: newBatch("before"), idempotency: null, maxOpen: null });
 
   const notWritable = stateChange(store);
   fill(ballast);

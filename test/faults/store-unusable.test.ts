@@ -2,6 +2,7 @@ import { chmodSync, closeSync, openSync, readFileSync, statSync, writeFileSync, 
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
+import { MIGRATIONS } from "../../store/schema/migrations.ts";
 import { ledgerRow } from "../unit/store/rows.ts";
 import { freshFolder, openTestStore, testStore } from "../unit/store/test-store.ts";
 import { mountSmallDisk } from "./small-disk.ts";
@@ -61,7 +62,7 @@ test("a refused store gives the data directory free again", async () => {
   };
   set(999);
   await expect(testStore(folder)).rejects.toMatchObject({ code: "newer" });
-  set(1);
+  set(MIGRATIONS.length);
   await testStore(folder);
 });
 

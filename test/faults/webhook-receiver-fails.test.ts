@@ -59,6 +59,19 @@ describe("a webhook receiver", () => {
     expect(await rig.counts()).toEqual([{ state: "dead", count: 1 }]);
   });
 
+  it("is not given up by a clock that was looked at only once", async () => {
+    const { url } = await receiver((_, response) => response.writeHead(503).end());
+    const rig = await Rig.start([url]);
+    await rig.queue();
+    await rig.hears(1);
+    rig.settled = false;
+    rig.pass(30 * 86_400_000);
+    expect(await rig.hears(2)).toEqual(["failed batch.completed", "failed batch.completed"]);
+    rig.settled = true;
+    rig.pass(60_000);
+    expect(await rig.hears(3)).toContain("dead 1");
+  });
+
   it.each([301, 302, 307, 308, 304])("that answers %i is not followed, and has failed", async (status) => {
     const target = await receiver((_, response) => response.writeHead(200).end());
     const { url } = await receiver((_, response) => response.writeHead(status, { location: target.url }).end());

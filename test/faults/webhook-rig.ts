@@ -44,6 +44,7 @@ export async function receiver(answer: RequestListener): Promise<{ url: string; 
 /** Delivery over a real store, with a clock that the test sets and a word for each thing that happens. */
 export class Rig {
   now = Date.now();
+  settled = true;
   readonly told: string[] = [];
   readonly logged: string[] = [];
   readonly endpoints: WebhookEndpoints;
@@ -59,13 +60,20 @@ export class Rig {
       this.told.push(word);
       this.#events.emit("told");
     };
+    const now = () => this.now;
+    const settled = () => this.settled;
     const log = (fields: object, message: string) => this.logged.push(`${message} ${JSON.stringify(fields)}`);
     this.delivery = new WebhookDelivery({
       store: store.outbox,
       endpoints: this.endpoints,
       allowPrivate: true,
       resolve: resolveBySystem,
-      clock: { epochMs: () => this.now },
+      clock: {
+        epochMs: now,
+        get settled() {
+          return settled();
+        },
+      },
       random: () => 0.5,
       observer: {
         delivered: (type) => tell(`delivered ${type}`),

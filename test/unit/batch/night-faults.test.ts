@@ -7,6 +7,7 @@ import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, saying } from "../server/fake-engine.ts";
+import { newLines } from "../store/rows.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
 import { type NightRig, nightRig, OWNER } from "./night-rig.ts";
 
@@ -178,9 +179,8 @@ it("a line counts no lone death when one that its batch's end took was in the en
   const nothing = { metadata: null, outputExpiresAfter: null, completionWindow: "24h", inputFileId: "file-x" };
   for (const id of ["batch_a", "batch_b"]) {
     const batch = { id, owner: OWNER, endpoint: "/v1/chat/completions", ...times, ...nothing };
-    await store.batches.create({ batch, idempotency: null });
-    const line = { number: 1, customId: "l", offset: 0, length: 1, prefix: "", estimatedTokens: 1 };
-    await store.lines.insert({ batchId: id, lines: [line] });
+    await store.batches.create({ batch, idempotency: null, maxOpen: null });
+    await store.lines.insert({ batchId: id, lines: newLines(1) });
     await store.batches.begin({ id, now: 2, model: "demo" });
   }
   const claimed = await store.claims.claim({ batchIds: ["batch_a", "batch_b"], limit: 2, nowMs: 0 });
@@ -207,7 +207,7 @@ it("the sweeper forgets Idempotency-Keys after a week", async () => {
     createdAt: now - 8 * 86_400,
     expiresAt: now + 100,
   };
-  await rig.store.batches.create({ batch: old, idempotency: { key: "old", requestSha256: "0" } });
+  await rig.store.batches.create({ batch: old, idempotency: { key: "old", requestSha256: "0" }, maxOpen: null });
   await rig.sweeper.sweep();
   expect((await rig.batches.create(OWNER, body, "young")).id).toBe(id);
   expect((await rig.batches.create(OWNER, body, "old")).id).not.toBe("batch_old");

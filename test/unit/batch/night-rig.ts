@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { Registry } from "prom-client";
 import { onTestFinished } from "vitest";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
+import type { Validate } from "../../../batch/validation.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
@@ -21,13 +22,22 @@ import { validateHere } from "./validate-here.ts";
 
 export const OWNER = "local";
 
-/** The night shift over a real store and real files, with any engine, in the test's own process. */
-export async function nightRig(engine: Engine, more: Partial<NightOptions> = {}, folder = freshFolder()) {
+/**
+ * The night shift over a real store and real files, with any engine, in the test's own process. With `settled` false the
+ * wall time is what it is at a server's start.
+ */
+export async function nightRig(
+  engine: Engine,
+  { validate = validateHere, ...more }: Partial<NightOptions> & { validate?: Validate } = {},
+  folder = freshFolder(),
+  { settled = true } = {},
+) {
   const store = await testStore(folder);
   const lines: string[] = [];
   const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: note, info: note, warn: note, error: note };
   const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
+  if (settled) rooms.time.look();
   const metrics = new Metrics(new Registry());
   const loads = new Loads();
   const ledger = new UsageLedger({
@@ -55,7 +65,7 @@ export async function nightRig(engine: Engine, more: Partial<NightOptions> = {},
         events: ["batch.completed", "batch.failed", "batch.expired", "batch.cancelled"],
       },
     ]),
-    validate: validateHere,
+    validate,
     log,
     randomId: () => `id${ids++}`,
     options: {
@@ -64,6 +74,7 @@ export async function nightRig(engine: Engine, more: Partial<NightOptions> = {},
       maxLineBytes: 1024 * 1024,
       lineTimeoutMs: 60_000,
       windowSeconds: 86_400,
+      maxOpen: 500,
       graceMs: 50,
       calmMs: 100,
       ...more,

@@ -3,6 +3,7 @@ import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { chatLine, ids, jsonl } from "../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
 import { nightRig, OWNER } from "./night-rig.ts";
+import { neverValid } from "./validate-here.ts";
 
 const lines = (count: number, more: Record<string, unknown> = {}) =>
   Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`, more));
@@ -39,6 +40,25 @@ describe("a batch", () => {
     expect(ids(output)).toEqual(ids(lines(200)));
     expect(output[0]?.response?.body).toMatchObject({ service_tier: "default", nightshift: { tier: "batch" } });
     expect(output[0]?.error).toBeNull();
+  });
+
+  it("tells its rate, that of the forecast, while it is in progress, and none afterwards", async () => {
+    const engine = new FakeEngine();
+    let answer = () => {};
+    engine.script = (request) => {
+      if (engine.requests.length <= 4) saying("yes")(request);
+      else answer = () => saying("yes")(request);
+    };
+    const rig = await nightRig(engine);
+    const id = await rig.submit(jsonl(lines(5)));
+    await rig.reaches(id, "in_progress");
+    const running = async () => (await rig.get(id)).nightshift;
+    await expect.poll(async () => (await running()).progress.tokens_per_second, { timeout: 5000 }).toBeGreaterThan(0);
+    const { progress, eta } = await running();
+    const left = (progress.tokens_total - progress.tokens_done) / progress.tokens_per_second!;
+    expect(Math.abs(eta! - Date.now() / 1000 - left)).toBeLessThan(2);
+    answer();
+    expect((await rig.reaches(id, "completed")).nightshift.progress.tokens_per_second).toBeNull();
   });
 
   it("goes to the engine at tier batch whatever its body asks for", async () => {
@@ -146,6 +166,16 @@ describe("cancel", () => {
     }
   });
 
+  it("of a batch that waits for another's validation is done at once", async () => {
+    const rig = await nightRig(answering(), { validate: neverValid });
+    const [validating, waiting] = [await rig.submit(jsonl(lines(1))), await rig.submit(jsonl(lines(1)))];
+    await rig.batches.cancel(OWNER, waiting);
+    await rig.reaches(waiting, "cancelled");
+    expect((await rig.get(validating)).status).toBe("validating");
+    await rig.batches.cancel(OWNER, validating);
+    await rig.reaches(validating, "cancelled");
+  });
+
   it("of a batch that is over is a 409 that no client retries", async () => {
     const rig = await nightRig(answering());
     const id = await rig.submit(jsonl(lines(1)));
@@ -156,44 +186,6 @@ describe("cancel", () => {
       message: "Cannot cancel a batch with status 'completed'.",
       shouldRetry: false,
     });
-  });
-});
-
-describe("the window's end", () => {
-  it("mid-run: finished lines are in the output, the rest in the error file", async () => {
-    const engine = new FakeEngine();
-    let count = 0;
-    engine.script = (request) => {
-      if (count++ < 7) saying("yes")(request);
-    };
-    const rig = await nightRig(engine, { windowSeconds: 1 });
-    const id = await rig.submit(jsonl(lines(90)));
-    await expect.poll(async () => (await rig.get(id)).request_counts.completed).toBe(7);
-    await expect.poll(async () => rig.night.expire(Math.floor(Date.now() / 1000)), { timeout: 5000 }).toBe(1);
-    const batch = await rig.reaches(id, "expired");
-    expect(batch).toMatchObject({ request_counts: { total: 90, completed: 7, failed: 0 }, cancelled_at: null });
-    expect(batch.expired_at).not.toBeNull();
-    expect(rig.read(batch.output_file_id)).toHaveLength(7);
-    const errors = rig.read(batch.error_file_id);
-    expect(errors).toHaveLength(83);
-    expect(errors[0]?.error).toEqual({
-      code: "batch_expired",
-      message: "This request could not be executed before the completion window expired.",
-    });
-  });
-
-  it("while no server runs: it expires when the next one starts", async () => {
-    const first = await nightRig(new FakeEngine(), { windowSeconds: 1 });
-    const id = await first.submit(jsonl(lines(10)));
-    const before = await first.reaches(id, "in_progress");
-    await first.night.stop();
-    await first.store.close();
-    const { expires_at } = before;
-    await expect.poll(() => Date.now() / 1000, { timeout: 3000 }).toBeGreaterThan(expires_at);
-    const second = await nightRig(answering(), {}, first.folder);
-    const batch = await second.reaches(id, "expired");
-    expect(batch.request_counts).toEqual({ total: 10, completed: 0, failed: 0 });
-    expect(second.read(batch.error_file_id)).toHaveLength(10);
   });
 });
 
@@ -222,6 +214,30 @@ describe("create", () => {
   ])("refuses a bad %s", async (param, bad, code) => {
     const rig = await nightRig(answering());
     await expect(rig.batches.create(OWNER, bad, null)).rejects.toMatchObject({ status: 400, param, code });
+  });
+});
+
+describe("one batch more than an owner may have open", () => {
+  const body = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
+
+  it("is a 429 that no client retries, until one of them is over; another owner's is not", async () => {
+    const engine = new FakeEngine();
+    const rig = await nightRig(engine, { maxOpen: 2 });
+    const create = (owner: string, key: string | null = null) => rig.batches.create(owner, body, key);
+    const first = await rig.submit(jsonl(lines(1)));
+    await rig.submit(jsonl(lines(1)));
+    const refusal = { status: 429, type: "rate_limit_error", code: "rate_limit_exceeded", shouldRetry: false };
+    await expect(create(OWNER, "key")).rejects.toMatchObject(refusal);
+    await create("somebody else");
+    await rig.batches.cancel(OWNER, first);
+    await rig.reaches(first, "cancelled");
+    // The refusal has not used up the key.
+    const { id } = await create(OWNER, "key");
+    // And a repeated create makes no batch.
+    const bounded = await rig.reaches(id, "failed");
+    await rig.submit(jsonl(lines(1)));
+    await expect(create(OWNER)).rejects.toMatchObject(refusal);
+    expect((await create(OWNER, "key")).id).toBe(bounded.id);
   });
 });
 

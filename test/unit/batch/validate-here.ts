@@ -8,3 +8,7 @@ export const validateHere: Validate = ({ path, rules }, take, signal) =>
     signal.throwIfAborted();
     await take(lines);
   });
+
+/** Goes on until its batch is cancelled or expires. */
+export const neverValid: Validate = (_job, _take, signal) =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));

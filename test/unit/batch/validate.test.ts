@@ -4,13 +4,13 @@ import { type InputLine, inputLines } from "../../../batch/input-lines.ts";
 import type { ValidateRules } from "../../../batch/validate.ts";
 import { validateFile } from "../../../batch/validate-file.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
-import type { NewLine } from "../../../store/line-row.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 
 const RULES: ValidateRules = {
   endpoint: "/v1/chat/completions",
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo", "other"],
+  bounds: new Map([["demo", { vocabulary: 1000, context: 50 }]]),
   maxLines: 50_000,
   maxLineBytes: 1024 * 1024,
   maxErrors: 3,
@@ -21,9 +21,12 @@ async function* inChunks(bytes: Uint8Array, size: number) {
 }
 
 async function check(text: string | Uint8Array, rules: Partial<ValidateRules> = {}, chunk = 64 * 1024) {
-  const lines: NewLine[] = [];
+  const lines: { number: number; customId: string; offset: number; length: number; estimatedTokens: number }[] = [];
   const outcome = await validateFile(inChunks(Buffer.from(text), chunk), { ...RULES, ...rules }, async (some) => {
-    lines.push(...some);
+    some.customIds.forEach((customId, i) => {
+      const [number, offset] = [some.numbers[i]!, some.offsets[i]!];
+      lines.push({ number, customId, offset, length: some.lengths[i]!, estimatedTokens: some.estimatedTokens[i]! });
+    });
   });
   return { outcome, lines };
 }
@@ -35,8 +38,14 @@ async function errorsOf(text: string | Uint8Array, rules: Partial<ValidateRules>
 
 const GOOD = chatLine("a", "hi");
 
+function completion(more: Record<string, unknown>) {
+  return { custom_id: "c", method: "POST", url: "/v1/completions", body: { model: "demo", ...more } };
+}
+
+const COMPLETIONS = { endpoint: "/v1/completions" } as const;
+
 describe("validation of an input file", () => {
-  it("takes good lines: offset, length, prefix and an estimate of each", async () => {
+  it("takes good lines: offset, length and an estimate of each", async () => {
     const text = jsonl([GOOD, chatLine("b", "what else?", { max_tokens: 100 })]);
     const { outcome, lines } = await check(text);
     expect(outcome).toEqual({ valid: true, model: "demo", lines: 2 });
@@ -86,6 +95,31 @@ describe("validation of an input file", () => {
     expect(await errorsOf(jsonl([line]))).toMatchObject([{ code, param, line: 1 }]);
   });
 
+  it.each([
+    ["a biased token", { prompt: "x", logit_bias: { "1000": 1 } }, "body.logit_bias"],
+    ["a stop token", { prompt: "x", stop_token_ids: [3, 1000] }, "body.stop_token_ids"],
+    ["a token of the prompt", { prompt: [3, 1000] }, "body.prompt"],
+    ["a token of one of the prompts", { prompt: [[3], [1000]] }, "body.prompt"],
+    ["as many tokens as the context", { prompt: Array.from({ length: 50 }, () => 3) }, "body.prompt"],
+  ])("refuses what the loaded model certainly will: %s", async (_, body, param) => {
+    expect(await errorsOf(jsonl([completion(body)]), COMPLETIONS)).toMatchObject([
+      { code: "invalid_request", param, line: 1 },
+    ]);
+    // A model that is still loading says so when the line runs.
+    const other = completion({ ...body, model: "other" });
+    expect(await errorsOf(jsonl([other]), COMPLETIONS)).toEqual([]);
+  });
+
+  it("takes what the loaded model may answer", async () => {
+    const bodies = [
+      { prompt: [3, 999], logit_bias: { "999": 1 }, stop_token_ids: [999] },
+      { prompt: Array.from({ length: 49 }, () => 3), max_tokens: 5000 },
+      { prompt: "word ".repeat(1000) },
+    ];
+    const lines = bodies.map((body, i) => ({ ...completion(body), custom_id: `c${i}` }));
+    expect(await errorsOf(jsonl(lines), COMPLETIONS)).toEqual([]);
+  });
+
   it("says what OpenAI says", async () => {
     const lines = [GOOD, GOOD, chatLine("b", "hi", { model: "other" }), { ...GOOD, custom_id: "c", url: "/v1/x" }];
     expect((await errorsOf(jsonl(lines))).map(({ message }) => message)).toEqual([
@@ -95,9 +129,9 @@ describe("validation of an input file", () => {
     ]);
   });
 
-  it("hands no line out after a bad one, and caps the list of errors", async () => {
+  it("hands no line of a bad file out, and caps the list of errors", async () => {
     const { outcome, lines } = await check(jsonl([GOOD, "{", "{", "{", "{", "{", chatLine("z", "hi")]));
-    expect(lines.map(({ customId }) => customId)).toEqual(["a"]);
+    expect(lines).toEqual([]);
     expect(outcome).toMatchObject({ valid: false, errors: [{ line: 2 }, { line: 3 }, { line: 4 }, { line: null }] });
     expect(outcome.valid ? "" : outcome.errors.at(-1)?.message).toBe("2 more lines have errors.");
   });

@@ -89,7 +89,7 @@ describe("a file", () => {
     const rooms = await openRooms();
     const { files, store } = rooms;
     const { id } = await addFile(rooms, "{}");
-    await store.batches.create({ batch: newBatch("batch_1", { inputFileId: id }), idempotency: null });
+    await store.batches.create({ batch: newBatch("batch_1", { inputFileId: id }), idempotency: null, maxOpen: null });
     await expect(files.remove("local", id)).rejects.toMatchObject({ status: 409, shouldRetry: false });
     expect(existsSync(files.pathOf(id))).toBe(true);
     await store.batches.fail({ id: "batch_1", now: 1, errors: "{}", model: null, events: [] });

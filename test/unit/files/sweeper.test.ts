@@ -48,7 +48,11 @@ describe("expiry", () => {
   test("waits for the batch that reads the file", async () => {
     const rooms = await openRooms();
     const { id } = await addFile(rooms, HOUR);
-    await rooms.store.batches.create({ batch: newBatch("batch_1", { inputFileId: id }), idempotency: null });
+    await rooms.store.batches.create({
+      batch: newBatch("batch_1", { inputFileId: id }),
+      idempotency: null,
+      maxOpen: null,
+    });
     rooms.clock.pass(2 * HOUR);
     const { sweeper } = sweeperOf(rooms, rooms.clock);
     await sweeper.sweep();
@@ -78,6 +82,39 @@ describe("expiry", () => {
     await sweeper.sweep();
     expect(readdirSync(at("parts"))).toEqual([]);
     expect(await uploads.get("local", upload.id)).toMatchObject({ status: "expired" });
+  });
+
+  test("forgets uploads that are over a week after their hour, over a restart too, and no pending one", async () => {
+    const dataDir = freshFolder();
+    const clock = new ManualClock();
+    const before = await openRooms({ dataDir, clock });
+    const upload = {
+      owner: "local",
+      filename: "x",
+      purpose: "user_data",
+      bytes: 0,
+      mimeType: "text/plain",
+      expiresAfter: null,
+    } as const;
+    const create = () => before.uploads.create(upload);
+    const [completed, cancelled, expired] = await Promise.all([create(), create(), create()]);
+    const { file } = await before.uploads.complete("local", completed.id, [], null);
+    await before.uploads.cancel("local", cancelled.id);
+    clock.pass(HOUR);
+    await before.uploads.expire(clock.seconds);
+    await before.store.close();
+
+    const { uploads, files } = await openRooms({ dataDir, clock });
+    clock.pass(7 * 24 * HOUR);
+    const young = await uploads.create(upload);
+    expect(await uploads.forget(clock.seconds)).toBe(0);
+    clock.pass(1);
+    expect(await uploads.forget(clock.seconds)).toBe(3);
+    for (const { id } of [completed, cancelled, expired]) {
+      await expect(uploads.get("local", id)).rejects.toMatchObject({ status: 404 });
+    }
+    expect(await uploads.get("local", young.id)).toMatchObject({ status: "pending" });
+    expect(await files.get("local", file.id)).toEqual(file);
   });
 
   test("of more files than one round takes is whole", async () => {
@@ -140,6 +177,37 @@ describe("a wall clock that jumps", () => {
     rooms.clock.pass(30);
     await sweeper.sweep();
     expect(existsSync(rooms.files.pathOf(id))).toBe(false);
+  });
+
+  test("between the boot and the first sweep expires nothing by either time", async () => {
+    const rooms = await openRooms();
+    const { id } = await addFile(rooms, HOUR);
+    // The machine comes up a day ahead, and the network puts it right before anyone looks again.
+    rooms.clock.jump(24 * HOUR);
+    const { sweeper } = sweeperOf(rooms, rooms.clock);
+    rooms.clock.jump(-24 * HOUR);
+    rooms.clock.pass(30);
+    await sweeper.sweep();
+    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
+    rooms.clock.pass(30);
+    await sweeper.sweep();
+    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
+    rooms.clock.pass(HOUR);
+    await sweeper.sweep();
+    expect(existsSync(rooms.files.pathOf(id))).toBe(false);
+  });
+
+  test("is settled once a second look has found it where it was", () => {
+    const { clock, time } = watched();
+    expect(time.settled).toBe(false);
+    clock.jump(HOUR);
+    time.look();
+    expect(time.settled).toBe(false);
+    time.look();
+    expect(time.settled).toBe(true);
+    clock.jump(HOUR);
+    time.look();
+    expect(time.settled).toBe(true);
   });
 
   test("forward and back changes nothing", () => {

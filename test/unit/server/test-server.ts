@@ -60,6 +60,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
       maxLineBytes: appOptions.bodyLimit,
       lineTimeoutMs: 60_000,
       windowSeconds: 86_400,
+      maxOpen: 500,
       ...NIGHT_TIMES,
     },
   });
@@ -85,6 +86,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     engine,
     metrics,
     store,
+    night,
     ledger,
     lines,
     state,

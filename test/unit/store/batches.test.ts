@@ -1,27 +1,31 @@
 import { expect, test } from "vitest";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
-import { fileRow, ledgerRow, newBatch, newEvent, newLine } from "./rows.ts";
+import { fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 
 const ok = { state: "done", kind: "output", requestId: "req_1", statusCode: 200, body: "{}" } as const;
 
 test("a create with a used Idempotency-Key gives the batch back; with another request it is a conflict", () => {
   const { batches } = memoryTables();
   const idempotency = { key: "k", requestSha256: "aa" };
-  expect(batches.writes.create({ batch: newBatch("b1"), idempotency })).toMatchObject({ outcome: "created" });
-  const again = batches.writes.create({ batch: newBatch("b2"), idempotency });
+  expect(batches.writes.create({ batch: newBatch("b1"), idempotency, maxOpen: null })).toMatchObject({
+    outcome: "created",
+  });
+  const again = batches.writes.create({ batch: newBatch("b2"), idempotency, maxOpen: null });
   expect(again).toMatchObject({ outcome: "replayed", batch: { id: "b1", status: "validating" } });
   const other = { key: "k", requestSha256: "bb" };
-  expect(batches.writes.create({ batch: newBatch("b3"), idempotency: other })).toEqual({ outcome: "conflict" });
+  expect(batches.writes.create({ batch: newBatch("b3"), idempotency: other, maxOpen: null })).toEqual({
+    outcome: "conflict",
+  });
   const owner = "someone else";
-  expect(batches.writes.create({ batch: newBatch("b4", { owner }), idempotency })).toMatchObject({
+  expect(batches.writes.create({ batch: newBatch("b4", { owner }), idempotency, maxOpen: null })).toMatchObject({
     outcome: "created",
   });
 });
 
 test("lists go newest first, page by cursor, and tell an unknown cursor and another owner's from the first page", () => {
   const { batches } = memoryTables();
-  for (const id of ["b1", "b2", "b3"]) batches.writes.create({ batch: newBatch(id), idempotency: null });
-  batches.writes.create({ batch: newBatch("foreign", { owner: "B" }), idempotency: null });
+  for (const id of ["b1", "b2", "b3"]) batches.writes.create({ batch: newBatch(id), idempotency: null, maxOpen: null });
+  batches.writes.create({ batch: newBatch("foreign", { owner: "B" }), idempotency: null, maxOpen: null });
   const list = (after: string | null) => batches.reads.list({ owner: "local", limit: 2, after });
   expect(list(null)).toMatchObject({ rows: [{ id: "b3" }, { id: "b2" }], hasMore: true });
   expect(list("b2")).toMatchObject({ rows: [{ id: "b1" }], hasMore: false });
@@ -29,14 +33,11 @@ test("lists go newest first, page by cursor, and tell an unknown cursor and anot
   expect(list("foreign")).toBe("unknown_cursor");
 });
 
-test("lines are claimed in prefix order, batch after batch", () => {
+test("lines are claimed in the order of their positions, batch after batch", () => {
   const { batches, lines, claims } = memoryTables();
   for (const id of ["b1", "b2"]) {
-    batches.writes.create({ batch: newBatch(id), idempotency: null });
-    const prefixes = ["tree b", "tree a", "shrub", "tree ab"];
-    const rows = prefixes.map((prefix, index) => newLine(index + 1, { prefix }));
-    expect(lines.rebuilds.insert({ batchId: id, lines: rows })).toEqual([]);
-    while (lines.rebuilds.order({ batchId: id, limit: 3 }) > 0);
+    batches.writes.create({ batch: newBatch(id), idempotency: null, maxOpen: null });
+    lines.rebuilds.insert({ batchId: id, lines: newLines(4, { positions: [4, 2, 1, 3] }) });
     batches.writes.begin({ id, now: 1, model: "demo" });
   }
   const claimed = claims.writes.claim({ batchIds: ["b2", "b1"], limit: 5, nowMs: 0 });
@@ -49,11 +50,17 @@ test("lines are claimed in prefix order, batch after batch", () => {
   ]);
 });
 
-test("a duplicate custom_id is told by its line number and not inserted", () => {
+test("lines with a custom_id that is there are refused", () => {
   const { batches, lines } = memoryTables();
-  batches.writes.create({ batch: newBatch("b"), idempotency: null });
-  const rows = [newLine(1), newLine(2, { customId: "line-1" }), newLine(3)];
-  expect(lines.rebuilds.insert({ batchId: "b", lines: rows })).toEqual([2]);
+  batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
+  const twice = newLines(3, { customIds: ["a", "b", "a"] });
+  expect(() => lines.rebuilds.insert({ batchId: "b", lines: twice })).toThrow(/UNIQUE/);
+});
+
+test("a batch that begins counts its lines and their tokens", () => {
+  const { batches, lines } = memoryTables();
+  batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
+  lines.rebuilds.insert({ batchId: "b", lines: newLines(2) });
   batches.writes.begin({ id: "b", now: 1, model: "demo" });
   expect(batches.reads.find({ id: "b" })).toMatchObject({ total: 2, estimatedTokens: 20 });
 });
@@ -109,7 +116,7 @@ test("a batch completes in two phases: files, status and events at once, and onl
 test("the input file of a batch that is not over cannot be removed and does not expire", () => {
   const { files, batches } = memoryTables();
   files.writes.insert({ row: fileRow("file-in", { expiresAt: 50 }), quotaBytes: null });
-  batches.writes.create({ batch: newBatch("b"), idempotency: null });
+  batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   expect(files.writes.remove({ owner: "local", id: "file-in" })).toBe("in_use");
   expect(files.writes.removeExpired({ now: 100, limit: 10 })).toEqual([]);
   batches.writes.fail({ id: "b", now: 60, errors: "{}", model: null, events: [] });
@@ -120,7 +127,7 @@ test("the input file of a batch that is not over cannot be removed and does not 
 test("a batch holds only files of its own owner", () => {
   const { files, batches } = memoryTables();
   files.writes.insert({ row: fileRow("file-in", { owner: "another" }), quotaBytes: null });
-  batches.writes.create({ batch: newBatch("b"), idempotency: null });
+  batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   expect(files.writes.remove({ owner: "another", id: "file-in" })).toBe("removed");
 });
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Store } from "../../../store/store.ts";
-import { fileRow, newBatch, newLine } from "./rows.ts";
+import { fileRow, newBatch, newLines } from "./rows.ts";
 import { freshFolder, testStore } from "./test-store.ts";
 
 const LINES = 200;
@@ -10,9 +10,8 @@ const SECRET = "the answer that nobody may read again";
 
 /** A batch that has ended, with its answers still in the database. */
 async function answered(store: Store): Promise<void> {
-  await store.batches.create({ batch: newBatch("b"), idempotency: null });
-  await store.lines.insert({ batchId: "b", lines: Array.from({ length: LINES }, (_, index) => newLine(index + 1)) });
-  while ((await store.lines.order({ batchId: "b", limit: 500 })) > 0);
+  await store.batches.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
+  await store.lines.insert({ batchId: "b", lines: newLines(LINES) });
   await store.batches.begin({ id: "b", now: 1001, model: "demo" });
   const claims = await store.claims.claim({ batchIds: ["b"], limit: LINES, nowMs: 0 });
   await Promise.all(

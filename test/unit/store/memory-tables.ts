@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { migrate } from "../../../store/migrate.ts";
 import { MIGRATIONS } from "../../../store/schema/migrations.ts";
 import { tables } from "../../../store/tables.ts";
-import { newBatch, newLine } from "./rows.ts";
+import { newBatch, newLines } from "./rows.ts";
 
 /** All operations on a database in memory, without thread or disk. */
 export function memoryTables() {
@@ -15,8 +15,7 @@ export type MemoryTables = ReturnType<typeof memoryTables>;
 
 /** A batch in progress with lines 1…count. */
 export function runningBatch({ batches, lines }: MemoryTables, id: string, count: number): void {
-  batches.writes.create({ batch: newBatch(id), idempotency: null });
-  lines.rebuilds.insert({ batchId: id, lines: Array.from({ length: count }, (_, index) => newLine(index + 1)) });
-  while (lines.rebuilds.order({ batchId: id, limit: 100 }) > 0);
+  batches.writes.create({ batch: newBatch(id), idempotency: null, maxOpen: null });
+  lines.rebuilds.insert({ batchId: id, lines: newLines(count) });
   batches.writes.begin({ id, now: 1001, model: "demo" });
 }

@@ -1,7 +1,7 @@
 import type { NewBatch } from "../../../store/batch-row.ts";
 import type { FileRow } from "../../../store/files.ts";
 import type { LedgerRow } from "../../../store/ledger.ts";
-import type { NewLine } from "../../../store/line-row.ts";
+import type { NewLines } from "../../../store/line-row.ts";
 import type { NewEvent } from "../../../store/outbox.ts";
 
 export function fileRow(id: string, changed: Partial<FileRow> = {}): FileRow {
@@ -33,15 +33,16 @@ export function newBatch(id: string, changed: Partial<NewBatch> = {}): NewBatch 
   };
 }
 
-export function newLine(number: number, changed: Partial<NewLine> = {}): NewLine {
+/** Lines numbered from 1, or with the custom_ids and positions given. */
+export function newLines(count: number, given: { customIds?: string[]; positions?: number[] } = {}): NewLines {
+  const numbers = Uint32Array.from({ length: count }, (_, index) => index + 1);
   return {
-    number,
-    customId: `line-${number}`,
-    offset: number * 100,
-    length: 99,
-    prefix: `prefix ${number}`,
-    estimatedTokens: 10,
-    ...changed,
+    numbers,
+    customIds: given.customIds ?? Array.from(numbers, (number) => `line-${number}`),
+    offsets: Float64Array.from(numbers, (number) => number * 100),
+    lengths: numbers.map(() => 99),
+    positions: given.positions === undefined ? numbers : Uint32Array.from(given.positions),
+    estimatedTokens: numbers.map(() => 10),
   };
 }
 

@@ -17,7 +17,8 @@ export function freshFolder(): string {
 export async function openTestStore(dataDir: string): Promise<Store> {
   const { port1, port2 } = new MessageChannel();
   const ended = new Promise<string>((resolve) => port1.once("close", () => resolve("it ended")));
-  const opened = connectStore({ port: port1, ended }, { info() {}, error() {} });
+  const busyMs = () => performance.eventLoopUtilization().active;
+  const opened = connectStore({ port: port1, ended, busyMs }, { info() {}, error() {} });
   serveStore(port2, dataDir);
   return opened;
 }

@@ -1,0 +1,74 @@
+import type { NewLines } from "../store/line-row.ts";
+import { lineOrder } from "./line-order.ts";
+import { KEY_LENGTH } from "./prefix-key.ts";
+
+/** A line that passed its checks. */
+export interface CheckedLine {
+  /** 1-based, of the file. */
+  number: number;
+  customId: string;
+  /** Bytes from the start of the file. */
+  offset: number;
+  /** Bytes, without the line end. */
+  length: number;
+  /** What PrefixKey makes of the prompt. */
+  prefix: readonly number[];
+  estimatedTokens: number;
+}
+
+/**
+ * The good lines of a file, until all of it is checked: only then is the order known in which they run, and only of a file
+ * without a bad line is any wanted. Columns of numbers keep 50,000 lines in 3 MB beside their ids.
+ */
+export class LineIndex {
+  readonly #numbers: Uint32Array;
+  readonly #offsets: Float64Array;
+  readonly #lengths: Uint32Array;
+  readonly #tokens: Uint32Array;
+  readonly #prefixes: Uint32Array;
+  readonly #customIds: string[] = [];
+
+  /** `capacity`: lines at most. Memory is the system's to give only as lines come. */
+  constructor(capacity: number) {
+    this.#numbers = new Uint32Array(capacity);
+    this.#offsets = new Float64Array(capacity);
+    this.#lengths = new Uint32Array(capacity);
+    this.#tokens = new Uint32Array(capacity);
+    this.#prefixes = new Uint32Array(capacity * KEY_LENGTH);
+  }
+
+  add({ number, customId, offset, length, prefix, estimatedTokens }: CheckedLine): void {
+    const row = this.#customIds.push(customId) - 1;
+    this.#numbers[row] = number;
+    this.#offsets[row] = offset;
+    this.#lengths[row] = length;
+    this.#tokens[row] = estimatedTokens;
+    this.#prefixes.set(prefix, row * KEY_LENGTH);
+  }
+
+  /** All lines as they stand in the file, `size` at a time, each with its position in the order in which they run. */
+  *chunks(size: number): Generator<NewLines> {
+    const positions = this.#positions();
+    for (let from = 0; from < this.#customIds.length; from += size) {
+      const to = Math.min(this.#customIds.length, from + size);
+      yield {
+        numbers: this.#numbers.slice(from, to),
+        customIds: this.#customIds.slice(from, to),
+        offsets: this.#offsets.slice(from, to),
+        lengths: this.#lengths.slice(from, to),
+        positions: positions.slice(from, to),
+        estimatedTokens: this.#tokens.slice(from, to),
+      };
+    }
+  }
+
+  /** From 1. */
+  #positions(): Uint32Array {
+    const order = lineOrder(this.#prefixes, this.#tokens, this.#customIds.length);
+    const positions = new Uint32Array(order.length);
+    order.forEach((row, place) => {
+      positions[row] = place + 1;
+    });
+    return positions;
+  }
+}

@@ -1,0 +1,43 @@
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { bytesOf, openRooms } from "../files/rooms.ts";
+import { freshFolder } from "./test-store.ts";
+
+/** The mode of everything in a folder that others may reach, and of the folder; empty when all of it is private. */
+function open(folder: string): string[] {
+  const all = [".", ...readdirSync(folder, { recursive: true, encoding: "utf8" })];
+  return all
+    .map((name) => `${name} ${(statSync(join(folder, name)).mode & 0o777).toString(8)}`)
+    .filter((entry) => !entry.endsWith("00"));
+}
+
+beforeEach(() => {
+  const umask = process.umask(0o022);
+  onTestFinished(() => void process.umask(umask));
+});
+
+async function fill(dataDir: string) {
+  const rooms = await openRooms({ dataDir });
+  const limit = { bytes: 9, error: () => new Error("too large") as never };
+  const meta = { owner: "local", purpose: "user_data", filename: "x", expiresAfter: null } as const;
+  await rooms.files.add(await rooms.files.receive("local", bytesOf("secret"), limit), meta);
+  const upload = await rooms.uploads.create({ ...meta, bytes: 6, mimeType: "text/plain" });
+  await rooms.uploads.addPart("local", upload.id, await rooms.uploads.receivePart("local", bytesOf("secret")));
+}
+
+test("what is stored is its user's alone, under any umask", async () => {
+  const dataDir = join(freshFolder(), "data");
+  await fill(dataDir);
+  const made = ["files", "lock", "nightshift.db", "nightshift.db-shm", "nightshift.db-wal", "parts", "tmp"];
+  expect(readdirSync(dataDir)).toEqual(expect.arrayContaining(made));
+  expect(open(dataDir)).toEqual([]);
+});
+
+test("a directory that is there keeps its mode", async () => {
+  const dataDir = freshFolder();
+  chmodSync(dataDir, 0o755);
+  mkdirSync(join(dataDir, "files"), { mode: 0o750 });
+  await fill(dataDir);
+  expect(open(dataDir)).toEqual([". 755", "files 750"]);
+});

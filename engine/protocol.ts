@@ -182,8 +182,9 @@ export interface StepStats {
   fillMs: number;
   decodeMs: number;
   sampleMs: number;
-  /** Detokenizing and stop strings of the step before, done while this one computed. */
+  /** Detokenizing and stop strings of the step before, and posting its message: done while this one computes. */
   textMs: number;
+  postMs: number;
   /** From the start of this step's plan to the end of its sampling. */
   totalMs: number;
   /** What the step model said of decodeMs + sampleMs before the step; and of its online part alone, 0 without one. */

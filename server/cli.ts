@@ -7,6 +7,7 @@ const program = buildProgram(version(), {
   serve: async (flags) => (await import("./cli/serve-command.ts")).serveCommand(flags),
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
   usage: async (flags) => (await import("./cli/usage-command.ts")).usageCommand(flags),
+  plan: async (flags) => (await import("./cli/plan-command.ts")).planCommand(flags),
   files: async (args) => (await import("./cli/files-command.ts")).filesCommand(args, process),
   batch: async (args) => {
     const interrupted = new AbortController();

@@ -1,5 +1,5 @@
 import type { ApiError } from "../openapi/api-error.ts";
-import type { EngineRequest, ModelFacts, SequenceOutput, StepStats } from "./protocol.ts";
+import type { EngineRequest, EngineStatus, ModelFacts, SequenceOutput, StepStats } from "./protocol.ts";
 
 /**
  * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream
@@ -16,6 +16,8 @@ export interface Engine {
   submit(request: Submission, listener: RequestListener): Ticket;
   /** Resolves when the state next becomes ready; rejects when it becomes failed or closed. */
   ready(): Promise<ModelFacts>;
+  /** How it is doing now; null while it is not ready, when it does not answer, or for one that can't tell. */
+  inspect(): Promise<EngineStatus | null>;
   close(): Promise<void>;
 }
 

@@ -111,7 +111,9 @@ export interface EngineRequest {
 export type ToEngine =
   | { type: "start"; config: EngineConfig }
   | { type: "submit"; request: EngineRequest }
-  | { type: "cancel"; id: number };
+  | { type: "cancel"; id: number }
+  /** Answered with `status`, also while a step computes. */
+  | { type: "inspect" };
 
 /** What is known of a loaded model. */
 export interface ModelFacts {
@@ -182,8 +184,9 @@ export interface StepStats {
   fillMs: number;
   decodeMs: number;
   sampleMs: number;
-  /** Detokenizing and stop strings of the step before, done while this one computed. */
+  /** Detokenizing and stop strings of the step before, and posting its message: done while this one computes. */
   textMs: number;
+  postMs: number;
   /** From the start of this step's plan to the end of its sampling. */
   totalMs: number;
   /** What the step model said of decodeMs + sampleMs before the step; and of its online part alone, 0 without one. */
@@ -210,6 +213,48 @@ export interface StepMessage {
   stats: StepStats;
 }
 
+/** The cost of a step in milliseconds (engine/worker/scheduler/step-model.ts): o + p·prefill + d·decode + k·kv, and m with both. */
+export interface StepFit {
+  o: number;
+  p: number;
+  d: number;
+  k: number;
+  m: number;
+}
+
+/** What the fit says of steps to come, in milliseconds and sequences or tokens. */
+export interface StepOutlook {
+  /** Positions that each sequence is taken to have, none in common with another. */
+  context: number;
+  /** Steps of `batch` decodes and nothing else. */
+  decodes: { batch: number; ms: number }[];
+  /** A step of flex and batch alone takes at most `ms`: so many decodes, or so many tokens of a fresh prompt. */
+  alone: { ms: number; decodes: number; prefill: number };
+  /** Beside so many online streams, which take `onlineMs` alone, a step takes at most `ms`: so many decodes more. */
+  beside: { streams: number; onlineMs: number; ms: number; decodes: number }[];
+}
+
+export interface EngineStatus {
+  /** Measured since the start: those with prompt tokens, those of decodes alone. */
+  steps: { prefill: number; decode: number };
+  /** Of |measured − predicted| ÷ measured over the late steps; 0 before the first. */
+  error: { median: number; mean: number };
+  /** Most tokens of each kind in one step for which the fit is believed. */
+  reach: { prefill: number; decode: number };
+  /** Both null until enough decodes were measured. */
+  fit: StepFit | null;
+  outlook: StepOutlook | null;
+  kv: KvKind;
+  /** Reserved: those that flex and batch leave to online work when they start; of sequences too. */
+  cells: { total: number; used: number; reserved: number };
+  /** What ended sequences left for others to go on from. */
+  prefixes: { count: number; cells: number };
+  sequences: { total: number; reserved: number };
+  /** Sequences. */
+  running: Record<Tier, number>;
+  waiting: Record<Tier, number>;
+}
+
 /** A refusal or a failure as the server will tell its client. */
 export interface EngineError {
   status: number;
@@ -227,4 +272,5 @@ export type FromEngine =
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
   | { type: "refused"; id: number; error: EngineError }
+  | { type: "status"; status: EngineStatus }
   | StepMessage;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { batch, batchList, batchRequest } from "./batches.ts";
 import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
+import { engineList } from "./engine.ts";
 import { errorResponse } from "./error.ts";
 import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
 import { health, readiness } from "./health.ts";
@@ -41,6 +42,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       UploadPart: uploadPart,
       Batch: batch,
       BatchList: batchList,
+      EngineList: engineList,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,

@@ -226,6 +226,15 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/v1/nightshift/engine",
+    id: "engines",
+    summary:
+      "Of each model's engine: the step model, the caps it implies, what tokens cost by batch size, and its load.",
+    response: "EngineList",
+    failures: {},
+  },
+  {
+    method: "get",
     path: "/health",
     id: "health",
     summary: "The process answers.",

@@ -1,4 +1,5 @@
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from "../openapi/request-limits.ts";
+import type { MachinePrice } from "./engine-report.ts";
 
 /** What can be set about the HTTP side; every field has a default in DEFAULT_APP_OPTIONS. */
 export interface AppOptions {
@@ -19,6 +20,8 @@ export interface AppOptions {
   corsOrigins: readonly string[];
   /** The bearer token of GET /metrics when the server is not bound to loopback; null closes it there. */
   metricsToken: string | null;
+  /** What GET /v1/nightshift/engine reckons with. */
+  machinePrice: MachinePrice;
 }
 
 export const DEFAULT_APP_OPTIONS: AppOptions = {
@@ -31,4 +34,5 @@ export const DEFAULT_APP_OPTIONS: AppOptions = {
   allowedHosts: [],
   corsOrigins: [],
   metricsToken: null,
+  machinePrice: { onDemand: null, spot: null },
 };

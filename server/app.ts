@@ -10,6 +10,7 @@ import { requestContext } from "./middleware/request-context.ts";
 import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./routes/batches.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
+import { engines } from "./routes/engine.ts";
 import { createFile, deleteFile, fileContent, listFiles, retrieveFile } from "./routes/files.ts";
 import { health, ready } from "./routes/health.ts";
 import { metrics } from "./routes/metrics.ts";
@@ -70,6 +71,7 @@ export function createApp(dependencies: AppDependencies): Express {
   post(app, "/v1/batches/:id/cancel", cancelBatch(batches));
   get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
   get(app, "/v1/organization/costs", costs(store, clock));
+  get(app, "/v1/nightshift/engine", engines(models, options.machinePrice));
   get(app, "/health", health(version));
   get(app, "/ready", ready(models, store, draining));
   get(app, "/metrics", metrics(dependencies.metrics.registry, options.host, options.metricsToken));

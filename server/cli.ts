@@ -18,6 +18,10 @@ const program = buildProgram(version(), {
     endWithReader();
     await (await import("./cli/usage-command.ts")).usageCommand(flags);
   },
+  plan: async (flags) => {
+    endWithReader();
+    await (await import("./cli/plan-command.ts")).planCommand(flags);
+  },
   files: async (args) => {
     endWithReader();
     await (await import("./cli/files-command.ts")).filesCommand(args, process);

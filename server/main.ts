@@ -208,6 +208,7 @@ function appOptions(options: Options): AppOptions {
     allowedHosts: options.allowedHost,
     corsOrigins: options.corsOrigin,
     metricsToken: options.metricsToken,
+    machinePrice: { onDemand: options.machineUsdPerHour, spot: options.machineSpotUsdPerHour },
   };
 }
 

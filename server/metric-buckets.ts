@@ -22,6 +22,11 @@ export const STEP_BUCKETS = [
   0.0005, 0.001, 0.002, 0.003, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.05, 0.075, 0.1, 0.2, 0.5, 1, 2, 5,
 ];
 
+/** Of the parts of a step: the host's take microseconds, the decode up to seconds. */
+export const STEP_PART_BUCKETS = [
+  0.00001, 0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
+];
+
 /** Sequences in one step's plan. */
 export const BATCH_SIZE_BUCKETS = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256];
 

@@ -11,6 +11,7 @@ import {
   MODEL_ERROR_BUCKETS,
   QUEUE_BUCKETS,
   STEP_BUCKETS,
+  STEP_PART_BUCKETS,
 } from "./metric-buckets.ts";
 import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
 
@@ -20,8 +21,23 @@ export interface LoadReading {
   readonly waiting: number;
 }
 
+/** Where a step's time goes: metric, what it is of StepStats, help. One metric each, as labels are few and fixed. */
+const STEP_PARTS = [
+  ["step_plan_seconds", "planMs", "Planning of one step: who runs, and how many tokens of each"],
+  ["step_fill_seconds", "fillMs", "Writing one step's tokens into llama.cpp's batch"],
+  [
+    "step_decode_seconds",
+    "decodeMs",
+    "llama_decode of one step; text and message of the step before are made meanwhile",
+  ],
+  ["step_sample_seconds", "sampleMs", "Drawing one step's tokens"],
+  ["step_text_seconds", "textMs", "Detokenizing and stop strings of one step, while the next one computes"],
+  ["step_post_seconds", "postMs", "Handing one step's message to the channel, while the next one computes"],
+] as const satisfies readonly (readonly [name: string, key: keyof StepStats, help: string])[];
+
 interface StepSeries {
   stepSeconds: Histogram;
+  parts: readonly (readonly [key: keyof StepStats, Histogram])[];
   batchSize: Histogram;
   modelError: Histogram;
   busySeconds: Counter;
@@ -89,6 +105,7 @@ export class Metrics implements EngineObserver, LedgerSink {
     this.#cost = counter("ledger_cost_usd_total", "What requests cost, as their ledger rows say", perRequest);
     this.#steps = {
       stepSeconds: histogram("step_seconds", "One step: plan, decode and sampling", STEP_BUCKETS, ["model"]),
+      parts: STEP_PARTS.map(([name, key, help]) => [key, histogram(name, help, STEP_PART_BUCKETS, ["model"])] as const),
       batchSize: histogram("batch_size", "Sequences in the plan of one step", BATCH_SIZE_BUCKETS, ["model"]),
       modelError: histogram(
         "step_model_error_ratio",
@@ -167,6 +184,7 @@ export class Metrics implements EngineObserver, LedgerSink {
 class EngineMeter {
   readonly restarts: Counter.Internal;
   readonly #stepSeconds: Histogram.Internal<string>;
+  readonly #parts: readonly (readonly [key: keyof StepStats, Histogram.Internal<string>])[];
   readonly #batchSize: Histogram.Internal<string>;
   readonly #modelError: Histogram.Internal<string>;
   readonly #busySeconds: Counter.Internal;
@@ -176,6 +194,7 @@ class EngineMeter {
 
   constructor(steps: StepSeries, model: string) {
     this.#stepSeconds = steps.stepSeconds.labels(model);
+    this.#parts = steps.parts.map(([key, histogram]) => [key, histogram.labels(model)] as const);
     this.#batchSize = steps.batchSize.labels(model);
     this.#modelError = steps.modelError.labels(model);
     this.#busySeconds = steps.busySeconds.labels(model);
@@ -190,6 +209,7 @@ class EngineMeter {
 
   step(stats: StepStats): void {
     this.#stepSeconds.observe(stats.totalMs / 1000);
+    for (const [key, part] of this.#parts) part.observe(stats[key] / 1000);
     this.#batchSize.observe(stats.batchSize);
     const measuredMs = stats.decodeMs + stats.sampleMs;
     if (measuredMs > 0) this.#modelError.observe(Math.abs(measuredMs - stats.predictedMs) / measuredMs);

@@ -1,6 +1,6 @@
 import { refusalOf } from "../engine/client/refusal.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../engine/engine.ts";
-import type { ModelFacts } from "../engine/protocol.ts";
+import type { EngineStatus, ModelFacts } from "../engine/protocol.ts";
 
 export interface PendingEngineWork {
   /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */
@@ -65,6 +65,10 @@ export class PendingEngine implements Engine {
 
   async ready(): Promise<ModelFacts> {
     return (await this.#started).ready();
+  }
+
+  async inspect(): Promise<EngineStatus | null> {
+    return this.#engine?.inspect() ?? null;
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,9 @@
 import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
-import type { EngineConfig, EngineRequest, FromEngine, ModelFacts } from "../protocol.ts";
+import type { EngineConfig, EngineRequest, EngineStatus, FromEngine, ModelFacts } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight } from "./in-flight.ts";
+import { Inspection } from "./inspection.ts";
 import {
   advance,
   type Lifecycle,
@@ -46,6 +47,7 @@ class LocalEngine implements Engine {
   readonly #config: EngineConfig;
   readonly #deps: Required<LocalEngineDeps>;
   readonly #inFlight: InFlight;
+  readonly #inspection = new Inspection(() => this.#process?.send({ type: "inspect" }));
   readonly #watchdog: Watchdog;
   readonly #watch: NodeJS.Timeout;
   #life: Lifecycle;
@@ -131,6 +133,10 @@ class LocalEngine implements Engine {
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
   }
 
+  inspect(): Promise<EngineStatus | null> {
+    return this.state.name === "ready" ? this.#inspection.status() : Promise.resolve(null);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -147,6 +153,7 @@ class LocalEngine implements Engine {
     const { entry, log } = this.#deps;
     const died = (reason: string) => {
       this.#process = null;
+      this.#inspection.answered(null);
       this.#on({ type: "died", reason });
     };
     this.#watchdog.heard();
@@ -164,7 +171,8 @@ class LocalEngine implements Engine {
   }
 
   #receive(message: FromEngine): void {
-    this.#watchdog.heard();
+    // A step that hangs keeps the process from no answer: it proves nothing.
+    if (message.type !== "status") this.#watchdog.heard();
     switch (message.type) {
       case "step":
         this.#inFlight.step(message);
@@ -175,6 +183,9 @@ class LocalEngine implements Engine {
         return;
       case "refused":
         this.#inFlight.refused(message);
+        return;
+      case "status":
+        this.#inspection.answered(message.status);
         return;
       case "loading":
         this.#on({ type: "progress", progress: message.progress });

@@ -1,6 +1,14 @@
 import { createHash, randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
-import type { EngineConfig, EngineError, EngineRequest, FromEngine, ModelFacts, StepMessage } from "../protocol.ts";
+import type {
+  EngineConfig,
+  EngineError,
+  EngineRequest,
+  EngineStatus,
+  FromEngine,
+  ModelFacts,
+  StepMessage,
+} from "../protocol.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
 import type { KvCache, KvMemory } from "./kv/cache.ts";
@@ -15,6 +23,7 @@ import { Sampler } from "./native/sampler.ts";
 import { PromptBuilder } from "./prompt.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { StepModel } from "./scheduler/step-model.ts";
+import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
 import { SequenceText } from "./text/sequence-text.ts";
@@ -34,6 +43,7 @@ export class Engine {
   readonly #prompts: PromptBuilder;
   readonly #template: ChatTemplate;
   readonly #loop: StepLoop;
+  readonly #statusParts: StatusParts;
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
   readonly #requests = new Map<number, Generation[]>();
@@ -68,7 +78,9 @@ export class Engine {
     const reuse = model.memory === "full";
     const cellBytes = model.memoryFacts(config, 0).cellBytes;
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
-    const cache = makeCache(library, context, plan, cellBytes, { reuse, reserved });
+    const reservedCells =
+      plan.kv === "unified" ? Math.floor(plan.cells * RESERVED_SHARE) : reserved * context.sequenceCells;
+    const cache = makeCache(library, context, plan, cellBytes, { reuse, reserved, reservedCells });
     const stepModel = new StepModel();
     library.quiet();
 
@@ -86,6 +98,13 @@ export class Engine {
     this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
     const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
+    this.#statusParts = {
+      cache,
+      scheduler,
+      stepModel,
+      options: { ...options, context: plan.context },
+      reservedCells,
+    };
     this.#loop = new StepLoop({
       context,
       vocabulary,
@@ -97,6 +116,10 @@ export class Engine {
     });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
     this.facts = factsOf(library, model, config, plan, { threads, cellBytes, fallback: this.#template.fallback });
+  }
+
+  get status(): EngineStatus {
+    return statusOf(this.#statusParts);
   }
 
   /** @throws DecodeError */
@@ -195,7 +218,7 @@ function makeCache(
   context: Context,
   plan: MemoryPlan,
   cellBytes: number,
-  { reuse, reserved }: { reuse: boolean; reserved: number },
+  { reuse, reserved, reservedCells }: { reuse: boolean; reserved: number; reservedCells: number },
 ): KvCache {
   const { llama } = library;
   const memory: KvMemory = {
@@ -205,7 +228,6 @@ function makeCache(
     copy: (source, target, from, to) => llama.llama_memory_seq_cp(context.memory, source, target, from, to),
   };
   if (plan.kv === "unified") {
-    const reservedCells = Math.floor(plan.cells * RESERVED_SHARE);
     return new UnifiedCache(memory, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
   }
   const capacity = context.sequenceCells;

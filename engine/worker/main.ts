@@ -21,8 +21,10 @@ async function handle(message: ToEngine): Promise<void> {
     return;
   }
   const loaded = await engine;
-  if (message.type === "submit") await loaded?.submit(message.request);
-  else loaded?.cancel(message.id);
+  if (loaded === null) return;
+  if (message.type === "submit") await loaded.submit(message.request);
+  else if (message.type === "cancel") loaded.cancel(message.id);
+  else post({ type: "status", status: loaded.status });
 }
 
 async function serve(loading: Promise<Engine>): Promise<void> {

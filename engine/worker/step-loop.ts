@@ -83,15 +83,14 @@ export class StepLoop {
     const rows = this.#fill(entries);
     const filled = now();
     const decoding = context.decode();
-    this.#tell();
-    const told = now();
+    const telling = this.#tell();
     await decoding;
     const decoded = now();
     const stats: StepStats = {
       planMs: planned - begin,
       fillMs: filled - planned,
       decodeMs: decoded - filled,
-      textMs: told - filled,
+      ...telling,
       sampleMs: 0,
       totalMs: 0,
       ...forecastOf(step),
@@ -144,12 +143,13 @@ export class StepLoop {
     return drawing;
   }
 
-  /** Makes the last step's text and posts it. */
-  #tell(): void {
+  /** Makes the last step's text and posts it. @returns the milliseconds that each of the two took */
+  #tell(): Pick<StepStats, "textMs" | "postMs"> {
     const last = this.#last;
-    if (last === null) return;
+    if (last === null) return { textMs: 0, postMs: 0 };
     this.#last = null;
-    const { vocabulary, post } = this.#parts;
+    const { vocabulary, post, now } = this.#parts;
+    const begin = now();
     const outputs = [];
     for (const generation of last.drawn) {
       if (generation.cancelled) continue;
@@ -159,7 +159,9 @@ export class StepLoop {
       // Its stop string is complete, but the step that runs has it in its batch: it leaves before the next.
       if (output.finish !== null && generation.state === "running") this.cancel(generation);
     }
+    const made = now();
     post({ type: "step", started: last.started, outputs, stats: last.stats });
+    return { textMs: made - begin, postMs: now() - made };
   }
 
   #end(generation: Generation): void {

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { addFlags } from "../options/flags.ts";
 import { OptionsError } from "../options/options-error.ts";
+import type { PlanFlags } from "./plan-command.ts";
 import type { UsageFlags } from "./usage-command.ts";
 
 /** What the commands do. Flags come as text by option key, unchecked. */
@@ -8,6 +9,7 @@ export interface Actions {
   serve(flags: Record<string, unknown>): Promise<void>;
   doctor(flags: Record<string, unknown>): Promise<void>;
   usage(flags: UsageFlags): Promise<void>;
+  plan(flags: PlanFlags): Promise<void>;
   files(args: string[]): Promise<void>;
   batch(args: string[]): Promise<void>;
   bench(args: string[]): Promise<void>;
@@ -45,6 +47,13 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--days <n>", "how far back", "30")
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.usage(flags)));
+
+  program
+    .command("plan")
+    .description("print what a server's engines cost by batch size, from the steps they measured")
+    .option("--url <url>", "the server to ask (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)")
+    .option("--json", "print JSON")
+    .action((flags) => orPrintOptionsError(program, () => actions.plan(flags)));
 
   program
     .command("files")

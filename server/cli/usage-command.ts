@@ -2,6 +2,7 @@ import { usdText } from "../../ledger/prices.ts";
 import { type UsagePage, type UsageResult, usagePage } from "../../openapi/organization-usage.ts";
 import { OptionsError } from "../options/options-error.ts";
 import { ApiClient } from "./api-client.ts";
+import { columns } from "./columns.ts";
 
 export interface UsageFlags {
   /** Where a server's endpoints begin, such as http://127.0.0.1:8080/v1. */
@@ -97,14 +98,7 @@ export function usageText(lines: readonly UsageLine[], days: string): string {
     usdText(total((line) => line.costNano)),
   ];
   const saved = total(({ tier, costNano, defaultCostNano }) => (tier === "batch" ? defaultCostNano - costNano : 0));
-  const all = [HEAD, ...rows, sums];
-  const widths = HEAD.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  const table = all.map((row) =>
-    row
-      .map((cell, column) => (column < LEFT_ALIGNED ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
-      .join("  ")
-      .trimEnd(),
-  );
+  const table = columns([HEAD, ...rows, sums], LEFT_ALIGNED);
   return `${table.join("\n")}\n\nThe batch discount saved USD ${usdText(saved)} in the last ${days} days.\n`;
 }
 

@@ -52,6 +52,12 @@ export function share(max: number): Kind<number> {
   return { metavar: "share", allowed: `a share from 0 to ${max}`, schema };
 }
 
+/** An amount of money in USD. */
+export function usd(max: number): Kind<number> {
+  const schema = z.union([z.number(), written(/^\d{1,7}(\.\d{1,6})?$/)]).pipe(z.number().min(0).max(max));
+  return { metavar: "usd", allowed: `an amount in USD from 0 to ${spaced(max)}`, schema };
+}
+
 /** An amount of memory, in bytes: `512MB` is decimal, `512MiB` binary, no unit is bytes. */
 export function size(min: number, max: number): Kind<number> {
   const amount = z

@@ -14,6 +14,7 @@ import {
   sizeText,
   text,
   texts,
+  usd,
 } from "./kind.ts";
 import { prices, tierFactors } from "./price-kind.ts";
 import { shift } from "./shift-kind.ts";
@@ -190,6 +191,22 @@ export const OPTIONS = {
     {},
     "What a tier multiplies the prices by. Repeatable.",
     "priority=1.75, default=1, flex=0.5, batch=0.5",
+  ),
+
+  machineUsdPerHour: row(
+    "Money",
+    optional(usd(1_000_000)),
+    null,
+    "What this machine costs in USD per hour: `nightshift plan` and /v1/nightshift/engine then tell what a million " +
+      "tokens cost at each batch size.",
+    "none",
+  ),
+  machineSpotUsdPerHour: row(
+    "Money",
+    optional(usd(1_000_000)),
+    null,
+    "The same where it can be had as a spot machine.",
+    "none",
   ),
 
   shift: row(

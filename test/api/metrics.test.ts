@@ -64,6 +64,16 @@ describe("after known traffic", () => {
     const steps = metrics.sum("nightshift_step_seconds_count", { model: "demo" });
     expect(steps).toBeGreaterThan(20);
     expect(metrics.sum("nightshift_batch_size_count")).toBe(steps);
+    const parts = ["plan", "fill", "decode", "sample"].map((part) =>
+      metrics.sum(`nightshift_step_${part}_seconds_sum`),
+    );
+    expect(Math.min(...parts)).toBeGreaterThan(0);
+    // The parts make up the step; what lies between them are a few lines.
+    const whole = metrics.sum("nightshift_step_seconds_sum");
+    const sum = parts.reduce((a, b) => a + b);
+    expect(sum).toBeLessThanOrEqual(whole);
+    expect(sum).toBeGreaterThan(0.9 * whole);
+    for (const part of ["text", "post"]) expect(metrics.sum(`nightshift_step_${part}_seconds_sum`)).toBeGreaterThan(0);
     expect(metrics.sum("nightshift_batch_size_sum")).toBeGreaterThan(steps);
     const used = metrics.sum("nightshift_kv_cache_usage_ratio");
     expect(used).toBeGreaterThan(0);

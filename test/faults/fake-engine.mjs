@@ -8,6 +8,7 @@ const [, , ...unused] = process.argv;
 if (unused.length > 0) throw new Error("The fake engine takes no arguments");
 
 let silent = false;
+let asked = 0;
 const live = new Map();
 
 function send(message) {
@@ -93,6 +94,8 @@ function submit(request) {
 process.on("message", (message) => {
   if (message.type === "start") load(message.config);
   else if (message.type === "submit") submit(message.request);
+  // Also while it is silent otherwise, as a real one does whose step hangs.
+  else if (message.type === "inspect") process.send({ type: "status", status: { asked: ++asked } });
   else {
     clearInterval(live.get(message.id));
     say(`cancel ${message.id}`);

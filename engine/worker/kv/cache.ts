@@ -16,6 +16,8 @@ export interface KvCache {
   /** Cells in all, and those that hold something or are set aside for a prompt. */
   readonly cells: number;
   readonly used: number;
+  /** Idle prefixes, and the cells that they alone hold. */
+  readonly prefixes: { count: number; cells: number };
   /**
    * Prompt tokens that must be saved for a prefix to be worth its copy; below it they are computed again. 0 where sharing
    * moves no bytes.

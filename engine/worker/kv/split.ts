@@ -52,6 +52,12 @@ export class SplitCache implements KvCache {
     return used;
   }
 
+  get prefixes(): { count: number; cells: number } {
+    let cells = 0;
+    for (const idle of this.#idle) cells += idle.computed;
+    return { count: this.#idle.size, cells };
+  }
+
   reusable(sequence: Resident, online: boolean): number {
     return this.#prefixFor(sequence, this.#idleAt(this.#targetFor(sequence, online))).length;
   }

@@ -45,6 +45,10 @@ export class UnifiedCache implements KvCache {
     return this.#account.used;
   }
 
+  get prefixes(): { count: number; cells: number } {
+    return { count: this.#idle.size, cells: this.#account.idle };
+  }
+
   reusable(sequence: Resident): number {
     return this.#prefixFor(sequence).length;
   }

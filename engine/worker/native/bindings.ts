@@ -179,7 +179,6 @@ export interface LlamaFunctions {
   llama_sampler_chain_add(chain: Pointer, sampler: Pointer): void;
   llama_sampler_free(sampler: Pointer): void;
   llama_sampler_sample(sampler: Pointer, context: Pointer, row: number): number;
-  llama_sampler_init_greedy(): Pointer;
   llama_sampler_init_dist(seed: number): Pointer;
   llama_sampler_init_top_k(k: number): Pointer;
   llama_sampler_init_top_p(p: number, minKeep: number): Pointer;
@@ -235,7 +234,6 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_sampler_chain_add: ["void", ["void*", "void*"]],
   llama_sampler_free: ["void", ["void*"]],
   llama_sampler_sample: ["int32", ["void*", "void*", "int32"]],
-  llama_sampler_init_greedy: ["void*", []],
   llama_sampler_init_dist: ["void*", ["uint32"]],
   llama_sampler_init_top_k: ["void*", ["int32"]],
   llama_sampler_init_top_p: ["void*", ["float", "size_t"]],

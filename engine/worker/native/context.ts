@@ -1,5 +1,6 @@
 import koffi from "koffi";
 import type { EngineConfig } from "../../protocol.ts";
+import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
 import type { Llama, Pointer } from "./bindings.ts";
 import { call } from "./call.ts";
@@ -92,12 +93,17 @@ export class Context {
 
   /** Draws a token for each row. @returns tokens in the order of the rows */
   async sample(samplers: Sampler[], rows: number[]): Promise<number[]> {
-    const sample = this.#llama.llama_sampler_sample;
-    if (samplers.length < 2 || this.#vocabulary < PARALLEL_VOCABULARY)
-      return samplers.map((sampler, i) => sample(sampler.chain, this.#context, rows[i]!));
+    const { llama_sampler_sample: sample, llama_get_logits_ith: look } = this.#llama;
+    const chains = samplers.reduce((count, { chain }) => count + (chain === null ? 0 : 1), 0);
+    const parallel = chains > 1 && this.#vocabulary >= PARALLEL_VOCABULARY;
     // The first look at the logits reorders them, which is not safe on several threads at once.
-    this.#llama.llama_get_logits_ith(this.#context, rows[0]!);
-    return Promise.all(samplers.map((sampler, i) => call(sample, sampler.chain, this.#context, rows[i]!)));
+    if (parallel) look(this.#context, rows[0]!);
+    const draws = samplers.map(({ chain }, i) => {
+      if (chain === null) return null;
+      return parallel ? call(sample, chain, this.#context, rows[i]!) : sample(chain, this.#context, rows[i]!);
+    });
+    // While other threads draw the rest.
+    return Promise.all(draws.map((draw, i) => draw ?? argmax(this.logits(rows[i]!))));
   }
 
   /** A row's logits, in llama.cpp's own memory: good until the next decode, and what is written there is sampled. */

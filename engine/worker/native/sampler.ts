@@ -1,8 +1,9 @@
 import type { Sampling } from "../../protocol.ts";
 import type { Llama, Pointer } from "./bindings.ts";
 
-/** llama.cpp's chain of one sequence: draws a token from a row of logits. Must be freed. */
+/** How one sequence draws a token from a row of logits. Must be freed. */
 export class Sampler {
+  /** llama.cpp's chain; null draws the highest logit, for which no chain is needed (argmax.ts). */
   readonly chain: Pointer;
   readonly #llama: Llama;
 
@@ -12,12 +13,9 @@ export class Sampler {
    */
   constructor(llama: Llama, sampling: Sampling, seed: number) {
     this.#llama = llama;
-    this.chain = llama.llama_sampler_chain_init({ no_perf: true });
+    this.chain = sampling.temperature === 0 ? null : llama.llama_sampler_chain_init({ no_perf: true });
+    if (this.chain === null) return;
     const add = (sampler: Pointer) => llama.llama_sampler_chain_add(this.chain, sampler);
-    if (sampling.temperature === 0) {
-      add(llama.llama_sampler_init_greedy());
-      return;
-    }
     if (sampling.topK > 0) add(llama.llama_sampler_init_top_k(sampling.topK));
     if (sampling.topP < 1) add(llama.llama_sampler_init_top_p(sampling.topP, 1));
     if (sampling.minP > 0) add(llama.llama_sampler_init_min_p(sampling.minP, 1));
@@ -26,6 +24,6 @@ export class Sampler {
   }
 
   free(): void {
-    this.#llama.llama_sampler_free(this.chain);
+    if (this.chain !== null) this.#llama.llama_sampler_free(this.chain);
   }
 }

@@ -133,7 +133,7 @@ function least(sequence: Sequence, { stepTokens }: PlanLimits): number {
 }
 
 /** How long a step with online work may take: it and the tax, within the objective unless that is lost already. */
-function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits): number {
+export function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits): number {
   const taxed = onlineMs * (1 + batchTax);
   return onlineMs > itlMs ? taxed : Math.min(taxed, itlMs);
 }
@@ -144,7 +144,7 @@ function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits): numb
  * it, as long as the objective for the first token has room: one sequence at a time would waste most of a slow machine (a
  * 0.5B model on one core: 17 tokens/s instead of 53 with eight).
  */
-function aloneMs(cheapestMs: number, { ttftMs, batchStepMs }: PlanLimits): number {
+export function aloneMs(cheapestMs: number, { ttftMs, batchStepMs }: PlanLimits): number {
   if (batchStepMs !== null) return Math.max(batchStepMs, cheapestMs);
   const share = TTFT_SHARE * ttftMs;
   if (cheapestMs <= BATCH_STEP_MS) return Math.max(cheapestMs, Math.min(BATCH_STEP_MS, share));

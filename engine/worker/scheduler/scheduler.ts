@@ -2,7 +2,7 @@ import { TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { type LowerTier, type PlanLimits, planStep } from "./plan.ts";
-import { isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
+import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
 
@@ -81,6 +81,10 @@ export class Scheduler<S extends Sequence> {
 
   get waiting(): number {
     return this.#waiting.length;
+  }
+
+  get byTier(): Record<"running" | "waiting", Record<Tier, number>> {
+    return { running: countByTier(this.#running), waiting: countByTier(this.#waiting) };
   }
 
   add(sequence: S): void {

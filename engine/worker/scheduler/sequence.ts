@@ -39,6 +39,12 @@ export function isOnline(sequence: Sequence): boolean {
   return STANDING[sequence.tier] === 0;
 }
 
+export function countByTier(sequences: readonly Sequence[]): Record<Tier, number> {
+  const counts: Record<Tier, number> = { priority: 0, default: 0, flex: 0, batch: 0 };
+  for (const { tier } of sequences) counts[tier]++;
+  return counts;
+}
+
 /** Whether a's tier is of a better kind than b's. Among online tiers none is: priority goes first but takes nothing away. */
 export function outranks(a: Sequence, b: Sequence): boolean {
   return STANDING[a.tier] < STANDING[b.tier];

@@ -1,3 +1,4 @@
+import type { StepFit } from "../../protocol.ts";
 import { solveNonNegative } from "./non-negative.ts";
 
 /** What a step computes, in tokens. */
@@ -12,13 +13,7 @@ export interface StepShape {
  * t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes: a split cache computes these in
  * two passes, and each reads all weights. All in milliseconds.
  */
-export interface Fit {
-  o: number;
-  p: number;
-  d: number;
-  k: number;
-  m: number;
-}
+export type Fit = StepFit;
 
 /** Of the coefficients in the order of Fit. */
 function features({ prefill, decode, kv }: StepShape): number[] {
@@ -57,7 +52,7 @@ const SURPRISE = 1.5;
 const PATIENCE = 5;
 /** Past so many times the prediction a step is an outlier, until they go on. */
 const OUTLIER = 4;
-/** Steps of one kind before a slow one is taken for an outlier. */
+/** Steps of one kind before what is known of it is more than the prior, and a slow one is taken for an outlier. */
 const SETTLED = 16;
 const OUTLIER_WEIGHT = 0.1;
 /** Late steps that the error statistics are about. */
@@ -92,6 +87,16 @@ export class StepModel implements StepCosts {
 
   get fit(): Readonly<Fit> {
     return this.#fit;
+  }
+
+  /** Steps measured since the start: those with prompt tokens, those of decodes alone. */
+  get steps(): Readonly<Record<Kind, number>> {
+    return this.#samples;
+  }
+
+  /** Whether enough decodes were measured for the fit to tell of this machine. */
+  get settled(): boolean {
+    return this.#samples.decode >= SETTLED;
   }
 
   get reach(): Record<Kind, number> {

@@ -13,6 +13,7 @@ function started(): Engine & { closed: boolean } {
     closed: false,
     submit: () => ({ cancel: () => {} }),
     ready: async () => FACTS,
+    inspect: async () => null,
     async close() {
       this.closed = true;
     },

@@ -16,6 +16,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     serve: serve ?? (async (flags) => void outcome.called.push("serve", flags)),
     doctor: async (flags) => void outcome.called.push("doctor", flags),
     usage: async (flags) => void outcome.called.push("usage", flags),
+    plan: async (flags) => void outcome.called.push("plan", flags),
     files: async (rest) => void outcome.called.push("files", rest),
     batch: async (rest) => void outcome.called.push("batch", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),
@@ -53,6 +54,13 @@ describe("commands", () => {
     const args = ["throughput", "--streams", "1,8", "--help", "-x"];
     expect((await type(["bench", ...args])).called).toEqual(["bench", args]);
     expect((await type(["bench", "--help"])).called).toEqual(["bench", ["--help"]]);
+  });
+
+  it("hands plan its flags", async () => {
+    expect((await type(["plan", "--url", "http://x/v1", "--json"])).called).toEqual([
+      "plan",
+      { url: "http://x/v1", json: true },
+    ]);
   });
 
   it("hands everything behind files on", async () => {

@@ -258,3 +258,18 @@ describe("unified cache", () => {
     expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 }, true)).toBe(20);
   });
 });
+
+test.each(["split", "unified"] as const)(
+  "%s: prefixes are what ended sequences left, and what runs is none",
+  (kind) => {
+    const bench = new Bench(kind, 4, 200);
+    expect(bench.cache.prefixes).toEqual({ count: 0, cells: 0 });
+    bench.visit(text(1, 30));
+    bench.visit(text(2, 15));
+    expect(bench.cache.prefixes).toEqual({ count: 2, cells: 45 });
+    const running = bench.start([...text(1, 30), 7]);
+    expect(bench.cache.prefixes).toEqual({ count: 1, cells: 15 });
+    running?.end();
+    expect(bench.cache.prefixes).toEqual({ count: 2, cells: 46 });
+  },
+);

@@ -42,6 +42,16 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   m: fc.oneof(fc.constant(0), magnitude(0.1, 50)),
 });
 
+test("it is settled once it has measured enough decodes, however many prompts there were", () => {
+  const model = new StepModel();
+  for (let i = 0; i < 40; i++) model.observe({ prefill: 10, decode: 1, kv: 100 }, 5);
+  for (let i = 0; i < 15; i++) model.observe({ prefill: 0, decode: 1, kv: 100 }, 5);
+  expect(model.settled).toBe(false);
+  model.observe({ prefill: 0, decode: 1, kv: 100 }, 5);
+  expect(model.settled).toBe(true);
+  expect(model.steps).toEqual({ prefill: 40, decode: 16 });
+});
+
 describe("what it learns", () => {
   test("the costs of any machine within tens of steps, under noise", () => {
     fc.assert(

@@ -68,13 +68,14 @@ describe("the series", () => {
     metrics.meter("demo", "/v1/completions", "flex").firstToken(10);
     metrics.meter("demo", "/v1/completions", "flex").interToken(10, 2);
     metrics.step("demo", {
-      planMs: 0,
-      fillMs: 0,
+      planMs: 0.015,
+      fillMs: 0.03,
       decodeMs: 3,
       sampleMs: 1,
       predictedMs: 3.5,
       onlineMs: 3,
-      textMs: 0,
+      textMs: 0.15,
+      postMs: 0.3,
       totalMs: 4,
       prefillTokens: 0,
       decodeTokens: 3,
@@ -97,6 +98,13 @@ describe("the series", () => {
     expect(text).toContain('nightshift_kv_cache_usage_ratio{model="demo"} 0.25');
     expect(text).toContain('nightshift_requests_waiting{model="demo"} 2');
     expect(text).toContain('nightshift_step_seconds_bucket{le="0.005",model="demo"} 1');
+    const parts = { plan: 15e-6, fill: 30e-6, decode: 3e-3, sample: 1e-3, text: 150e-6, post: 300e-6 };
+    for (const [part, seconds] of Object.entries(parts)) {
+      const sum = new RegExp(`nightshift_step_${part}_seconds_sum\\{model="demo"\\} (\\S+)`).exec(text)?.[1];
+      expect(Number(sum)).toBeCloseTo(seconds, 9);
+    }
+    expect(text).toContain('nightshift_step_plan_seconds_bucket{le="0.00001",model="demo"} 0');
+    expect(text).toContain('nightshift_step_plan_seconds_bucket{le="0.00002",model="demo"} 1');
     expect(text).toContain('nightshift_batch_size_bucket{le="4",model="demo"} 1');
     expect(text).toContain('nightshift_engine_busy_seconds_total{model="demo"} 0.004');
     expect(text).toContain('nightshift_engine_online_seconds_total{model="demo"} 0.003');

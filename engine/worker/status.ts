@@ -1,0 +1,32 @@
+import type { EngineStatus } from "../protocol.ts";
+import type { KvCache } from "./kv/cache.ts";
+import { type OutlookOptions, outlookOf } from "./scheduler/outlook.ts";
+import type { Scheduler } from "./scheduler/scheduler.ts";
+import type { Sequence } from "./scheduler/sequence.ts";
+import type { StepModel } from "./scheduler/step-model.ts";
+
+export interface StatusParts {
+  cache: KvCache;
+  scheduler: Pick<Scheduler<Sequence>, "byTier">;
+  stepModel: StepModel;
+  options: Omit<OutlookOptions, "kv">;
+  /** Cells that flex and batch leave to online work when they start. */
+  reservedCells: number;
+}
+
+/** How an engine is doing now; may be asked for while a step computes. */
+export function statusOf({ cache, scheduler, stepModel, options, reservedCells }: StatusParts): EngineStatus {
+  const { median, mean } = stepModel.error;
+  return {
+    steps: { ...stepModel.steps },
+    error: { median, mean },
+    reach: stepModel.reach,
+    fit: stepModel.settled ? stepModel.fit : null,
+    outlook: stepModel.settled ? outlookOf(stepModel, { ...options, kv: cache.kind }) : null,
+    kv: cache.kind,
+    cells: { total: cache.cells, used: cache.used, reserved: reservedCells },
+    prefixes: cache.prefixes,
+    sequences: { total: options.sequences, reserved: options.reserved },
+    ...scheduler.byTier,
+  };
+}

@@ -1,0 +1,22 @@
+import type { RequestHandler } from "express";
+import type { EngineList, EngineReport } from "../../openapi/engine.ts";
+import { engineStatus, type MachinePrice } from "../engine-report.ts";
+import type { ModelSet, ServedModel } from "../model-set.ts";
+import { sendJson } from "../respond.ts";
+
+/** GET /v1/nightshift/engine */
+export function engines(models: ModelSet, machine: MachinePrice): RequestHandler {
+  const report = async ({ id, engine }: ServedModel): Promise<EngineReport> => {
+    const status = await engine.inspect();
+    return {
+      object: "nightshift.engine",
+      model: id,
+      state: engine.state.name,
+      status: status === null ? null : engineStatus(status, machine),
+    };
+  };
+  return async (req, res) => {
+    const list: EngineList = { object: "list", data: await Promise.all(models.list().map(report)) };
+    sendJson(req, res, 200, JSON.stringify(list));
+  };
+}

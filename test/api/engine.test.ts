@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type EngineReport, engineList } from "../../openapi/engine.ts";
+import { complete, endless, stream } from "./ask.ts";
+import { startServer, type TestServer } from "./server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer("--sequences", "8", "--machine-usd-per-hour", "2.5");
+});
+afterAll(() => server.stop());
+
+async function status(): Promise<NonNullable<EngineReport["status"]>> {
+  const answer = await fetch(`${server.origin}/v1/nightshift/engine`);
+  const { data } = engineList.parse(await answer.json());
+  expect(data).toHaveLength(1);
+  return data[0]!.status!;
+}
+
+async function plan(): Promise<string> {
+  const args = ["dist/server/cli.js", "plan", "--url", `${server.origin}/v1`];
+  return (await promisify(execFile)(process.execPath, args)).stdout;
+}
+
+test("a fresh engine has no fit, and no plan", async () => {
+  const { step_model, caps, forecast, sequences, kv } = await status();
+  expect(step_model).toMatchObject({ steps: { prefill: 0, decode: 0 }, fit: null });
+  expect([caps, forecast]).toEqual([null, null]);
+  expect(sequences).toMatchObject({ most: 8, reserved: 1 });
+  expect(kv).toMatchObject({ kind: "split", cells_used: 0, prefixes: 0 });
+  await expect(plan()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("too few steps") });
+});
+
+test("what runs is told while it runs, and what it left afterwards", async () => {
+  const running = await Promise.all(
+    ["default", "flex"].map((service_tier) =>
+      stream(server.client, "Count from 1 to 20.", {
+        ...endless(400),
+        service_tier: service_tier as "default" | "flex",
+      }),
+    ),
+  );
+  await server.reaches("nightshift_requests_running", 2);
+  expect((await status()).sequences.running).toEqual({ priority: 0, default: 1, flex: 1, batch: 0 });
+  for (const { controller } of running) controller.abort();
+  await server.idle();
+  const { kv, sequences } = await status();
+  expect(sequences.running).toMatchObject({ default: 0, flex: 0 });
+  expect(kv.prefixes).toBeGreaterThan(0);
+  expect(kv.prefix_cells).toBe(kv.cells_used);
+});
+
+test("a busy engine learns what steps cost, and the plan prices them", async () => {
+  await Promise.all(Array.from({ length: 6 }, () => complete(server.client, "Count from 1 to 20.", endless(60))));
+  const { step_model, caps, forecast } = await status();
+  expect(step_model.steps.decode).toBeGreaterThan(50);
+  expect(step_model.fit!.o + step_model.fit!.d).toBeGreaterThan(0);
+  expect(caps!.alone.step_ms).toBeGreaterThanOrEqual(caps!.alone.decodes * step_model.fit!.d);
+  expect(forecast!.batch_sizes.map(({ batch_size }) => batch_size)).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512]);
+  const [single] = forecast!.batch_sizes;
+  expect(single!.usd_per_million_tokens).toBeCloseTo((2.5 / 3600 / single!.tokens_per_second) * 1e6, 6);
+  expect(await plan()).toMatch(/^Model 'demo'$[\s\S]*on a machine at USD 2\.5 an hour:[\s\S]*doubling/m);
+});

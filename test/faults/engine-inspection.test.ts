@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { Rig } from "./engine-fixture.ts";
+
+test("those who ask at once share one answer", async () => {
+  const rig = new Rig("");
+  await rig.engine.ready();
+  expect(await Promise.all([rig.engine.inspect(), rig.engine.inspect()])).toEqual([{ asked: 1 }, { asked: 1 }]);
+  expect(await rig.engine.inspect()).toEqual({ asked: 2 });
+});
+
+test("an engine that is not ready has nothing to tell", async () => {
+  const rig = new Rig("hang-loading");
+  expect(await rig.engine.inspect()).toBeNull();
+});
+
+test("an engine that dies before it answers is told as null at once", async () => {
+  const rig = new Rig("");
+  await rig.engine.ready();
+  process.kill(rig.pid, "SIGSTOP");
+  const asked = rig.engine.inspect();
+  process.kill(rig.pid, "SIGKILL");
+  expect(await asked).toBeNull();
+});
+
+test("answers are no sign of life: an engine whose step hangs is killed although it is asked", async () => {
+  const rig = new Rig("", { hangTimeoutMs: 400 });
+  await rig.engine.ready();
+  const run = rig.run("silent");
+  const asking = setInterval(() => void rig.engine.inspect(), 20);
+  try {
+    await run.hears("mayRestart");
+  } finally {
+    clearInterval(asking);
+  }
+  expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
+});

@@ -48,7 +48,12 @@ export interface EngineConfig {
   batchStepMs: number | null;
   /** Memory in bytes that weights and cache together may take; null measures what is free. */
   memory: number | null;
+  /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
+  cacheScope: CacheScope;
 }
+
+export const CACHE_SCOPES = ["owner", "global"] as const;
+export type CacheScope = (typeof CACHE_SCOPES)[number];
 
 export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
 export type CacheType = (typeof CACHE_TYPES)[number];
@@ -93,6 +98,8 @@ export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
   tier: Tier;
+  /** On whose behalf. */
+  owner: string;
   prompt: Prompt;
   /** Sequences over the one prompt. */
   n: number;

@@ -1,6 +1,14 @@
 import { createHash, randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
-import type { EngineConfig, EngineError, EngineRequest, FromEngine, ModelFacts, StepMessage } from "../protocol.ts";
+import type {
+  CacheScope,
+  EngineConfig,
+  EngineError,
+  EngineRequest,
+  FromEngine,
+  ModelFacts,
+  StepMessage,
+} from "../protocol.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
 import type { KvCache, KvMemory } from "./kv/cache.ts";
@@ -24,6 +32,8 @@ const RESERVED_SHARE = 1 / 8;
 /** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
 const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
 const MOST_SEED = 2 ** 32;
+/** The one scope of prefixes where owners share them. */
+const EVERYONE = "";
 
 /** One loaded model at work. */
 export class Engine {
@@ -37,6 +47,7 @@ export class Engine {
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
   readonly #requests = new Map<number, Generation[]>();
+  readonly #cacheScope: CacheScope;
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
@@ -75,6 +86,7 @@ export class Engine {
     this.#library = library;
     this.#model = model;
     this.#post = post;
+    this.#cacheScope = config.cacheScope;
     this.#template = new ChatTemplate(model.chatTemplate, {
       bos: vocabulary.text(vocabulary.bos),
       eos: vocabulary.text(vocabulary.eos),
@@ -150,6 +162,7 @@ export class Engine {
         index,
         // The sequences of one request stand together in the queue, in their order.
         arrival: arrival + index / request.n,
+        scope: this.#cacheScope === "owner" ? request.owner : EVERYONE,
         promptTokens: tokens,
         limit: Math.min(room, request.maxTokens ?? room),
         sampler: new Sampler(this.#library.llama, sampling, (seed + index) % MOST_SEED),

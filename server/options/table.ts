@@ -1,5 +1,5 @@
 import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
-import { CACHE_TYPES } from "../../engine/protocol.ts";
+import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/protocol.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import {
   choice,
@@ -89,6 +89,12 @@ export const OPTIONS = {
     `Number format of the cached keys: ${CACHE_TYPES.join(", ")}.`,
   ),
   cacheTypeV: row("Engine", choice(CACHE_TYPES, "type"), "f16", "Number format of the cached values, one of the same."),
+  cacheScope: row(
+    "Engine",
+    choice(CACHE_SCOPES),
+    "owner",
+    "Whose prompts reuse computed prefixes: owner keeps those of different API keys' owners apart, global shares them.",
+  ),
   flashAttention: row(
     "Engine",
     choice(["auto", "on", "off"]),

@@ -140,10 +140,12 @@ const CONFIG: EngineConfig = {
   batchTax: 0.1,
   batchStepMs: null,
   memory: null,
+  cacheScope: "owner",
 };
 
 const SUBMISSION: Submission = {
   tier: "default",
+  owner: "local",
   prompt: { kind: "text", text: "" },
   n: 1,
   maxTokens: null,

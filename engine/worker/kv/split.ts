@@ -1,5 +1,6 @@
 import type { KvCache, KvMemory } from "./cache.ts";
-import { covers, longestPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
+import { PrefixTree } from "./prefix-tree.ts";
+import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
 export interface SplitCacheOptions {
   ids: number;
@@ -36,6 +37,7 @@ export class SplitCache implements KvCache {
   readonly #online = new Set<Resident>();
   /** Idle prefixes, least recently used first. */
   readonly #idle = new Set<Resident>();
+  readonly #prefixes = new PrefixTree();
 
   constructor(memory: KvMemory, options: SplitCacheOptions) {
     this.#memory = memory;
@@ -81,6 +83,7 @@ export class SplitCache implements KvCache {
     sequence.computed = length;
     this.#residents[target] = sequence;
     this.#running.add(sequence);
+    this.#prefixes.add(sequence);
     if (online) this.#online.add(sequence);
     return true;
   }
@@ -90,16 +93,19 @@ export class SplitCache implements KvCache {
   }
 
   release(sequence: Resident, keep: boolean): void {
-    const { id, computed } = sequence;
+    const { id, computed, scope } = sequence;
+    this.#follow();
+    const worth = keep && this.#reuse && this.#prefixes.shared(sequence) < computed;
+    this.#prefixes.remove(sequence);
     this.#running.delete(sequence);
     this.#online.delete(sequence);
     this.#residents[id] = null;
     sequence.id = -1;
-    const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
-    const others = [...this.#running, ...this.#idle];
-    if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
+    if (worth) {
+      const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed, scope };
       this.#residents[id] = idle;
       this.#idle.add(idle);
+      this.#prefixes.add(idle);
     } else {
       this.#memory.remove(id, -1, -1);
     }
@@ -172,14 +178,14 @@ export class SplitCache implements KvCache {
    * little else lies there, else it takes an empty id or the one used longest ago, so that the conversations of one user
    * are never copied about.
    */
-  #targetFor({ tokens }: Resident, online: boolean): number {
+  #targetFor(sequence: Resident, online: boolean): number {
     if (!this.#reuse) return this.#vacant(0);
     if (this.#running.size > 0) {
       if (!online) return this.#placeAbove(this.#online.size);
       return this.#residents.findIndex((resident) => resident === null || !this.#online.has(resident));
     }
     const from = online ? 0 : this.#reserved;
-    const { resident, length } = longestPrefix(tokens, reusableLength(tokens), this.#idle);
+    const { resident, length } = this.#prefixes.match(sequence, reusableLength(sequence.tokens));
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
     const empty = this.#residents.indexOf(null, from);
     if (empty >= 0) return empty;
@@ -198,12 +204,20 @@ export class SplitCache implements KvCache {
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
-  #prefixFor({ tokens }: Resident, occupant: Resident | null): PrefixMatch {
+  #prefixFor(sequence: Resident, occupant: Resident | null): PrefixMatch {
     if (!this.#reuse) return NO_PREFIX;
+    this.#follow();
+    const { tokens, scope } = sequence;
     const limit = reusableLength(tokens);
-    const inPlace = longestPrefix(tokens, limit, occupant === null ? [] : [occupant]);
-    const anywhere = longestPrefix(tokens, limit, [...this.#running, ...this.#idle]);
-    return anywhere.length - inPlace.length > this.copyPrice ? anywhere : inPlace;
+    const anywhere = this.#prefixes.match(sequence, limit);
+    if (occupant?.scope !== scope) return anywhere.length > this.copyPrice ? anywhere : NO_PREFIX;
+    const length = commonPrefix(tokens, occupant.tokens, Math.min(limit, occupant.computed));
+    if (anywhere.length - length > this.copyPrice) return anywhere;
+    return length > 0 ? { resident: occupant, length } : NO_PREFIX;
+  }
+
+  #follow(): void {
+    for (const sequence of this.#running) this.#prefixes.follow(sequence);
   }
 
   /**
@@ -213,12 +227,12 @@ export class SplitCache implements KvCache {
    * @param taken how much of it the taker goes on with
    */
   #preserve(idle: Resident, taken: number): void {
-    const others = [...this.#running, ...this.#idle].filter((resident) => resident !== idle);
-    const elsewhere = longestPrefix(idle.tokens, idle.computed, others).length;
-    const place = idle.computed - Math.max(elsewhere, taken) > this.copyPrice ? this.#roomFor(idle) : -1;
+    this.#follow();
+    const kept = Math.max(this.#prefixes.shared(idle), taken);
+    const place = idle.computed - kept > this.copyPrice ? this.#roomFor(idle) : -1;
     const from = idle.id;
     if (place >= 0) this.#copyTo(idle, place);
-    else this.#idle.delete(idle);
+    else this.#forget(idle);
     this.#residents[from] = null;
   }
 
@@ -251,8 +265,13 @@ export class SplitCache implements KvCache {
   }
 
   #drop(idle: Resident): void {
-    this.#idle.delete(idle);
+    this.#forget(idle);
     this.#residents[idle.id] = null;
     this.#memory.remove(idle.id, -1, -1);
+  }
+
+  #forget(idle: Resident): void {
+    this.#idle.delete(idle);
+    this.#prefixes.remove(idle);
   }
 }

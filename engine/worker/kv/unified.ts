@@ -1,6 +1,7 @@
 import type { KvCache, KvMemory } from "./cache.ts";
 import { CellAccount } from "./cell-account.ts";
-import { covers, longestPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
+import { PrefixTree } from "./prefix-tree.ts";
+import { NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
 export interface UnifiedCacheOptions {
   ids: number;
@@ -31,6 +32,7 @@ export class UnifiedCache implements KvCache {
   readonly #lower = new Set<Resident>();
   /** Idle prefixes, least recently used first. */
   readonly #idle = new Set<Resident>();
+  readonly #prefixes = new PrefixTree();
 
   constructor(memory: KvMemory, options: UnifiedCacheOptions) {
     this.#memory = memory;
@@ -75,6 +77,7 @@ export class UnifiedCache implements KvCache {
     sequence.id = id ?? idle!.id;
     sequence.computed = length;
     this.#running.add(sequence);
+    this.#prefixes.add(sequence);
     if (!online) this.#lower.add(sequence);
     this.#makeRoom(needed, source);
     // Set aside for the whole prompt, or those that start after it would take what it was let in for.
@@ -92,16 +95,19 @@ export class UnifiedCache implements KvCache {
   }
 
   release(sequence: Resident, keep: boolean): void {
-    const { id, computed } = sequence;
+    const { id, computed, scope } = sequence;
+    this.#follow();
+    const worth = keep && this.#reuse && this.#prefixes.shared(sequence) < computed;
+    this.#prefixes.remove(sequence);
     this.#running.delete(sequence);
     this.#lower.delete(sequence);
     sequence.id = -1;
-    const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
-    const others = [...this.#running, ...this.#idle];
-    if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
+    if (worth) {
       this.#account.cut(id, computed);
       this.#account.rest(id);
+      const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed, scope };
       this.#idle.add(idle);
+      this.#prefixes.add(idle);
       this.#trimIdle();
     } else {
       this.#free(id);
@@ -119,9 +125,14 @@ export class UnifiedCache implements KvCache {
     return this.#account.free + this.#account.idle;
   }
 
-  #prefixFor({ tokens }: Resident): PrefixMatch {
+  #prefixFor(sequence: Resident): PrefixMatch {
     if (!this.#reuse) return NO_PREFIX;
-    return longestPrefix(tokens, reusableLength(tokens), [...this.#running, ...this.#idle]);
+    this.#follow();
+    return this.#prefixes.match(sequence, reusableLength(sequence.tokens));
+  }
+
+  #follow(): void {
+    for (const sequence of this.#running) this.#prefixes.follow(sequence);
   }
 
   #share(source: Resident | null, id: number, length: number): void {
@@ -133,7 +144,7 @@ export class UnifiedCache implements KvCache {
   }
 
   #takeOver(idle: Resident, length: number): void {
-    this.#idle.delete(idle);
+    this.#forget(idle);
     this.#memory.remove(idle.id, length, -1);
     this.#account.cut(idle.id, length);
     this.#account.resume(idle.id);
@@ -164,8 +175,13 @@ export class UnifiedCache implements KvCache {
   }
 
   #drop(idle: Resident): void {
-    this.#idle.delete(idle);
+    this.#forget(idle);
     this.#free(idle.id);
+  }
+
+  #forget(idle: Resident): void {
+    this.#idle.delete(idle);
+    this.#prefixes.remove(idle);
   }
 
   #free(id: number): void {

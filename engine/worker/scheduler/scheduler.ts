@@ -228,7 +228,7 @@ export class Scheduler<S extends Sequence> {
       // To be worth more it must agree both where the best so far ends and where it has still to compute: most are
       // passed by at these two comparisons.
       const { computed } = other;
-      if (Math.max(length, computed) >= limit) continue;
+      if (Math.max(length, computed) >= limit || other.scope !== sequence.scope) continue;
       if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;
       const shared = commonPrefix(tokens, other.tokens, limit);
       if (shared <= length || computed >= shared) continue;

@@ -23,7 +23,7 @@ class Bench {
 
   /** Places and computes the whole prompt. @returns null when there is no place */
   start(tokens: number[], online = true) {
-    const sequence = { id: -1, tokens, computed: 0 };
+    const sequence = { id: -1, tokens, computed: 0, scope: "" };
     if (!this.cache.place(sequence, online)) return null;
     this.cache.settle([]);
     const cached = sequence.computed;
@@ -101,9 +101,9 @@ describe("split cache", () => {
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
     expect(bench.visit([...text(1, 30), 5])).toBe(30);
     const one = bench.start(text(4, 30));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0 }, true)).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0 }, true)).toBe(30);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0 }, true)).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0, scope: "" }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0, scope: "" }, true)).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0, scope: "" }, true)).toBe(30);
     one?.end();
   });
 
@@ -182,7 +182,7 @@ describe("two tiers in a unified cache", () => {
     const bench = new Bench("unified", 8, 400);
     bench.start(text(1, 200));
     const lower = bench.start(text(2, 100), false);
-    const waiting = (length: number) => ({ id: -1, tokens: text(3, length), computed: 0 });
+    const waiting = (length: number) => ({ id: -1, tokens: text(3, length), computed: 0, scope: "" });
     expect(bench.cache.fitsWithout(waiting(180), [lower!.sequence])).toBe(true);
     expect(bench.cache.fitsWithout(waiting(190), [lower!.sequence])).toBe(false);
   });
@@ -203,7 +203,7 @@ describe("unified cache", () => {
     expect(bench.cache.used).toBe(80 + 6 * 3);
     for (let i = 0; i < 6; i++) {
       const tokens = [...text(1, 80), ...text(10 + i, 3), 4];
-      expect(bench.cache.reusable({ id: -1, tokens, computed: 0 }, true)).toBe(83);
+      expect(bench.cache.reusable({ id: -1, tokens, computed: 0, scope: "" }, true)).toBe(83);
     }
     bench.visit(text(2, 60));
     expect(bench.cache.used).toBeLessThanOrEqual(100);
@@ -221,14 +221,14 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 8, 400);
     bench.start(text(1, 200));
     bench.visit(text(2, 60));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0 }, true)).toBe(60);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0, scope: "" }, true)).toBe(60);
   });
 
   test("a start that needs more than its prefix leaves must wait, and the prefix stays", () => {
     const bench = new Bench("unified", 8, 200);
     bench.start(text(1, 100));
     bench.visit(text(2, 50));
-    const long = { id: -1, tokens: [...text(2, 45), ...text(3, 65)], computed: 0 };
+    const long = { id: -1, tokens: [...text(2, 45), ...text(3, 65)], computed: 0, scope: "" };
     expect(bench.cache.place(long, true)).toBe(false);
     expect(bench.cache.reusable(long, true)).toBe(45);
   });
@@ -254,7 +254,7 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 3, 400);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 20));
     expect(bench.start(text(4, 20))?.cached).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0 }, true)).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 }, true)).toBe(20);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0, scope: "" }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0, scope: "" }, true)).toBe(20);
   });
 });

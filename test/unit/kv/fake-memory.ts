@@ -1,7 +1,8 @@
 import type { KvMemory } from "../../../engine/worker/kv/cache.ts";
+import type { Resident } from "../../../engine/worker/kv/resident.ts";
 
 export interface FakeEntry {
-  sequence: { id: number; readonly tokens: readonly number[]; computed: number };
+  sequence: Resident;
   count: number;
 }
 
@@ -17,11 +18,16 @@ interface Stream {
   /** Book-keeping, changed at once: the ids that hold a cell, and its position. */
   owners: Set<number>[];
   positions: number[];
-  /** What was computed into the cell, changed by a decode alone: stands for the token and all before it. */
+  /** What was computed into the cell, changed by a decode alone: stands for the scope, the token and all before it. */
   data: number[];
 }
 
 const EMPTY_PREFIX = 17;
+
+/** What stands for no token yet. */
+function beginning(scope: string): number {
+  return [...scope].reduce((prefix, character) => extend(prefix, character.charCodeAt(0)), EMPTY_PREFIX);
+}
 
 function extend(prefix: number, token: number): number {
   return (Math.imul(prefix, 0x01000193) ^ (token + 1)) >>> 0;
@@ -30,7 +36,7 @@ function extend(prefix: number, token: number): number {
 /**
  * llama.cpp's memory as llama-kv-cache.cpp does it: book-keeping changes at once, a copy between streams moves its data
  * at the next decode, in the order of the calls. Before a decode it proves that every sequence finds exactly its own
- * first tokens, each computed after exactly the tokens before it.
+ * first tokens, each computed after exactly the tokens before it and in its own scope.
  */
 export class FakeMemory implements KvMemory {
   readonly #options: FakeMemoryOptions;
@@ -91,7 +97,7 @@ export class FakeMemory implements KvMemory {
     for (const { sequence, count } of entries) this.#write(sequence, count);
   }
 
-  #check({ id, tokens, computed }: FakeEntry["sequence"]): void {
+  #check({ id, tokens, computed, scope }: Resident): void {
     const { owners, positions, data } = this.#stream(id);
     const byPosition = new Map<number, number>();
     owners.forEach((ids, cell) => {
@@ -100,16 +106,16 @@ export class FakeMemory implements KvMemory {
       byPosition.set(positions[cell]!, data[cell]!);
     });
     if (byPosition.size !== computed) throw new Error(`Id ${id} holds ${byPosition.size} positions, not ${computed}.`);
-    let prefix = EMPTY_PREFIX;
+    let prefix = beginning(scope);
     for (let position = 0; position < computed; position++) {
       prefix = extend(prefix, tokens[position]!);
       if (byPosition.get(position) !== prefix) throw new Error(`Id ${id} holds a wrong prefix at ${position}.`);
     }
   }
 
-  #write({ id, tokens, computed }: FakeEntry["sequence"], count: number): void {
+  #write({ id, tokens, computed, scope }: Resident, count: number): void {
     const stream = this.#stream(id);
-    let prefix = tokens.slice(0, computed).reduce(extend, EMPTY_PREFIX);
+    let prefix = tokens.slice(0, computed).reduce(extend, beginning(scope));
     let cell = -1;
     for (let position = computed; position < computed + count; position++) {
       cell = stream.owners.findIndex((ids, index) => index > cell && ids.size === 0);

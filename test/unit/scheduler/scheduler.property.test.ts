@@ -22,6 +22,7 @@ const prompt = fc
 const arrival: fc.Arbitrary<Arrival> = fc.record({
   at: fc.oneof(fc.constant(0), fc.nat({ max: 60 })),
   tier: fc.oneof(fc.constant("default" as const), fc.constantFrom(...TIERS)),
+  scope: fc.constantFrom("", "", "another"),
   prompt,
   goal: fc.integer({ min: 1, max: LONGEST_GOAL }),
   cancelAt: fc.option(fc.nat({ max: 80 }), { freq: 3 }),
@@ -72,7 +73,7 @@ function live(house: House, plans: Arrival[]): Simulation {
   const whole = house.kind === "split" ? house.ids : 1;
   for (let i = 0; i < whole; i++) {
     const tokens = Array.from({ length: house.cells }, (_, position) => 1000 * (i + 1) + position);
-    const sequence = { id: -1, tokens, computed: 0 };
+    const sequence = { id: -1, tokens, computed: 0, scope: "" };
     expect(simulation.cache.place(sequence, true)).toBe(true);
     expect(simulation.cache.extend(sequence, house.cells)).toBe(true);
     simulation.memory.decode([{ sequence, count: house.cells }]);

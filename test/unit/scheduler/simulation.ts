@@ -13,6 +13,8 @@ export interface Arrival {
   /** The step before which it comes. */
   at: number;
   tier: Tier;
+  /** "" where none is given. */
+  scope?: string;
   prompt: number[];
   /** Tokens to generate. */
   goal: number;
@@ -47,6 +49,7 @@ class Guest implements Sequence {
   readonly arrival: number;
   readonly tokens: number[];
   readonly plan: Arrival;
+  readonly scope: string;
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
@@ -56,6 +59,7 @@ class Guest implements Sequence {
   constructor(plan: Arrival, arrival: number) {
     this.plan = plan;
     this.tier = plan.tier;
+    this.scope = plan.scope ?? "";
     this.arrival = arrival;
     this.tokens = [...plan.prompt];
   }
@@ -202,7 +206,12 @@ export class Simulation {
         if (passed.tier === "flex" && guest.tier === "batch") continue;
         const awaited = running.some((owner) => {
           const length = commonPrefix(passed.tokens, owner.tokens, passed.tokens.length - 1);
-          return rank(owner) <= rank(passed) && length > Math.max(16, copyPrice) && length > owner.computed;
+          return (
+            owner.scope === passed.scope &&
+            rank(owner) <= rank(passed) &&
+            length > Math.max(16, copyPrice) &&
+            length > owner.computed
+          );
         });
         assert.ok(awaited && reuse);
       }
@@ -212,7 +221,11 @@ export class Simulation {
     const full = kind === "split" && running.length === sequences;
     if (first !== undefined && isOnline(first) && full && online.length < running.length)
       assert.ok(
-        reuse && running.some((owner) => commonPrefix(first.tokens, owner.tokens, first.tokens.length - 1) > 16),
+        reuse &&
+          running.some(
+            (owner) =>
+              owner.scope === first.scope && commonPrefix(first.tokens, owner.tokens, first.tokens.length - 1) > 16,
+          ),
       );
     assert.ok(running.length - online.length <= sequences - reserved);
     // The cache's own count never lags behind what llama.cpp holds.

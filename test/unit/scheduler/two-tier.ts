@@ -36,6 +36,7 @@ export class Guest implements Sequence {
   readonly tokens: number[];
   readonly came: number;
   readonly goal: number;
+  readonly scope = "";
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";

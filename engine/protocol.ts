@@ -48,6 +48,8 @@ export interface EngineConfig {
   batchStepMs: number | null;
   /** Memory in bytes that weights and cache together may take; null measures what is free. */
   memory: number | null;
+  /** Bytes of host memory for prefixes that the cache has no room for; null derives it from what is free. */
+  parkMemory: number | null;
   /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
   cacheScope: CacheScope;
 }
@@ -207,6 +209,13 @@ export interface StepStats {
   waiting: number;
   cellsUsed: number;
   cells: number;
+  /** Idle prefixes pushed out of the cache before this step; of these, those that host memory took. */
+  evicted: number;
+  parked: number;
+  /** Tokens that came back from host memory. */
+  resumed: number;
+  /** Bytes of host memory that prefixes take. */
+  parkedBytes: number;
 }
 
 /** One per step: everything that became known since the last one. */

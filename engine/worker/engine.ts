@@ -11,13 +11,14 @@ import type {
 } from "../protocol.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
-import type { KvCache, KvMemory } from "./kv/cache.ts";
+import type { KvCache } from "./kv/cache.ts";
+import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
 import { UnifiedCache } from "./kv/unified.ts";
 import { LogitRules } from "./logit-rules.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
-import { DEFAULT_CONTEXT, type MemoryPlan, planMemory } from "./native/memory-plan.ts";
+import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { Sampler } from "./native/sampler.ts";
 import { PromptBuilder } from "./prompt.ts";
@@ -60,10 +61,15 @@ export class Engine {
     }
     const library = loadLibrary(config.llamaDir, config.gpu !== "off");
     const gpu = library.devices.filter((device) => device.kind === "gpu");
-    const free = gpu.length > 0 && config.gpu !== "off" ? gpu.reduce((sum, device) => sum + device.free, 0) : freemem();
+    const onGpu = gpu.length > 0 && config.gpu !== "off";
+    const hostFree = Math.min(freemem(), process.availableMemory());
+    const free = onGpu ? gpu.reduce((sum, device) => sum + device.free, 0) : hostFree;
     const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
-    const plan = planMemory(config, model.memoryFacts(config, free));
-    return new Engine(library, model, config, plan, post);
+    const facts = model.memoryFacts(config, free);
+    const plan = planMemory(config, facts);
+    const taken = onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
+    const parkBytes = planParking(config, facts, hostFree - taken);
+    return new Engine(library, model, config, plan, parkBytes, post);
   }
 
   private constructor(
@@ -71,6 +77,7 @@ export class Engine {
     model: Model,
     config: EngineConfig,
     plan: MemoryPlan,
+    parkBytes: number,
     post: (message: FromEngine) => void,
   ) {
     const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
@@ -79,8 +86,15 @@ export class Engine {
     const reuse = model.memory === "full";
     const cellBytes = model.memoryFacts(config, 0).cellBytes;
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
-    const cache = makeCache(library, context, plan, cellBytes, { reuse, reserved });
     const stepModel = new StepModel();
+    const now = () => performance.now();
+    const host = new HostMemory({
+      bytes: parkBytes,
+      tokenBytes: cellBytes,
+      recomputeMs: (from, to) => recomputeMs(stepModel, from, to),
+      now,
+    });
+    const cache = makeCache(context, host, plan, cellBytes, { reuse, reserved });
     library.quiet();
 
     this.#library = library;
@@ -104,7 +118,7 @@ export class Engine {
       cache,
       scheduler,
       stepModel,
-      now: () => performance.now(),
+      now,
       post: (message) => this.#tell(message),
     });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
@@ -204,26 +218,25 @@ export class Engine {
 }
 
 function makeCache(
-  library: Library,
   context: Context,
+  host: HostMemory,
   plan: MemoryPlan,
   cellBytes: number,
   { reuse, reserved }: { reuse: boolean; reserved: number },
 ): KvCache {
-  const { llama } = library;
-  const memory: KvMemory = {
-    remove: (id, from, to) => {
-      llama.llama_memory_seq_rm(context.memory, id, from, to);
-    },
-    copy: (source, target, from, to) => llama.llama_memory_seq_cp(context.memory, source, target, from, to),
-  };
   if (plan.kv === "unified") {
     const reservedCells = Math.floor(plan.cells * RESERVED_SHARE);
-    return new UnifiedCache(memory, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
+    return new UnifiedCache(context.memory, host, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
   }
   const capacity = context.sequenceCells;
   const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
-  return new SplitCache(memory, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
+  return new SplitCache(context.memory, host, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
+}
+
+/** What it would take to compute tokens of a prompt again, alone. */
+function recomputeMs(stepModel: StepModel, from: number, to: number): number {
+  const count = to - from;
+  return stepModel.predict({ prefill: count, decode: 0, kv: count * from + (count * (count + 1)) / 2 });
 }
 
 function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {

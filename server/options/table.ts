@@ -108,6 +108,13 @@ export const OPTIONS = {
     "Memory that weights and KV cache of one model may take.",
     "what is free at start",
   ),
+  parkMemory: row(
+    "Engine",
+    optional(size(0, 16_384 * GiB)),
+    null,
+    "Host memory for prefixes that the KV cache has no room for, per model; 0 drops them.",
+    "an eighth of what is free beside weights and cache, at most 8 GiB",
+  ),
   threads: row("Engine", optional(integer(1, 1024)), null, "Compute threads.", "CPU cores − 1, at least 1"),
   gpu: row(
     "Engine",

@@ -36,6 +36,7 @@ function mortalEngine() {
       batchTax: 0.1,
       batchStepMs: null,
       memory: null,
+      parkMemory: 0,
       cacheScope: "owner",
     },
     {

@@ -140,6 +140,7 @@ const CONFIG: EngineConfig = {
   batchTax: 0.1,
   batchStepMs: null,
   memory: null,
+  parkMemory: 0,
   cacheScope: "owner",
 };
 

@@ -1,14 +1,14 @@
 import { NO_PREFIX, type PrefixMatch, type Resident } from "./resident.ts";
 
-interface Node {
-  parent: Node | null;
+interface Node<R extends Resident> {
+  parent: Node<R> | null;
   /** Of someone who passes here: the first `end` of them are the way from the root. */
   tokens: readonly number[];
   end: number;
   /** By the token after `end`. */
-  readonly children: Map<number, Node>;
+  readonly children: Map<number, Node<R>>;
   /** Those whose computed tokens end here. */
-  readonly residents: Set<Resident>;
+  readonly residents: Set<R>;
 }
 
 /**
@@ -19,21 +19,21 @@ interface Node {
  * Every node but the root has a resident, or two children at least: so below each there is someone, and what ends at a
  * leaf alone is shared up to the leaf's parent.
  */
-export class PrefixTree {
-  readonly #roots = new Map<string, Node>();
-  readonly #ends = new Map<Resident, Node>();
+export class PrefixTree<R extends Resident = Resident> {
+  readonly #roots = new Map<string, Node<R>>();
+  readonly #ends = new Map<R, Node<R>>();
 
-  add(resident: Resident): void {
+  add(resident: R): void {
     let root = this.#roots.get(resident.scope);
     if (root === undefined) {
-      root = newNode(null, resident.tokens, 0);
+      root = newNode<R>(null, resident.tokens, 0);
       this.#roots.set(resident.scope, root);
     }
     this.#enter(resident, root);
   }
 
   /** What of a resident has been computed since it was last seen enters the tree. */
-  follow(resident: Resident): void {
+  follow(resident: R): void {
     const node = this.#ends.get(resident)!;
     const { tokens, computed } = resident;
     if (node.end === computed) return;
@@ -47,7 +47,7 @@ export class PrefixTree {
     this.#tidy(node, resident.scope);
   }
 
-  remove(resident: Resident): void {
+  remove(resident: R): void {
     const node = this.#ends.get(resident)!;
     this.#ends.delete(resident);
     node.residents.delete(resident);
@@ -55,7 +55,7 @@ export class PrefixTree {
   }
 
   /** A resident that shares the longest prefix with the first `limit` of the tokens; one that ends there, if any does. */
-  match({ tokens, scope }: Pick<Resident, "tokens" | "scope">, limit: number): PrefixMatch {
+  match({ tokens, scope }: Pick<Resident, "tokens" | "scope">, limit: number): PrefixMatch<R> {
     let node = this.#roots.get(scope);
     let length = 0;
     while (node !== undefined && length === node.end && length < limit) {
@@ -68,12 +68,12 @@ export class PrefixTree {
   }
 
   /** How many of a resident's tokens another one holds too. */
-  shared(resident: Resident): number {
+  shared(resident: R): number {
     const node = this.#ends.get(resident)!;
     return node.residents.size > 1 || node.children.size > 0 ? node.end : (node.parent?.end ?? 0);
   }
 
-  #enter(resident: Resident, from: Node): void {
+  #enter(resident: R, from: Node<R>): void {
     const { tokens, computed } = resident;
     let node = from;
     while (node.end < computed) {
@@ -90,7 +90,7 @@ export class PrefixTree {
   }
 
   /** Takes out a node that stands for nothing any more. */
-  #tidy(node: Node, scope: string): void {
+  #tidy(node: Node<R>, scope: string): void {
     const { parent, residents, children, tokens } = node;
     if (residents.size > 0 || children.size > 1) return;
     const [child] = children.values();
@@ -109,21 +109,21 @@ export class PrefixTree {
   }
 }
 
-function newNode(parent: Node | null, tokens: readonly number[], end: number): Node {
-  const node: Node = { parent, tokens, end, children: new Map(), residents: new Set() };
+function newNode<R extends Resident>(parent: Node<R> | null, tokens: readonly number[], end: number): Node<R> {
+  const node: Node<R> = { parent, tokens, end, children: new Map(), residents: new Set() };
   parent?.children.set(tokens[parent.end]!, node);
   return node;
 }
 
 /** Puts a node above another one, where the way to it has `end` tokens. */
-function split(node: Node, end: number): Node {
+function split<R extends Resident>(node: Node<R>, end: number): Node<R> {
   const above = newNode(node.parent, node.tokens, end);
   above.children.set(node.tokens[end]!, node);
   node.parent = above;
   return above;
 }
 
-function someoneBelow(node: Node): Resident {
+function someoneBelow<R extends Resident>(node: Node<R>): R {
   let below = node;
   for (;;) {
     for (const resident of below.residents) return resident;

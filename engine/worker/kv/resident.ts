@@ -9,12 +9,12 @@ export interface Resident {
   readonly scope: string;
 }
 
-export interface PrefixMatch {
-  resident: Resident | null;
+export interface PrefixMatch<R extends Resident = Resident> {
+  resident: R | null;
   length: number;
 }
 
-export const NO_PREFIX: PrefixMatch = { resident: null, length: 0 };
+export const NO_PREFIX: PrefixMatch<never> = { resident: null, length: 0 };
 
 /** How many tokens both begin with, at most `limit`. */
 export function commonPrefix(a: readonly number[], b: readonly number[], limit: number): number {

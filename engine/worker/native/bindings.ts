@@ -175,6 +175,9 @@ export interface LlamaFunctions {
   llama_memory_clear(memory: Pointer, data: boolean): void;
   llama_memory_seq_rm(memory: Pointer, id: number, from: number, to: number): boolean;
   llama_memory_seq_cp(memory: Pointer, source: number, target: number, from: number, to: number): void;
+  llama_state_seq_get_size_ext(context: Pointer, id: number, flags: number): number;
+  llama_state_seq_get_data_ext(context: Pointer, state: Uint8Array, size: number, id: number, flags: number): number;
+  llama_state_seq_set_data_ext(context: Pointer, state: Uint8Array, size: number, id: number, flags: number): number;
   llama_sampler_chain_init(params: { no_perf: boolean }): Pointer;
   llama_sampler_chain_add(chain: Pointer, sampler: Pointer): void;
   llama_sampler_free(sampler: Pointer): void;
@@ -231,6 +234,10 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_memory_clear: ["void", ["void*", "bool"]],
   llama_memory_seq_rm: ["bool", ["void*", "int32", "int32", "int32"]],
   llama_memory_seq_cp: ["void", ["void*", "int32", "int32", "int32", "int32"]],
+  // Plain addresses: states are large, and a typed parameter would be copied.
+  llama_state_seq_get_size_ext: ["size_t", ["void*", "int32", "uint32"]],
+  llama_state_seq_get_data_ext: ["size_t", ["void*", "void*", "size_t", "int32", "uint32"]],
+  llama_state_seq_set_data_ext: ["size_t", ["void*", "void*", "size_t", "int32", "uint32"]],
   llama_sampler_chain_init: ["void*", ["llama_sampler_chain_params"]],
   llama_sampler_chain_add: ["void", ["void*", "void*"]],
   llama_sampler_free: ["void", ["void*"]],

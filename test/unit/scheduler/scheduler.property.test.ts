@@ -37,6 +37,7 @@ const common = {
   itlMs: fc.integer({ min: 1, max: 60 }),
   batchTax: fc.constantFrom(0, 0.1, 1),
   batchStepMs: fc.option(fc.integer({ min: 1, max: 40 })),
+  parking: fc.constantFrom(0, 100, 1000),
 };
 const withReserve = fc.nat({ max: 2 });
 const split: fc.Arbitrary<House> = fc

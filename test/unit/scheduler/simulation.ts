@@ -7,7 +7,7 @@ import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import type { StepShape } from "../../../engine/worker/scheduler/step-model.ts";
-import { FakeMemory } from "../kv/fake-memory.ts";
+import { FakeMemory, hostMemory } from "../kv/fake-memory.ts";
 
 export interface Arrival {
   /** The step before which it comes. */
@@ -36,6 +36,8 @@ export interface House {
   itlMs: number;
   batchTax: number;
   batchStepMs: number | null;
+  /** Tokens that host memory has room for; none where it is not given. */
+  parking?: number;
 }
 
 /** A step of this machine costs 5 ms, and 1 ms a token. */
@@ -98,10 +100,11 @@ export class Simulation {
   constructor(house: House) {
     this.house = house;
     this.memory = new FakeMemory({ kind: house.kind, ids: house.ids, cells: house.cells });
+    const host = hostMemory(house.parking ?? 0);
     this.cache =
       house.kind === "split"
-        ? new SplitCache(this.memory, { ...house, capacity: house.cells })
-        : new UnifiedCache(this.memory, { ...house, reserved: house.reserved && house.cells >> 3 });
+        ? new SplitCache(this.memory, host, { ...house, capacity: house.cells })
+        : new UnifiedCache(this.memory, host, { ...house, reserved: house.reserved && house.cells >> 3 });
     this.scheduler = new Scheduler<Guest>(this.cache, { ...house, ttftMs: 500 }, COSTS);
   }
 

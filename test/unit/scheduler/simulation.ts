@@ -92,6 +92,8 @@ export class Simulation {
   readonly cache: KvCache;
   readonly scheduler: Scheduler<Guest>;
   readonly guests: Guest[] = [];
+  /** In the order in which they generated all they should. */
+  readonly ended: Guest[] = [];
   steps = 0;
   /** Tokens that were computed in chunks: prompts, and what preempted sequences compute again. */
   prefilled = 0;
@@ -140,7 +142,9 @@ export class Simulation {
     for (const { sequence } of entries) {
       if (remaining(sequence) > 0) continue;
       sequence.tokens.push(nextToken(sequence.tokens));
-      if (sequence.generated.length >= sequence.plan.goal) this.scheduler.end(sequence);
+      if (sequence.generated.length < sequence.plan.goal) continue;
+      this.scheduler.end(sequence);
+      this.ended.push(sequence);
     }
   }
 

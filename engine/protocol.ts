@@ -139,6 +139,8 @@ export interface ModelFacts {
   /** KV cells in all, and the bytes they take. */
   cells: number;
   cacheBytes: number;
+  /** Host memory that prefixes may take which the cache has no room for. */
+  parkBytes: number;
   vocabulary: number;
   /** The compute backend in use: cpu, cuda, vulkan, metal. */
   backend: string;

@@ -122,7 +122,12 @@ export class Engine {
       post: (message) => this.#tell(message),
     });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
-    this.facts = factsOf(library, model, config, plan, { threads, cellBytes, fallback: this.#template.fallback });
+    this.facts = factsOf(library, model, config, plan, {
+      threads,
+      cellBytes,
+      parkBytes,
+      fallback: this.#template.fallback,
+    });
   }
 
   /** @throws DecodeError */
@@ -253,7 +258,7 @@ function factsOf(
   model: Model,
   config: EngineConfig,
   plan: MemoryPlan,
-  found: { threads: number; cellBytes: number; fallback: boolean },
+  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const identity = [config.model, description, architecture, parameters, bytes, library.build];
@@ -270,6 +275,7 @@ function factsOf(
     kv: plan.kv,
     cells: plan.cells,
     cacheBytes: Math.round(plan.cells * found.cellBytes),
+    parkBytes: found.parkBytes,
     vocabulary: model.vocabulary.size,
     backend: backendOf(model),
     devices: model.devices.map((device) => device.description),

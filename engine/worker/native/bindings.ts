@@ -250,41 +250,12 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_sampler_init_temp: ["void*", ["float"]],
 };
 
-/** ggml's registry of backends and devices (ggml-backend.h). */
-export interface GgmlFunctions {
-  ggml_backend_load_all_from_path(directory: string): void;
-  ggml_backend_load(path: string): Pointer;
-  ggml_backend_dev_count(): number;
-  ggml_backend_dev_get(index: number): Pointer;
-}
-
-const GGML: Record<keyof GgmlFunctions, [string, string[]]> = {
-  ggml_backend_load_all_from_path: ["void", ["const char*"]],
-  ggml_backend_load: ["void*", ["const char*"]],
-  ggml_backend_dev_count: ["size_t", []],
-  ggml_backend_dev_get: ["void*", ["size_t"]],
+export type Bound<F> = {
+  [K in keyof F]: F[K] extends (...args: infer A) => infer R ? KoffiFunc<(...args: A) => R> : never;
 };
-
-export interface GgmlBaseFunctions {
-  ggml_backend_dev_name(device: Pointer): string;
-  ggml_backend_dev_description(device: Pointer): string;
-  ggml_backend_dev_type(device: Pointer): number;
-  ggml_backend_dev_memory(device: Pointer, free: BigUint64Array, total: BigUint64Array): void;
-}
-
-const GGML_BASE: Record<keyof GgmlBaseFunctions, [string, string[]]> = {
-  ggml_backend_dev_name: ["const char*", ["void*"]],
-  ggml_backend_dev_description: ["const char*", ["void*"]],
-  ggml_backend_dev_type: ["int", ["void*"]],
-  ggml_backend_dev_memory: ["void", ["void*", "_Out_ size_t*", "_Out_ size_t*"]],
-};
-
-type Bound<F> = { [K in keyof F]: F[K] extends (...args: infer A) => infer R ? KoffiFunc<(...args: A) => R> : never };
 export type Llama = Bound<LlamaFunctions>;
-export type Ggml = Bound<GgmlFunctions>;
-export type GgmlBase = Bound<GgmlBaseFunctions>;
 
-function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, string[]]>): Bound<F> {
+export function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, string[]]>): Bound<F> {
   const bound: Partial<Record<keyof F, unknown>> = {};
   for (const name of Object.keys(table) as (keyof F & string)[]) {
     const [result, parameters] = table[name];
@@ -294,8 +265,6 @@ function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, string[
 }
 
 export const bindLlama = (library: LibraryHandle): Llama => bind<LlamaFunctions>(library, LLAMA);
-export const bindGgml = (library: LibraryHandle): Ggml => bind<GgmlFunctions>(library, GGML);
-export const bindGgmlBase = (library: LibraryHandle): GgmlBase => bind<GgmlBaseFunctions>(library, GGML_BASE);
 
 /**
  * Structs pass by value, so a library of another release would read garbage. The sizes of both structs and the defaults

@@ -107,9 +107,9 @@ export class PrefixCache {
     return this.#tree.shared(resident);
   }
 
-  /** An idle prefix was used. */
-  touch(resident: Resident): void {
-    if (this.#idle.delete(resident)) this.#idle.add(resident);
+  /** The first `length` tokens of a resident were used. What others hold too (a template's first tokens) is no use of it. */
+  touch(resident: Resident, length: number): void {
+    if (length > this.shared(resident) && this.#idle.delete(resident)) this.#idle.add(resident);
   }
 
   /** The idle prefix that is to give way first, of those that may. */

@@ -96,9 +96,10 @@ export class SplitCache implements KvCache {
   #takePrefix(sequence: Resident, target: number): number {
     const occupant = this.#idleAt(target);
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
-    if (source !== null) this.#prefixes.touch(source);
+    if (source !== null) this.#prefixes.touch(source, length);
 
-    if (occupant !== null) this.#preserve(occupant, source === occupant ? length : 0, source);
+    if (source !== null && source === occupant) this.#preserve(occupant, length);
+    else if (occupant !== null) this.#preserve(occupant, 0, source);
     if (source !== null && source !== occupant) {
       this.#memory.copy(source.id, target, -1, -1);
       // All of it has a new place.

@@ -72,9 +72,10 @@ export class UnifiedCache implements KvCache {
     if (idle !== null && this.#account.unpinned(idle.id, length) > room - needed) return false;
     if (idle === null && needed > room) return false;
 
-    // The idle sequence goes on as the new one when little of it would be lost, or there is no place for both.
+    // The idle sequence goes on as the new one when nothing of it would be lost, or it would have to give way.
     const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
-    const id = both && idle?.computed !== length ? this.#takeId(source) : null;
+    const stays = idle === null || this.#freeIds.length > 0 || this.#prefixes.first() !== idle;
+    const id = both && stays && idle?.computed !== length ? this.#takeId(source) : null;
     if (id !== null) this.#share(source, id, length);
     else if (idle !== null) this.#takeOver(idle, length);
     else return false;
@@ -153,7 +154,7 @@ export class UnifiedCache implements KvCache {
     const loaded = this.#prefixes.resume(back, (state) => this.#memory.load(id, state));
     this.#memory.remove(id, loaded ? back.length : -1, -1);
     if (from > 0) this.#memory.copy(source!.id, id, 0, from);
-    if (source !== null) this.#prefixes.touch(source);
+    if (source !== null) this.#prefixes.touch(source, from);
     this.#run(sequence, id, loaded ? back.length : from, online);
     return true;
   }
@@ -168,13 +169,14 @@ export class UnifiedCache implements KvCache {
   #share(source: Resident | null, id: number, length: number): void {
     if (source !== null) {
       this.#memory.copy(source.id, id, 0, length);
-      this.#prefixes.touch(source);
+      this.#prefixes.touch(source, length);
     }
     this.#account.start(id, source?.id ?? -1, length);
   }
 
   #takeOver(idle: Resident, length: number): void {
-    this.#prefixes.forget(idle);
+    if (idle.computed > length) this.#prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
+    else this.#prefixes.forget(idle);
     this.#memory.remove(idle.id, length, -1);
     this.#account.cut(idle.id, length);
     this.#account.resume(idle.id);

@@ -300,6 +300,13 @@ describe.each(["split", "unified"] as const)("what gives way first in a %s cache
     expect(found.map((sequence) => bench.cache.reusable(sequence, true))).toEqual([60, 60]);
   });
 
+  test("a beginning that all share keeps none of them: the least recently used goes", () => {
+    const bench = new Bench(kind, 2, 2000, 2);
+    for (const seed of [1, 2, 3, 4, 5]) bench.visit([0, 0, 0, ...text(seed, 60)]);
+    const found = [1, 2, 3].map((seed) => bench.cache.reusable(waiting([0, 0, 0, ...text(seed, 60), 5]), true));
+    expect(found).toEqual([3, 3, 3]);
+  });
+
   test("it comes back from host memory; but not what a batch has left that nobody waits for", () => {
     const bench = new Bench(kind, 2, 2000, 8, 0, 1000);
     bench.visit(text(1, 60));

@@ -40,5 +40,5 @@ export type Executed =
 export type Execute = (
   endpoint: BatchEndpoint,
   body: unknown,
-  context: { requestId: string; signal: AbortSignal },
+  context: { owner: string; requestId: string; signal: AbortSignal },
 ) => Promise<Executed>;

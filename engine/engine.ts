@@ -22,6 +22,8 @@ export interface Engine {
 }
 
 export type Submission = Omit<EngineRequest, "id">;
+/** What a body says by itself: not who sent it. */
+export type Asked = Omit<Submission, "owner">;
 
 /**
  * | state | how it is entered | new requests |

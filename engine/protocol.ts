@@ -48,7 +48,14 @@ export interface EngineConfig {
   batchStepMs: number | null;
   /** Memory in bytes that weights and cache together may take; null measures what is free. */
   memory: number | null;
+  /** Bytes of host memory for prefixes that the cache has no room for; null derives it from what is free. */
+  parkMemory: number | null;
+  /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
+  cacheScope: CacheScope;
 }
+
+export const CACHE_SCOPES = ["owner", "global"] as const;
+export type CacheScope = (typeof CACHE_SCOPES)[number];
 
 export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
 export type CacheType = (typeof CACHE_TYPES)[number];
@@ -93,6 +100,8 @@ export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
   tier: Tier;
+  /** On whose behalf. */
+  owner: string;
   prompt: Prompt;
   /** Sequences over the one prompt. */
   n: number;
@@ -132,6 +141,8 @@ export interface ModelFacts {
   /** KV cells in all, and the bytes they take. */
   cells: number;
   cacheBytes: number;
+  /** Host memory that prefixes may take which the cache has no room for. */
+  parkBytes: number;
   vocabulary: number;
   /** The compute backend in use: cpu, cuda, vulkan, metal. */
   backend: string;
@@ -203,6 +214,13 @@ export interface StepStats {
   waiting: number;
   cellsUsed: number;
   cells: number;
+  /** Idle prefixes pushed out of the cache before this step; of these, those that host memory took. */
+  evicted: number;
+  parked: number;
+  /** Tokens that came back from host memory. */
+  resumed: number;
+  /** Bytes of host memory that prefixes take. */
+  parkedBytes: number;
 }
 
 /** One per step: everything that became known since the last one. */

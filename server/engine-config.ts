@@ -4,7 +4,7 @@ import type { Options } from "./options/table.ts";
 /** What the engine process of one model is started with. */
 export function engineConfig(model: string, path: string, options: Options): EngineConfig {
   const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV, flashAttention } = options;
-  const { llamaDir, stepTokens, sloTtftMs, sloItlMs, batchTax, batchStepMs, memory } = options;
+  const { llamaDir, stepTokens, sloTtftMs, sloItlMs, batchTax, batchStepMs, memory, parkMemory, cacheScope } = options;
   return {
     model,
     path,
@@ -25,5 +25,7 @@ export function engineConfig(model: string, path: string, options: Options): Eng
     batchTax,
     batchStepMs,
     memory,
+    parkMemory,
+    cacheScope,
   };
 }

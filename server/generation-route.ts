@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
-import type { Submission } from "../engine/engine.ts";
+import type { Asked } from "../engine/engine.ts";
 import type { Tier } from "../engine/protocol.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
@@ -10,7 +10,7 @@ import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
-import { LOCAL_OWNER } from "./owner.ts";
+import { ownerOf } from "./owner.ts";
 import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import { EventStream } from "./sse.ts";
@@ -22,7 +22,7 @@ import { type WholeChoice, WholeSink } from "./whole-sink.ts";
 export interface GenerationRequest {
   model: string;
   tier: Exclude<Tier, "batch">;
-  submissions: Submission[];
+  submissions: Asked[];
   stream: boolean;
   includeUsage: boolean;
   chunks(identity: CallIdentity): ChunkFormat;
@@ -101,24 +101,26 @@ export class GenerationRoute {
       : new WholeSink(choicesOf(request), firstContent, (choices, usage) => {
           sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
         });
-    const call: Call = new Call(request.submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
+    const owner = ownerOf(req);
+    const submissions = request.submissions.map((asked) => ({ ...asked, owner }));
+    const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
     const outcome = await call.outcome;
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);
-    this.#charge(identity, outcome);
+    this.#charge(owner, identity, outcome);
     this.#note(req, identity, outcome);
   }
 
   /** A request that failed is not charged; one whose client left pays for what was computed until then. */
-  #charge({ model, tier, fingerprint }: CallIdentity, outcome: CallOutcome): void {
+  #charge(owner: string, { model, tier, fingerprint }: CallIdentity, outcome: CallOutcome): void {
     if (outcome.status === "error") return;
     const { status, usage } = outcome;
     // Left before anything came of it.
     if (status === "cancelled" && usage.completion_tokens === 0) return;
     this.#dependencies.ledger.record({
-      owner: LOCAL_OWNER,
+      owner,
       keyId: null,
       endpoint: this.#endpoint,
       model,

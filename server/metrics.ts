@@ -43,6 +43,9 @@ interface StepSeries {
   busySeconds: Counter;
   onlineSeconds: Counter;
   restarts: Counter;
+  evicted: Counter;
+  parked: Counter;
+  resumed: Counter;
 }
 
 /**
@@ -117,11 +120,17 @@ export class Metrics implements EngineObserver, LedgerSink {
       onlineSeconds: counter("engine_online_seconds_total", "Of these, what online work alone would have taken", [
         "model",
       ]),
+      evicted: counter("cache_evictions_total", "Idle prefixes pushed out of the KV cache", ["model"]),
+      parked: counter("cache_parked_total", "Of these, those that went to host memory", ["model"]),
+      resumed: counter("cache_resumed_tokens_total", "Tokens copied back from host memory, not computed again", [
+        "model",
+      ]),
       restarts: counter("engine_restarts_total", "Times an engine process died and was started again", ["model"]),
     };
     this.#gauge("requests_running", "Requests with a sequence in the engine", this.#loads, (load) => load.running);
     this.#gauge("requests_waiting", "Requests that no sequence has started for", this.#loads, (load) => load.waiting);
     this.#gauge("kv_cache_usage_ratio", "Used share of the KV cells", this.#engines, (engine) => engine.kvUsage);
+    this.#gauge("park_memory_bytes", "Host memory that prefixes take", this.#engines, (engine) => engine.parkedBytes);
   }
 
   /** The handles of one kind of request; resolved once, so that observing does no look-up by label. */
@@ -189,8 +198,12 @@ class EngineMeter {
   readonly #modelError: Histogram.Internal<string>;
   readonly #busySeconds: Counter.Internal;
   readonly #onlineSeconds: Counter.Internal;
+  readonly #evicted: Counter.Internal;
+  readonly #parked: Counter.Internal;
+  readonly #resumed: Counter.Internal;
   #cellsUsed = 0;
   #cells = 0;
+  #parkedBytes = 0;
 
   constructor(steps: StepSeries, model: string) {
     this.#stepSeconds = steps.stepSeconds.labels(model);
@@ -200,7 +213,14 @@ class EngineMeter {
     this.#busySeconds = steps.busySeconds.labels(model);
     this.#onlineSeconds = steps.onlineSeconds.labels(model);
     this.restarts = steps.restarts.labels(model);
-    this.restarts.inc(0);
+    this.#evicted = steps.evicted.labels(model);
+    this.#parked = steps.parked.labels(model);
+    this.#resumed = steps.resumed.labels(model);
+    for (const counter of [this.restarts, this.#evicted, this.#parked, this.#resumed]) counter.inc(0);
+  }
+
+  get parkedBytes(): number {
+    return this.#parkedBytes;
   }
 
   get kvUsage(): number {
@@ -218,5 +238,9 @@ class EngineMeter {
     this.#onlineSeconds.inc(Math.min(measuredMs, stats.onlineMs) / 1000);
     this.#cellsUsed = stats.cellsUsed;
     this.#cells = stats.cells;
+    this.#evicted.inc(stats.evicted);
+    this.#parked.inc(stats.parked);
+    this.#resumed.inc(stats.resumed);
+    this.#parkedBytes = stats.parkedBytes;
   }
 }

@@ -1,11 +1,11 @@
-import type { Submission } from "../engine/engine.ts";
+import type { Asked } from "../engine/engine.ts";
 import type { Prompt, Sampling, Tier } from "../engine/protocol.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
 import { engineMessage } from "./engine-message.ts";
 
 /** A checked body in the engine's terms. */
-export function chatSubmission(body: ChatRequest): Submission {
+export function chatSubmission(body: ChatRequest): Asked {
   const prompt: Prompt = {
     kind: "chat",
     messages: body.messages.map(engineMessage),
@@ -21,7 +21,7 @@ export function chatSubmission(body: ChatRequest): Submission {
 }
 
 /** One submission per prompt. */
-export function completionSubmissions(body: CompletionRequest): Submission[] {
+export function completionSubmissions(body: CompletionRequest): Asked[] {
   const common = shared(body);
   const maxTokens = body.max_tokens ?? DEFAULT_MAX_TOKENS;
   const echo = body.echo ?? false;

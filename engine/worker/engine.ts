@@ -1,6 +1,7 @@
 import { createHash, randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
 import type {
+  CacheScope,
   EngineConfig,
   EngineError,
   EngineRequest,
@@ -11,13 +12,14 @@ import type {
 } from "../protocol.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
-import type { KvCache, KvMemory } from "./kv/cache.ts";
+import type { KvCache } from "./kv/cache.ts";
+import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
 import { UnifiedCache } from "./kv/unified.ts";
 import { LogitRules } from "./logit-rules.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
-import { DEFAULT_CONTEXT, type MemoryPlan, planMemory } from "./native/memory-plan.ts";
+import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { Sampler } from "./native/sampler.ts";
 import { PromptBuilder } from "./prompt.ts";
@@ -33,6 +35,8 @@ const RESERVED_SHARE = 1 / 8;
 /** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
 const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
 const MOST_SEED = 2 ** 32;
+/** The one scope of prefixes where owners share them. */
+const EVERYONE = "";
 
 /** One loaded model at work. */
 export class Engine {
@@ -47,6 +51,7 @@ export class Engine {
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
   readonly #requests = new Map<number, Generation[]>();
+  readonly #cacheScope: CacheScope;
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
@@ -59,10 +64,15 @@ export class Engine {
     }
     const library = loadLibrary(config.llamaDir, config.gpu !== "off");
     const gpu = library.devices.filter((device) => device.kind === "gpu");
-    const free = gpu.length > 0 && config.gpu !== "off" ? gpu.reduce((sum, device) => sum + device.free, 0) : freemem();
+    const onGpu = gpu.length > 0 && config.gpu !== "off";
+    const hostFree = Math.min(freemem(), process.availableMemory());
+    const free = onGpu ? gpu.reduce((sum, device) => sum + device.free, 0) : hostFree;
     const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
-    const plan = planMemory(config, model.memoryFacts(config, free));
-    return new Engine(library, model, config, plan, post);
+    const facts = model.memoryFacts(config, free);
+    const plan = planMemory(config, facts);
+    const taken = onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
+    const parkBytes = planParking(config, facts, hostFree - taken);
+    return new Engine(library, model, config, plan, parkBytes, post);
   }
 
   private constructor(
@@ -70,6 +80,7 @@ export class Engine {
     model: Model,
     config: EngineConfig,
     plan: MemoryPlan,
+    parkBytes: number,
     post: (message: FromEngine) => void,
   ) {
     const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
@@ -80,13 +91,21 @@ export class Engine {
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
     const reservedCells =
       plan.kv === "unified" ? Math.floor(plan.cells * RESERVED_SHARE) : reserved * context.sequenceCells;
-    const cache = makeCache(library, context, plan, cellBytes, { reuse, reserved, reservedCells });
     const stepModel = new StepModel();
+    const now = () => performance.now();
+    const host = new HostMemory({
+      bytes: parkBytes,
+      tokenBytes: cellBytes,
+      recomputeMs: (from, to) => recomputeMs(stepModel, from, to),
+      now,
+    });
+    const cache = makeCache(context, host, plan, cellBytes, { reuse, reserved, reservedCells });
     library.quiet();
 
     this.#library = library;
     this.#model = model;
     this.#post = post;
+    this.#cacheScope = config.cacheScope;
     this.#template = new ChatTemplate(model.chatTemplate, {
       bos: vocabulary.text(vocabulary.bos),
       eos: vocabulary.text(vocabulary.eos),
@@ -111,11 +130,16 @@ export class Engine {
       cache,
       scheduler,
       stepModel,
-      now: () => performance.now(),
+      now,
       post: (message) => this.#tell(message),
     });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
-    this.facts = factsOf(library, model, config, plan, { threads, cellBytes, fallback: this.#template.fallback });
+    this.facts = factsOf(library, model, config, plan, {
+      threads,
+      cellBytes,
+      parkBytes,
+      fallback: this.#template.fallback,
+    });
   }
 
   get status(): EngineStatus {
@@ -173,6 +197,7 @@ export class Engine {
         index,
         // The sequences of one request stand together in the queue, in their order.
         arrival: arrival + index / request.n,
+        scope: this.#cacheScope === "owner" ? request.owner : EVERYONE,
         promptTokens: tokens,
         limit: Math.min(room, request.maxTokens ?? room),
         sampler: new Sampler(this.#library.llama, sampling, (seed + index) % MOST_SEED),
@@ -214,25 +239,24 @@ export class Engine {
 }
 
 function makeCache(
-  library: Library,
   context: Context,
+  host: HostMemory,
   plan: MemoryPlan,
   cellBytes: number,
   { reuse, reserved, reservedCells }: { reuse: boolean; reserved: number; reservedCells: number },
 ): KvCache {
-  const { llama } = library;
-  const memory: KvMemory = {
-    remove: (id, from, to) => {
-      llama.llama_memory_seq_rm(context.memory, id, from, to);
-    },
-    copy: (source, target, from, to) => llama.llama_memory_seq_cp(context.memory, source, target, from, to),
-  };
   if (plan.kv === "unified") {
-    return new UnifiedCache(memory, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
+    return new UnifiedCache(context.memory, host, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
   }
   const capacity = context.sequenceCells;
   const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
-  return new SplitCache(memory, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
+  return new SplitCache(context.memory, host, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
+}
+
+/** What it would take to compute tokens of a prompt again, alone. */
+function recomputeMs(stepModel: StepModel, from: number, to: number): number {
+  const count = to - from;
+  return stepModel.predict({ prefill: count, decode: 0, kv: count * from + (count * (count + 1)) / 2 });
 }
 
 function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {
@@ -249,7 +273,7 @@ function factsOf(
   model: Model,
   config: EngineConfig,
   plan: MemoryPlan,
-  found: { threads: number; cellBytes: number; fallback: boolean },
+  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const identity = [config.model, description, architecture, parameters, bytes, library.build];
@@ -266,6 +290,7 @@ function factsOf(
     kv: plan.kv,
     cells: plan.cells,
     cacheBytes: Math.round(plan.cells * found.cellBytes),
+    parkBytes: found.parkBytes,
     vocabulary: model.vocabulary.size,
     backend: backendOf(model),
     devices: model.devices.map((device) => device.description),

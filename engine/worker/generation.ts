@@ -14,6 +14,8 @@ export interface GenerationParts {
   request: EngineRequest;
   index: number;
   arrival: number;
+  /** Whose prefixes it may find, and who may find its own. */
+  scope: string;
   promptTokens: readonly number[];
   /** Most tokens to generate: what was asked for, or what the context leaves. */
   limit: number;
@@ -27,6 +29,7 @@ export class Generation implements Sequence {
   readonly request: EngineRequest;
   readonly index: number;
   readonly tier: Tier;
+  readonly scope: string;
   readonly arrival: number;
   readonly tokens: number[];
   readonly sampler: Sampler;
@@ -51,6 +54,7 @@ export class Generation implements Sequence {
     this.request = parts.request;
     this.index = parts.index;
     this.tier = parts.request.tier;
+    this.scope = parts.scope;
     this.arrival = parts.arrival;
     this.tokens = [...parts.promptTokens];
     this.sampler = parts.sampler;

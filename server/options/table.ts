@@ -1,5 +1,5 @@
 import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
-import { CACHE_TYPES } from "../../engine/protocol.ts";
+import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/protocol.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import {
   choice,
@@ -90,6 +90,12 @@ export const OPTIONS = {
     `Number format of the cached keys: ${CACHE_TYPES.join(", ")}.`,
   ),
   cacheTypeV: row("Engine", choice(CACHE_TYPES, "type"), "f16", "Number format of the cached values, one of the same."),
+  cacheScope: row(
+    "Engine",
+    choice(CACHE_SCOPES),
+    "owner",
+    "Whose prompts reuse computed prefixes: owner keeps those of different API keys' owners apart, global shares them.",
+  ),
   flashAttention: row(
     "Engine",
     choice(["auto", "on", "off"]),
@@ -102,6 +108,13 @@ export const OPTIONS = {
     null,
     "Memory that weights and KV cache of one model may take.",
     "what is free at start",
+  ),
+  parkMemory: row(
+    "Engine",
+    optional(size(0, 16_384 * GiB)),
+    null,
+    "Host memory for prefixes that the KV cache has no room for, per model; 0 drops them.",
+    "an eighth of what is free beside weights and cache, at most 8 GiB",
   ),
   threads: row("Engine", optional(integer(1, 1024)), null, "Compute threads.", "CPU cores − 1, at least 1"),
   gpu: row(

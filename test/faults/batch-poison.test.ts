@@ -36,6 +36,8 @@ function mortalEngine() {
       batchTax: 0.1,
       batchStepMs: null,
       memory: null,
+      parkMemory: 0,
+      cacheScope: "owner",
     },
     {
       observer: { step() {}, restarted: () => void restarts++ },

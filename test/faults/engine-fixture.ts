@@ -140,10 +140,13 @@ const CONFIG: EngineConfig = {
   batchTax: 0.1,
   batchStepMs: null,
   memory: null,
+  parkMemory: 0,
+  cacheScope: "owner",
 };
 
 const SUBMISSION: Submission = {
   tier: "default",
+  owner: "local",
   prompt: { kind: "text", text: "" },
   n: 1,
   maxTokens: null,

@@ -1,10 +1,25 @@
 import type { KvKind } from "../../protocol.ts";
+import type { HostMemory } from "./host-memory.ts";
 import type { Resident } from "./resident.ts";
 
 /** llama.cpp's memory of one context; −1 stands for the start or the end. Only called between steps. */
 export interface KvMemory {
   remove(id: number, from: number, to: number): void;
   copy(source: number, target: number, from: number, to: number): void;
+  /** The state of all that an id holds; null when it can't be had now. */
+  save(id: number): Uint8Array | null;
+  /** Gives an id what a saved state holds, and nothing else. False when that can't be; what the id holds is to be removed. */
+  load(id: number, state: Uint8Array): boolean;
+}
+
+/** What a cache did since it was last asked. */
+export interface CacheEvents {
+  /** Idle prefixes that were pushed out. */
+  evicted: number;
+  /** Of these, those that host memory has. */
+  parked: number;
+  /** Tokens that came back from host memory. */
+  resumed: number;
 }
 
 /**
@@ -23,6 +38,14 @@ export interface KvCache {
    * moves no bytes.
    */
   readonly copyPrice: number;
+  /** Where prefixes that are pushed out may go. */
+  readonly host: HostMemory;
+
+  /** A sequence waits from now on: what it begins with gives way after all that nobody waits for. */
+  announce(sequence: Resident): void;
+
+  /** It waits no more. */
+  withdraw(sequence: Resident): void;
 
   /** How many tokens a waiting sequence would find computed if it were placed now. */
   reusable(sequence: Resident, online: boolean): number;
@@ -46,11 +69,11 @@ export interface KvCache {
   extend(sequence: Resident, count: number): boolean;
 
   /**
-   * Takes a sequence's id away.
+   * Takes a sequence's id away; what it computed stays as an idle prefix.
    *
-   * @param keep whether its computed tokens may stay as an idle prefix
+   * @param passing whether that is worth no more than others once nobody waits for it: a line of a batch
    */
-  release(sequence: Resident, keep: boolean): void;
+  release(sequence: Resident, passing: boolean): void;
 
   /**
    * Once before each step, when all that starts is placed: brings the ids into the order that steps are fast in.
@@ -61,4 +84,7 @@ export interface KvCache {
 
   /** Positions that `count` more tokens of a placed sequence attend over, summed over the tokens. */
   attended(sequence: Resident, count: number): number;
+
+  /** Once after each step. */
+  takeEvents(): CacheEvents;
 }

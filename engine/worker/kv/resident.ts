@@ -2,16 +2,19 @@
 export interface Resident {
   /** −1 while it has no id. */
   id: number;
+  /** May grow; what is computed of it never changes. */
   readonly tokens: readonly number[];
   computed: number;
+  /** Prefixes are shared within a scope alone. */
+  readonly scope: string;
 }
 
-export interface PrefixMatch {
-  resident: Resident | null;
+export interface PrefixMatch<R extends Resident = Resident> {
+  resident: R | null;
   length: number;
 }
 
-export const NO_PREFIX: PrefixMatch = { resident: null, length: 0 };
+export const NO_PREFIX: PrefixMatch<never> = { resident: null, length: 0 };
 
 /** How many tokens both begin with, at most `limit`. */
 export function commonPrefix(a: readonly number[], b: readonly number[], limit: number): number {
@@ -19,26 +22,6 @@ export function commonPrefix(a: readonly number[], b: readonly number[], limit: 
   let length = 0;
   while (length < end && a[length] === b[length]) length++;
   return length;
-}
-
-/** The resident whose computed tokens share the longest prefix with the first `limit` of `tokens`; of equals, the first. */
-export function longestPrefix(tokens: readonly number[], limit: number, residents: Iterable<Resident>): PrefixMatch {
-  let best = NO_PREFIX;
-  for (const resident of residents) {
-    const end = Math.min(limit, resident.computed);
-    // One that does not have the token after the best prefix can't be better: most are passed by at one comparison.
-    if (end <= best.length || resident.tokens[best.length] !== tokens[best.length]) continue;
-    const length = commonPrefix(tokens, resident.tokens, end);
-    if (length > best.length) best = { resident, length };
-  }
-  return best;
-}
-
-/** Whether a holds all that b does. */
-export function covers(a: Resident, b: Resident): boolean {
-  const last = b.computed - 1;
-  if (a.computed < b.computed || a.tokens[last] !== b.tokens[last]) return false;
-  return commonPrefix(a.tokens, b.tokens, b.computed) === b.computed;
 }
 
 /** The last token of a prompt is always computed: its logits are what the first new token is drawn from. */

@@ -1,5 +1,7 @@
-import type { KvCache, KvMemory } from "./cache.ts";
-import { covers, longestPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
+import type { CacheEvents, KvCache, KvMemory } from "./cache.ts";
+import type { HostMemory } from "./host-memory.ts";
+import { PrefixCache } from "./prefix-cache.ts";
+import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
 export interface SplitCacheOptions {
   ids: number;
@@ -27,23 +29,26 @@ export class SplitCache implements KvCache {
   readonly cells: number;
   readonly copyPrice: number;
   readonly #memory: KvMemory;
+  readonly #prefixes: PrefixCache;
   readonly #reuse: boolean;
   readonly #reserved: number;
   /** By id; null is empty. */
   readonly #residents: (Resident | null)[];
-  readonly #running = new Set<Resident>();
   /** Those of the running that are online. No other has an id below their number. */
   readonly #online = new Set<Resident>();
-  /** Idle prefixes, least recently used first. */
-  readonly #idle = new Set<Resident>();
 
-  constructor(memory: KvMemory, options: SplitCacheOptions) {
+  constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
     this.#memory = memory;
+    this.#prefixes = new PrefixCache(host, options.reuse);
     this.#reuse = options.reuse;
     this.#reserved = options.reserved;
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
     this.#residents = new Array<Resident | null>(options.ids).fill(null);
+  }
+
+  get host(): HostMemory {
+    return this.#prefixes.host;
   }
 
   get used(): number {
@@ -54,61 +59,76 @@ export class SplitCache implements KvCache {
 
   get prefixes(): { count: number; cells: number } {
     let cells = 0;
-    for (const idle of this.#idle) cells += idle.computed;
-    return { count: this.#idle.size, cells };
+    for (const idle of this.#prefixes.idle) cells += idle.computed;
+    return { count: this.#prefixes.idle.size, cells };
   }
 
   reusable(sequence: Resident, online: boolean): number {
-    return this.#prefixFor(sequence, this.#idleAt(this.#targetFor(sequence, online))).length;
+    const { length } = this.#prefixFor(sequence, this.#idleAt(this.#targetFor(sequence, online)));
+    return this.#prefixes.parked(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(_: Resident, others: readonly Resident[]): boolean {
-    return this.#running.size - others.length < this.#residents.length;
+    return this.#prefixes.running.size - others.length < this.#residents.length;
   }
 
   place(sequence: Resident, online: boolean): boolean {
-    if (this.#running.size === this.#residents.length) return false;
+    if (this.#prefixes.running.size === this.#residents.length) return false;
     if (!online && this.#reuse) this.#gatherOnline();
     const target = this.#targetFor(sequence, online);
-    const occupant = this.#idleAt(target);
     const inTheWay = this.#runningAt(target);
     if (inTheWay !== null) this.#move(inTheWay, this.#placeAbove(target + 1));
-    const { resident: source, length } = this.#prefixFor(sequence, occupant);
-    if (source !== null && this.#idle.delete(source)) this.#idle.add(source);
-
-    if (occupant !== null) this.#preserve(occupant, source === occupant ? length : 0);
-    if (source !== null && source !== occupant) {
-      this.#memory.copy(source.id, target, -1, -1);
-      if (this.#idle.has(source) && source.computed === length) this.#drop(source);
-    }
+    const length = this.#bringBack(sequence, target, online) ?? this.#takePrefix(sequence, target);
     // Whatever the id held beyond the prefix goes; with no prefix, all of it.
     this.#memory.remove(target, length === 0 ? -1 : length, -1);
     sequence.id = target;
     sequence.computed = length;
     this.#residents[target] = sequence;
-    this.#running.add(sequence);
+    this.#prefixes.start(sequence);
     if (online) this.#online.add(sequence);
     return true;
+  }
+
+  /** Brings a prefix back from host memory, if that pays. @returns its length, null when it does not */
+  #bringBack(sequence: Resident, target: number, online: boolean): number | null {
+    const occupant = this.#idleAt(target);
+    const back = this.#prefixes.parked(sequence, this.#prefixFor(sequence, occupant).length, online);
+    if (back === null) return null;
+    if (occupant !== null) this.#preserve(occupant, 0);
+    return this.#prefixes.resume(back, (state) => this.#memory.load(target, state)) ? back.length : null;
+  }
+
+  /** Brings the best prefix that pays to an id, out of the cache itself. @returns its length */
+  #takePrefix(sequence: Resident, target: number): number {
+    const occupant = this.#idleAt(target);
+    const { resident: source, length } = this.#prefixFor(sequence, occupant);
+    if (source !== null) this.#prefixes.touch(source, length);
+
+    if (source !== null && source === occupant) this.#preserve(occupant, length);
+    else if (occupant !== null) this.#preserve(occupant, 0, source);
+    if (source !== null && source !== occupant) {
+      this.#memory.copy(source.id, target, -1, -1);
+      // All of it has a new place.
+      if (this.#prefixes.idle.has(source) && source.computed === length) {
+        this.#prefixes.forget(source);
+        this.#residents[source.id] = null;
+        this.#memory.remove(source.id, -1, -1);
+      }
+    }
+    return length;
   }
 
   extend(): boolean {
     return true;
   }
 
-  release(sequence: Resident, keep: boolean): void {
-    const { id, computed } = sequence;
-    this.#running.delete(sequence);
+  release(sequence: Resident, passing: boolean): void {
+    const { id } = sequence;
+    const idle = this.#prefixes.end(sequence, passing);
     this.#online.delete(sequence);
-    this.#residents[id] = null;
+    this.#residents[id] = idle;
     sequence.id = -1;
-    const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
-    const others = [...this.#running, ...this.#idle];
-    if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
-      this.#residents[id] = idle;
-      this.#idle.add(idle);
-    } else {
-      this.#memory.remove(id, -1, -1);
-    }
+    if (idle === null) this.#memory.remove(id, -1, -1);
   }
 
   settle(riders: readonly Resident[]): void {
@@ -120,6 +140,18 @@ export class SplitCache implements KvCache {
 
   attended({ computed }: Resident, count: number): number {
     return count * computed + (count * (count + 1)) / 2;
+  }
+
+  announce(sequence: Resident): void {
+    this.#prefixes.announce(sequence);
+  }
+
+  withdraw(sequence: Resident): void {
+    this.#prefixes.withdraw(sequence);
+  }
+
+  takeEvents(): CacheEvents {
+    return this.#prefixes.takeEvents();
   }
 
   /** Brings the online sequences to the ids from 0. */
@@ -178,38 +210,39 @@ export class SplitCache implements KvCache {
    * little else lies there, else it takes an empty id or the one used longest ago, so that the conversations of one user
    * are never copied about.
    */
-  #targetFor({ tokens }: Resident, online: boolean): number {
+  #targetFor(sequence: Resident, online: boolean): number {
     if (!this.#reuse) return this.#vacant(0);
-    if (this.#running.size > 0) {
+    if (this.#prefixes.running.size > 0) {
       if (!online) return this.#placeAbove(this.#online.size);
       return this.#residents.findIndex((resident) => resident === null || !this.#online.has(resident));
     }
     const from = online ? 0 : this.#reserved;
-    const { resident, length } = longestPrefix(tokens, reusableLength(tokens), this.#idle);
+    const { resident, length } = this.#prefixes.match(sequence);
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
     const empty = this.#residents.indexOf(null, from);
     if (empty >= 0) return empty;
-    for (const { id } of this.#idle) if (id >= from) return id;
-    return from;
+    return this.#prefixes.first(({ id }) => id >= from)?.id ?? from;
   }
 
   #runningAt(id: number): Resident | null {
     const resident = this.#residents[id] ?? null;
-    return resident !== null && this.#running.has(resident) ? resident : null;
+    return resident !== null && this.#prefixes.running.has(resident) ? resident : null;
   }
 
   #idleAt(id: number): Resident | null {
     const resident = this.#residents[id] ?? null;
-    return resident !== null && this.#idle.has(resident) ? resident : null;
+    return resident !== null && this.#prefixes.idle.has(resident) ? resident : null;
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
-  #prefixFor({ tokens }: Resident, occupant: Resident | null): PrefixMatch {
+  #prefixFor(sequence: Resident, occupant: Resident | null): PrefixMatch {
     if (!this.#reuse) return NO_PREFIX;
-    const limit = reusableLength(tokens);
-    const inPlace = longestPrefix(tokens, limit, occupant === null ? [] : [occupant]);
-    const anywhere = longestPrefix(tokens, limit, [...this.#running, ...this.#idle]);
-    return anywhere.length - inPlace.length > this.copyPrice ? anywhere : inPlace;
+    const { tokens, scope } = sequence;
+    const anywhere = this.#prefixes.match(sequence);
+    if (occupant?.scope !== scope) return anywhere.length > this.copyPrice ? anywhere : NO_PREFIX;
+    const length = commonPrefix(tokens, occupant.tokens, Math.min(reusableLength(tokens), occupant.computed));
+    if (anywhere.length - length > this.copyPrice) return anywhere;
+    return length > 0 ? { resident: occupant, length } : NO_PREFIX;
   }
 
   /**
@@ -217,25 +250,27 @@ export class SplitCache implements KvCache {
    * nowhere to go. What its id holds stays until the taker overwrites it.
    *
    * @param taken how much of it the taker goes on with
+   * @param needed a resident that the taker is about to be copied from
    */
-  #preserve(idle: Resident, taken: number): void {
-    const others = [...this.#running, ...this.#idle].filter((resident) => resident !== idle);
-    const elsewhere = longestPrefix(idle.tokens, idle.computed, others).length;
-    const place = idle.computed - Math.max(elsewhere, taken) > this.copyPrice ? this.#roomFor(idle) : -1;
+  #preserve(idle: Resident, taken: number, needed: Resident | null = null): void {
+    const kept = Math.max(this.#prefixes.shared(idle), taken);
+    const place = idle.computed - kept > this.copyPrice ? this.#roomFor(idle, needed) : -1;
     const from = idle.id;
     if (place >= 0) this.#copyTo(idle, place);
-    else this.#idle.delete(idle);
+    else this.#evict(idle, kept);
     this.#residents[from] = null;
   }
 
   /** An id for an idle prefix: the last empty one, out of the way of those that run, or that of one used longer ago. */
-  #roomFor(idle: Resident): number {
+  #roomFor(idle: Resident, needed: Resident | null): number {
     const empty = this.#residents.lastIndexOf(null);
-    const [oldest] = this.#idle;
-    // A prefix that was just found is the newest, so what is copied from is never what is dropped.
-    if (empty >= 0 || oldest === undefined || oldest === idle) return empty;
-    const { id } = oldest;
-    this.#drop(oldest);
+    if (empty >= 0) return empty;
+    const other = this.#prefixes.first((resident) => resident !== needed);
+    if (other === null || other === idle) return -1;
+    const { id } = other;
+    this.#evict(other, this.#prefixes.shared(other));
+    this.#residents[id] = null;
+    this.#memory.remove(id, -1, -1);
     return id;
   }
 
@@ -256,9 +291,13 @@ export class SplitCache implements KvCache {
     resident.id = target;
   }
 
-  #drop(idle: Resident): void {
-    this.#idle.delete(idle);
-    this.#residents[idle.id] = null;
-    this.#memory.remove(idle.id, -1, -1);
+  /**
+   * Pushes an idle prefix out; it may go to host memory, as a whole: there is no other way back into an id's own cells.
+   *
+   * @param kept how much of it is not lost
+   */
+  #evict(idle: Resident, kept: number): void {
+    if (idle.computed > kept) this.#prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
+    else this.#prefixes.forget(idle);
   }
 }

@@ -1,6 +1,8 @@
-import type { KvCache, KvMemory } from "./cache.ts";
+import type { CacheEvents, KvCache, KvMemory } from "./cache.ts";
 import { CellAccount } from "./cell-account.ts";
-import { covers, longestPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
+import type { HostMemory, Return } from "./host-memory.ts";
+import { PrefixCache } from "./prefix-cache.ts";
+import type { Resident } from "./resident.ts";
 
 export interface UnifiedCacheOptions {
   ids: number;
@@ -22,23 +24,24 @@ export class UnifiedCache implements KvCache {
   readonly copyPrice = 0;
   readonly cells: number;
   readonly #memory: KvMemory;
-  readonly #reuse: boolean;
+  readonly #prefixes: PrefixCache;
   readonly #account: CellAccount;
   readonly #reserved: number;
   readonly #freeIds: number[];
-  readonly #running = new Set<Resident>();
   /** Those of the running that are of lower tiers. */
   readonly #lower = new Set<Resident>();
-  /** Idle prefixes, least recently used first. */
-  readonly #idle = new Set<Resident>();
 
-  constructor(memory: KvMemory, options: UnifiedCacheOptions) {
+  constructor(memory: KvMemory, host: HostMemory, options: UnifiedCacheOptions) {
     this.#memory = memory;
-    this.#reuse = options.reuse;
+    this.#prefixes = new PrefixCache(host, options.reuse);
     this.cells = options.cells;
     this.#reserved = options.reserved;
     this.#account = new CellAccount(options.cells);
     this.#freeIds = Array.from({ length: options.ids }, (_, i) => options.ids - 1 - i);
+  }
+
+  get host(): HostMemory {
+    return this.#prefixes.host;
   }
 
   get used(): number {
@@ -46,40 +49,41 @@ export class UnifiedCache implements KvCache {
   }
 
   get prefixes(): { count: number; cells: number } {
-    return { count: this.#idle.size, cells: this.#account.idle };
+    return { count: this.#prefixes.idle.size, cells: this.#account.idle };
   }
 
-  reusable(sequence: Resident): number {
-    return this.#prefixFor(sequence).length;
+  reusable(sequence: Resident, online: boolean): number {
+    const { length } = this.#prefixes.match(sequence);
+    return this.#prefixes.parked(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(sequence: Resident, others: readonly Resident[]): boolean {
-    const { resident: source, length } = this.#prefixFor(sequence);
-    const taken = source !== null && this.#idle.has(source) ? this.#account.unpinned(source.id, length) : 0;
-    const needed = sequence.tokens.length - length + HEADROOM * (this.#running.size - others.length);
+    const { resident: source, length } = this.#prefixes.match(sequence);
+    const taken = source !== null && this.#prefixes.idle.has(source) ? this.#account.unpinned(source.id, length) : 0;
+    const needed = sequence.tokens.length - length + HEADROOM * (this.#prefixes.running.size - others.length);
     const held = others.reduce((sum, { id }) => sum + this.#account.held(id), 0);
     return needed + taken <= this.#room + held;
   }
 
   place(sequence: Resident, online: boolean): boolean {
-    const { resident: source, length } = this.#prefixFor(sequence);
-    const idle = source !== null && this.#idle.has(source) ? source : null;
+    const { resident: source, length } = this.#prefixes.match(sequence);
+    const back = this.#prefixes.parked(sequence, length, online);
+    if (back !== null && this.#placeWith(back, sequence, source, online)) return true;
+    const idle = source !== null && this.#prefixes.idle.has(source) ? source : null;
     const missing = sequence.tokens.length - length;
-    const needed = missing + HEADROOM * this.#running.size;
-    const room = this.#room - (online || this.#lower.size === 0 ? 0 : this.#reserved);
+    const needed = missing + HEADROOM * this.#prefixes.running.size;
+    const room = this.#roomFor(online);
     if (idle !== null && this.#account.unpinned(idle.id, length) > room - needed) return false;
     if (idle === null && needed > room) return false;
 
-    // The idle sequence goes on as the new one when little of it would be lost, or there is no place for both.
+    // The idle sequence goes on as the new one when nothing of it would be lost, or it would have to give way.
     const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
-    const id = both && idle?.computed !== length ? this.#takeId(source) : null;
+    const stays = idle === null || this.#freeIds.length > 0 || this.#prefixes.first() !== idle;
+    const id = both && stays && idle?.computed !== length ? this.#takeId(source) : null;
     if (id !== null) this.#share(source, id, length);
     else if (idle !== null) this.#takeOver(idle, length);
     else return false;
-    sequence.id = id ?? idle!.id;
-    sequence.computed = length;
-    this.#running.add(sequence);
-    if (!online) this.#lower.add(sequence);
+    this.#run(sequence, id ?? idle!.id, length, online);
     this.#makeRoom(needed, source);
     // Set aside for the whole prompt, or those that start after it would take what it was let in for.
     this.#account.grow(sequence.id, missing);
@@ -95,24 +99,33 @@ export class UnifiedCache implements KvCache {
     return true;
   }
 
-  release(sequence: Resident, keep: boolean): void {
+  release(sequence: Resident, passing: boolean): void {
     const { id, computed } = sequence;
-    this.#running.delete(sequence);
+    const idle = this.#prefixes.end(sequence, passing);
     this.#lower.delete(sequence);
     sequence.id = -1;
-    const idle: Resident = { id, tokens: sequence.tokens.slice(0, computed), computed };
-    const others = [...this.#running, ...this.#idle];
-    if (keep && this.#reuse && computed > 0 && !others.some((other) => covers(other, idle))) {
+    if (idle === null) {
+      this.#free(id);
+    } else {
       this.#account.cut(id, computed);
       this.#account.rest(id);
-      this.#idle.add(idle);
       this.#trimIdle();
-    } else {
-      this.#free(id);
     }
   }
 
   settle(): void {}
+
+  announce(sequence: Resident): void {
+    this.#prefixes.announce(sequence);
+  }
+
+  withdraw(sequence: Resident): void {
+    this.#prefixes.withdraw(sequence);
+  }
+
+  takeEvents(): CacheEvents {
+    return this.#prefixes.takeEvents();
+  }
 
   /** Each row attends over all cells, whoever holds them. */
   attended(_: Resident, count: number): number {
@@ -123,53 +136,88 @@ export class UnifiedCache implements KvCache {
     return this.#account.free + this.#account.idle;
   }
 
-  #prefixFor({ tokens }: Resident): PrefixMatch {
-    if (!this.#reuse) return NO_PREFIX;
-    return longestPrefix(tokens, reusableLength(tokens), [...this.#running, ...this.#idle]);
+  /** Of that, what a sequence may take that starts. */
+  #roomFor(online: boolean): number {
+    return this.#room - (online || this.#lower.size === 0 ? 0 : this.#reserved);
+  }
+
+  /** Places a sequence on a prefix from host memory; what that one shares with `source` comes from there. */
+  #placeWith(back: Return, sequence: Resident, source: Resident | null, online: boolean): boolean {
+    const { from, computed } = back.parked;
+    const missing = sequence.tokens.length - from;
+    // All that was saved comes back, and what the sequence can't use goes again.
+    const needed = Math.max(missing, computed - from) + HEADROOM * this.#prefixes.running.size;
+    const held =
+      source !== null && this.#prefixes.idle.has(source) ? this.#account.unpinned(source.id, source.computed) : 0;
+    if (held > this.#roomFor(online) - needed) return false;
+    const id = this.#takeId(source);
+    if (id === null) return false;
+    this.#account.start(id, source?.id ?? -1, from);
+    this.#makeRoom(needed, source);
+    this.#account.grow(id, missing);
+    const loaded = this.#prefixes.resume(back, (state) => this.#memory.load(id, state));
+    this.#memory.remove(id, loaded ? back.length : -1, -1);
+    if (from > 0) this.#memory.copy(source!.id, id, 0, from);
+    if (source !== null) this.#prefixes.touch(source, from);
+    this.#run(sequence, id, loaded ? back.length : from, online);
+    return true;
+  }
+
+  #run(sequence: Resident, id: number, computed: number, online: boolean): void {
+    sequence.id = id;
+    sequence.computed = computed;
+    this.#prefixes.start(sequence);
+    if (!online) this.#lower.add(sequence);
   }
 
   #share(source: Resident | null, id: number, length: number): void {
     if (source !== null) {
       this.#memory.copy(source.id, id, 0, length);
-      if (this.#idle.delete(source)) this.#idle.add(source);
+      this.#prefixes.touch(source, length);
     }
     this.#account.start(id, source?.id ?? -1, length);
   }
 
   #takeOver(idle: Resident, length: number): void {
-    this.#idle.delete(idle);
+    if (idle.computed > length) this.#prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
+    else this.#prefixes.forget(idle);
     this.#memory.remove(idle.id, length, -1);
     this.#account.cut(idle.id, length);
     this.#account.resume(idle.id);
   }
 
-  /** Drops idle prefixes, oldest first, until `count` cells are free; never `keep`. */
+  /** Drops idle prefixes until `count` cells are free; never `keep`. */
   #makeRoom(count: number, keep: Resident | null): void {
-    for (const idle of this.#idle) {
-      if (this.#account.free >= count) return;
-      if (idle !== keep) this.#drop(idle);
+    while (this.#account.free < count) {
+      const idle = this.#prefixes.first((idle) => idle !== keep);
+      if (idle === null) return;
+      this.#drop(idle);
     }
   }
 
   #takeId(keep: Resident | null): number | null {
     if (this.#freeIds.length === 0) {
-      const oldest = [...this.#idle].find((idle) => idle !== keep);
-      if (oldest !== undefined) this.#drop(oldest);
+      const idle = this.#prefixes.first((idle) => idle !== keep);
+      if (idle !== null) this.#drop(idle);
     }
     return this.#freeIds.pop() ?? null;
   }
 
-  /** The newest stays however long it is, or where cells are few the one conversation there is would start anew each turn. */
+  /** The last one stays however long it is, or where cells are few the one conversation there is would start anew each turn. */
   #trimIdle(): void {
-    for (const idle of this.#idle) {
-      if (this.#idle.size === 1 || this.#account.idle <= this.cells * IDLE_SHARE) return;
-      this.#drop(idle);
-    }
+    while (this.#prefixes.idle.size > 1 && this.#account.idle > this.cells * IDLE_SHARE)
+      this.#drop(this.#prefixes.first()!);
   }
 
+  /** Pushes an idle prefix out; what no other holds may go to host memory. */
   #drop(idle: Resident): void {
-    this.#idle.delete(idle);
-    this.#free(idle.id);
+    const { id } = idle;
+    const from = this.#prefixes.shared(idle);
+    this.#prefixes.evict(idle, from, () => {
+      if (from > 0) this.#memory.remove(id, 0, from);
+      return this.#memory.save(id);
+    });
+    this.#free(id);
   }
 
   #free(id: number): void {

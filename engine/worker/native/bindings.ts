@@ -175,6 +175,9 @@ export interface LlamaFunctions {
   llama_memory_clear(memory: Pointer, data: boolean): void;
   llama_memory_seq_rm(memory: Pointer, id: number, from: number, to: number): boolean;
   llama_memory_seq_cp(memory: Pointer, source: number, target: number, from: number, to: number): void;
+  llama_state_seq_get_size_ext(context: Pointer, id: number, flags: number): number;
+  llama_state_seq_get_data_ext(context: Pointer, state: Uint8Array, size: number, id: number, flags: number): number;
+  llama_state_seq_set_data_ext(context: Pointer, state: Uint8Array, size: number, id: number, flags: number): number;
   llama_sampler_chain_init(params: { no_perf: boolean }): Pointer;
   llama_sampler_chain_add(chain: Pointer, sampler: Pointer): void;
   llama_sampler_free(sampler: Pointer): void;
@@ -230,6 +233,10 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_memory_clear: ["void", ["void*", "bool"]],
   llama_memory_seq_rm: ["bool", ["void*", "int32", "int32", "int32"]],
   llama_memory_seq_cp: ["void", ["void*", "int32", "int32", "int32", "int32"]],
+  // Plain addresses: states are large, and a typed parameter would be copied.
+  llama_state_seq_get_size_ext: ["size_t", ["void*", "int32", "uint32"]],
+  llama_state_seq_get_data_ext: ["size_t", ["void*", "void*", "size_t", "int32", "uint32"]],
+  llama_state_seq_set_data_ext: ["size_t", ["void*", "void*", "size_t", "int32", "uint32"]],
   llama_sampler_chain_init: ["void*", ["llama_sampler_chain_params"]],
   llama_sampler_chain_add: ["void", ["void*", "void*"]],
   llama_sampler_free: ["void", ["void*"]],
@@ -241,41 +248,12 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_sampler_init_temp: ["void*", ["float"]],
 };
 
-/** ggml's registry of backends and devices (ggml-backend.h). */
-export interface GgmlFunctions {
-  ggml_backend_load_all_from_path(directory: string): void;
-  ggml_backend_load(path: string): Pointer;
-  ggml_backend_dev_count(): number;
-  ggml_backend_dev_get(index: number): Pointer;
-}
-
-const GGML: Record<keyof GgmlFunctions, [string, string[]]> = {
-  ggml_backend_load_all_from_path: ["void", ["const char*"]],
-  ggml_backend_load: ["void*", ["const char*"]],
-  ggml_backend_dev_count: ["size_t", []],
-  ggml_backend_dev_get: ["void*", ["size_t"]],
+export type Bound<F> = {
+  [K in keyof F]: F[K] extends (...args: infer A) => infer R ? KoffiFunc<(...args: A) => R> : never;
 };
-
-export interface GgmlBaseFunctions {
-  ggml_backend_dev_name(device: Pointer): string;
-  ggml_backend_dev_description(device: Pointer): string;
-  ggml_backend_dev_type(device: Pointer): number;
-  ggml_backend_dev_memory(device: Pointer, free: BigUint64Array, total: BigUint64Array): void;
-}
-
-const GGML_BASE: Record<keyof GgmlBaseFunctions, [string, string[]]> = {
-  ggml_backend_dev_name: ["const char*", ["void*"]],
-  ggml_backend_dev_description: ["const char*", ["void*"]],
-  ggml_backend_dev_type: ["int", ["void*"]],
-  ggml_backend_dev_memory: ["void", ["void*", "_Out_ size_t*", "_Out_ size_t*"]],
-};
-
-type Bound<F> = { [K in keyof F]: F[K] extends (...args: infer A) => infer R ? KoffiFunc<(...args: A) => R> : never };
 export type Llama = Bound<LlamaFunctions>;
-export type Ggml = Bound<GgmlFunctions>;
-export type GgmlBase = Bound<GgmlBaseFunctions>;
 
-function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, string[]]>): Bound<F> {
+export function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, string[]]>): Bound<F> {
   const bound: Partial<Record<keyof F, unknown>> = {};
   for (const name of Object.keys(table) as (keyof F & string)[]) {
     const [result, parameters] = table[name];
@@ -285,8 +263,6 @@ function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, string[
 }
 
 export const bindLlama = (library: LibraryHandle): Llama => bind<LlamaFunctions>(library, LLAMA);
-export const bindGgml = (library: LibraryHandle): Ggml => bind<GgmlFunctions>(library, GGML);
-export const bindGgmlBase = (library: LibraryHandle): GgmlBase => bind<GgmlBaseFunctions>(library, GGML_BASE);
 
 /**
  * Structs pass by value, so a library of another release would read garbage. The sizes of both structs and the defaults

@@ -4,6 +4,7 @@ import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
 import type { Llama, Pointer } from "./bindings.ts";
 import { call } from "./call.ts";
+import { NativeMemory } from "./kv-memory.ts";
 import type { Library } from "./library.ts";
 import type { MemoryPlan } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
@@ -42,7 +43,7 @@ export class DecodeError extends Error {
  */
 export class Context {
   readonly batch: Batch;
-  readonly memory: Pointer;
+  readonly memory: NativeMemory;
   /** Cells of one sequence (of the whole cache, when it is unified). */
   readonly sequenceCells: number;
   readonly #llama: Llama;
@@ -78,7 +79,7 @@ export class Context {
     this.#context = pointer;
     this.#vocabulary = model.vocabulary.size;
     this.#gpu = model.devices.some((device) => device.kind === "gpu");
-    this.memory = library.llama.llama_get_memory(pointer);
+    this.memory = new NativeMemory(library.llama, pointer, plan.kv === "split");
     this.sequenceCells = library.llama.llama_n_ctx_seq(pointer);
     this.batch = new Batch(config.stepTokens);
   }
@@ -87,6 +88,7 @@ export class Context {
   async decode(): Promise<void> {
     const status = await call(this.#llama.llama_decode, this.#context, this.batch.struct);
     if (status !== 0) throw new DecodeError(status);
+    this.memory.decoded();
     // A GPU may still be computing: without this the first look at the logits would block the JavaScript thread.
     if (this.#gpu) await call(this.#llama.llama_synchronize, this.#context);
   }

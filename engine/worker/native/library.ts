@@ -2,17 +2,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import koffi from "koffi";
 import { bundledBinaries, cudaFallback } from "./binaries.ts";
-import {
-  bindGgml,
-  bindGgmlBase,
-  bindLlama,
-  checkAbi,
-  type Ggml,
-  type GgmlBase,
-  type Llama,
-  LOG_CALLBACK,
-  type Pointer,
-} from "./bindings.ts";
+import { bindLlama, checkAbi, type Llama, LOG_CALLBACK, type Pointer } from "./bindings.ts";
+import { bindGgml, bindGgmlBase, type Ggml, type GgmlBase } from "./ggml-bindings.ts";
 
 export interface Device {
   pointer: Pointer;

@@ -10,6 +10,9 @@ export const DEFAULT_CONTEXT = 8192;
 const SLACK_BYTES = 256 * 1024 * 1024;
 /** The share of the free memory that the cache may take when no limit is set. */
 const CACHE_SHARE = 0.5;
+/** The share of the host's free memory that parked prefixes may take when no limit is set, and the most of it. */
+const PARKING_SHARE = 1 / 8;
+const MOST_PARKING_BYTES = 8 * 1024 ** 3;
 
 export interface MemoryFacts {
   trainedContext: number;
@@ -67,6 +70,20 @@ export function planMemory(
     );
   const spare = facts.memory === "full" ? config.sequences : 0;
   return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
+}
+
+/**
+ * Bytes of host memory that states of prefixes may take which the cache had no room for.
+ *
+ * @param leftBytes what is free on the host beside weights and cache
+ */
+export function planParking(
+  config: Pick<EngineConfig, "parkMemory">,
+  { memory }: Pick<MemoryFacts, "memory">,
+  leftBytes: number,
+): number {
+  if (memory !== "full") return 0;
+  return config.parkMemory ?? Math.floor(Math.min(MOST_PARKING_BYTES, Math.max(0, leftBytes) * PARKING_SHARE));
 }
 
 function chooseKind(config: Pick<EngineConfig, "cells">, facts: MemoryFacts, fits: boolean): KvKind {

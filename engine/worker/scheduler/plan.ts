@@ -1,4 +1,5 @@
 import type { Tier } from "../../protocol.ts";
+import type { CopyBudget } from "../kv/host-memory.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
 
@@ -30,6 +31,30 @@ const BATCH_STEP_MS = 25;
 const TTFT_SHARE = 0.4;
 
 /**
+ * What copies to and from host memory may take before a step, which they delay as other work of its kind would: those for
+ * lower tiers, and of prefixes that give way, no more than the tax; a prefix of an online prompt, what the streams have
+ * left of their objective.
+ *
+ * @param streamsMs what the online streams' next tokens take
+ * @param cheapestMs a step of one token
+ * @param awaited whether an online request is there
+ */
+export function copyBudget(
+  streamsMs: number,
+  cheapestMs: number,
+  awaited: boolean,
+  limits: Omit<PlanLimits, "stepTokens">,
+): CopyBudget {
+  const { batchTax, itlMs } = limits;
+  if (streamsMs > 0) {
+    const lower = batchTax * streamsMs;
+    return { lower, online: Math.max(lower, itlMs - streamsMs) };
+  }
+  const alone = aloneMs(cheapestMs, limits);
+  return { lower: awaited ? batchTax * alone : alone, online: Number.POSITIVE_INFINITY };
+}
+
+/**
  * What one step computes. Pure: running sequences in, in the order of their tiers and arrival; fills the draft. The order:
  *
  * 1. online decodes;
@@ -41,18 +66,20 @@ const TTFT_SHARE = 0.4;
  *
  * @param overdue a lower tier that was left out for so long that it comes before the other; if it is flex, one of its
  * sequences goes on whatever the tax
+ * @param copiedMs what copies have taken of the lower tiers' share
  */
 export function planStep<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
   overdue: LowerTier | null = null,
+  copiedMs = 0,
 ): PlanEntry<S>[] {
   const online = running.filter(isOnline);
   addOnline(online, limits, draft);
   const tiers: LowerTier[] = overdue === "batch" ? ["batch", "flex"] : ["flex", "batch"];
   const lower = tiers.flatMap((tier) => inOrder(running.filter((sequence) => sequence.tier === tier)));
-  if (lower.length > 0) addLower(lower, limits, draft, overdue === "flex");
+  if (lower.length > 0) addLower(lower, limits, draft, overdue === "flex", copiedMs);
   return draft.entries;
 }
 
@@ -105,12 +132,15 @@ function addLower<S extends Sequence>(
   limits: PlanLimits,
   draft: StepDraft<S>,
   flexIsOverdue: boolean,
+  copiedMs: number,
 ) {
   const [first] = lower;
   const besideOnline = draft.entries.length > 0;
+  const cheapestMs = draft.msWith(first!, least(first!, limits));
+  // Alone a step always makes some progress.
   const cap = besideOnline
-    ? besideOnlineMs(draft.ms, limits)
-    : aloneMs(draft.msWith(first!, least(first!, limits)), limits);
+    ? besideOnlineMs(draft.ms, limits) - copiedMs
+    : Math.max(cheapestMs, aloneMs(cheapestMs, limits) - copiedMs);
   // In the order of `lower` flex is first, if there is any.
   const overdue = besideOnline && flexIsOverdue && first!.tier === "flex" ? first! : null;
   if (overdue !== null && draft.tokens < limits.stepTokens)
@@ -144,7 +174,7 @@ export function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits
  * it, as long as the objective for the first token has room: one sequence at a time would waste most of a slow machine (a
  * 0.5B model on one core: 17 tokens/s instead of 53 with eight).
  */
-export function aloneMs(cheapestMs: number, { ttftMs, batchStepMs }: PlanLimits): number {
+export function aloneMs(cheapestMs: number, { ttftMs, batchStepMs }: Pick<PlanLimits, "ttftMs" | "batchStepMs">): number {
   if (batchStepMs !== null) return Math.max(batchStepMs, cheapestMs);
   const share = TTFT_SHARE * ttftMs;
   if (cheapestMs <= BATCH_STEP_MS) return Math.max(cheapestMs, Math.min(BATCH_STEP_MS, share));

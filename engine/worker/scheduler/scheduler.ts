@@ -1,7 +1,7 @@
 import { TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
-import { type LowerTier, type PlanLimits, planStep } from "./plan.ts";
+import { copyBudget, type LowerTier, type PlanLimits, planStep } from "./plan.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
@@ -90,15 +90,17 @@ export class Scheduler<S extends Sequence> {
   add(sequence: S): void {
     sequence.state = "waiting";
     insert(this.#waiting, sequence);
+    this.#cache.announce(sequence);
   }
 
   /** Takes a sequence out, wherever it is; its computed tokens stay as an idle prefix. */
   end(sequence: S): void {
     if (sequence.state === "running") {
       this.#running.splice(this.#running.indexOf(sequence), 1);
-      this.#cache.release(sequence, true);
+      this.#cache.release(sequence, sequence.tier === "batch");
     } else if (sequence.state === "waiting") {
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
+      this.#cache.withdraw(sequence);
     }
     this.#awaited.delete(sequence);
     sequence.state = "ended";
@@ -107,6 +109,7 @@ export class Scheduler<S extends Sequence> {
   /** Starts what can start and plans the next step. */
   next(): Step<S> {
     this.#sentBack = null;
+    this.#allowCopies();
     const started = this.#start();
     let draft = this.#draft();
     // When none of a plan found cells, those who held them are among the sent back: the others have room now.
@@ -118,11 +121,21 @@ export class Scheduler<S extends Sequence> {
     return { entries, started, ...draft.forecast() };
   }
 
+  #allowCopies(): void {
+    const { host } = this.#cache;
+    const streams = new StepDraft<S>(this.#costs, (sequence, count) => this.#cache.attended(sequence, count));
+    for (const sequence of this.#running) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
+    const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0 });
+    // Both lists begin with who is online, if anyone is.
+    const awaited = [this.#running[0], this.#waiting[0]].some((first) => first !== undefined && isOnline(first));
+    host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options));
+  }
+
   /** A plan of which everyone has the cells. */
   #draft(): StepDraft<S> {
     const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
     const wanted = new StepDraft<S>(this.#costs, attended);
-    planStep(this.#running, this.#options, wanted, this.#overdue);
+    planStep(this.#running, this.#options, wanted, this.#overdue, this.#cache.host.spentMs);
     const secured = wanted.entries.filter((entry) => this.#secure(entry));
     // Securing one may have sent another back that was secured before it.
     const fitting = secured.filter((entry) => entry.sequence.state === "running");
@@ -165,6 +178,7 @@ export class Scheduler<S extends Sequence> {
       if (this.#awaits(sequence)) continue;
       if (!this.#place(sequence)) break;
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
+      this.#cache.withdraw(sequence);
       this.#awaited.delete(sequence);
       sequence.state = "running";
       insert(this.#running, sequence);
@@ -232,7 +246,7 @@ export class Scheduler<S extends Sequence> {
       // To be worth more it must agree both where the best so far ends and where it has still to compute: most are
       // passed by at these two comparisons.
       const { computed } = other;
-      if (Math.max(length, computed) >= limit) continue;
+      if (Math.max(length, computed) >= limit || other.scope !== sequence.scope) continue;
       if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;
       const shared = commonPrefix(tokens, other.tokens, limit);
       if (shared <= length || computed >= shared) continue;
@@ -261,9 +275,10 @@ export class Scheduler<S extends Sequence> {
 
   #sendBack(sequence: S): void {
     this.#running.splice(this.#running.indexOf(sequence), 1);
-    this.#cache.release(sequence, true);
-    sequence.computed = 0;
+    // It waits before it lets go: what it has computed is what it will begin with.
     this.add(sequence);
+    this.#cache.release(sequence, sequence.tier === "batch");
+    sequence.computed = 0;
     this.#sentBack = sequence;
   }
 }

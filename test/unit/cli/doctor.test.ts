@@ -45,6 +45,7 @@ describe("report", () => {
       "494,032,768 parameters",
       "262,144 cells × 12,288 bytes (split, 32 sequences)",
       "3.75 GB of 12.00 GB",
+      "up to 1.00 GB of host memory",
       "All is well.",
     ]) {
       expect(text).toContain(part);

@@ -14,6 +14,7 @@ export const FACTS: ModelFacts = {
   kv: "split",
   cells: 262_144,
   cacheBytes: 262_144 * 12_288,
+  parkBytes: 1_000_000_000,
   vocabulary: 151_936,
   backend: "cpu",
   devices: ["Some CPU"],

@@ -20,6 +20,7 @@ const VOCABULARY: TokenTexts = {
 const REQUEST: EngineRequest = {
   id: 1,
   tier: "default",
+  owner: "local",
   prompt: { kind: "text", text: "" },
   n: 1,
   maxTokens: null,
@@ -46,7 +47,8 @@ function generation(change: Partial<EngineRequest> = {}, limit = 100): Generatio
   // Nothing is drawn here: the tokens come from the test.
   const sampler: Sampler = Object.create(Sampler.prototype);
   const text = new SequenceText({ stop: request.stop, reasoningTags: null, startsInReasoning: false });
-  return new Generation({ request, index: 0, arrival: 0, promptTokens: [A, B], limit, sampler, rules: null, text });
+  const parts = { request, index: 0, arrival: 0, scope: "", promptTokens: [A, B], limit, sampler, rules: null, text };
+  return new Generation(parts);
 }
 
 /** Gives tokens one by one, with the text of each, until it has finished. */

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { EngineConfig } from "../../../engine/protocol.ts";
-import { type MemoryFacts, type MemoryPlan, planMemory } from "../../../engine/worker/native/memory-plan.ts";
+import {
+  type MemoryFacts,
+  type MemoryPlan,
+  planMemory,
+  planParking,
+} from "../../../engine/worker/native/memory-plan.ts";
 
 const MIB = 1024 * 1024;
 type Asked = Pick<EngineConfig, "context" | "sequences" | "kv" | "cells" | "memory">;
@@ -112,4 +117,14 @@ describe("what does not fit is said, with the option to change", () => {
   ])("%s", (_, asked, facts, message) => {
     expect(() => plan(asked, facts)).toThrow(message);
   });
+});
+
+test.each<[string, number | null, MemoryFacts["memory"], number, number]>([
+  ["an eighth of what is left", null, "full", 800 * MIB, 100 * MIB],
+  ["at most 8 GiB", null, "full", 1024 * 1024 * MIB, 8192 * MIB],
+  ["nothing where nothing is left", null, "full", -1, 0],
+  ["what was asked for, whatever is left", 5 * MIB, "full", 0, 5 * MIB],
+  ["nothing where prefixes are not reused", 5 * MIB, "hybrid", 800 * MIB, 0],
+])("host memory for prefixes: %s", (_, parkMemory, memory, left, bytes) => {
+  expect(planParking({ parkMemory }, { memory }, left)).toBe(bytes);
 });

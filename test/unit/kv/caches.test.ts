@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { KvCache } from "../../../engine/worker/kv/cache.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
-import { FakeMemory } from "./fake-memory.ts";
+import { FakeMemory, hostMemory } from "./fake-memory.ts";
 
 function text(seed: number, length: number): number[] {
   return Array.from({ length }, (_, i) => 1000 * seed + i);
@@ -13,17 +13,19 @@ class Bench {
   readonly memory: FakeMemory;
   readonly cache: KvCache;
 
-  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0) {
+  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0, parking = 0) {
     this.memory = new FakeMemory({ kind, ids, cells });
+    const host = hostMemory(parking);
+    host.allow({ online: Number.POSITIVE_INFINITY, lower: Number.POSITIVE_INFINITY });
     this.cache =
       kind === "split"
-        ? new SplitCache(this.memory, { ids, capacity: cells, copyPrice, reserved, reuse: true })
-        : new UnifiedCache(this.memory, { ids, cells, reserved, reuse: true });
+        ? new SplitCache(this.memory, host, { ids, capacity: cells, copyPrice, reserved, reuse: true })
+        : new UnifiedCache(this.memory, host, { ids, cells, reserved, reuse: true });
   }
 
   /** Places and computes the whole prompt. @returns null when there is no place */
   start(tokens: number[], online = true) {
-    const sequence = { id: -1, tokens, computed: 0 };
+    const sequence = { id: -1, tokens, computed: 0, scope: "" };
     if (!this.cache.place(sequence, online)) return null;
     this.cache.settle([]);
     const cached = sequence.computed;
@@ -31,7 +33,7 @@ class Bench {
     expect(this.cache.extend(sequence, count)).toBe(true);
     this.memory.decode([{ sequence, count }]);
     sequence.computed += count;
-    return { sequence, cached, end: () => this.cache.release(sequence, true) };
+    return { sequence, cached, end: (passing = false) => this.cache.release(sequence, passing) };
   }
 
   /** How many tokens a prompt finds, and ends at once. */
@@ -101,9 +103,9 @@ describe("split cache", () => {
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
     expect(bench.visit([...text(1, 30), 5])).toBe(30);
     const one = bench.start(text(4, 30));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0 }, true)).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0 }, true)).toBe(30);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0 }, true)).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 30), 5], computed: 0, scope: "" }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(3, 30), 5], computed: 0, scope: "" }, true)).toBe(30);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 30), 5], computed: 0, scope: "" }, true)).toBe(30);
     one?.end();
   });
 
@@ -182,7 +184,7 @@ describe("two tiers in a unified cache", () => {
     const bench = new Bench("unified", 8, 400);
     bench.start(text(1, 200));
     const lower = bench.start(text(2, 100), false);
-    const waiting = (length: number) => ({ id: -1, tokens: text(3, length), computed: 0 });
+    const waiting = (length: number) => ({ id: -1, tokens: text(3, length), computed: 0, scope: "" });
     expect(bench.cache.fitsWithout(waiting(180), [lower!.sequence])).toBe(true);
     expect(bench.cache.fitsWithout(waiting(190), [lower!.sequence])).toBe(false);
   });
@@ -203,7 +205,7 @@ describe("unified cache", () => {
     expect(bench.cache.used).toBe(80 + 6 * 3);
     for (let i = 0; i < 6; i++) {
       const tokens = [...text(1, 80), ...text(10 + i, 3), 4];
-      expect(bench.cache.reusable({ id: -1, tokens, computed: 0 }, true)).toBe(83);
+      expect(bench.cache.reusable({ id: -1, tokens, computed: 0, scope: "" }, true)).toBe(83);
     }
     bench.visit(text(2, 60));
     expect(bench.cache.used).toBeLessThanOrEqual(100);
@@ -221,14 +223,14 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 8, 400);
     bench.start(text(1, 200));
     bench.visit(text(2, 60));
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0 }, true)).toBe(60);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0, scope: "" }, true)).toBe(60);
   });
 
   test("a start that needs more than its prefix leaves must wait, and the prefix stays", () => {
     const bench = new Bench("unified", 8, 200);
     bench.start(text(1, 100));
     bench.visit(text(2, 50));
-    const long = { id: -1, tokens: [...text(2, 45), ...text(3, 65)], computed: 0 };
+    const long = { id: -1, tokens: [...text(2, 45), ...text(3, 65)], computed: 0, scope: "" };
     expect(bench.cache.place(long, true)).toBe(false);
     expect(bench.cache.reusable(long, true)).toBe(45);
   });
@@ -254,8 +256,8 @@ describe("unified cache", () => {
     const bench = new Bench("unified", 3, 400);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 20));
     expect(bench.start(text(4, 20))?.cached).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0 }, true)).toBe(0);
-    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0 }, true)).toBe(20);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(1, 20), 0], computed: 0, scope: "" }, true)).toBe(0);
+    expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 20), 0], computed: 0, scope: "" }, true)).toBe(20);
   });
 });
 
@@ -273,3 +275,73 @@ test.each(["split", "unified"] as const)(
     expect(bench.cache.prefixes).toEqual({ count: 2, cells: 46 });
   },
 );
+
+describe.each(["split", "unified"] as const)("what gives way first in a %s cache", (kind) => {
+  const waiting = (tokens: number[]) => ({ id: -1, tokens, computed: 0, scope: "" });
+  const reusable = (bench: Bench, seed: number) => bench.cache.reusable(waiting([...text(seed, 30), 5]), true);
+
+  test("not what a waiting sequence begins with, as long as it waits", () => {
+    const bench = new Bench(kind, 3, 2000);
+    for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
+    const next = waiting([...text(1, 30), 7]);
+    bench.cache.announce(next);
+    bench.visit(text(4, 30));
+    expect([1, 2].map((seed) => reusable(bench, seed))).toEqual([30, 0]);
+    bench.cache.withdraw(next);
+    bench.visit(text(5, 30));
+    expect(reusable(bench, 1)).toBe(0);
+  });
+
+  test("what a batch has left, once none of its lines waits any more", () => {
+    const bench = new Bench(kind, 4, 2000);
+    for (const seed of [1, 2]) bench.visit(text(seed, 30));
+    const line = waiting([...text(3, 30), 7]);
+    bench.cache.announce(line);
+    for (const seed of [3, 4]) bench.start(text(seed, 30))!.end(true);
+    bench.visit(text(5, 30));
+    expect([1, 3, 4].map((seed) => reusable(bench, seed))).toEqual([30, 30, 0]);
+    bench.cache.withdraw(line);
+    bench.visit(text(6, 30));
+    expect([1, 3].map((seed) => reusable(bench, seed))).toEqual([30, 0]);
+  });
+
+  test("what all others hold too is not kept for anyone", () => {
+    const bench = new Bench(kind, 3, 2000);
+    for (const tail of [1, 2]) bench.visit([...text(1, 60), ...text(10 + tail, 30)]);
+    bench.visit(text(2, 30));
+    bench.cache.announce(waiting([...text(1, 60), 7]));
+    bench.visit(text(3, 30));
+    const found = [waiting([...text(1, 60), 5]), waiting([...text(1, 60), ...text(11, 30), 5])];
+    expect(found.map((sequence) => bench.cache.reusable(sequence, true))).toEqual([60, 60]);
+  });
+
+  test("a beginning that all share keeps none of them: the least recently used goes", () => {
+    const bench = new Bench(kind, 2, 2000, 2);
+    for (const seed of [1, 2, 3, 4, 5]) bench.visit([0, 0, 0, ...text(seed, 60)]);
+    const found = [1, 2, 3].map((seed) => bench.cache.reusable(waiting([0, 0, 0, ...text(seed, 60), 5]), true));
+    expect(found).toEqual([3, 3, 3]);
+  });
+
+  test("it comes back from host memory; but not what a batch has left that nobody waits for", () => {
+    const bench = new Bench(kind, 2, 2000, 8, 0, 1000);
+    bench.visit(text(1, 60));
+    bench.start(text(2, 60))!.end(true);
+    for (const seed of [3, 4]) bench.visit(text(seed, 60));
+    expect(bench.visit([...text(1, 60), 5])).toBe(60);
+    expect(bench.visit([...text(2, 60), 5])).toBe(0);
+    expect(bench.memory.loaded).toBe(60);
+    const { evicted, parked, resumed } = bench.cache.takeEvents();
+    expect([parked, resumed]).toEqual([evicted - 1, 60]);
+  });
+});
+
+test("a state that was saved without a shared beginning comes back beside it", () => {
+  const bench = new Bench("unified", 3, 400, 0, 0, 1000);
+  const running = bench.start(text(1, 60));
+  bench.visit([...text(1, 60), ...text(2, 30)]);
+  bench.start(text(3, 20));
+  bench.visit(text(4, 20));
+  expect(bench.visit([...text(1, 60), ...text(2, 30), 5])).toBe(90);
+  expect(bench.memory.loaded).toBe(30);
+  running?.end();
+});

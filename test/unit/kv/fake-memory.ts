@@ -1,7 +1,9 @@
 import type { KvMemory } from "../../../engine/worker/kv/cache.ts";
+import { HostMemory } from "../../../engine/worker/kv/host-memory.ts";
+import type { Resident } from "../../../engine/worker/kv/resident.ts";
 
 export interface FakeEntry {
-  sequence: { id: number; readonly tokens: readonly number[]; computed: number };
+  sequence: Resident;
   count: number;
 }
 
@@ -17,11 +19,32 @@ interface Stream {
   /** Book-keeping, changed at once: the ids that hold a cell, and its position. */
   owners: Set<number>[];
   positions: number[];
-  /** What was computed into the cell, changed by a decode alone: stands for the token and all before it. */
+  /** What was computed into the cell, changed by a decode alone: stands for the scope, the token and all before it. */
   data: number[];
 }
 
 const EMPTY_PREFIX = 17;
+/** Of one token in a saved state: position and data. */
+const TOKEN_BYTES = 8;
+
+/** Host memory for so many tokens. A copy takes 0.01 ms, a prompt token 1 ms. */
+export function hostMemory(tokens: number): HostMemory {
+  let now = 0;
+  return new HostMemory({
+    bytes: tokens * TOKEN_BYTES,
+    tokenBytes: TOKEN_BYTES,
+    recomputeMs: (from, to) => 5 + to - from,
+    now: () => {
+      now += 0.01;
+      return now;
+    },
+  });
+}
+
+/** What stands for no token yet. */
+function beginning(scope: string): number {
+  return [...scope].reduce((prefix, character) => extend(prefix, character.charCodeAt(0)), EMPTY_PREFIX);
+}
 
 function extend(prefix: number, token: number): number {
   return (Math.imul(prefix, 0x01000193) ^ (token + 1)) >>> 0;
@@ -30,14 +53,15 @@ function extend(prefix: number, token: number): number {
 /**
  * llama.cpp's memory as llama-kv-cache.cpp does it: book-keeping changes at once, a copy between streams moves its data
  * at the next decode, in the order of the calls. Before a decode it proves that every sequence finds exactly its own
- * first tokens, each computed after exactly the tokens before it.
+ * first tokens, each computed after exactly the tokens before it and in its own scope.
  */
 export class FakeMemory implements KvMemory {
   readonly #options: FakeMemoryOptions;
   readonly #streams: Stream[];
   readonly #copies: { source: Stream; target: Stream }[] = [];
-  /** Streams copied so far. */
+  /** Streams copied so far, and cells that came back from host memory. */
   copied = 0;
+  loaded = 0;
 
   constructor(options: FakeMemoryOptions) {
     this.#options = options;
@@ -82,6 +106,38 @@ export class FakeMemory implements KvMemory {
     });
   }
 
+  save(id: number): Uint8Array | null {
+    const stream = this.#stream(id);
+    if (this.#isMoving(stream)) return null;
+    const cells = stream.owners.flatMap((ids, cell) =>
+      ids.has(id) ? [stream.positions[cell]!, stream.data[cell]!] : [],
+    );
+    return new Uint8Array(Uint32Array.from(cells).buffer);
+  }
+
+  load(id: number, state: Uint8Array): boolean {
+    const stream = this.#stream(id);
+    if (this.#isMoving(stream)) return false;
+    this.remove(id, -1, -1);
+    const cells = new Uint32Array(state.buffer);
+    for (let i = 0; i < cells.length; i += 2) {
+      const cell = stream.owners.findIndex((ids) => ids.size === 0);
+      if (cell < 0) throw new Error("A state was loaded where there is no room for it.");
+      stream.owners[cell]!.add(id);
+      stream.positions[cell] = cells[i]!;
+      stream.data[cell] = cells[i + 1]!;
+    }
+    this.loaded += cells.length / 2;
+    return true;
+  }
+
+  /** Whether a copy has yet to read or write it: what it holds is not what it will. */
+  #isMoving(stream: Stream): boolean {
+    return (
+      this.#streams.length > 1 && this.#copies.some(({ source, target }) => source === stream || target === stream)
+    );
+  }
+
   decode(entries: readonly FakeEntry[]): void {
     for (const { source, target } of this.#copies.splice(0)) {
       target.data.splice(0, target.data.length, ...source.data);
@@ -91,7 +147,7 @@ export class FakeMemory implements KvMemory {
     for (const { sequence, count } of entries) this.#write(sequence, count);
   }
 
-  #check({ id, tokens, computed }: FakeEntry["sequence"]): void {
+  #check({ id, tokens, computed, scope }: Resident): void {
     const { owners, positions, data } = this.#stream(id);
     const byPosition = new Map<number, number>();
     owners.forEach((ids, cell) => {
@@ -100,16 +156,16 @@ export class FakeMemory implements KvMemory {
       byPosition.set(positions[cell]!, data[cell]!);
     });
     if (byPosition.size !== computed) throw new Error(`Id ${id} holds ${byPosition.size} positions, not ${computed}.`);
-    let prefix = EMPTY_PREFIX;
+    let prefix = beginning(scope);
     for (let position = 0; position < computed; position++) {
       prefix = extend(prefix, tokens[position]!);
       if (byPosition.get(position) !== prefix) throw new Error(`Id ${id} holds a wrong prefix at ${position}.`);
     }
   }
 
-  #write({ id, tokens, computed }: FakeEntry["sequence"], count: number): void {
+  #write({ id, tokens, computed, scope }: Resident, count: number): void {
     const stream = this.#stream(id);
-    let prefix = tokens.slice(0, computed).reduce(extend, EMPTY_PREFIX);
+    let prefix = tokens.slice(0, computed).reduce(extend, beginning(scope));
     let cell = -1;
     for (let position = computed; position < computed + count; position++) {
       cell = stream.owners.findIndex((ids, index) => index > cell && ids.size === 0);

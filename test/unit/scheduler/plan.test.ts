@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../engine/protocol.ts";
-import { type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
+import { copyBudget, type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
 import type { Fit } from "../../../engine/worker/scheduler/step-model.ts";
@@ -13,7 +13,7 @@ const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };
 
 /** A running sequence with so many tokens left. */
 function left(count: number, id = 0, tier: Tier = "default"): Sequence {
-  return { id, tier, arrival: id, tokens: Array(count + 3).fill(1), computed: 3, state: "running" };
+  return { id, tier, arrival: id, tokens: Array(count + 3).fill(1), computed: 3, scope: "", state: "running" };
 }
 
 function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {
@@ -250,4 +250,31 @@ test("a plan keeps its bounds, starves no one online and always makes progress",
     }),
     { numRuns: 500 },
   );
+});
+
+describe("copies to and from host memory", () => {
+  test.each<[string, number, boolean, number, { online: number; lower: number }]>([
+    ["beside streams: the tax, or what they leave of their objective", 20, true, 10, { online: 30, lower: 2 }],
+    ["beside streams that miss it: the tax", 80, true, 10, { online: 8, lower: 8 }],
+    [
+      "an online request waits: the tax on a step of lower tiers",
+      0,
+      true,
+      10,
+      { online: Number.POSITIVE_INFINITY, lower: 2.5 },
+    ],
+    ["nobody online: a step of lower tiers", 0, false, 10, { online: Number.POSITIVE_INFINITY, lower: 25 }],
+    ["a slow machine: a step of lower tiers there", 0, false, 60, { online: Number.POSITIVE_INFINITY, lower: 120 }],
+  ])("%s", (_, streamsMs, awaited, cheapestMs, budget) => {
+    expect(copyBudget(streamsMs, cheapestMs, awaited, LIMITS)).toEqual(budget);
+  });
+
+  test("count against what lower tiers may add, but never stop them where they are alone", () => {
+    const planned = (running: Sequence[], copiedMs: number) =>
+      planStep(running, { ...LIMITS, batchTax: 1 }, draftOf(FIT), null, copiedMs).length;
+    const online = left(1, 0);
+    const lower = Array.from({ length: 20 }, (_, i) => left(1, i + 1, "batch"));
+    expect([0, 4, 100].map((copiedMs) => planned([online, ...lower], copiedMs))).toEqual([12, 8, 1]);
+    expect([0, 4, 100].map((copiedMs) => planned(lower, copiedMs))).toEqual([15, 11, 1]);
+  });
 });

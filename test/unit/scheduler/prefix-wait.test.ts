@@ -79,6 +79,18 @@ describe.each([
     expect(simulation.guests.map((guest) => guest.cached)).toEqual([0, 50, 100, 150]);
   });
 
+  test("what one scope has computed or computes is nothing to another: it is neither waited for nor found", () => {
+    const simulation = new Simulation(house);
+    const ours = Array.from({ length: 4 }, (_, i) => arrival(2 * i, { scope: "ours" }));
+    const theirs = Array.from({ length: 4 }, (_, i) => arrival(2 * i, { scope: "theirs" }));
+    const later = arrival(0, { scope: "others", at: 40 });
+    simulation.run([...ours, ...theirs, later]);
+    expectAnswers(simulation);
+    const found = [0, SHARED.length, SHARED.length, SHARED.length];
+    expect(simulation.guests.map((guest) => guest.cached)).toEqual([...found, ...found, 0]);
+    expect(simulation.prefilled).toBe(3 * SHARED.length + 9 * 2);
+  });
+
   test.each<[Tier, Tier, number]>([
     ["priority", "default", 0],
     ["default", "default", SHARED.length],

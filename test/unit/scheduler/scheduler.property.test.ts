@@ -22,6 +22,7 @@ const prompt = fc
 const arrival: fc.Arbitrary<Arrival> = fc.record({
   at: fc.oneof(fc.constant(0), fc.nat({ max: 60 })),
   tier: fc.oneof(fc.constant("default" as const), fc.constantFrom(...TIERS)),
+  scope: fc.constantFrom("", "", "another"),
   prompt,
   goal: fc.integer({ min: 1, max: LONGEST_GOAL }),
   cancelAt: fc.option(fc.nat({ max: 80 }), { freq: 3 }),
@@ -36,6 +37,7 @@ const common = {
   itlMs: fc.integer({ min: 1, max: 60 }),
   batchTax: fc.constantFrom(0, 0.1, 1),
   batchStepMs: fc.option(fc.integer({ min: 1, max: 40 })),
+  parking: fc.constantFrom(0, 100, 1000),
 };
 const withReserve = fc.nat({ max: 2 });
 const split: fc.Arbitrary<House> = fc
@@ -72,7 +74,7 @@ function live(house: House, plans: Arrival[]): Simulation {
   const whole = house.kind === "split" ? house.ids : 1;
   for (let i = 0; i < whole; i++) {
     const tokens = Array.from({ length: house.cells }, (_, position) => 1000 * (i + 1) + position);
-    const sequence = { id: -1, tokens, computed: 0 };
+    const sequence = { id: -1, tokens, computed: 0, scope: "" };
     expect(simulation.cache.place(sequence, true)).toBe(true);
     expect(simulation.cache.extend(sequence, house.cells)).toBe(true);
     simulation.memory.decode([{ sequence, count: house.cells }]);
@@ -83,19 +85,23 @@ function live(house: House, plans: Arrival[]): Simulation {
 }
 
 test("split cache: whatever comes and goes, each sequence generates what it would alone, in fair order, and nothing leaks", () => {
+  let cameBack = 0;
   fc.assert(
     fc.property(split, arrivals, (house, plans) => {
-      live(house, plans);
+      cameBack += live(house, plans).memory.loaded;
     }),
     { numRuns: 1000 },
   );
+  expect(cameBack).toBeGreaterThan(1000);
 });
 
 test("unified cache: the same, with cells that run short", () => {
+  let cameBack = 0;
   fc.assert(
     fc.property(unified, arrivals, (house, plans) => {
-      live(house, plans);
+      cameBack += live(house, plans).memory.loaded;
     }),
     { numRuns: 1000 },
   );
+  expect(cameBack).toBeGreaterThan(1000);
 });

@@ -7,12 +7,14 @@ import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import type { StepShape } from "../../../engine/worker/scheduler/step-model.ts";
-import { FakeMemory } from "../kv/fake-memory.ts";
+import { FakeMemory, hostMemory } from "../kv/fake-memory.ts";
 
 export interface Arrival {
   /** The step before which it comes. */
   at: number;
   tier: Tier;
+  /** "" where none is given. */
+  scope?: string;
   prompt: number[];
   /** Tokens to generate. */
   goal: number;
@@ -34,6 +36,8 @@ export interface House {
   itlMs: number;
   batchTax: number;
   batchStepMs: number | null;
+  /** Tokens that host memory has room for; none where it is not given. */
+  parking?: number;
 }
 
 /** A step of this machine costs 5 ms, and 1 ms a token. */
@@ -47,6 +51,7 @@ class Guest implements Sequence {
   readonly arrival: number;
   readonly tokens: number[];
   readonly plan: Arrival;
+  readonly scope: string;
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
@@ -56,6 +61,7 @@ class Guest implements Sequence {
   constructor(plan: Arrival, arrival: number) {
     this.plan = plan;
     this.tier = plan.tier;
+    this.scope = plan.scope ?? "";
     this.arrival = arrival;
     this.tokens = [...plan.prompt];
   }
@@ -86,6 +92,8 @@ export class Simulation {
   readonly cache: KvCache;
   readonly scheduler: Scheduler<Guest>;
   readonly guests: Guest[] = [];
+  /** In the order in which they generated all they should. */
+  readonly ended: Guest[] = [];
   steps = 0;
   /** Tokens that were computed in chunks: prompts, and what preempted sequences compute again. */
   prefilled = 0;
@@ -94,10 +102,11 @@ export class Simulation {
   constructor(house: House) {
     this.house = house;
     this.memory = new FakeMemory({ kind: house.kind, ids: house.ids, cells: house.cells });
+    const host = hostMemory(house.parking ?? 0);
     this.cache =
       house.kind === "split"
-        ? new SplitCache(this.memory, { ...house, capacity: house.cells })
-        : new UnifiedCache(this.memory, { ...house, reserved: house.reserved && house.cells >> 3 });
+        ? new SplitCache(this.memory, host, { ...house, capacity: house.cells })
+        : new UnifiedCache(this.memory, host, { ...house, reserved: house.reserved && house.cells >> 3 });
     this.scheduler = new Scheduler<Guest>(this.cache, { ...house, ttftMs: 500 }, COSTS);
   }
 
@@ -133,7 +142,9 @@ export class Simulation {
     for (const { sequence } of entries) {
       if (remaining(sequence) > 0) continue;
       sequence.tokens.push(nextToken(sequence.tokens));
-      if (sequence.generated.length >= sequence.plan.goal) this.scheduler.end(sequence);
+      if (sequence.generated.length < sequence.plan.goal) continue;
+      this.scheduler.end(sequence);
+      this.ended.push(sequence);
     }
   }
 
@@ -202,7 +213,12 @@ export class Simulation {
         if (passed.tier === "flex" && guest.tier === "batch") continue;
         const awaited = running.some((owner) => {
           const length = commonPrefix(passed.tokens, owner.tokens, passed.tokens.length - 1);
-          return rank(owner) <= rank(passed) && length > Math.max(16, copyPrice) && length > owner.computed;
+          return (
+            owner.scope === passed.scope &&
+            rank(owner) <= rank(passed) &&
+            length > Math.max(16, copyPrice) &&
+            length > owner.computed
+          );
         });
         assert.ok(awaited && reuse);
       }
@@ -212,7 +228,11 @@ export class Simulation {
     const full = kind === "split" && running.length === sequences;
     if (first !== undefined && isOnline(first) && full && online.length < running.length)
       assert.ok(
-        reuse && running.some((owner) => commonPrefix(first.tokens, owner.tokens, first.tokens.length - 1) > 16),
+        reuse &&
+          running.some(
+            (owner) =>
+              owner.scope === first.scope && commonPrefix(first.tokens, owner.tokens, first.tokens.length - 1) > 16,
+          ),
       );
     assert.ok(running.length - online.length <= sequences - reserved);
     // The cache's own count never lags behind what llama.cpp holds.

@@ -68,7 +68,7 @@ describe.each<[string, Shift]>([
     expect([tiers.scheduler.running, tiers.scheduler.waiting]).toEqual([0, 0]);
     const each = shift.kind === "split" ? shift.cells : Math.floor(shift.cells / shift.sequences) - 16;
     for (let i = 0; i < shift.sequences; i++) {
-      const sequence = { id: -1, tokens: Array.from({ length: each }, () => -i), computed: 0 };
+      const sequence = { id: -1, tokens: Array.from({ length: each }, () => -i), computed: 0, scope: "" };
       expect(tiers.cache.place(sequence, true) && tiers.cache.extend(sequence, each)).toBe(true);
     }
   });

@@ -5,6 +5,7 @@ import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
 import { isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import { type Fit, StepModel, type StepShape } from "../../../engine/worker/scheduler/step-model.ts";
+import { hostMemory } from "../kv/fake-memory.ts";
 
 /** A machine whose steps cost about what its fit says; the engine does not know it. */
 export interface Machine {
@@ -36,6 +37,7 @@ export class Guest implements Sequence {
   readonly tokens: number[];
   readonly came: number;
   readonly goal: number;
+  readonly scope = "";
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
@@ -65,7 +67,7 @@ export interface Past {
   onlineExact: number;
 }
 
-const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {} };
+const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {}, save: () => null, load: () => false };
 
 /** Drives the scheduler on a clock of its own, with a step model that has to learn the machine. */
 export class TwoTiers {
@@ -94,8 +96,14 @@ export class TwoTiers {
     const reserved = Math.max(1, sequences >> 3);
     this.cache =
       kind === "split"
-        ? new SplitCache(NO_MEMORY, { ids: sequences, capacity: cells, copyPrice: 32, reserved, reuse: true })
-        : new UnifiedCache(NO_MEMORY, { ids: 2 * sequences, cells, reserved: cells >> 3, reuse: true });
+        ? new SplitCache(NO_MEMORY, hostMemory(0), {
+            ids: sequences,
+            capacity: cells,
+            copyPrice: 32,
+            reserved,
+            reuse: true,
+          })
+        : new UnifiedCache(NO_MEMORY, hostMemory(0), { ids: 2 * sequences, cells, reserved: cells >> 3, reuse: true });
     const limits = { stepTokens: 512, ttftMs: 500, ...shift };
     this.scheduler = new Scheduler<Guest>(this.cache, { ...limits, reserved, reuse: true }, this.model);
     this.#nextOnline = this.#gap();

@@ -15,6 +15,7 @@ export const FACTS: ModelFacts = {
   kv: "split",
   cells: 2048,
   cacheBytes: 1,
+  parkBytes: 0,
   vocabulary: 1000,
   backend: "cpu",
   devices: [],

@@ -85,6 +85,10 @@ describe("the series", () => {
       running: 1,
       waiting: 2,
       cellsUsed: 64,
+      evicted: 3,
+      parked: 2,
+      resumed: 100,
+      parkedBytes: 4096,
       cells: 256,
     });
     metrics.restarted("demo");
@@ -96,6 +100,10 @@ describe("the series", () => {
     }
     expect(text).toContain('nightshift_inter_token_latency_seconds_bucket{le="0.002",');
     expect(text).toContain('nightshift_kv_cache_usage_ratio{model="demo"} 0.25');
+    expect(text).toContain('nightshift_cache_evictions_total{model="demo"} 3');
+    expect(text).toContain('nightshift_cache_parked_total{model="demo"} 2');
+    expect(text).toContain('nightshift_cache_resumed_tokens_total{model="demo"} 100');
+    expect(text).toContain('nightshift_park_memory_bytes{model="demo"} 4096');
     expect(text).toContain('nightshift_requests_waiting{model="demo"} 2');
     expect(text).toContain('nightshift_step_seconds_bucket{le="0.005",model="demo"} 1');
     const parts = { plan: 15e-6, fill: 30e-6, decode: 3e-3, sample: 1e-3, text: 150e-6, post: 300e-6 };

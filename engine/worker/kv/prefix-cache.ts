@@ -1,0 +1,160 @@
+import type { CacheEvents } from "./cache.ts";
+import type { HostMemory, Return } from "./host-memory.ts";
+import { PrefixTree } from "./prefix-tree.ts";
+import { NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
+
+/**
+ * What the sequences of a KV cache have computed, those that run and those that ended: idle prefixes, which stay until
+ * their place is needed, and may go to host memory then. Knows nothing of ids and cells.
+ *
+ * | gives way | |
+ * |---|---|
+ * | first | what lines of a batch have left that no waiting sequence begins with: their group has ended |
+ * | then | what no waiting sequence begins with |
+ * | last | what one that waits would have to compute again |
+ *
+ * and in each case the least recently used first.
+ */
+export class PrefixCache {
+  readonly host: HostMemory;
+  readonly #reuse: boolean;
+  readonly #running = new Set<Resident>();
+  /** Least recently used first. */
+  readonly #idle = new Set<Resident>();
+  /** Of these, those that lines of a batch have left. */
+  readonly #passing = new Set<Resident>();
+  readonly #tree = new PrefixTree();
+  /** All tokens of those that wait. */
+  readonly #awaited = new PrefixTree();
+  readonly #waiting = new Map<Resident, Resident>();
+  #events: CacheEvents = { evicted: 0, parked: 0, resumed: 0 };
+
+  /** @param reuse false on models whose memory can't be cut: nothing is kept, and nothing found */
+  constructor(host: HostMemory, reuse: boolean) {
+    this.host = host;
+    this.#reuse = reuse;
+  }
+
+  get running(): ReadonlySet<Resident> {
+    return this.#running;
+  }
+
+  get idle(): ReadonlySet<Resident> {
+    return this.#idle;
+  }
+
+  /** A sequence waits. */
+  announce(sequence: Resident): void {
+    if (!this.#reuse) return;
+    const { tokens, scope } = sequence;
+    const whole: Resident = { id: -1, tokens, computed: tokens.length, scope };
+    this.#waiting.set(sequence, whole);
+    this.#awaited.add(whole);
+  }
+
+  withdraw(sequence: Resident): void {
+    const whole = this.#waiting.get(sequence);
+    if (whole === undefined) return;
+    this.#waiting.delete(sequence);
+    this.#awaited.remove(whole);
+  }
+
+  start(sequence: Resident): void {
+    this.#running.add(sequence);
+    this.#tree.add(sequence);
+  }
+
+  /**
+   * A sequence runs no more.
+   *
+   * @returns what is to stay of it, at the id it had; null when others hold all of it
+   */
+  end(sequence: Resident, passing: boolean): Resident | null {
+    const { id, tokens, computed, scope } = sequence;
+    const worth = this.#reuse && this.shared(sequence) < computed;
+    this.#running.delete(sequence);
+    this.#tree.remove(sequence);
+    if (!worth) return null;
+    const idle: Resident = { id, tokens: tokens.slice(0, computed), computed, scope };
+    this.#idle.add(idle);
+    if (passing) this.#passing.add(idle);
+    this.#tree.add(idle);
+    return idle;
+  }
+
+  /** The longest prefix of a sequence that someone in the cache has. */
+  match(sequence: Resident): PrefixMatch {
+    if (!this.#reuse) return NO_PREFIX;
+    this.#follow();
+    return this.#tree.match(sequence, reusableLength(sequence.tokens));
+  }
+
+  /** A longer one in host memory than the `found` tokens, if that pays. */
+  parked(sequence: Resident, found: number, online: boolean): Return | null {
+    return this.#reuse ? this.host.find(sequence, reusableLength(sequence.tokens), found, online) : null;
+  }
+
+  /** Brings it back. @returns whether that succeeded */
+  resume(back: Return, load: (state: Uint8Array) => boolean): boolean {
+    const loaded = this.host.resume(back, load);
+    if (loaded) this.#events.resumed += back.length - back.parked.from;
+    return loaded;
+  }
+
+  /** How many of a resident's tokens another one holds too. */
+  shared(resident: Resident): number {
+    this.#follow();
+    return this.#tree.shared(resident);
+  }
+
+  /** The first `length` tokens of a resident were used. What others hold too (a template's first tokens) is no use of it. */
+  touch(resident: Resident, length: number): void {
+    if (length > this.shared(resident) && this.#idle.delete(resident)) this.#idle.add(resident);
+  }
+
+  /** The idle prefix that is to give way first, of those that may. */
+  first(may: (idle: Resident) => boolean = () => true): Resident | null {
+    let unwanted: Resident | null = null;
+    let oldest: Resident | null = null;
+    this.#follow();
+    for (const idle of this.#idle) {
+      if (!may(idle)) continue;
+      oldest ??= idle;
+      const passing = this.#passing.has(idle);
+      if ((unwanted !== null && !passing) || this.#isAwaited(idle)) continue;
+      if (passing) return idle;
+      unwanted = idle;
+    }
+    return unwanted ?? oldest;
+  }
+
+  /** Whether some sequence that waits begins with more of it than others hold too. */
+  #isAwaited(idle: Resident): boolean {
+    return this.#waiting.size > 0 && this.#awaited.match(idle, idle.computed).length > this.#tree.shared(idle);
+  }
+
+  /** An idle prefix is pushed out: host memory may take it. `from` and `save` are those of HostMemory.park(). */
+  evict(idle: Resident, from: number, save: () => Uint8Array | null): void {
+    this.#events.evicted++;
+    const wanted = !this.#passing.has(idle) || this.#isAwaited(idle);
+    if (wanted && this.host.park(idle, from, save)) this.#events.parked++;
+    this.forget(idle);
+  }
+
+  /** An idle prefix is not there any more. */
+  forget(idle: Resident): void {
+    this.#idle.delete(idle);
+    this.#passing.delete(idle);
+    this.#tree.remove(idle);
+  }
+
+  takeEvents(): CacheEvents {
+    const events = this.#events;
+    this.#events = { evicted: 0, parked: 0, resumed: 0 };
+    return events;
+  }
+
+  #follow(): void {
+    for (const sequence of this.#running) this.#tree.follow(sequence);
+  }
+}

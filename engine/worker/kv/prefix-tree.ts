@@ -1,0 +1,142 @@
+import { NO_PREFIX, type PrefixMatch, type Resident } from "./resident.ts";
+
+interface Node<R extends Resident> {
+  parent: Node<R> | null;
+  /** Of someone who passes here: the first `end` of them are the way from the root. */
+  tokens: readonly number[];
+  end: number;
+  /** By the token after `end`. */
+  readonly children: Map<number, Node<R>>;
+  /** Those whose computed tokens end here. */
+  readonly residents: Set<R>;
+}
+
+/**
+ * The computed tokens of all residents, as a radix tree per scope: the longest prefix of a prompt is found in one walk
+ * along the prompt, however many residents there are. Tokens are not copied: a node points into those of a resident, of
+ * which the computed ones never change.
+ *
+ * Every node but the root has a resident, or two children at least: so below each there is someone, and what ends at a
+ * leaf alone is shared up to the leaf's parent.
+ */
+export class PrefixTree<R extends Resident = Resident> {
+  readonly #roots = new Map<string, Node<R>>();
+  readonly #ends = new Map<R, Node<R>>();
+
+  add(resident: R): void {
+    let root = this.#roots.get(resident.scope);
+    if (root === undefined) {
+      root = newNode<R>(null, resident.tokens, 0);
+      this.#roots.set(resident.scope, root);
+    }
+    this.#enter(resident, root);
+  }
+
+  /** What of a resident has been computed since it was last seen enters the tree. */
+  follow(resident: R): void {
+    const node = this.#ends.get(resident)!;
+    const { tokens, computed } = resident;
+    if (node.end === computed) return;
+    if (node.parent !== null && node.residents.size === 1 && node.children.size === 0) {
+      node.tokens = tokens;
+      node.end = computed;
+      return;
+    }
+    node.residents.delete(resident);
+    this.#enter(resident, node);
+    this.#tidy(node, resident.scope);
+  }
+
+  remove(resident: R): void {
+    const node = this.#ends.get(resident)!;
+    this.#ends.delete(resident);
+    node.residents.delete(resident);
+    this.#tidy(node, resident.scope);
+  }
+
+  /** A resident that shares the longest prefix with the first `limit` of the tokens; one that ends there, if any does. */
+  match({ tokens, scope }: Pick<Resident, "tokens" | "scope">, limit: number): PrefixMatch<R> {
+    let node = this.#roots.get(scope);
+    let length = 0;
+    while (node !== undefined && length === node.end && length < limit) {
+      const child = node.children.get(tokens[length]!);
+      if (child === undefined) break;
+      length = agreement(tokens, child.tokens, length, Math.min(child.end, limit));
+      node = child;
+    }
+    return node === undefined || length === 0 ? NO_PREFIX : { resident: someoneBelow(node), length };
+  }
+
+  /** How many of a resident's tokens another one holds too. */
+  shared(resident: R): number {
+    const node = this.#ends.get(resident)!;
+    return node.residents.size > 1 || node.children.size > 0 ? node.end : (node.parent?.end ?? 0);
+  }
+
+  #enter(resident: R, from: Node<R>): void {
+    const { tokens, computed } = resident;
+    let node = from;
+    while (node.end < computed) {
+      const child = node.children.get(tokens[node.end]!);
+      if (child === undefined) {
+        node = newNode(node, tokens, computed);
+        break;
+      }
+      const end = agreement(tokens, child.tokens, node.end, Math.min(child.end, computed));
+      node = end < child.end ? split(child, end) : child;
+    }
+    node.residents.add(resident);
+    this.#ends.set(resident, node);
+  }
+
+  /** Takes out a node that stands for nothing any more. */
+  #tidy(node: Node<R>, scope: string): void {
+    const { parent, residents, children, tokens } = node;
+    if (residents.size > 0 || children.size > 1) return;
+    const [child] = children.values();
+    if (parent === null) {
+      if (child === undefined) this.#roots.delete(scope);
+      return;
+    }
+    const key = tokens[parent.end]!;
+    if (child !== undefined) {
+      child.parent = parent;
+      parent.children.set(key, child);
+    } else {
+      parent.children.delete(key);
+      this.#tidy(parent, scope);
+    }
+  }
+}
+
+function newNode<R extends Resident>(parent: Node<R> | null, tokens: readonly number[], end: number): Node<R> {
+  const node: Node<R> = { parent, tokens, end, children: new Map(), residents: new Set() };
+  parent?.children.set(tokens[parent.end]!, node);
+  return node;
+}
+
+/** Puts a node above another one, where the way to it has `end` tokens. */
+function split<R extends Resident>(node: Node<R>, end: number): Node<R> {
+  const above = newNode(node.parent, node.tokens, end);
+  above.children.set(node.tokens[end]!, node);
+  node.parent = above;
+  return above;
+}
+
+function someoneBelow<R extends Resident>(node: Node<R>): R {
+  let below = node;
+  for (;;) {
+    for (const resident of below.residents) return resident;
+    for (const child of below.children.values()) {
+      below = child;
+      break;
+    }
+  }
+}
+
+/** The first position from `from` on at which they differ, at most `to`. */
+function agreement(a: readonly number[], b: readonly number[], from: number, to: number): number {
+  let position = from;
+  while (position < to && a[position] === b[position]) position++;
+  return position;
+}

@@ -1,0 +1,53 @@
+import type { Llama, Pointer } from "./bindings.ts";
+
+const NO_FLAGS = 0;
+
+/**
+ * llama.cpp's memory of one context: who holds which cells. Never called while a decode runs.
+ *
+ * Where every id has a stream of its own, a copy moves its bytes at the next decode alone. Until then the state of both
+ * ids is not what it will be: it can be neither saved nor loaded.
+ */
+export class NativeMemory {
+  readonly #llama: Llama;
+  readonly #context: Pointer;
+  readonly #memory: Pointer;
+  readonly #streams: boolean;
+  /** Ids that a copy which has yet to move reads or writes. */
+  readonly #moving = new Set<number>();
+
+  /** @param streams whether every id has cells of its own */
+  constructor(llama: Llama, context: Pointer, streams: boolean) {
+    this.#llama = llama;
+    this.#context = context;
+    this.#memory = llama.llama_get_memory(context);
+    this.#streams = streams;
+  }
+
+  remove(id: number, from: number, to: number): void {
+    this.#llama.llama_memory_seq_rm(this.#memory, id, from, to);
+  }
+
+  copy(source: number, target: number, from: number, to: number): void {
+    if (this.#streams) this.#moving.add(source).add(target);
+    this.#llama.llama_memory_seq_cp(this.#memory, source, target, from, to);
+  }
+
+  save(id: number): Uint8Array | null {
+    if (this.#moving.has(id)) return null;
+    const size = this.#llama.llama_state_seq_get_size_ext(this.#context, id, NO_FLAGS);
+    const state = Buffer.allocUnsafeSlow(size);
+    const written = this.#llama.llama_state_seq_get_data_ext(this.#context, state, size, id, NO_FLAGS);
+    return size > 0 && written === size ? state : null;
+  }
+
+  load(id: number, state: Uint8Array): boolean {
+    if (this.#moving.has(id)) return false;
+    return this.#llama.llama_state_seq_set_data_ext(this.#context, state, state.length, id, NO_FLAGS) > 0;
+  }
+
+  /** A decode has moved what was to be copied. */
+  decoded(): void {
+    this.#moving.clear();
+  }
+}

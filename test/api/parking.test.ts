@@ -1,0 +1,74 @@
+import type OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { complete, user } from "./ask.ts";
+import { startServer, type TestServer } from "./server.ts";
+
+/** Long prompts that begin alike in nothing but the template's own tokens. */
+const TOPICS = ["apples", "rivers", "stones", "clouds", "gardens"];
+
+function about(topic: string, question: string): OpenAI.ChatCompletionMessageParam[] {
+  return [{ role: "system", content: `You know all about ${topic}. `.repeat(30) }, user(question)];
+}
+
+const cachedOf = ({ usage }: OpenAI.ChatCompletion) => usage!.prompt_tokens_details!.cached_tokens!;
+
+describe.each([
+  ["split", ["--kv", "split", "--sequences", "2"]],
+  ["unified", ["--kv", "unified", "--cells", "1024", "--context", "768", "--sequences", "4"]],
+])("prefixes that a %s cache has no room for", (_, args) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    // The tax is the share that lower tiers' copies may take: on a busy test machine the default one is soon used up.
+    server = await startServer("--threads", "1", "--batch-tax", "5", "--park-memory", "64MiB", ...args);
+  });
+  afterAll(() => server.stop());
+
+  const metric = async (name: string) => (await server.metrics()).sum(`nightshift_${name}`);
+
+  test("come back from host memory, and the answers are the same", async () => {
+    const round = async () => {
+      const answers: OpenAI.ChatCompletion[] = [];
+      for (const topic of TOPICS) answers.push(await complete(server.client, about(topic, "Count from 3 to 21.")));
+      return answers;
+    };
+    const first = await round();
+    const again = await round();
+    expect(again.map(({ choices }) => choices[0]!.message.content)).toEqual(
+      first.map(({ choices }) => choices[0]!.message.content),
+    );
+    for (const answer of again) expect(cachedOf(answer)).toBeGreaterThan(150);
+    expect(await metric("cache_parked_total")).toBeGreaterThanOrEqual(TOPICS.length - 2);
+    expect(await metric("cache_resumed_tokens_total")).toBeGreaterThan(TOPICS.length * 150);
+    expect(await metric("park_memory_bytes")).toBeGreaterThan(0);
+  });
+
+  test("a sequence that gives its place to online work goes on as if it had been alone", async () => {
+    const question = "Count from 1 to 30.";
+    const alone = await complete(server.client, about("trains", question), { max_tokens: 90 });
+    const text = alone.choices[0]!.message.content!;
+    const flex = (topic: string) => {
+      const body = { model: "demo", messages: about(topic, question), temperature: 0, max_tokens: 90 };
+      return server.client.chat.completions.create({ ...body, service_tier: "flex" });
+    };
+    const lower = [flex("trains"), flex("trains"), flex("trains")];
+    await server.reaches("nightshift_requests_running", 1);
+    const online = TOPICS.map((topic) => complete(server.client, about(topic, "Count from 3 to 21.")));
+    await Promise.all(online);
+    for (const answer of await Promise.all(lower)) expect(answer.choices[0]!.message.content).toBe(text);
+    await server.idle();
+  });
+});
+
+test("without host memory a prefix that was pushed out is computed again", async () => {
+  const server = await startServer("--threads", "1", "--kv", "split", "--sequences", "2", "--park-memory", "0");
+  try {
+    for (const topic of TOPICS) await complete(server.client, about(topic, "Hello"), { max_tokens: 1 });
+    const again = await complete(server.client, about(TOPICS[0]!, "Hello"), { max_tokens: 1 });
+    expect(cachedOf(again)).toBeLessThan(20);
+    const metrics = await server.metrics();
+    expect(metrics.sum("nightshift_cache_evictions_total")).toBeGreaterThan(0);
+    expect(metrics.sum("nightshift_cache_parked_total")).toBe(0);
+  } finally {
+    await server.stop();
+  }
+});

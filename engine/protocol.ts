@@ -202,9 +202,42 @@ export interface StepStats {
   cells: number;
 }
 
+/**
+ * The cost of a step: t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes: a split
+ * cache computes these in two passes, and each reads all weights. All in milliseconds.
+ */
+export interface Fit {
+  o: number;
+  p: number;
+  d: number;
+  k: number;
+  m: number;
+}
+
+/** What an engine has to do for one tier. */
+export interface TierBacklog {
+  /** Sequences that wait for a place, and those that run. */
+  waiting: number;
+  running: number;
+  /** Prompt tokens that both have still to compute; without those that the cache is taken to have by then. */
+  prefill: number;
+}
+
+/** What an engine has to do and what that costs there, for whoever decides whether it gets more. */
+export interface Backlog {
+  tiers: Record<Tier, TierBacklog>;
+  /** Sequences of flex that may run at once; of online tiers it is `ModelFacts.sequences`. */
+  flexPlaces: number;
+  /** Positions that the next token of a running sequence attends over, on average. */
+  kvPerDecode: number;
+  /** Null until enough steps are measured. */
+  fit: Fit | null;
+}
+
 /** One per step: everything that became known since the last one. */
 export interface StepMessage {
   type: "step";
+  backlog: Backlog;
   started: SequenceStart[];
   outputs: SequenceOutput[];
   stats: StepStats;

@@ -20,8 +20,8 @@ import { completionsUsage, costs } from "./routes/usage.ts";
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, loads, options, clock, store, files, uploads, batches, draining, version, log } = dependencies;
-  const admission = new Admission(models, loads, dependencies.metrics, options.queueLimit, clock, draining);
+  const { models, options, clock, store, files, uploads, batches, draining, version, log } = dependencies;
+  const admission = new Admission(dependencies);
   const chat = new GenerationRoute(
     "/v1/chat/completions",
     "chatcmpl",

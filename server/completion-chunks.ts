@@ -8,7 +8,14 @@ export class CompletionChunks implements ChunkFormat {
   readonly #tail: string;
 
   constructor({ id, created, model, tier, fingerprint }: CallIdentity, includeUsage: boolean) {
-    const common = { id, object: "text_completion", created, model, service_tier: tier, system_fingerprint: fingerprint };
+    const common = {
+      id,
+      object: "text_completion",
+      created,
+      model,
+      service_tier: tier,
+      system_fingerprint: fingerprint,
+    };
     this.#head = `data: ${JSON.stringify(common).slice(0, -1)},"choices":[`;
     this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
   }

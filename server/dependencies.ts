@@ -13,6 +13,8 @@ export interface AppDependencies {
   models: ModelSet;
   /** What each model has to do; shared with the batch side, which must know who else is in an engine. */
   loads: Loads;
+  /** The share of time that online work takes of a model's engine, 0 to 1. */
+  onlineShare: (model: string) => number;
   metrics: Metrics;
   store: Store;
   batches: Batches;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Submission } from "../engine/engine.ts";
-import type { Tier } from "../engine/protocol.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { Admission, Place } from "./admission.ts";
@@ -16,12 +15,13 @@ import { sendJson } from "./respond.ts";
 import { EventStream } from "./sse.ts";
 import { StreamSink } from "./stream-sink.ts";
 import { checkVocabulary } from "./vocabulary-check.ts";
+import type { OnlineTier } from "./wait.ts";
 import { type WholeChoice, WholeSink } from "./whole-sink.ts";
 
 /** A checked body, and how its endpoint writes the answer. */
 export interface GenerationRequest {
   model: string;
-  tier: Exclude<Tier, "batch">;
+  tier: OnlineTier;
   submissions: Submission[];
   stream: boolean;
   includeUsage: boolean;
@@ -58,8 +58,10 @@ export class GenerationRoute {
       const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
       const model = this.#admission.find(request.model);
       meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
-      const place = this.#admission.admit(model, request.submissions.length);
+      const place = this.#admission.place(model);
       checkVocabulary(request.submissions, place.facts.vocabulary);
+      const patienceMs = this.#admission.patienceMs(request.tier);
+      this.#admission.admit(place, request.tier, request.submissions.length, patienceMs);
       await this.#run(req, res, request, place, meter);
     } catch (error) {
       const status = statusOf(error);
@@ -104,11 +106,24 @@ export class GenerationRoute {
     const call: Call = new Call(request.submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
-    const outcome = await call.outcome;
+    const outcome = await this.#outcome(call, request.tier, place, contextOf(req).arrivedAt);
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);
     this.#charge(identity, outcome);
     this.#note(req, identity, outcome);
+  }
+
+  /** Flex is told when it has waited too long; the others, once they were let in, wait for as long as it takes. */
+  async #outcome(call: Call, tier: OnlineTier, place: Place, arrivedAt: number): Promise<CallOutcome> {
+    const patienceMs = tier === "flex" ? this.#admission.patienceMs(tier) : null;
+    if (patienceMs === null) return call.outcome;
+    const waitedMs = this.#dependencies.clock.now() - arrivedAt;
+    const giveUp = () => call.failed(this.#admission.waitedTooLong(place, tier, patienceMs));
+    const timer = setTimeout(giveUp, Math.max(0, patienceMs - waitedMs));
+    void call.running.then(() => clearTimeout(timer));
+    const outcome = await call.outcome;
+    clearTimeout(timer);
+    return outcome;
   }
 
   /** A request that failed is not charged; one whose client left pays for what was computed until then. */
@@ -153,6 +168,6 @@ function choicesOf(request: GenerationRequest): number {
 function statusOf(error: unknown): RequestStatus {
   if (error instanceof ClientGone) return "cancelled";
   if (!(error instanceof ApiError)) return "error";
-  if (error.status === 503) return "unavailable";
+  if (error.status === 503 || error.status === 429) return "unavailable";
   return error.status < 500 ? "refused" : "error";
 }

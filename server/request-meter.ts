@@ -11,7 +11,7 @@ export const REQUEST_STATUSES = ["ok", "refused", "unavailable", "cancelled", "e
  * |---|---|
  * | ok | every choice has its finish_reason |
  * | refused | a 4xx: the request itself is at fault |
- * | unavailable | 503 before it was submitted: queue full, model not ready, shutting down |
+ * | unavailable | 503 or 429: too much is ahead of it, the model is not ready, the server shuts down |
  * | cancelled | the client went away, or read too slowly |
  * | error | the engine or the server failed |
  */

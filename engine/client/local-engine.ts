@@ -1,5 +1,5 @@
 import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
-import type { EngineConfig, EngineRequest, FromEngine, ModelFacts } from "../protocol.ts";
+import type { Backlog, EngineConfig, EngineRequest, FromEngine, ModelFacts } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight } from "./in-flight.ts";
@@ -52,6 +52,7 @@ class LocalEngine implements Engine {
   #process: EngineProcess | null = null;
   #retry: NodeJS.Timeout | undefined;
   #facts: ModelFacts | null = null;
+  #backlog: Backlog | null = null;
   #waiters: Waiter[] = [];
   #closing: Promise<void> | null = null;
   #lastId = 0;
@@ -96,6 +97,10 @@ class LocalEngine implements Engine {
 
   get pending(): number {
     return this.#inFlight.size;
+  }
+
+  get backlog(): Backlog | null {
+    return this.#backlog;
   }
 
   submit(submission: Submission, listener: RequestListener): Ticket {
@@ -150,6 +155,7 @@ class LocalEngine implements Engine {
       this.#on({ type: "died", reason });
     };
     this.#watchdog.heard();
+    this.#backlog = null;
     try {
       this.#process = new EngineProcess(entry, this.#config, log, {
         message: (message) => this.#receive(message),
@@ -167,6 +173,7 @@ class LocalEngine implements Engine {
     this.#watchdog.heard();
     switch (message.type) {
       case "step":
+        this.#backlog = message.backlog;
         this.#inFlight.step(message);
         this.#deps.observer.step(this.model, message.stats);
         return;

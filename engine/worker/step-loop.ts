@@ -149,7 +149,7 @@ export class StepLoop {
     const last = this.#last;
     if (last === null) return;
     this.#last = null;
-    const { vocabulary, post } = this.#parts;
+    const { vocabulary, scheduler, stepModel, post } = this.#parts;
     const outputs = [];
     for (const generation of last.drawn) {
       if (generation.cancelled) continue;
@@ -159,7 +159,8 @@ export class StepLoop {
       // Its stop string is complete, but the step that runs has it in its batch: it leaves before the next.
       if (output.finish !== null && generation.state === "running") this.cancel(generation);
     }
-    post({ type: "step", started: last.started, outputs, stats: last.stats });
+    const backlog = { ...scheduler.backlog, fit: stepModel.settled ? stepModel.fit : null };
+    post({ type: "step", backlog, started: last.started, outputs, stats: last.stats });
   }
 
   #end(generation: Generation): void {

@@ -1,6 +1,7 @@
-import { TIERS, type Tier } from "../../protocol.ts";
+import { type Backlog, TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
+import { BacklogCount } from "./backlog.ts";
 import { type LowerTier, type PlanLimits, planStep } from "./plan.ts";
 import { isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
@@ -62,6 +63,7 @@ export class Scheduler<S extends Sequence> {
   readonly #costs: StepCosts;
   readonly #waiting: S[] = [];
   readonly #running: S[] = [];
+  readonly #backlog = new BacklogCount<S>();
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { owner: S; length: number }>();
   /** Steps in a row that had better work, and none of a tier though some of it runs. */
@@ -83,7 +85,16 @@ export class Scheduler<S extends Sequence> {
     return this.#waiting.length;
   }
 
+  /** What it has to do, as it stands between two steps. */
+  get backlog(): Omit<Backlog, "fit"> {
+    const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting, this.#running, (sequence) =>
+      this.#cache.attended(sequence, 1),
+    );
+    return { tiers, kvPerDecode, flexPlaces: this.#flexPlaces };
+  }
+
   add(sequence: S): void {
+    this.#backlog.expect(sequence, this.#cache.reusable(sequence, isOnline(sequence)));
     sequence.state = "waiting";
     insert(this.#waiting, sequence);
   }
@@ -186,12 +197,17 @@ export class Scheduler<S extends Sequence> {
     if (this.#running.length >= sequences) return true;
     if (isOnline(sequence)) return false;
     const flex = this.#running.filter(({ tier }) => tier === "flex").length;
-    if (sequence.tier === "flex" && flex >= sequences - reserved - this.#batchPlaces) return true;
+    if (sequence.tier === "flex" && flex >= this.#flexPlaces) return true;
     return flex + this.#batch >= sequences - reserved;
   }
 
   get #batch(): number {
     return this.#running.filter(({ tier }) => tier === "batch").length;
+  }
+
+  get #flexPlaces(): number {
+    const { sequences, reserved } = this.#options;
+    return sequences - reserved - this.#batchPlaces;
   }
 
   /** Those that flex leaves to batch. */

@@ -1,4 +1,7 @@
+import type { Fit } from "../../protocol.ts";
 import { solveNonNegative } from "./non-negative.ts";
+
+export type { Fit };
 
 /** What a step computes, in tokens. */
 export interface StepShape {
@@ -6,18 +9,6 @@ export interface StepShape {
   decode: number;
   /** The positions that its tokens attend over, summed over the tokens. */
   kv: number;
-}
-
-/**
- * t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes: a split cache computes these in
- * two passes, and each reads all weights. All in milliseconds.
- */
-export interface Fit {
-  o: number;
-  p: number;
-  d: number;
-  k: number;
-  m: number;
 }
 
 /** Of the coefficients in the order of Fit. */
@@ -92,6 +83,11 @@ export class StepModel implements StepCosts {
 
   get fit(): Readonly<Fit> {
     return this.#fit;
+  }
+
+  /** Whether enough steps are measured that it says more of this machine than the prior does. */
+  get settled(): boolean {
+    return this.#samples.prefill + this.#samples.decode >= SETTLED;
   }
 
   get reach(): Record<Kind, number> {

@@ -1,5 +1,5 @@
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../../../engine/engine.ts";
-import type { ModelFacts, SequenceOutput } from "../../../engine/protocol.ts";
+import type { Backlog, ModelFacts, SequenceOutput } from "../../../engine/protocol.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
 export const FACTS: ModelFacts = {
@@ -32,6 +32,7 @@ export class FakeEngine implements Engine {
   readonly model = "demo";
   state: EngineState = { name: "ready" };
   facts: ModelFacts | null = FACTS;
+  backlog: Backlog | null = null;
   readonly requests: FakeRequest[] = [];
   script: ((request: FakeRequest) => void) | null = null;
   #waiting: ((request: FakeRequest) => void)[] = [];

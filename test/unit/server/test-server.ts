@@ -66,6 +66,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const app = createApp({
     models,
     loads,
+    onlineShare: () => 0,
     metrics,
     store,
     files: rooms.files,

@@ -5,6 +5,7 @@ import { completionChunk, completionRequest, completionResponse } from "./comple
 import { errorResponse } from "./error.ts";
 import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
 import { health, readiness } from "./health.ts";
+import { job } from "./jobs.ts";
 import { model, modelList } from "./models.ts";
 import { type Operation, operations } from "./operations.ts";
 import { costsPage, usagePage } from "./organization-usage.ts";
@@ -41,6 +42,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       UploadPart: uploadPart,
       Batch: batch,
       BatchList: batchList,
+      Job: job,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -98,6 +100,7 @@ function describeOperation(operation: Operation): Json {
   const responses: Record<string, Json> = {
     "200": { description: "OK", content: contentOf(operation.response, operation.stream) },
   };
+  if (operation.accepted) responses["202"] = { description: "Put off", content: contentOf(operation.accepted) };
   for (const [status, description] of Object.entries(operation.failures)) {
     const schema = status === "503" && operation.unready ? operation.unready : "Error";
     responses[status] = { description, content: contentOf(schema) };

@@ -1,5 +1,6 @@
 import type { Batches } from "../batch/batches.ts";
 import type { FileRoom } from "../batch/files.ts";
+import type { Jobs } from "../batch/jobs.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
@@ -18,6 +19,7 @@ export interface AppDependencies {
   metrics: Metrics;
   store: Store;
   batches: Batches;
+  jobs: Jobs;
   files: FileRoom;
   uploads: UploadRoom;
   /** Takes a row for every request that was answered. */

@@ -84,7 +84,7 @@ export async function serve(options: Options): Promise<void> {
     observer: new WebhookMetrics(registry),
     log,
   });
-  const { night, batches } = buildNight({
+  const { night, batches, jobs } = buildNight({
     store,
     files,
     ledger,
@@ -133,6 +133,7 @@ export async function serve(options: Options): Promise<void> {
     files,
     uploads,
     batches,
+    jobs,
     ledger,
     log,
     clock,

@@ -40,7 +40,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const loads = new Loads();
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
-  const { night, batches } = buildNight({
+  const { night, batches, jobs } = buildNight({
     eventsQueued: () => {},
     ...rooms,
     store,
@@ -72,6 +72,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     files: rooms.files,
     uploads: rooms.uploads,
     batches,
+    jobs,
     ledger,
     log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },

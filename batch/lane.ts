@@ -222,7 +222,8 @@ export class Lane {
   async #fly(flight: Flight, body: unknown): Promise<void> {
     const { line, member } = flight;
     const requestId = `req_${this.#deps.randomId()}`;
-    const result = await this.#deps.execute(member.batch.endpoint, body, { requestId, signal: flight.abort.signal });
+    const { endpoint, owner } = member.batch;
+    const result = await this.#deps.execute(endpoint, body, { requestId, owner, signal: flight.abort.signal });
     failpoint("inference.after");
     if (result.how === "engine_died") this.#suspects.died(line, result);
     // An error may have come without the engine, which then counts on.

@@ -93,6 +93,8 @@ export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
   tier: Tier;
+  /** Whose it is, as an opaque name. */
+  owner: string;
   prompt: Prompt;
   /** Sequences over the one prompt. */
   n: number;

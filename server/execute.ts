@@ -43,7 +43,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   };
   // Apart from the online loads, so that batch lines fill no queue and stretch no Retry-After.
   const batchLoads = new Map<string, Load>();
-  return async (endpoint, body, { signal }) => {
+  return async (endpoint, body, { owner, signal }) => {
     const { read, idPrefix } = readers[endpoint];
     try {
       const request = read(body);
@@ -55,7 +55,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
       const load = batchLoads.get(model.id) ?? new Load();
       batchLoads.set(model.id, load);
       const place = { model, facts, load };
-      return await new LineCall(deps, endpoint, idPrefix, request, place).run(signal);
+      return await new LineCall(deps, endpoint, idPrefix, request, place).run(owner, signal);
     } catch (error) {
       if (error instanceof ApiError) return refused(error, deps.models.list()[0]);
       return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
@@ -84,7 +84,7 @@ class LineCall {
     };
   }
 
-  async run(signal: AbortSignal): Promise<Executed> {
+  async run(owner: string, signal: AbortSignal): Promise<Executed> {
     if (signal.aborted) return { how: "stopped" };
     const { loads, metrics, clock, lineTimeoutMs } = this.#deps;
     const model = this.#place.model.id;
@@ -100,7 +100,11 @@ class LineCall {
         choices = whole;
       },
     );
-    const submissions = this.#request.submissions.map((submission) => ({ ...submission, tier: "batch" as const }));
+    const submissions = this.#request.submissions.map((submission) => ({
+      ...submission,
+      owner,
+      tier: "batch" as const,
+    }));
     const call: Call = new Call(submissions, this.#place, sink, meter, clock, clock.now());
     let timedOut = false;
     let timer: NodeJS.Timeout | undefined;

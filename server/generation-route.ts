@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
-import type { Submission } from "../engine/engine.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type Admission, Overload, type Place } from "./admission.ts";
@@ -17,6 +16,7 @@ import { sendPending } from "./routes/jobs.ts";
 import { EventStream } from "./sse.ts";
 import { fromStore } from "./store-failure.ts";
 import { StreamSink } from "./stream-sink.ts";
+import type { Unowned } from "./submission.ts";
 import { checkVocabulary } from "./vocabulary-check.ts";
 import type { OnlineTier } from "./wait.ts";
 import { type WholeChoice, WholeSink } from "./whole-sink.ts";
@@ -25,7 +25,7 @@ import { type WholeChoice, WholeSink } from "./whole-sink.ts";
 export interface GenerationRequest {
   model: string;
   tier: OnlineTier;
-  submissions: Submission[];
+  submissions: Unowned[];
   stream: boolean;
   includeUsage: boolean;
   chunks(identity: CallIdentity): ChunkFormat;
@@ -138,7 +138,8 @@ export class GenerationRoute {
       : new WholeSink(choicesOf(request), firstContent, (choices, usage) => {
           sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
         });
-    const call: Call = new Call(request.submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
+    const submissions = request.submissions.map((submission) => ({ ...submission, owner: ownerOf(req) }));
+    const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
     const outcome = await this.#outcome(call, request.tier, place, patienceMs, contextOf(req).arrivedAt);

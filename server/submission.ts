@@ -4,8 +4,11 @@ import type { ChatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
 import { engineMessage } from "./engine-message.ts";
 
+/** What a body asks of the engine; whose it is, is not for the body to say. */
+export type Unowned = Omit<Submission, "owner">;
+
 /** A checked body in the engine's terms. */
-export function chatSubmission(body: ChatRequest): Submission {
+export function chatSubmission(body: ChatRequest): Unowned {
   const prompt: Prompt = {
     kind: "chat",
     messages: body.messages.map(engineMessage),
@@ -20,7 +23,7 @@ export function chatSubmission(body: ChatRequest): Submission {
 }
 
 /** One submission per prompt. */
-export function completionSubmissions(body: CompletionRequest): Submission[] {
+export function completionSubmissions(body: CompletionRequest): Unowned[] {
   const common = shared(body);
   const maxTokens = body.max_tokens ?? DEFAULT_MAX_TOKENS;
   const echo = body.echo ?? false;

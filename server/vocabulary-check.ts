@@ -1,8 +1,8 @@
-import type { Submission } from "../engine/engine.ts";
 import { invalidRequest } from "../openapi/api-error.ts";
+import type { Unowned } from "./submission.ts";
 
 /** Refuses token ids that the model does not have, before native code could use them as an index. */
-export function checkVocabulary(submissions: readonly Submission[], vocabulary: number): void {
+export function checkVocabulary(submissions: readonly Unowned[], vocabulary: number): void {
   for (const { prompt, sampling, stopTokenIds } of submissions) {
     if (prompt.kind === "tokens") check(prompt.tokens, "prompt", vocabulary);
     check(stopTokenIds, "stop_token_ids", vocabulary);

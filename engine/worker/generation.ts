@@ -27,6 +27,7 @@ export class Generation implements Sequence {
   readonly request: EngineRequest;
   readonly index: number;
   readonly tier: Tier;
+  readonly owner: string;
   readonly arrival: number;
   readonly tokens: number[];
   readonly sampler: Sampler;
@@ -51,6 +52,7 @@ export class Generation implements Sequence {
     this.request = parts.request;
     this.index = parts.index;
     this.tier = parts.request.tier;
+    this.owner = parts.request.owner;
     this.arrival = parts.arrival;
     this.tokens = [...parts.promptTokens];
     this.sampler = parts.sampler;

@@ -144,6 +144,7 @@ const CONFIG: EngineConfig = {
 
 const SUBMISSION: Submission = {
   tier: "default",
+  owner: "local",
   prompt: { kind: "text", text: "" },
   n: 1,
   maxTokens: null,

@@ -2,6 +2,7 @@ import { type Backlog, TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { BacklogCount } from "./backlog.ts";
+import { Turns } from "./order.ts";
 import { type LowerTier, type PlanLimits, planStep } from "./plan.ts";
 import { isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
@@ -62,6 +63,7 @@ export class Scheduler<S extends Sequence> {
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
   readonly #waiting: S[] = [];
+  readonly #turns = new Turns<S>();
   readonly #running: S[] = [];
   readonly #backlog = new BacklogCount<S>();
   /** Whose prefix a waiting sequence waits for, and up to which length. */
@@ -94,6 +96,7 @@ export class Scheduler<S extends Sequence> {
   }
 
   add(sequence: S): void {
+    this.#turns.join(sequence);
     this.#backlog.expect(sequence, this.#cache.reusable(sequence, isOnline(sequence)));
     sequence.state = "waiting";
     insert(this.#waiting, sequence);
@@ -106,6 +109,7 @@ export class Scheduler<S extends Sequence> {
       this.#cache.release(sequence, true);
     } else if (sequence.state === "waiting") {
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
+      this.#turns.leave(sequence);
     }
     this.#awaited.delete(sequence);
     sequence.state = "ended";
@@ -121,6 +125,7 @@ export class Scheduler<S extends Sequence> {
     const planned = draft.entries.map((entry) => entry.sequence);
     this.#cache.settle(planned.filter((sequence) => !isOnline(sequence) && isDecode(sequence)));
     this.#count(planned);
+    for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return { entries, started, ...draft.forecast() };
   }
@@ -173,6 +178,7 @@ export class Scheduler<S extends Sequence> {
       if (!this.#place(sequence)) break;
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
       this.#awaited.delete(sequence);
+      this.#turns.start(sequence);
       sequence.state = "running";
       insert(this.#running, sequence);
       started.push(sequence);
@@ -182,7 +188,7 @@ export class Scheduler<S extends Sequence> {
 
   /** Who waits, in order; but of a batch of which nothing runs, the first comes before flex, which might take all cells. */
   #candidates(): S[] {
-    const waiting = [...this.#waiting];
+    const waiting = this.#turns.order(this.#waiting);
     const batch = waiting.findIndex(({ tier }) => tier === "batch");
     const flex = waiting.findIndex(({ tier }) => tier === "flex");
     const flexRuns = this.#running.some(({ tier }) => tier === "flex");

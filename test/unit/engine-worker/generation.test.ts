@@ -20,6 +20,7 @@ const VOCABULARY: TokenTexts = {
 const REQUEST: EngineRequest = {
   id: 1,
   tier: "default",
+  owner: "local",
   prompt: { kind: "text", text: "" },
   n: 1,
   maxTokens: null,

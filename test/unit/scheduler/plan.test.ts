@@ -13,7 +13,7 @@ const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };
 
 /** A running sequence with so many tokens left. */
 function left(count: number, id = 0, tier: Tier = "default"): Sequence {
-  return { id, tier, arrival: id, tokens: Array(count + 3).fill(1), computed: 3, state: "running" };
+  return { id, tier, owner: "local", arrival: id, tokens: Array(count + 3).fill(1), computed: 3, state: "running" };
 }
 
 function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {

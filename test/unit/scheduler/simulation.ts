@@ -44,6 +44,7 @@ export const COSTS = {
 
 class Guest implements Sequence {
   readonly tier: Tier;
+  readonly owner = "local";
   readonly arrival: number;
   readonly tokens: number[];
   readonly plan: Arrival;

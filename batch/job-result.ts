@@ -22,7 +22,10 @@ export interface ResultLine {
  *
  * Throws an ApiError for all but the first: none of it would change by another try.
  */
-export function jobResult(batch: Batch, line: ResultLine | "deleted" | null): { statusCode: number; body: string } {
+export function jobResult(
+  batch: Pick<Batch, "status" | "errors">,
+  line: ResultLine | "deleted" | null,
+): { statusCode: number; body: string } {
   if (line === "deleted") throw failure(410, "job_deleted", "The result of this job was deleted.");
   if (line?.response) return { statusCode: line.response.status_code, body: JSON.stringify(line.response.body) };
   if (line?.error) throw failure(STATUS[line.error.code] ?? 500, line.error.code, line.error.message);

@@ -11,9 +11,9 @@ export function postChat(server: TestServer, body: object, prefer: string): Prom
   });
 }
 
-/** A stream that takes the place of a server with one sequence, until it is left. */
+/** A stream that takes the place of a server with one sequence, choice after choice, until it is left. */
 export async function occupied(server: TestServer) {
-  const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
+  const running = await stream(server.client, "Count from 1 to 20.", { ...endless(3000), n: 16 });
   await running[Symbol.asyncIterator]().next();
   return { leave: () => running.controller.abort() };
 }

@@ -51,17 +51,19 @@ export class Turns<S extends Queued> {
     this.#queue(tier).charge(owner, 1);
   }
 
-  /** Those who wait, in the order of their turns. @param waiting by tier, and within each by arrival */
-  order(waiting: readonly S[]): S[] {
-    const ordered: S[] = [];
+  /**
+   * Those who wait, in the order of their turns; worked out as far as it is asked for, which is seldom far.
+   *
+   * @param waiting by tier, and within each by arrival
+   */
+  *order(waiting: readonly S[]): Generator<S, void> {
     for (let from = 0, to = 0; from < waiting.length; from = to) {
       const { tier } = waiting[from]!;
       while (waiting[to]?.tier === tier) to++;
       const queue = this.#queue(tier);
-      if (queue.owners > 1) ordered.push(...takeTurns(waiting.slice(from, to), (owner) => queue.served(owner)));
-      else for (let i = from; i < to; i++) ordered.push(waiting[i]!);
+      if (queue.owners > 1) yield* takeTurns(waiting.slice(from, to), (owner) => queue.served(owner));
+      else for (let i = from; i < to; i++) yield waiting[i]!;
     }
-    return ordered;
   }
 
   #queue(tier: Tier): Queue {
@@ -112,22 +114,29 @@ class Queue {
 }
 
 /** As they would start if all did now, each prompt charged to its owner. */
-function takeTurns<S extends Queued>(waiting: readonly S[], servedBefore: (owner: string) => number): S[] {
-  const lines = new Map<string, { served: number; next: number; queue: S[] }>();
+function* takeTurns<S extends Queued>(waiting: readonly S[], servedBefore: (owner: string) => number) {
+  const lines = new Map<string, Line<S>>();
   for (const sequence of waiting) {
     const { owner } = sequence;
     const line = lines.get(owner) ?? { served: servedBefore(owner), next: 0, queue: [] };
     lines.set(owner, line);
     line.queue.push(sequence);
   }
-  const ordered: S[] = [];
-  while (ordered.length < waiting.length) {
+  for (;;) {
+    let least: Line<S> | null = null;
     // Lines stand in the order of their first arrival, which decides between equals.
-    const open = [...lines.values()].filter(({ next, queue }) => next < queue.length);
-    const line = open.reduce((least, other) => (other.served < least.served ? other : least));
-    const sequence = line.queue[line.next++]!;
-    line.served += sequence.tokens.length - sequence.computed;
-    ordered.push(sequence);
+    for (const line of lines.values()) {
+      if (line.next < line.queue.length && (least === null || line.served < least.served)) least = line;
+    }
+    if (least === null) return;
+    const sequence: S = least.queue[least.next++]!;
+    least.served += sequence.tokens.length - sequence.computed;
+    yield sequence;
   }
-  return ordered;
+}
+
+interface Line<S> {
+  served: number;
+  next: number;
+  queue: S[];
 }

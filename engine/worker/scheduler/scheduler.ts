@@ -187,14 +187,14 @@ export class Scheduler<S extends Sequence> {
   }
 
   /** Who waits, in order; but of a batch of which nothing runs, the first comes before flex, which might take all cells. */
-  #candidates(): S[] {
-    const waiting = this.#turns.order(this.#waiting);
+  #candidates(): Iterable<S> {
+    const waiting = [...this.#waiting];
     const batch = waiting.findIndex(({ tier }) => tier === "batch");
     const flex = waiting.findIndex(({ tier }) => tier === "flex");
     const flexRuns = this.#running.some(({ tier }) => tier === "flex");
     if (flexRuns && flex >= 0 && batch > flex && this.#batch === 0)
       waiting.splice(flex, 0, ...waiting.splice(batch, 1));
-    return waiting;
+    return this.#turns.order(waiting);
   }
 
   /** Whether no more of its tier may run, however much room there is. */

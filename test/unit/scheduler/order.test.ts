@@ -39,7 +39,7 @@ describe("turns", () => {
         for (const { guest } of list) turns.join(guest);
         for (const { guest, served } of list) if (served) turns.start(guest);
         const waiting = byTier(list.flatMap(({ guest, served }) => (served ? [] : [guest])));
-        const ordered = turns.order(waiting);
+        const ordered = [...turns.order(waiting)];
         expect(ordered.map(({ tier }) => tier)).toEqual(waiting.map(({ tier }) => tier));
         for (const owner of ["a", "b", "c"]) {
           const own = (of: Guest[]) => of.filter((one) => one.owner === owner);
@@ -55,7 +55,7 @@ describe("turns", () => {
         const turns = new Turns<Guest>();
         const alone = byTier(list.map(({ guest }) => ({ ...guest, owner: "a" })));
         for (const one of alone) turns.join(one);
-        expect(turns.order(alone)).toEqual(alone);
+        expect([...turns.order(alone)]).toEqual(alone);
       }),
     );
   });
@@ -75,7 +75,7 @@ describe("turns", () => {
         };
         let waiting = [arrive("a"), arrive("a"), arrive("b"), arrive("b")];
         for (let round = 0; round < 200; round++) {
-          const next = turns.order(waiting)[0]!;
+          const [next] = [...turns.order(waiting)] as [Guest];
           const owner = next.owner === "a" ? "a" : "b";
           waiting = [...waiting.filter((one) => one !== next), arrive(owner)];
           turns.start(next);
@@ -98,7 +98,7 @@ describe("turns", () => {
       const newcomer = guest(`new-${starts}`, 3 + starts, 10);
       turns.join(newcomer);
       queue.push(newcomer);
-      const next = turns.order(queue)[0]!;
+      const [next] = [...turns.order(queue)] as [Guest];
       turns.start(next);
       queue.splice(queue.indexOf(next), 1);
       if (starts > 2000) throw new Error("The greedy owner starves");
@@ -114,7 +114,7 @@ describe("turns", () => {
     for (let i = 0; i < 10; i++) turns.start(busy.shift()!);
     const late = Array.from({ length: 10 }, (_, i) => guest("late", 20 + i, 100));
     for (const one of late) turns.join(one);
-    const owners = turns.order([...busy, ...late]).map(({ owner }) => owner);
+    const owners = [...turns.order([...busy, ...late])].map(({ owner }) => owner);
     expect(owners.slice(0, 6).filter((owner) => owner === "late")).toHaveLength(3);
   });
 });

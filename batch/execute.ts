@@ -40,5 +40,5 @@ export type Executed =
 export type Execute = (
   endpoint: BatchEndpoint,
   body: unknown,
-  context: { owner: string; requestId: string; signal: AbortSignal },
+  context: { requestId: string; owner: string; signal: AbortSignal },
 ) => Promise<Executed>;

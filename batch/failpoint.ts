@@ -15,7 +15,8 @@ export type Failpoint =
   | "finalize.placed"
   | "finalize.before-commit"
   | "finalize.after-commit"
-  | "cleanup.half";
+  | "cleanup.half"
+  | "job.input";
 
 const armed = new Map<string, number>(
   (process.env.NIGHTSHIFT_FAILPOINTS ?? "")

@@ -1,5 +1,5 @@
 import type { ApiError } from "../openapi/api-error.ts";
-import type { EngineRequest, EngineStatus, ModelFacts, SequenceOutput, StepStats } from "./protocol.ts";
+import type { Backlog, EngineRequest, EngineStatus, ModelFacts, SequenceOutput, StepStats } from "./protocol.ts";
 
 /**
  * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream
@@ -12,6 +12,8 @@ export interface Engine {
   readonly facts: ModelFacts | null;
   /** Requests submitted and not yet ended. */
   readonly pending: number;
+  /** What it had to do when it last said so; null while that is not known. */
+  readonly backlog: Backlog | null;
   /** Never throws: what goes wrong reaches the listener, after this call has returned. */
   submit(request: Submission, listener: RequestListener): Ticket;
   /** Resolves when the state next becomes ready; rejects when it becomes failed or closed. */

@@ -100,7 +100,7 @@ export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
   tier: Tier;
-  /** On whose behalf. */
+  /** Whose it is, as an opaque name. */
   owner: string;
   prompt: Prompt;
   /** Sequences over the one prompt. */
@@ -223,21 +223,45 @@ export interface StepStats {
   parkedBytes: number;
 }
 
-/** One per step: everything that became known since the last one. */
-export interface StepMessage {
-  type: "step";
-  started: SequenceStart[];
-  outputs: SequenceOutput[];
-  stats: StepStats;
-}
-
-/** The cost of a step in milliseconds (engine/worker/scheduler/step-model.ts): o + p·prefill + d·decode + k·kv, and m with both. */
-export interface StepFit {
+/**
+ * The cost of a step: t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes: a split
+ * cache computes these in two passes, and each reads all weights. All in milliseconds.
+ */
+export interface Fit {
   o: number;
   p: number;
   d: number;
   k: number;
   m: number;
+}
+
+/** What an engine has to do for one tier. */
+export interface TierBacklog {
+  /** Sequences that wait for a place, and those that run. */
+  waiting: number;
+  running: number;
+  /** Prompt tokens that both have still to compute; without those that the cache is taken to have by then. */
+  prefill: number;
+}
+
+/** What an engine has to do and what that costs there, for whoever decides whether it gets more. */
+export interface Backlog {
+  tiers: Record<Tier, TierBacklog>;
+  /** Sequences of flex that may run at once; of online tiers it is `ModelFacts.sequences`. */
+  flexPlaces: number;
+  /** Positions that the next token of a running sequence attends over, on average. */
+  kvPerDecode: number;
+  /** Null until enough steps are measured. */
+  fit: Fit | null;
+}
+
+/** One per step: everything that became known since the last one. */
+export interface StepMessage {
+  type: "step";
+  backlog: Backlog;
+  started: SequenceStart[];
+  outputs: SequenceOutput[];
+  stats: StepStats;
 }
 
 /** What the fit says of steps to come, in milliseconds and sequences or tokens. */
@@ -260,7 +284,7 @@ export interface EngineStatus {
   /** Most tokens of each kind in one step for which the fit is believed. */
   reach: { prefill: number; decode: number };
   /** Both null until enough decodes were measured. */
-  fit: StepFit | null;
+  fit: Fit | null;
   outlook: StepOutlook | null;
   kv: KvKind;
   /** Reserved: those that flex and batch leave to online work when they start; of sequences too. */

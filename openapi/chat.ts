@@ -24,12 +24,6 @@ export function chatRequest(limits: RequestLimits) {
       max_completion_tokens: tokenBudget.nullish().describe("Default: until the context is full."),
       max_tokens: tokenBudget.nullish().describe("Deprecated; max_completion_tokens goes before it."),
       ...samplingFields(limits),
-      service_tier: z
-        .enum(["auto", "default", "flex", "priority", "fast", "scale"])
-        .nullish()
-        .describe(
-          "`auto` and `scale` are served as `default`, `fast` as `priority`; the response names the tier used.",
-        ),
       reasoning_effort: z
         .enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])
         .nullish()

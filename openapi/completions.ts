@@ -4,7 +4,7 @@ import { refusedField, refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
 import { tokenList } from "./token-list.ts";
-import { finishReason, usage } from "./usage.ts";
+import { finishReason, usage, usedTier } from "./usage.ts";
 
 export const DEFAULT_MAX_TOKENS = 16;
 const MAX_BEST_OF = 20;
@@ -57,6 +57,7 @@ const completion = z.object({
       reasoning_content: z.string().optional().describe("Extension: the text of the model's thoughts."),
     }),
   ),
+  service_tier: usedTier.describe("Extension."),
   system_fingerprint: z.string(),
 });
 export const completionResponse = completion.extend({ usage });

@@ -6,6 +6,7 @@ import { engineList } from "./engine.ts";
 import { errorResponse } from "./error.ts";
 import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
 import { health, readiness } from "./health.ts";
+import { job } from "./jobs.ts";
 import { model, modelList } from "./models.ts";
 import { type Operation, operations } from "./operations.ts";
 import { costsPage, usagePage } from "./organization-usage.ts";
@@ -43,6 +44,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       Batch: batch,
       BatchList: batchList,
       EngineList: engineList,
+      Job: job,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -100,6 +102,7 @@ function describeOperation(operation: Operation): Json {
   const responses: Record<string, Json> = {
     "200": { description: "OK", content: contentOf(operation.response, operation.stream) },
   };
+  if (operation.accepted) responses["202"] = { description: "Put off", content: contentOf(operation.accepted) };
   for (const [status, description] of Object.entries(operation.failures)) {
     const schema = status === "503" && operation.unready ? operation.unready : "Error";
     responses[status] = { description, content: contentOf(schema) };

@@ -18,6 +18,8 @@ export interface Operation {
   query?: z.ZodObject;
   /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
   response: string;
+  /** Name of the schema of a 202. */
+  accepted?: string;
   /** Name of the schema of each `data:` of a stream. */
   stream?: string;
   /** Statuses beside 200, with an Error body. */
@@ -33,6 +35,7 @@ const generationFailures = {
   "404": "No such model.",
   "413": "The body is too large.",
   "415": "The body is not JSON, or is compressed.",
+  "429": "There is no room for flex requests; not charged, see Retry-After.",
   "500": "The engine failed.",
   "503": "The model is not ready, or too many requests wait; see Retry-After.",
 };
@@ -55,6 +58,7 @@ export const operations: readonly Operation[] = [
     summary: "Answer a conversation, whole or as a stream of server-sent events that ends with [DONE].",
     request: "ChatCompletionRequest",
     response: "ChatCompletion",
+    accepted: "Job",
     stream: "ChatCompletionChunk",
     failures: generationFailures,
   },
@@ -65,6 +69,7 @@ export const operations: readonly Operation[] = [
     summary: "Continue one or more prompts, whole or as a stream.",
     request: "CompletionRequest",
     response: "Completion",
+    accepted: "Job",
     stream: "CompletionChunk",
     failures: generationFailures,
   },
@@ -205,6 +210,29 @@ export const operations: readonly Operation[] = [
     summary: "Stop a batch; what has finished stays and is in its files.",
     response: "Batch",
     failures: { "404": "No such batch.", "409": "The batch is over.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/nightshift/jobs/:id",
+    id: "retrieveJob",
+    summary: "Where a request stands that was put off; once it is over, what it would have been answered.",
+    response: "object",
+    accepted: "Job",
+    failures: {
+      "400": "Or whatever else the request is answered with.",
+      "404": "No such job.",
+      "410": "It was cancelled, or its result deleted.",
+      "503": "The store does not work.",
+      "504": "It did not run in time.",
+    },
+  },
+  {
+    method: "delete",
+    path: "/v1/nightshift/jobs/:id",
+    id: "removeJob",
+    summary: "Cancel a job that is not over; delete the request and the result of one that is.",
+    response: "Job",
+    failures: { "404": "No such job.", "503": "The store does not work." },
   },
   {
     method: "get",

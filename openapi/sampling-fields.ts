@@ -48,6 +48,10 @@ export function samplingFields(limits: RequestLimits) {
     logit_bias: boundedMap(z.string().regex(/^\d{1,10}$/), z.number().min(-100).max(100), MAX_BIASES)
       .nullish()
       .describe(`Token ids to biases; at most ${MAX_BIASES}.`),
+    service_tier: z
+      .enum(["auto", "default", "flex", "priority", "fast", "scale"])
+      .nullish()
+      .describe("`auto` and `scale` are served as `default`, `fast` as `priority`; the response names the tier used."),
     user: z.string().nullish().describe("Taken and ignored."),
     ...extensionFields,
     ...refusedExtras,

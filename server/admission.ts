@@ -1,10 +1,12 @@
 import type { EngineState } from "../engine/engine.ts";
 import type { ModelFacts } from "../engine/protocol.ts";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
+import type { AppOptions } from "./app-options.ts";
 import type { Clock } from "./dependencies.ts";
 import type { Load, Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
+import { type OnlineTier, predictWaitMs } from "./wait.ts";
 
 /** A model that takes requests now. */
 export interface Place {
@@ -20,35 +22,37 @@ const MAX_RETRY = 60;
 const USUAL_LOAD = 5;
 const MAX_NAME = 256;
 
+export interface AdmissionDeps {
+  models: ModelSet;
+  loads: Loads;
+  metrics: Metrics;
+  clock: Clock;
+  draining: () => boolean;
+  /** The share of time that online work takes of a model's engine, 0 to 1. */
+  onlineShare: (model: string) => number;
+  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "flexWaitMs" | "itlMs" | "batchTax">;
+}
+
+/** Too much is ahead of the request: the one refusal that a client may have turned into a job. */
+export class Overload extends ApiError {}
+
 /** Decides whether a request may go to its engine's queue. */
 export class Admission {
-  readonly #models: ModelSet;
-  readonly #queueLimit: number;
-  readonly #clock: Clock;
-  readonly #draining: () => boolean;
+  readonly #deps: AdmissionDeps;
   readonly #startedAt: number;
-  readonly #loads: Loads;
 
-  constructor(
-    models: ModelSet,
-    loads: Loads,
-    metrics: Metrics,
-    queueLimit: number,
-    clock: Clock,
-    draining: () => boolean,
-  ) {
-    this.#models = models;
-    this.#loads = loads;
-    this.#queueLimit = queueLimit;
-    this.#clock = clock;
-    this.#draining = draining;
-    this.#startedAt = clock.now();
-    for (const { id } of models.list()) metrics.watch(id, loads.of(id));
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps;
+    this.#startedAt = deps.clock.now();
+    for (const model of deps.models.list()) {
+      const wait = (tier: OnlineTier) => this.#predict(model, deps.loads.of(model.id), tier);
+      deps.metrics.watch(model.id, deps.loads.of(model.id), wait);
+    }
   }
 
   /** Throws 404 for an unknown model. */
   find(name: string): ServedModel {
-    const model = this.#models.get(name);
+    const model = this.#deps.models.get(name);
     if (model !== undefined) return model;
     const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
     throw new ApiError({
@@ -60,24 +64,66 @@ export class Admission {
     });
   }
 
-  /** Throws 503 with Retry-After when `requests` more can't wait at this model. */
-  admit(model: ServedModel, requests: number): Place {
-    if (this.#draining()) throw unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY);
+  /** Throws 503 with Retry-After while the model serves nobody. */
+  place(model: ServedModel): Place {
+    if (this.#deps.draining()) throw unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY);
     const { state, facts } = model.engine;
     if (state.name !== "ready" || facts === null) throw this.#notReady(model.id, state);
-    const load = this.#loads.of(model.id);
+    return { model, facts, load: this.#deps.loads.of(model.id) };
+  }
+
+  /** How long a request of this tier may wait at most, in milliseconds; null is without bound. */
+  patienceMs(tier: OnlineTier): number | null {
+    return tier === "flex" ? this.#deps.options.flexWaitMs : this.#deps.options.maxWaitMs;
+  }
+
+  /** How long one that comes now is expected to wait, in milliseconds. */
+  waitMs({ model, load }: Place, tier: OnlineTier): number {
+    return this.#predict(model, load, tier);
+  }
+
+  /** Throws Overload, with Retry-After, when `requests` more would be too many, or wait for longer than `patienceMs`. */
+  admit(place: Place, tier: OnlineTier, requests: number, patienceMs: number | null): void {
+    const { model, load } = place;
+    const { queueLimit } = this.#deps.options;
+    const waitMs = this.waitMs(place, tier);
     // A call with many prompts may go over the limit at an empty queue: waiting would never make it fit.
-    if (load.waiting > 0 && load.waiting + requests > this.#queueLimit) {
-      const message = `The model '${model.id}' has ${load.waiting} requests waiting, and at most ${this.#queueLimit} may.`;
-      throw unavailable("server_is_overloaded", message, seconds(load.expectedWaitMs));
+    if (load.waiting > 0 && load.waiting + requests > queueLimit) {
+      const message = `The model '${model.id}' has ${load.waiting} requests waiting, and at most ${queueLimit} may.`;
+      throw overload(tier, message, waitMs);
     }
-    return { model, facts, load };
+    if (patienceMs === null || waitMs <= patienceMs) return;
+    const expected = `A request would wait about ${seconds(waitMs)} s for the model '${model.id}'`;
+    throw overload(tier, `${expected}, longer than ${seconds(patienceMs)} s.`, waitMs - patienceMs);
+  }
+
+  /** What a request hears that has waited for all of its patience. */
+  waitedTooLong(place: Place, tier: OnlineTier, patienceMs: number): Overload {
+    const message = `The model '${place.model.id}' had no room for the request in ${seconds(patienceMs)} s.`;
+    return overload(tier, message, this.waitMs(place, tier));
+  }
+
+  #predict({ engine }: ServedModel, load: Load, tier: OnlineTier): number {
+    const { backlog, facts } = engine;
+    if (backlog === null || facts === null) return 0;
+    const { itlMs, batchTax } = this.#deps.options;
+    return predictWaitMs(tier, {
+      backlog,
+      submitted: load.sequences,
+      promptTokens: load.promptTokens,
+      answerTokens: load.answerTokens,
+      sequences: facts.sequences,
+      stepTokens: facts.stepTokens,
+      itlMs,
+      batchTax,
+      onlineShare: this.#deps.onlineShare(engine.model),
+    });
   }
 
   #notReady(id: string, state: EngineState): ApiError {
     switch (state.name) {
       case "loading": {
-        const elapsed = this.#clock.now() - this.#startedAt;
+        const elapsed = this.#deps.clock.now() - this.#startedAt;
         const left = state.progress > 0 ? (elapsed * (1 - state.progress)) / state.progress : USUAL_LOAD * 1000;
         const message = `The model '${id}' is loading (${Math.round(state.progress * 100)} %).`;
         return unavailable("model_not_ready", message, seconds(left));
@@ -102,6 +148,17 @@ export class Admission {
         return unavailable("model_not_ready", `The model '${id}' is not being served.`, USUAL_LOAD);
     }
   }
+}
+
+/** Flex bought patience, and pays nothing when it runs out: 429. Who bought a promptness that is not to be had gets 503. */
+function overload(tier: OnlineTier, message: string, retryInMs: number): Overload {
+  const retryAfter = seconds(retryInMs);
+  if (tier === "flex") {
+    const advice = "It was not charged. Try again later, or with service_tier default.";
+    const code = "resource_unavailable";
+    return new Overload({ status: 429, type: "rate_limit_error", code, message: `${message} ${advice}`, retryAfter });
+  }
+  return new Overload({ status: 503, type: "server_error", code: "server_is_overloaded", message, retryAfter });
 }
 
 function seconds(ms: number): number {

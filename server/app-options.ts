@@ -9,6 +9,12 @@ export interface AppOptions {
   bodyLimit: number;
   /** Requests that may wait at one model; one more is 503. */
   queueLimit: number;
+  /** Milliseconds that a request may be expected to wait before it is 503, or 429 at tier flex; null is without bound. */
+  maxWaitMs: number | null;
+  flexWaitMs: number | null;
+  /** The engine's objective between two tokens in milliseconds, and what flex may add to a step: waits are foretold by it. */
+  itlMs: number;
+  batchTax: number;
   limits: RequestLimits;
   /** Bytes that may wait for a slow reader of one stream before it is dropped. */
   streamBuffer: number;
@@ -28,6 +34,10 @@ export const DEFAULT_APP_OPTIONS: AppOptions = {
   host: "127.0.0.1",
   bodyLimit: 10 * 1024 * 1024,
   queueLimit: 512,
+  maxWaitMs: 60_000,
+  flexWaitMs: 300_000,
+  itlMs: 50,
+  batchTax: 0.1,
   limits: DEFAULT_REQUEST_LIMITS,
   streamBuffer: 1024 * 1024,
   stallMs: 30_000,

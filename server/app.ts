@@ -13,6 +13,7 @@ import { completionReader } from "./routes/completions.ts";
 import { engines } from "./routes/engine.ts";
 import { createFile, deleteFile, fileContent, listFiles, retrieveFile } from "./routes/files.ts";
 import { health, ready } from "./routes/health.ts";
+import { removeJob, retrieveJob } from "./routes/jobs.ts";
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
@@ -21,8 +22,8 @@ import { completionsUsage, costs } from "./routes/usage.ts";
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, loads, options, clock, store, files, uploads, batches, draining, version, log } = dependencies;
-  const admission = new Admission(models, loads, dependencies.metrics, options.queueLimit, clock, draining);
+  const { models, options, clock, store, files, uploads, batches, jobs, draining, version, log } = dependencies;
+  const admission = new Admission(dependencies);
   const chat = new GenerationRoute(
     "/v1/chat/completions",
     "chatcmpl",
@@ -69,6 +70,11 @@ export function createApp(dependencies: AppDependencies): Express {
     .all(otherMethod("GET, HEAD, POST, OPTIONS"));
   get(app, "/v1/batches/:id", retrieveBatch(batches));
   post(app, "/v1/batches/:id/cancel", cancelBatch(batches));
+  app
+    .route("/v1/nightshift/jobs/:id")
+    .get(retrieveJob(jobs, clock))
+    .delete(removeJob(jobs))
+    .all(otherMethod("GET, HEAD, DELETE, OPTIONS"));
   get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
   get(app, "/v1/organization/costs", costs(store, clock));
   get(app, "/v1/nightshift/engine", engines(models, options.machinePrice));

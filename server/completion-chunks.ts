@@ -7,8 +7,15 @@ export class CompletionChunks implements ChunkFormat {
   readonly #head: string;
   readonly #tail: string;
 
-  constructor({ id, created, model, fingerprint }: CallIdentity, includeUsage: boolean) {
-    const common = { id, object: "text_completion", created, model, system_fingerprint: fingerprint };
+  constructor({ id, created, model, tier, fingerprint }: CallIdentity, includeUsage: boolean) {
+    const common = {
+      id,
+      object: "text_completion",
+      created,
+      model,
+      service_tier: tier,
+      system_fingerprint: fingerprint,
+    };
     this.#head = `data: ${JSON.stringify(common).slice(0, -1)},"choices":[`;
     this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
   }

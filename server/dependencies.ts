@@ -1,5 +1,6 @@
 import type { Batches } from "../batch/batches.ts";
 import type { FileRoom } from "../batch/files.ts";
+import type { Jobs } from "../batch/jobs.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
@@ -13,9 +14,12 @@ export interface AppDependencies {
   models: ModelSet;
   /** What each model has to do; shared with the batch side, which must know who else is in an engine. */
   loads: Loads;
+  /** The share of time that online work takes of a model's engine, 0 to 1. */
+  onlineShare: (model: string) => number;
   metrics: Metrics;
   store: Store;
   batches: Batches;
+  jobs: Jobs;
   files: FileRoom;
   uploads: UploadRoom;
   /** Takes a row for every request that was answered. */

@@ -1,27 +1,30 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Asked } from "../engine/engine.ts";
-import type { Tier } from "../engine/protocol.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
-import type { Admission, Place } from "./admission.ts";
+import { type Admission, Overload, type Place } from "./admission.ts";
 import { Call, type CallOutcome } from "./call.ts";
 import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
 import { ownerOf } from "./owner.ts";
+import { type RespondAsync, respondAsync } from "./prefer.ts";
 import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
+import { sendPending } from "./routes/jobs.ts";
 import { EventStream } from "./sse.ts";
+import { fromStore } from "./store-failure.ts";
 import { StreamSink } from "./stream-sink.ts";
 import { checkTokens } from "./vocabulary-check.ts";
+import type { OnlineTier } from "./wait.ts";
 import { type WholeChoice, WholeSink } from "./whole-sink.ts";
 
 /** A checked body, and how its endpoint writes the answer. */
 export interface GenerationRequest {
   model: string;
-  tier: Exclude<Tier, "batch">;
+  tier: OnlineTier;
   submissions: Asked[];
   stream: boolean;
   includeUsage: boolean;
@@ -55,12 +58,22 @@ export class GenerationRoute {
   readonly handler: RequestHandler = async (req, res) => {
     let meter: RequestMeter | null = null;
     try {
-      const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
+      const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
+      const request = this.#check(body);
       const model = this.#admission.find(request.model);
       meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
-      const place = this.#admission.admit(model, request.submissions.length);
+      const place = this.#admission.place(model);
       checkTokens(request.submissions, place.facts.vocabulary);
-      await this.#run(req, res, request, place, meter);
+      const asynchronous = request.stream ? null : respondAsync(req.headers.prefer);
+      const patience = this.#patience(request.tier, asynchronous);
+      try {
+        this.#admission.admit(place, request.tier, request.submissions.length, patience.expectedMs);
+        await this.#run(req, res, request, place, meter, patience.waitedMs);
+      } catch (error) {
+        if (asynchronous === null || !(error instanceof Overload)) throw error;
+        await this.#putOff(req, res, body, error);
+        meter.ended("put_off");
+      }
     } catch (error) {
       const status = statusOf(error);
       if (meter === null) this.#dependencies.metrics.turnedAway(this.#endpoint, status);
@@ -69,6 +82,29 @@ export class GenerationRoute {
     }
   };
 
+  /**
+   * How long a request may be expected to wait, and how long it may then really wait, until it starts. Who would have a
+   * job instead waits for neither; flex gives up waiting; the others, once let in, wait for as long as it takes.
+   */
+  #patience(tier: OnlineTier, asynchronous: RespondAsync | null): Record<"expectedMs" | "waitedMs", number | null> {
+    const bound = this.#admission.patienceMs(tier);
+    if (asynchronous === null) return { expectedMs: bound, waitedMs: tier === "flex" ? bound : null };
+    const { waitMs } = asynchronous;
+    const patience = waitMs === null || bound === null ? (waitMs ?? bound) : Math.min(waitMs, bound);
+    return { expectedMs: patience, waitedMs: patience };
+  }
+
+  /** Answers 202: the request is a job now. Throws the overload where it can't be one. */
+  async #putOff(req: IncomingMessage, res: ServerResponse, body: unknown, overload: Overload): Promise<void> {
+    if (res.destroyed || req.socket.destroyed) throw new ClientGone();
+    const { jobs, log } = this.#dependencies;
+    const job = await fromStore(jobs.create(ownerOf(req), this.#endpoint, body));
+    if (job === null) throw overload;
+    log.debug({ requestId: contextOf(req).id, job: job.id, reason: overload.message }, "request put off");
+    res.setHeader("preference-applied", "respond-async");
+    sendPending(req, res, job, overload.retryAfter ?? 0);
+  }
+
   /** Throws the ApiError of a call that failed before its first byte. */
   async #run(
     req: IncomingMessage,
@@ -76,6 +112,7 @@ export class GenerationRoute {
     request: GenerationRequest,
     place: Place,
     meter: RequestMeter,
+    patienceMs: number | null,
   ): Promise<void> {
     if (res.destroyed || req.socket.destroyed) throw new ClientGone();
     const { clock, randomId, options } = this.#dependencies;
@@ -106,11 +143,29 @@ export class GenerationRoute {
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
-    const outcome = await call.outcome;
+    const outcome = await this.#outcome(call, request.tier, place, patienceMs, contextOf(req).arrivedAt);
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);
     this.#charge(owner, identity, outcome);
     this.#note(req, identity, outcome);
+  }
+
+  /** Ends the call with an Overload when it has not started in time. */
+  async #outcome(
+    call: Call,
+    tier: OnlineTier,
+    place: Place,
+    patienceMs: number | null,
+    arrivedAt: number,
+  ): Promise<CallOutcome> {
+    if (patienceMs === null) return call.outcome;
+    const waitedMs = this.#dependencies.clock.now() - arrivedAt;
+    const giveUp = () => call.failed(this.#admission.waitedTooLong(place, tier, patienceMs));
+    const timer = setTimeout(giveUp, Math.max(0, patienceMs - waitedMs));
+    void call.running.then(() => clearTimeout(timer));
+    const outcome = await call.outcome;
+    clearTimeout(timer);
+    return outcome;
   }
 
   /** A request that failed is not charged; one whose client left pays for what was computed until then. */
@@ -155,6 +210,6 @@ function choicesOf(request: GenerationRequest): number {
 function statusOf(error: unknown): RequestStatus {
   if (error instanceof ClientGone) return "cancelled";
   if (!(error instanceof ApiError)) return "error";
-  if (error.status === 503) return "unavailable";
+  if (error.status === 503 || error.status === 429) return "unavailable";
   return error.status < 500 ? "refused" : "error";
 }

@@ -1,5 +1,5 @@
 import type { RequestListener, Submission, Ticket } from "../engine/engine.ts";
-import type { SequenceOutput } from "../engine/protocol.ts";
+import type { SequenceOutput, Tier } from "../engine/protocol.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Place } from "./admission.ts";
 import type { Clock } from "./dependencies.ts";
@@ -45,8 +45,8 @@ export class Generation implements RequestListener {
   readonly #place: Place;
   readonly #meter: RequestMeter;
   readonly #clock: Clock;
+  readonly #tier: Tier;
   #phase: "waiting" | "running" | "ended" = "waiting";
-  #startedAt = 0;
   #startedSequences = 0;
   #unfinished: number;
   #sequences: (SequenceClock | undefined)[] = [];
@@ -67,7 +67,8 @@ export class Generation implements RequestListener {
     this.#place = place;
     this.#meter = meter;
     this.#clock = clock;
-    place.load.arrive();
+    this.#tier = submission.tier;
+    place.load.arrive(this.#tier, this.n);
     this.#ticket = place.model.engine.submit(submission, this);
   }
 
@@ -83,9 +84,7 @@ export class Generation implements RequestListener {
     this.cachedTokens = this.#startedSequences++ === 0 ? cachedTokens : Math.min(this.cachedTokens, cachedTokens);
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
-    this.#startedAt = this.#clock.now();
-    this.#place.load.waiting--;
-    this.#place.load.running++;
+    this.#place.load.start();
     this.#owner.started();
   }
 
@@ -99,7 +98,7 @@ export class Generation implements RequestListener {
     this.completionTokens += output.finish.completionTokens;
     this.reasoningTokens += output.finish.reasoningTokens;
     if (--this.#unfinished > 0) return;
-    this.#place.load.ended(this.#clock.now() - this.#startedAt);
+    this.#place.load.learn(this.promptTokens - this.cachedTokens, this.completionTokens / this.n);
     this.#leave();
     this.#owner.finished(this);
   }
@@ -113,8 +112,7 @@ export class Generation implements RequestListener {
   mayRestart(): boolean {
     if (this.#phase === "ended" || !this.#owner.unseen()) return false;
     if (this.#phase === "running") {
-      this.#place.load.running--;
-      this.#place.load.waiting++;
+      this.#place.load.startOver();
       this.#phase = "waiting";
     }
     this.#unfinished = this.n;
@@ -135,8 +133,8 @@ export class Generation implements RequestListener {
   }
 
   #leave(): void {
-    if (this.#phase === "waiting") this.#place.load.waiting--;
-    else this.#place.load.running--;
+    if (this.#phase === "ended") return;
+    this.#place.load.leave(this.#phase, this.#tier, this.n);
     this.#phase = "ended";
   }
 

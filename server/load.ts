@@ -1,25 +1,52 @@
-/** Online requests of one model that the engine has and has not ended, by whether a sequence of theirs has started. */
+import type { Tier } from "../engine/protocol.ts";
+
+/** The weight of the latest in a running mean. */
+const LATEST = 1 / 16;
+
+/** Requests of one model that the engine has and has not ended, and what the late ones were like. */
 export class Load {
+  /** Requests by whether a sequence of theirs has started. */
   waiting = 0;
   running = 0;
   /** Since the server started. */
   arrived = 0;
-  /** Mean milliseconds from start to end of late requests; 0 until one has ended. */
-  meanRunMs = 0;
+  /** Sequences of requests that have not ended. */
+  readonly sequences: Record<Tier, number> = { priority: 0, default: 0, flex: 0, batch: 0 };
+  /** Means of late requests, 0 until there was one: prompt tokens that were computed, and tokens of one answer. */
+  promptTokens = 0;
+  answerTokens = 0;
 
-  /** Milliseconds until `waiting` requests have started, as far as the late past tells. */
-  get expectedWaitMs(): number {
-    return (this.waiting * this.meanRunMs) / Math.max(1, this.running);
+  arrive(tier: Tier, sequences: number): void {
+    this.arrived++;
+    this.waiting++;
+    this.sequences[tier] += sequences;
   }
 
-  arrive(): void {
-    this.arrived++;
+  start(): void {
+    this.waiting--;
+    this.running++;
+  }
+
+  /** Its engine died; it runs once more. */
+  startOver(): void {
+    this.running--;
     this.waiting++;
   }
 
-  ended(runMs: number): void {
-    this.meanRunMs = this.meanRunMs === 0 ? runMs : this.meanRunMs + (runMs - this.meanRunMs) / 16;
+  leave(phase: "waiting" | "running", tier: Tier, sequences: number): void {
+    this[phase]--;
+    this.sequences[tier] -= sequences;
   }
+
+  /** One ended well. */
+  learn(promptTokens: number, answerTokens: number): void {
+    this.promptTokens = mean(this.promptTokens, promptTokens);
+    this.answerTokens = mean(this.answerTokens, answerTokens);
+  }
+}
+
+function mean(before: number, latest: number): number {
+  return before === 0 ? latest : before + (latest - before) * LATEST;
 }
 
 /** One load per model. */

@@ -86,7 +86,7 @@ export async function serve(options: Options): Promise<void> {
     observer: new WebhookMetrics(registry),
     log,
   });
-  const { night, batches } = buildNight({
+  const { night, batches, jobs } = buildNight({
     store,
     files,
     ledger,
@@ -128,11 +128,13 @@ export async function serve(options: Options): Promise<void> {
   const app = createApp({
     models: modelSet,
     loads,
+    onlineShare: (model) => load.of(model),
     metrics,
     store,
     files,
     uploads,
     batches,
+    jobs,
     ledger,
     log,
     clock,
@@ -204,6 +206,10 @@ function appOptions(options: Options): AppOptions {
     host: options.host,
     bodyLimit: options.maxBody,
     queueLimit: options.queueLimit,
+    maxWaitMs: options.maxWaitMs === "off" ? null : options.maxWaitMs,
+    flexWaitMs: options.flexWaitMs === "off" ? null : options.flexWaitMs,
+    itlMs: options.sloItlMs,
+    batchTax: options.batchTax,
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
     allowedHosts: options.allowedHost,
     corsOrigins: options.corsOrigin,

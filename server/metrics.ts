@@ -14,6 +14,7 @@ import {
   STEP_PART_BUCKETS,
 } from "./metric-buckets.ts";
 import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
+import { ONLINE_TIERS, type OnlineTier } from "./wait.ts";
 
 /** Requests of one model right now. */
 export interface LoadReading {
@@ -59,6 +60,7 @@ export class Metrics implements EngineObserver, LedgerSink {
   readonly #cost: Counter;
   readonly #engines = new Map<string, EngineMeter>();
   readonly #loads = new Map<string, LoadReading>();
+  readonly #waits = new Map<string, (tier: OnlineTier) => number>();
 
   constructor(registry: Registry) {
     this.registry = registry;
@@ -129,6 +131,17 @@ export class Metrics implements EngineObserver, LedgerSink {
     };
     this.#gauge("requests_running", "Requests with a sequence in the engine", this.#loads, (load) => load.running);
     this.#gauge("requests_waiting", "Requests that no sequence has started for", this.#loads, (load) => load.waiting);
+    const waits = this.#waits;
+    new Gauge({
+      name: "nightshift_predicted_wait_seconds",
+      help: "How long a request that came now would wait for what is ahead of it",
+      labelNames: ["model", "tier"],
+      registers,
+      collect() {
+        for (const [model, waitMs] of waits)
+          for (const tier of ONLINE_TIERS) this.set({ model, tier }, waitMs(tier) / 1000);
+      },
+    });
     this.#gauge("kv_cache_usage_ratio", "Used share of the KV cells", this.#engines, (engine) => engine.kvUsage);
     this.#gauge("park_memory_bytes", "Host memory that prefixes take", this.#engines, (engine) => engine.parkedBytes);
   }
@@ -148,9 +161,10 @@ export class Metrics implements EngineObserver, LedgerSink {
     this.#cost.inc({ model, endpoint, tier }, costNano / 1e9);
   }
 
-  /** Makes a model's load visible; it is read when the metrics are. */
-  watch(model: string, load: LoadReading): void {
+  /** Makes a model's load, and the wait that admission foretells, visible; both are read when the metrics are. */
+  watch(model: string, load: LoadReading, waitMs: (tier: OnlineTier) => number): void {
     this.#loads.set(model, load);
+    this.#waits.set(model, waitMs);
     this.#engine(model);
   }
 

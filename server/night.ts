@@ -1,5 +1,6 @@
 import { Batches } from "../batch/batches.ts";
 import type { FileRoom } from "../batch/files.ts";
+import { Jobs } from "../batch/jobs.ts";
 import { NightShift } from "../batch/night-shift.ts";
 import { objectId } from "../batch/object-id.ts";
 import type { ShiftRules } from "../batch/shift-rules.ts";
@@ -50,7 +51,7 @@ export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metr
 }
 
 /** Puts the night shift together; `night.start()` sets it going. */
-export function buildNight(parts: NightParts): { night: NightShift; batches: Batches } {
+export function buildNight(parts: NightParts): { night: NightShift; batches: Batches; jobs: Jobs } {
   const { store, models, time, webhooks, batchMetrics, options } = parts;
   const clock = { now: () => time.now(), epochSeconds: () => Math.floor(time.epochMs() / 1000) };
   const night = new NightShift({
@@ -71,5 +72,6 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     linesInEngine: () => night.linesInEngine,
     epochSeconds: clock.epochSeconds,
   });
-  return { night, batches: new Batches({ ...options, store, night, clock: time }) };
+  const batches = new Batches({ ...options, store, night, clock: time });
+  return { night, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
 }

@@ -1,6 +1,6 @@
 import { refusalOf } from "../engine/client/refusal.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../engine/engine.ts";
-import type { EngineStatus, ModelFacts } from "../engine/protocol.ts";
+import type { Backlog, EngineStatus, ModelFacts } from "../engine/protocol.ts";
 
 export interface PendingEngineWork {
   /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */
@@ -39,6 +39,10 @@ export class PendingEngine implements Engine {
 
   get pending(): number {
     return this.#engine?.pending ?? 0;
+  }
+
+  get backlog(): Backlog | null {
+    return this.#engine?.backlog ?? null;
   }
 
   submit(request: Submission, listener: RequestListener): Ticket {

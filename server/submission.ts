@@ -13,7 +13,6 @@ export function chatSubmission(body: ChatRequest): Asked {
   };
   return {
     ...shared(body),
-    tier: tierOf(body.service_tier),
     prompt,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
     echo: false,
@@ -25,7 +24,7 @@ export function completionSubmissions(body: CompletionRequest): Asked[] {
   const common = shared(body);
   const maxTokens = body.max_tokens ?? DEFAULT_MAX_TOKENS;
   const echo = body.echo ?? false;
-  return prompts(body.prompt).map((prompt) => ({ ...common, tier: "default", prompt, maxTokens, echo }));
+  return prompts(body.prompt).map((prompt) => ({ ...common, prompt, maxTokens, echo }));
 }
 
 function prompts(given: CompletionRequest["prompt"]): Prompt[] {
@@ -43,6 +42,7 @@ function isTokens(given: string[] | number[] | number[][]): given is number[] {
 function shared(body: ChatRequest | CompletionRequest) {
   const stop = body.stop ?? [];
   return {
+    tier: tierOf(body.service_tier),
     n: body.n ?? 1,
     minTokens: body.min_tokens ?? 0,
     stop: typeof stop === "string" ? [stop] : stop,

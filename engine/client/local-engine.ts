@@ -1,5 +1,5 @@
 import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
-import type { EngineConfig, EngineRequest, EngineStatus, FromEngine, ModelFacts } from "../protocol.ts";
+import type { Backlog, EngineConfig, EngineRequest, EngineStatus, FromEngine, ModelFacts } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight } from "./in-flight.ts";
@@ -54,6 +54,7 @@ class LocalEngine implements Engine {
   #process: EngineProcess | null = null;
   #retry: NodeJS.Timeout | undefined;
   #facts: ModelFacts | null = null;
+  #backlog: Backlog | null = null;
   #waiters: Waiter[] = [];
   #closing: Promise<void> | null = null;
   #lastId = 0;
@@ -98,6 +99,10 @@ class LocalEngine implements Engine {
 
   get pending(): number {
     return this.#inFlight.size;
+  }
+
+  get backlog(): Backlog | null {
+    return this.#backlog;
   }
 
   submit(submission: Submission, listener: RequestListener): Ticket {
@@ -157,6 +162,7 @@ class LocalEngine implements Engine {
       this.#on({ type: "died", reason });
     };
     this.#watchdog.heard();
+    this.#backlog = null;
     try {
       this.#process = new EngineProcess(entry, this.#config, log, {
         message: (message) => this.#receive(message),
@@ -175,6 +181,7 @@ class LocalEngine implements Engine {
     if (message.type !== "status") this.#watchdog.heard();
     switch (message.type) {
       case "step":
+        this.#backlog = message.backlog;
         this.#inFlight.step(message);
         this.#deps.observer.step(this.model, message.stats);
         return;

@@ -30,6 +30,7 @@ export class Generation implements Sequence {
   readonly index: number;
   readonly tier: Tier;
   readonly scope: string;
+  readonly owner: string;
   readonly arrival: number;
   readonly tokens: number[];
   readonly sampler: Sampler;
@@ -55,6 +56,7 @@ export class Generation implements Sequence {
     this.index = parts.index;
     this.tier = parts.request.tier;
     this.scope = parts.scope;
+    this.owner = parts.request.owner;
     this.arrival = parts.arrival;
     this.tokens = [...parts.promptTokens];
     this.sampler = parts.sampler;

@@ -150,7 +150,7 @@ export class StepLoop {
     const last = this.#last;
     if (last === null) return { textMs: 0, postMs: 0 };
     this.#last = null;
-    const { vocabulary, post, now } = this.#parts;
+    const { vocabulary, scheduler, stepModel, post, now } = this.#parts;
     const begin = now();
     const outputs = [];
     for (const generation of last.drawn) {
@@ -161,8 +161,9 @@ export class StepLoop {
       // Its stop string is complete, but the step that runs has it in its batch: it leaves before the next.
       if (output.finish !== null && generation.state === "running") this.cancel(generation);
     }
+    const backlog = { ...scheduler.backlog, fit: stepModel.settled ? stepModel.fit : null };
     const made = now();
-    post({ type: "step", started: last.started, outputs, stats: last.stats });
+    post({ type: "step", backlog, started: last.started, outputs, stats: last.stats });
     return { textMs: made - begin, postMs: now() - made };
   }
 

@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
 
-const EXPOSED = "x-request-id, openai-processing-ms, openai-version, retry-after, retry-after-ms";
+const EXPOSED =
+  "x-request-id, openai-processing-ms, openai-version, retry-after, retry-after-ms, location, preference-applied";
 const MAX_AGE_SECONDS = "600";
 
 /** Lets pages of the named origins call the server. With none named nothing is said, and browsers keep to their own. */

@@ -168,6 +168,19 @@ export const OPTIONS = {
   ),
 
   queueLimit: row("Limits", integer(0, 1_000_000), 512, "Requests that may wait; the next one is answered 503."),
+  maxWaitMs: row(
+    "Limits",
+    either(choice(["off"]), integer(1, 86_400_000, "ms")),
+    60_000,
+    "How long an online request may be expected to wait, in milliseconds, before it is answered 503; off takes all that " +
+      "--queue-limit lets in.",
+  ),
+  flexWaitMs: row(
+    "Limits",
+    either(choice(["off"]), integer(1, 86_400_000, "ms")),
+    300_000,
+    "How long a flex request may be expected to wait, or wait, before it is answered 429, in milliseconds.",
+  ),
   maxBody: row("Limits", size(1024, GiB), 10 * MiB, "The largest request body."),
   maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
   diskReserve: row(

@@ -5,7 +5,7 @@ import { validate } from "../../openapi/validate.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import { CompletionChunks } from "../completion-chunks.ts";
 import type { GenerationRequest } from "../generation-route.ts";
-import { completionSubmissions } from "../submission.ts";
+import { completionSubmissions, tierOf } from "../submission.ts";
 import type { WholeChoice } from "../whole-sink.ts";
 
 /** Reads bodies of POST /v1/completions. */
@@ -16,7 +16,7 @@ export function completionReader(limits: RequestLimits): (body: unknown) => Gene
     const includeUsage = body.stream_options?.include_usage ?? false;
     return {
       model: body.model,
-      tier: "default",
+      tier: tierOf(body.service_tier),
       submissions: completionSubmissions(body),
       stream: body.stream ?? false,
       includeUsage,
@@ -32,6 +32,7 @@ function textCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
     object: "text_completion",
     created: identity.created,
     model: identity.model,
+    service_tier: identity.tier,
     system_fingerprint: identity.fingerprint,
     choices: choices.map(({ text, reasoning, finish }, index) => ({
       text,

@@ -52,8 +52,16 @@ function split(text) {
   return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
+const NOTHING = { waiting: 0, running: 0, prefill: 0 };
+const BACKLOG = {
+  tiers: { priority: NOTHING, default: NOTHING, flex: NOTHING, batch: NOTHING },
+  flexPlaces: 1,
+  kvPerDecode: 0,
+  fit: null,
+};
+
 function step(started, outputs) {
-  send({ type: "step", started, outputs, stats: { batchSize: outputs.length } });
+  send({ type: "step", backlog: BACKLOG, started, outputs, stats: { batchSize: outputs.length } });
 }
 
 function submit(request) {

@@ -174,7 +174,10 @@ export function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits
  * it, as long as the objective for the first token has room: one sequence at a time would waste most of a slow machine (a
  * 0.5B model on one core: 17 tokens/s instead of 53 with eight).
  */
-export function aloneMs(cheapestMs: number, { ttftMs, batchStepMs }: Pick<PlanLimits, "ttftMs" | "batchStepMs">): number {
+export function aloneMs(
+  cheapestMs: number,
+  { ttftMs, batchStepMs }: Pick<PlanLimits, "ttftMs" | "batchStepMs">,
+): number {
   if (batchStepMs !== null) return Math.max(batchStepMs, cheapestMs);
   const share = TTFT_SHARE * ttftMs;
   if (cheapestMs <= BATCH_STEP_MS) return Math.max(cheapestMs, Math.min(BATCH_STEP_MS, share));

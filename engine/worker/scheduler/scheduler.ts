@@ -1,6 +1,8 @@
-import { TIERS, type Tier } from "../../protocol.ts";
+import { type Backlog, TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
+import { BacklogCount } from "./backlog.ts";
+import { Turns } from "./order.ts";
 import { copyBudget, type LowerTier, type PlanLimits, planStep } from "./plan.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
@@ -61,7 +63,9 @@ export class Scheduler<S extends Sequence> {
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
   readonly #waiting: S[] = [];
+  readonly #turns = new Turns<S>();
   readonly #running: S[] = [];
+  readonly #backlog = new BacklogCount<S>();
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { owner: S; length: number }>();
   /** Steps in a row that had better work, and none of a tier though some of it runs. */
@@ -87,7 +91,17 @@ export class Scheduler<S extends Sequence> {
     return { running: countByTier(this.#running), waiting: countByTier(this.#waiting) };
   }
 
+  /** What it has to do, as it stands between two steps. */
+  get backlog(): Omit<Backlog, "fit"> {
+    const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting, this.#running, (sequence) =>
+      this.#cache.attended(sequence, 1),
+    );
+    return { tiers, kvPerDecode, flexPlaces: this.#flexPlaces };
+  }
+
   add(sequence: S): void {
+    this.#turns.join(sequence);
+    this.#backlog.expect(sequence, this.#cache.reusable(sequence, isOnline(sequence)));
     sequence.state = "waiting";
     insert(this.#waiting, sequence);
     this.#cache.announce(sequence);
@@ -101,6 +115,7 @@ export class Scheduler<S extends Sequence> {
     } else if (sequence.state === "waiting") {
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
       this.#cache.withdraw(sequence);
+      this.#turns.leave(sequence);
     }
     this.#awaited.delete(sequence);
     sequence.state = "ended";
@@ -117,6 +132,7 @@ export class Scheduler<S extends Sequence> {
     const planned = draft.entries.map((entry) => entry.sequence);
     this.#cache.settle(planned.filter((sequence) => !isOnline(sequence) && isDecode(sequence)));
     this.#count(planned);
+    for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return { entries, started, ...draft.forecast() };
   }
@@ -180,6 +196,7 @@ export class Scheduler<S extends Sequence> {
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
       this.#cache.withdraw(sequence);
       this.#awaited.delete(sequence);
+      this.#turns.start(sequence);
       sequence.state = "running";
       insert(this.#running, sequence);
       started.push(sequence);
@@ -188,14 +205,14 @@ export class Scheduler<S extends Sequence> {
   }
 
   /** Who waits, in order; but of a batch of which nothing runs, the first comes before flex, which might take all cells. */
-  #candidates(): S[] {
+  #candidates(): Iterable<S> {
     const waiting = [...this.#waiting];
     const batch = waiting.findIndex(({ tier }) => tier === "batch");
     const flex = waiting.findIndex(({ tier }) => tier === "flex");
     const flexRuns = this.#running.some(({ tier }) => tier === "flex");
     if (flexRuns && flex >= 0 && batch > flex && this.#batch === 0)
       waiting.splice(flex, 0, ...waiting.splice(batch, 1));
-    return waiting;
+    return this.#turns.order(waiting);
   }
 
   /** Whether no more of its tier may run, however much room there is. */
@@ -204,12 +221,17 @@ export class Scheduler<S extends Sequence> {
     if (this.#running.length >= sequences) return true;
     if (isOnline(sequence)) return false;
     const flex = this.#running.filter(({ tier }) => tier === "flex").length;
-    if (sequence.tier === "flex" && flex >= sequences - reserved - this.#batchPlaces) return true;
+    if (sequence.tier === "flex" && flex >= this.#flexPlaces) return true;
     return flex + this.#batch >= sequences - reserved;
   }
 
   get #batch(): number {
     return this.#running.filter(({ tier }) => tier === "batch").length;
+  }
+
+  get #flexPlaces(): number {
+    const { sequences, reserved } = this.#options;
+    return sequences - reserved - this.#batchPlaces;
   }
 
   /** Those that flex leaves to batch. */

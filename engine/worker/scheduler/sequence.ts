@@ -15,6 +15,8 @@ import type { Resident } from "../kv/resident.ts";
  */
 export interface Sequence extends Resident {
   readonly tier: Tier;
+  /** Whose it is: owners take turns within a tier. */
+  readonly owner: string;
   /** Order of arrival over all sequences. */
   readonly arrival: number;
   /** The prompt, and then what was generated. */

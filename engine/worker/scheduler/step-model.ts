@@ -1,5 +1,7 @@
-import type { StepFit } from "../../protocol.ts";
+import type { Fit } from "../../protocol.ts";
 import { solveNonNegative } from "./non-negative.ts";
+
+export type { Fit };
 
 /** What a step computes, in tokens. */
 export interface StepShape {
@@ -8,12 +10,6 @@ export interface StepShape {
   /** The positions that its tokens attend over, summed over the tokens. */
   kv: number;
 }
-
-/**
- * t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes: a split cache computes these in
- * two passes, and each reads all weights. All in milliseconds.
- */
-export type Fit = StepFit;
 
 /** Of the coefficients in the order of Fit. */
 function features({ prefill, decode, kv }: StepShape): number[] {

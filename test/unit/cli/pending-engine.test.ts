@@ -10,6 +10,7 @@ function started(): Engine & { closed: boolean } {
     state: { name: "ready" },
     facts: FACTS,
     pending: 3,
+    backlog: null,
     closed: false,
     submit: () => ({ cancel: () => {} }),
     ready: async () => FACTS,

@@ -90,6 +90,7 @@ describe("the outlook", () => {
 
 function decoding(tier: Tier, count: number): Sequence[] {
   return Array.from({ length: count }, (_, id) => {
-    return { id, tier, arrival: id, tokens: [1, 2], computed: 1, state: "running" };
+    const who = { owner: "local", scope: "", arrival: id };
+    return { id, tier, ...who, tokens: [1, 2], computed: 1, state: "running" };
   });
 }

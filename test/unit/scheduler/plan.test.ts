@@ -13,7 +13,8 @@ const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };
 
 /** A running sequence with so many tokens left. */
 function left(count: number, id = 0, tier: Tier = "default"): Sequence {
-  return { id, tier, arrival: id, tokens: Array(count + 3).fill(1), computed: 3, scope: "", state: "running" };
+  const tokens = Array<number>(count + 3).fill(1);
+  return { id, tier, owner: "local", scope: "", arrival: id, tokens, computed: 3, state: "running" };
 }
 
 function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {

@@ -23,6 +23,7 @@ const arrival: fc.Arbitrary<Arrival> = fc.record({
   at: fc.oneof(fc.constant(0), fc.nat({ max: 60 })),
   tier: fc.oneof(fc.constant("default" as const), fc.constantFrom(...TIERS)),
   scope: fc.constantFrom("", "", "another"),
+  owner: fc.constantFrom("a", "a", "b"),
   prompt,
   goal: fc.integer({ min: 1, max: LONGEST_GOAL }),
   cancelAt: fc.option(fc.nat({ max: 80 }), { freq: 3 }),

@@ -15,6 +15,8 @@ export interface Arrival {
   tier: Tier;
   /** "" where none is given. */
   scope?: string;
+  /** Without one all are of the same. */
+  owner?: string;
   prompt: number[];
   /** Tokens to generate. */
   goal: number;
@@ -48,6 +50,7 @@ export const COSTS = {
 
 class Guest implements Sequence {
   readonly tier: Tier;
+  readonly owner: string;
   readonly arrival: number;
   readonly tokens: number[];
   readonly plan: Arrival;
@@ -62,6 +65,7 @@ class Guest implements Sequence {
     this.plan = plan;
     this.tier = plan.tier;
     this.scope = plan.scope ?? "";
+    this.owner = plan.owner ?? "local";
     this.arrival = arrival;
     this.tokens = [...plan.prompt];
   }
@@ -205,10 +209,11 @@ export class Simulation {
       assert.ok(predictedMs <= Math.max(this.house.batchStepMs ?? (cheapest <= 25 ? 25 : 2 * cheapest), cheapest));
     }
 
-    // First come, first served; only who waits for a prefix lets others by.
+    // Of one owner first come, first served; only who waits for a prefix lets others by.
     for (const guest of started) {
       if (guest.state !== "running") continue;
       for (const passed of waiting.filter((other) => before(other, guest) < 0)) {
+        if (passed.owner !== guest.owner) continue;
         // Flex leaves some places to batch.
         if (passed.tier === "flex" && guest.tier === "batch") continue;
         const awaited = running.some((owner) => {

@@ -33,6 +33,7 @@ export interface Shift {
 
 export class Guest implements Sequence {
   readonly tier: Tier;
+  readonly owner = "local";
   readonly arrival: number;
   readonly tokens: number[];
   readonly came: number;

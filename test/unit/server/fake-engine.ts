@@ -1,5 +1,5 @@
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../../../engine/engine.ts";
-import type { EngineStatus, ModelFacts, SequenceOutput } from "../../../engine/protocol.ts";
+import type { Backlog, EngineStatus, ModelFacts, SequenceOutput } from "../../../engine/protocol.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
 export const FACTS: ModelFacts = {
@@ -34,6 +34,7 @@ export class FakeEngine implements Engine {
   state: EngineState = { name: "ready" };
   facts: ModelFacts | null = FACTS;
   status: EngineStatus | null = null;
+  backlog: Backlog | null = null;
   readonly requests: FakeRequest[] = [];
   script: ((request: FakeRequest) => void) | null = null;
   #waiting: ((request: FakeRequest) => void)[] = [];

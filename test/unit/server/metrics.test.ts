@@ -64,7 +64,7 @@ describe("the series", () => {
     const registry = new Registry();
     const metrics = new Metrics(registry);
     collectProcessMetrics(registry);
-    metrics.watch("demo", { running: 1, waiting: 2 });
+    metrics.watch("demo", { running: 1, waiting: 2 }, () => 0);
     metrics.meter("demo", "/v1/completions", "flex").firstToken(10);
     metrics.meter("demo", "/v1/completions", "flex").interToken(10, 2);
     metrics.step("demo", {

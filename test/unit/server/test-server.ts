@@ -40,7 +40,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const loads = new Loads();
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
-  const { night, batches } = buildNight({
+  const { night, batches, jobs } = buildNight({
     eventsQueued: () => {},
     ...rooms,
     store,
@@ -67,11 +67,13 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const app = createApp({
     models,
     loads,
+    onlineShare: () => 0,
     metrics,
     store,
     files: rooms.files,
     uploads: rooms.uploads,
     batches,
+    jobs,
     ledger,
     log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },

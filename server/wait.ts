@@ -1,0 +1,96 @@
+import type { Backlog, Fit, Tier, TierBacklog } from "../engine/protocol.ts";
+
+/** The tiers that a request may ask for. */
+export const ONLINE_TIERS = ["priority", "default", "flex"] as const satisfies Tier[];
+export type OnlineTier = (typeof ONLINE_TIERS)[number];
+
+/** Whom a request of a tier goes behind. */
+const AHEAD: Record<OnlineTier, readonly OnlineTier[]> = {
+  priority: ["priority"],
+  default: ["priority", "default"],
+  flex: ["priority", "default", "flex"],
+};
+const ONLINE: readonly OnlineTier[] = ["priority", "default"];
+
+export interface WaitView {
+  backlog: Backlog;
+  /** Sequences that were submitted and have not ended, as the server counts them: the engine may not know the last yet. */
+  submitted: Readonly<Record<OnlineTier, number>>;
+  /** Of late requests: prompt tokens that one computes, and tokens that one sequence answers with. 0 until one did. */
+  promptTokens: number;
+  answerTokens: number;
+  /** Sequences that may run at once, and tokens of one step. */
+  sequences: number;
+  stepTokens: number;
+  /** The objective for the gap between two tokens, in milliseconds. */
+  itlMs: number;
+  /** The share by which flex may lengthen a step of online work. */
+  batchTax: number;
+  /** The share of time that online work takes of the engine, 0 to 1. */
+  onlineShare: number;
+}
+
+/** What is ahead of a request. */
+interface Crowd extends TierBacklog {
+  /** Sequences that have to end before there is a place for one more. */
+  short: number;
+}
+
+/**
+ * How long a request that comes now will wait until the engine has done what goes before it, in milliseconds, finite and
+ * not negative; 0 while nothing is measured yet. Its own prompt does not count: it would take as long later.
+ *
+ * A fluid estimate from the step model. Prompts ahead are read in chunks beside the streams; where places are short, as
+ * many sequences must end first, each after as many steps as answers have had tokens lately; whatever takes longer. Flex
+ * gets only the time that online work leaves, and the tax. That some answers end early and others late, and whether
+ * prompts turn out to be cached, is not foreseen.
+ */
+export function predictWaitMs(tier: OnlineTier, view: WaitView): number {
+  const { backlog, batchTax, onlineShare } = view;
+  if (backlog.fit === null) return 0;
+  if (tier !== "flex") return workMs(crowd(AHEAD[tier], view), backlog.fit, view);
+  const online = workMs(crowd(ONLINE, view), backlog.fit, view);
+  const all = crowd(AHEAD.flex, view);
+  const { waiting, running } = tierOf("flex", view);
+  const short = Math.max(all.short, waiting + running + 1 - backlog.flexPlaces);
+  const flex = Math.max(0, workMs({ ...all, short }, backlog.fit, view) - online);
+  return online + flex / Math.max(1 - onlineShare, batchTax / (1 + batchTax), LEAST_SHARE);
+}
+
+/** Flex goes on with one sequence in 129 steps, whatever else there is. */
+const LEAST_SHARE = 1 / 129;
+
+function crowd(ahead: readonly OnlineTier[], view: WaitView): Crowd {
+  const tiers = ahead.map((tier) => tierOf(tier, view));
+  // Whoever runs keeps its place, also before a better tier of the same kind.
+  const holders = ahead.includes("default") ? tiers : ONLINE.map((tier) => tierOf(tier, view));
+  const waiting = sum(tiers, (tier) => tier.waiting);
+  const running = sum(holders, (tier) => tier.running);
+  const prefill = sum(tiers, (tier) => tier.prefill);
+  return { waiting, running, prefill, short: Math.max(0, waiting + running + 1 - view.sequences) };
+}
+
+/** With those that the engine has not told of yet, which are taken for usual ones. */
+function tierOf(tier: OnlineTier, { backlog, submitted, promptTokens }: WaitView): TierBacklog {
+  const { waiting, running, prefill } = backlog.tiers[tier];
+  const untold = Math.max(0, submitted[tier] - waiting - running);
+  return { waiting: waiting + untold, running, prefill: prefill + untold * promptTokens };
+}
+
+function workMs({ waiting, running, prefill, short }: Crowd, fit: Fit, view: WaitView): number {
+  const { sequences, stepTokens, itlMs, answerTokens, backlog } = view;
+  const { o, p, d, k, m } = fit;
+  // Those who wait become streams while prompts are read.
+  const streams = short > 0 ? sequences : (running + Math.min(sequences, running + waiting)) / 2;
+  const step = o + (d + k * backlog.kvPerDecode) * streams;
+  const mixed = step + (streams > 0 ? m : 0);
+  // A chunk fills what the objective leaves of a step; where streams alone take most of it, it takes as long as they do.
+  const beside = streams > 0 ? p * Math.min(1, mixed / Math.max(itlMs - mixed, mixed)) : 0;
+  const overhead = prefill * Math.max(mixed / stepTokens, beside);
+  const turns = (short * answerTokens) / sequences;
+  return prefill * p + Math.max(overhead, turns * step);
+}
+
+function sum(tiers: readonly TierBacklog[], count: (tier: TierBacklog) => number): number {
+  return tiers.reduce((total, tier) => total + count(tier), 0);
+}

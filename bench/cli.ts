@@ -3,6 +3,7 @@ import { batchCommand } from "./commands/batch.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { soakCommand } from "./commands/soak.ts";
+import { suiteCommand } from "./commands/suite.ts";
 import { throughputCommand } from "./commands/throughput.ts";
 
 /** Runs `bench …` and returns the exit status: 0, 1 when something could not be measured, 2 for a wrong command line. */
@@ -14,7 +15,8 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(throughputCommand(args))
     .addCommand(prefixCommand(args))
     .addCommand(batchCommand(args))
-    .addCommand(soakCommand(args));
+    .addCommand(soakCommand(args))
+    .addCommand(suiteCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);
   try {
     await program.parseAsync(args, { from: "user" });

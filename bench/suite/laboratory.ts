@@ -6,7 +6,7 @@ import { measureCapacity } from "./online-load.ts";
 import type { Laboratory } from "./scenario.ts";
 
 /** Rounds that each client of a capacity measurement sends, about. */
-const ROUNDS = 5;
+const ROUNDS = 3;
 
 /** Adds to what is given what several scenarios need measured, once, when the first of them asks. */
 export function laboratory(given: Omit<Laboratory, "capacity" | "bestPeer">): Laboratory {

@@ -29,15 +29,15 @@ const STYLE = `
   .value { fill: #24292f }
   .axis { stroke: #8c959f; stroke-opacity: .45 }
   .range { stroke: #57606a; stroke-width: 1.5 }
-  .s0 { --c: #0072b2 } .s1 { --c: #d55e00 } .s2 { --c: #009e73 } .s3 { --c: #cc79a7 } .s4 { --c: #8c959f }
-  .fill { fill: var(--c) }
-  .pale { fill: var(--c); fill-opacity: .4 }
-  .line { stroke: var(--c); fill: none; stroke-width: 2 }
+  .s0 { color: #0072b2 } .s1 { color: #d55e00 } .s2 { color: #009e73 } .s3 { color: #cc79a7 } .s4 { color: #8c959f }
+  .fill { fill: currentColor }
+  .pale { fill: currentColor; fill-opacity: .4 }
+  .line { stroke: currentColor; fill: none; stroke-width: 2 }
   @media (prefers-color-scheme: dark) {
     text { fill: #9198a1 }
     .title, .value { fill: #f0f6fc }
     .range { stroke: #9198a1 }
-    .s0 { --c: #56b4e9 } .s1 { --c: #f0883e } .s2 { --c: #3fb98f } .s3 { --c: #e0a0c4 }
+    .s0 { color: #56b4e9 } .s1 { color: #f0883e } .s2 { color: #3fb98f } .s3 { color: #e0a0c4 }
   }`;
 
 /** How many colours there are for series; the last is for what bounds the others. */

@@ -1,5 +1,5 @@
 import { access, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, isAbsolute, join } from "node:path";
 import { Command, Option } from "commander";
 import type { ChildServer } from "../child-server.ts";
 import { peerArms, startLlamaServer } from "../llama-server.ts";
@@ -52,8 +52,13 @@ export function suiteCommand(args: string[]): Command {
       const unknown = options.scenario.find((name) => !names.includes(name));
       if (unknown !== undefined) throw new Error(`there is no scenario ${unknown}; there are ${names.join(", ")}`);
       const chosen = SCENARIOS.filter(({ name }) => options.scenario.length === 0 || options.scenario.includes(name));
-      await measureSuite(options, chosen, machineFacts(args));
+      await measureSuite(options, chosen, machineFacts(args.map(withoutFolder)));
     });
+}
+
+/** A report says what ran, not where it lay on somebody's machine. */
+function withoutFolder(argument: string): string {
+  return isAbsolute(argument) ? `…/${basename(argument)}` : argument;
 }
 
 async function measureSuite(options: Options, chosen: Scenario[], machine: MachineFacts): Promise<void> {
@@ -83,7 +88,7 @@ async function measureSuite(options: Options, chosen: Scenario[], machine: Machi
       sections.push({ name, title, section: await run(lab) });
       const minutes = (performance.now() - began) / 60_000;
       // after each scenario: what was measured is kept when a later one fails
-      const model = options.gguf ?? modelWords(preset);
+      const model = options.gguf ? basename(options.gguf) : modelWords(preset);
       const { repeats, seed } = options;
       await writeSuite(options.out, { machine, preset, repeats, seed, minutes, servers, model, sections });
     }
@@ -142,14 +147,19 @@ async function startServers(options: Options, preset: Preset, gguf: string): Pro
     own.push(...(options.serverArgs?.split(/\s+/).filter(Boolean) ?? []));
     const server = await startServer(gguf, own);
     children.push(server);
-    await add("nightshift", server.base, "bench", `nightshift serve --model ${gguf} ${own.join(" ")}`);
+    await add("nightshift", server.base, "bench", `nightshift serve --model ${withoutFolder(gguf)} ${own.join(" ")}`);
     if (options.llamaServer) {
       const where = threads === null ? ["-ngl", "999"] : ["-t", String(threads)];
       const room = { gguf, sequences, cells: sequences * context, options: where };
       for (const [label, arm] of Object.entries(peerArms(room))) {
         const child = await startLlamaServer(options.llamaServer, room, arm);
         children.push(child);
-        await add(label, child.base, undefined, `llama-server -m ${gguf} ${[...where, ...arm].join(" ")}`);
+        await add(
+          label,
+          child.base,
+          undefined,
+          `llama-server -m ${withoutFolder(gguf)} ${[...where, ...arm].join(" ")}`,
+        );
       }
     }
     for (const [i, peer] of options.peer.entries()) {

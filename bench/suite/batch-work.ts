@@ -60,7 +60,8 @@ export function clientLoop(target: Target, bodies: Body[], clients: number): Bat
     while (!abort.signal.aborted) {
       const { path, ...fields } = bodies[next++ % bodies.length]!;
       const init = { ...json({ model: target.model, ...fields }), signal: abort.signal };
-      tokens += (await call<{ usage: { completion_tokens: number } }>(target, path, init)).usage.completion_tokens;
+      const { usage } = await call<{ usage: { completion_tokens: number } }>(target, path, init);
+      tokens += usage.completion_tokens;
     }
   };
   const loops = Array.from({ length: clients }, () =>

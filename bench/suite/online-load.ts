@@ -62,7 +62,7 @@ export function onlineDoubts(label: string, run: OnlineRun): string[] {
   if (failures.length > 0) found.push(`${label}: ${failures.length} of ${requests} requests failed: ${failures[0]}`);
   if (refusals.length > 0) found.push(`${label}: ${refusals.length} of ${requests} requests were refused`);
   if (latestMs > LATE_MS) found.push(`${label}: a request was sent ${latestMs.toFixed(0)} ms later than due`);
-  if (clientCpu > 0.7) found.push(`${label}: this client used ${clientCpu.toFixed(2)} of a core`);
+  if (requests > 0 && clientCpu > 0.7) found.push(`${label}: this client used ${clientCpu.toFixed(2)} of a core`);
   return found;
 }
 

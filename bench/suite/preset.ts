@@ -21,6 +21,7 @@ export interface Preset {
   sharedPrefix: { requests: number; shared: number; private: number };
   shifts: { seconds: number; settleMs: number; line: LineShape };
   headOfLine: { arrivals: number; seconds: number; prompt: number; tokens: number };
+  groupedBatch: { lines: number; shared: number; private: number; tokens: number };
   parking: { line: LineShape; bursts: number; everyMs: number };
   overload: { factor: number; seconds: number };
 }
@@ -41,6 +42,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     sharedPrefix: { requests: 64, shared: 512, private: 25 },
     shifts: { seconds: 20, settleMs: 2000, line: { prompt: 64, tokens: 32 } },
     headOfLine: { arrivals: 200, seconds: 16, prompt: 16, tokens: 4 },
+    groupedBatch: { lines: 128, shared: 1000, private: 24, tokens: 16 },
     parking: { line: { prompt: 128, tokens: 64 }, bursts: 4, everyMs: 2000 },
     overload: { factor: 2, seconds: 12 },
   },
@@ -58,6 +60,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     sharedPrefix: { requests: 64, shared: 2048, private: 100 },
     shifts: { seconds: 40, settleMs: 4000, line: { prompt: 256, tokens: 128 } },
     headOfLine: { arrivals: 200, seconds: 40, prompt: 64, tokens: 8 },
+    groupedBatch: { lines: 1000, shared: 1000, private: 100, tokens: 32 },
     parking: { line: { prompt: 512, tokens: 512 }, bursts: 4, everyMs: 3000 },
     overload: { factor: 2, seconds: 30 },
   },

@@ -1,3 +1,4 @@
+import { groupedBatch } from "./grouped-batch.ts";
 import { headOfLine } from "./head-of-line.ts";
 import { longPrompt } from "./long-prompt.ts";
 import { overload } from "./overload.ts";
@@ -15,6 +16,7 @@ export const SCENARIOS: Scenario[] = [
   longPrompt,
   sharedPrefix,
   survivors,
+  groupedBatch,
   streams,
   parking,
   overload,

@@ -27,7 +27,8 @@ export interface ShiftResults {
   own: Target;
   peer: Target | null;
   capacity: number;
-  steps: { costs: StepCosts };
+  /** Per repeat. */
+  steps: { costs: StepCosts }[];
   rules: OracleRules;
   plan: { seconds: number; line: LineShape };
   clients: number;
@@ -50,7 +51,7 @@ const HEAD = [
 
 export function twoShiftsReport(results: ShiftResults): Section {
   const { arms, own, peer, capacity, steps, rules, plan, clients, traffic, warnings } = results;
-  const { fixed, decode, prefill } = steps.costs;
+  const cost = (of: (costs: StepCosts) => number) => spreadText(spread(steps.map(({ costs }) => of(costs))));
   return {
     about: [
       `Online requests arrive as in ${traffic}. ` +
@@ -63,9 +64,9 @@ export function twoShiftsReport(results: ShiftResults): Section {
         "exactly, takes no time between two steps, parks for nothing and never lacks lines, under the same bounds " +
         `(batch-tax ${rules.tax}, batch-step-ms ${rules.batchStepMs}, slo-itl-ms ${rules.itlMs}, at most ` +
         `${rules.stepTokens} tokens a step, ${rules.sequences} sequences). Its costs are fitted to this server as a client ` +
-        `sees it, measured before the runs: a step takes ${figure(fixed)} ms + ${figure(decode)} a decode + ` +
-        `${figure(prefill)} a prompt token` +
-        `${rules.twoPasses ? `, and ${figure(fixed)} more when it has both (a split cache computes them in two passes)` : ""}.`,
+        `sees it, measured before the runs of each repeat: a step takes ${cost(({ fixed }) => fixed)} ms, ` +
+        `${cost(({ decode }) => decode)} more a decode and ${cost(({ prefill }) => prefill)} a prompt token` +
+        `${rules.twoPasses ? ", and the first once more when it has both (a split cache computes them in two passes)" : ""}.`,
     ].join("\n\n"),
     head: HEAD,
     rows: arms.map((arm) => row(arm)),

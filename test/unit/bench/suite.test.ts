@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { type Sample, stream } from "../../../bench/stream.ts";
+import { clientLoop } from "../../../bench/suite/batch-work.ts";
 import { bestArm } from "../../../bench/suite/best-arm.ts";
 import { ceilingRate } from "../../../bench/suite/ceiling.ts";
 import { total } from "../../../bench/suite/counters.ts";
@@ -36,10 +37,16 @@ test("an open loop sends what is due whatever became of those before", async () 
 let close = () => {};
 afterEach(() => close());
 
-async function refusing(status: number, headers: Record<string, string>): Promise<Target> {
-  const server = createServer((_, response) => response.writeHead(status, headers).end("no")).listen(0, "127.0.0.1");
+const refusing = (status: number, headers: Record<string, string>) =>
+  serve((response) => response.writeHead(status, headers).end("no"));
+
+async function serve(answer: (response: ServerResponse) => void): Promise<Target> {
+  const server = createServer((_, response) => answer(response)).listen(0, "127.0.0.1");
   await once(server, "listening");
-  close = () => server.close();
+  close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
   return connect("peer", new URL(`http://127.0.0.1:${address.port}/v1/`), "m", false);
@@ -53,6 +60,35 @@ test("a refusal is no failure, and tells when to come again", async () => {
   close();
   const broken = await refusing(500, {});
   expect((await openLoop([0], () => stream(broken, { path: "completions" }))).failures[0]).toContain("500");
+});
+
+test("a client's loop counts the tokens of every line, of all clients, until it is stopped", async () => {
+  const waiting: ServerResponse[] = [];
+  let ended = 0;
+  let arrived = () => {};
+  const target = await serve((response) => {
+    waiting.push(response);
+    arrived();
+  });
+  const atOnce = async (count: number) => {
+    while (waiting.length < count) {
+      await new Promise<void>((resolve) => {
+        arrived = resolve;
+      });
+    }
+  };
+  const work = clientLoop(target, [{ path: "completions" }], 3);
+  for (let round = 0; round < 4; round++) {
+    await atOnce(3);
+    for (const response of waiting.splice(0)) {
+      response.end(JSON.stringify({ usage: { completion_tokens: 5 } }));
+      ended++;
+    }
+  }
+  await atOnce(3);
+  expect(await work.tokens()).toBe(5 * ended);
+  await work.stop();
+  expect(await work.tokens()).toBe(60);
 });
 
 test("counters are summed over the series that have the label", () => {
@@ -108,7 +144,7 @@ function shiftResults() {
     { target: peer, load: 0.5, batch: true, repeats: run(650, 60, 400, null) },
   ];
   const rules = { sequences: 8, stepTokens: 512, tax: 0.1, batchStepMs: 25, itlMs: 50, twoPasses: true };
-  const steps = { costs: { fixed: 1, decode: 1, prefill: 1 } };
+  const steps = [{ costs: { fixed: 1, decode: 1, prefill: 1 } }];
   const plan = { seconds: 10, line: { prompt: 1, tokens: 2 } };
   return { arms, own, peer, capacity: 8, steps, rules, plan, clients: 4, traffic: "a trace", warnings: [] };
 }

@@ -11,14 +11,14 @@ export interface PeerRoom {
 }
 
 /**
- * The arms worth comparing with, by name: `np` has a split cache, which is the fastest for private prompts, and
+ * The arms worth comparing with, by their label: `np` has a split cache, which is the fastest for private prompts, and
  * otherwise defaults; `unified` has one cache for all, smaller batches and sampling in the graph.
  */
 export function peerArms({ sequences, cells }: PeerRoom): Record<string, string[]> {
   const room = ["-np", String(sequences), "-c", String(cells)];
   return {
-    np: room,
-    unified: [...room, ..."-kvu -b 512 -ub 512 -bs --cache-ram 0 --no-cache-idle-slots".split(" ")],
+    "llama-server np": room,
+    "llama-server unified": [...room, ..."-kvu -b 512 -ub 512 -bs --cache-ram 0 --no-cache-idle-slots".split(" ")],
   };
 }
 

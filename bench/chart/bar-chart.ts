@@ -17,7 +17,7 @@ export interface BarPanel {
 }
 
 const WIDTH = 760;
-const LEFT = 210;
+const LEFT = 240;
 const RIGHT = 70;
 const BAR = 14;
 const PITCH = 18;

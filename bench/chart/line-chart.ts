@@ -11,7 +11,7 @@ export interface Line {
 const WIDTH = 760;
 const HEIGHT = 340;
 const LEFT = 56;
-const RIGHT = 130;
+const RIGHT = 150;
 const TOP = 40;
 const BOTTOM = 44;
 const LABEL_PITCH = 15;

@@ -18,6 +18,8 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(soakCommand(args))
     .addCommand(suiteCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);
+  // an end by a signal runs no exit handlers, and servers that a command has started would outlive it
+  process.once("SIGTERM", () => process.exit(143)).once("SIGINT", () => process.exit(130));
   try {
     await program.parseAsync(args, { from: "user" });
     return 0;

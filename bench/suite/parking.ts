@@ -19,7 +19,7 @@ const PROMPT = 64;
 const TOKENS = 16;
 const POLL_MS = 50;
 
-/** With the batch, with bursts, or both: what parking costs is what the third takes beyond the first two. */
+/** The price of parking is what the batch takes of the engine in the last run beyond what it takes in the first. */
 const KINDS = [
   { name: "batch", batch: true, bursts: false },
   { name: "bursts", batch: false, bursts: true },

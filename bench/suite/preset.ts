@@ -15,7 +15,7 @@ export interface Preset {
   clients: number;
   /** What lengths of the traffic are divided by. */
   lengthDivisor: number;
-  streams: { levels: number[]; prompt: number; tokens: number };
+  throughput: { levels: number[]; prompt: number; tokens: number };
   survivors: { long: number; short: number; longTokens: number; shortTokens: number };
   longPrompt: { decoders: number; prompt: number; everyMs: number; times: number };
   sharedPrefix: { requests: number; shared: number; private: number };
@@ -36,7 +36,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     threads: Math.max(1, availableParallelism() - 1),
     clients: 32,
     lengthDivisor: 16,
-    streams: { levels: [1, 8, 32, 64], prompt: 64, tokens: 64 },
+    throughput: { levels: [1, 8, 32, 64], prompt: 64, tokens: 64 },
     survivors: { long: 8, short: 24, longTokens: 160, shortTokens: 24 },
     longPrompt: { decoders: 8, prompt: 2048, everyMs: 5000, times: 2 },
     sharedPrefix: { requests: 64, shared: 256, private: 12 },
@@ -54,7 +54,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     threads: null,
     clients: 64,
     lengthDivisor: 1,
-    streams: { levels: [1, 8, 32, 64, 128], prompt: 256, tokens: 128 },
+    throughput: { levels: [1, 8, 32, 64, 128], prompt: 256, tokens: 128 },
     survivors: { long: 8, short: 24, longTokens: 512, shortTokens: 32 },
     longPrompt: { decoders: 8, prompt: 8192, everyMs: 5000, times: 3 },
     sharedPrefix: { requests: 64, shared: 2048, private: 100 },

@@ -5,8 +5,8 @@ import { overload } from "./overload.ts";
 import { parking } from "./parking.ts";
 import type { Scenario } from "./scenario.ts";
 import { sharedPrefix } from "./shared-prefix.ts";
-import { streams } from "./streams.ts";
 import { survivors } from "./survivors.ts";
+import { throughput } from "./throughput.ts";
 import { twoShifts } from "./two-shifts.ts";
 
 /** In the order of the report. */
@@ -17,7 +17,7 @@ export const SCENARIOS: Scenario[] = [
   sharedPrefix,
   survivors,
   groupedBatch,
-  streams,
+  throughput,
   parking,
   overload,
 ];

@@ -23,10 +23,10 @@ interface Level {
 }
 
 /** Throughput at several numbers of streams, beside the peers and beside llama.cpp without a server. */
-export const streams: Scenario = { name: "throughput", title: "Throughput", run };
+export const throughput: Scenario = { name: "throughput", title: "Throughput", run };
 
 async function run(lab: Laboratory): Promise<Section> {
-  const { levels, prompt, tokens } = lab.preset.streams;
+  const { levels, prompt, tokens } = lab.preset.throughput;
   const plan = {
     prompt,
     tokens,

@@ -42,7 +42,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     sharedPrefix: { requests: 64, shared: 256, private: 12 },
     shifts: { seconds: 18, settleMs: 2000, line: { prompt: 64, tokens: 32 } },
     headOfLine: { arrivals: 200, seconds: 12, prompt: 16, tokens: 4 },
-    groupedBatch: { lines: 128, shared: 1000, private: 24, tokens: 16 },
+    groupedBatch: { lines: 48, shared: 512, private: 16, tokens: 16 },
     parking: { line: { prompt: 128, tokens: 64 }, bursts: 4, everyMs: 2000 },
     overload: { factor: 2, seconds: 10 },
   },

@@ -1,31 +1,25 @@
 import { access, mkdir, writeFile } from "node:fs/promises";
-import { basename, isAbsolute, join } from "node:path";
+import { basename, join } from "node:path";
 import { Command, Option } from "commander";
-import type { ChildServer } from "../child-server.ts";
-import { peerArms, startLlamaServer } from "../llama-server.ts";
 import { type MachineFacts, machineFacts } from "../machine.ts";
 import { writeModel } from "../model.ts";
 import { writeReport } from "../report.ts";
-import { startServer } from "../server-process.ts";
 import { SHAPES } from "../shapes.ts";
 import { document, type SuiteReport } from "../suite/document.ts";
 import { laboratory } from "../suite/laboratory.ts";
 import { PRESETS, type Preset } from "../suite/preset.ts";
 import type { Scenario } from "../suite/scenario.ts";
 import { SCENARIOS } from "../suite/scenarios.ts";
+import { type ServerOptions, startServers, withoutFolder } from "../suite/servers.ts";
 import { traceFile } from "../suite/trace-file.ts";
 import { chatTraffic, scaled } from "../suite/traffic.ts";
-import { connect, parseTarget, type Target } from "../target.ts";
 import { whole } from "./arguments.ts";
 
-interface Options {
+interface Options extends ServerOptions {
   preset: Preset["name"];
   scenario: string[];
-  peer: string[];
-  llamaServer?: string;
   ceiling?: string;
   gguf?: string;
-  serverArgs?: string;
   trace?: string;
   repeats: number;
   seed: number;
@@ -54,11 +48,6 @@ export function suiteCommand(args: string[]): Command {
       const chosen = SCENARIOS.filter(({ name }) => options.scenario.length === 0 || options.scenario.includes(name));
       await measureSuite(options, chosen, machineFacts(args.map(withoutFolder)));
     });
-}
-
-/** A report says what ran, not where it lay on somebody's machine. */
-function withoutFolder(argument: string): string {
-  return isAbsolute(argument) ? `…/${basename(argument)}` : argument;
 }
 
 async function measureSuite(options: Options, chosen: Scenario[], machine: MachineFacts): Promise<void> {
@@ -119,58 +108,6 @@ function modelWords({ name, shape }: Preset): string {
         "decoding is bound by arithmetic."
       : "";
   return `random weights of the shape \`${shape}\` (bench/README.md); random weights compute in the same time as real ones.${why}`;
-}
-
-interface Servers {
-  targets: Target[];
-  servers: SuiteReport["servers"];
-  stop: () => Promise<void>;
-}
-
-/** This server first, then the peers that it starts, then those that run already. */
-async function startServers(options: Options, preset: Preset, gguf: string): Promise<Servers> {
-  const children: ChildServer[] = [];
-  const stop = async () => {
-    for (const child of children) await child.stop();
-  };
-  const targets: Target[] = [];
-  const servers: SuiteReport["servers"] = [];
-  const add = async (label: string, base: URL, model: string | undefined, command: string) => {
-    // llama-server promises keep-alive and does not hold it; see target.ts
-    targets.push(await connect(label, base, model, false));
-    servers.push({ label, command });
-  };
-  const { sequences, context, threads } = preset;
-  try {
-    const own = ["--sequences", String(sequences), "--context", String(context)];
-    if (threads !== null) own.push("--threads", String(threads));
-    own.push(...(options.serverArgs?.split(/\s+/).filter(Boolean) ?? []));
-    const server = await startServer(gguf, own);
-    children.push(server);
-    await add("nightshift", server.base, "bench", `nightshift serve --model ${withoutFolder(gguf)} ${own.join(" ")}`);
-    if (options.llamaServer) {
-      const where = threads === null ? ["-ngl", "999"] : ["-t", String(threads)];
-      const room = { gguf, sequences, cells: sequences * context, options: where };
-      for (const [label, arm] of Object.entries(peerArms(room))) {
-        const child = await startLlamaServer(options.llamaServer, room, arm);
-        children.push(child);
-        await add(
-          label,
-          child.base,
-          undefined,
-          `llama-server -m ${withoutFolder(gguf)} ${[...where, ...arm].join(" ")}`,
-        );
-      }
-    }
-    for (const [i, peer] of options.peer.entries()) {
-      const { label, base } = parseTarget(peer, i === 0 ? "peer" : `peer-${i + 1}`);
-      await add(label, base, undefined, base.href);
-    }
-    return { targets, servers, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
 }
 
 async function writeSuite(folder: string, report: SuiteReport): Promise<void> {

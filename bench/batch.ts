@@ -1,4 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { createBatch, isOver, retrieveBatch } from "./batch-job.ts";
+import { call, json } from "./call.ts";
 import { promptMaker, randomUnits } from "./prompt.ts";
 import { Random } from "./random.ts";
 import { interleave } from "./rounds.ts";
@@ -72,27 +74,10 @@ export async function measureBatch(
 }
 
 async function asBatch(target: Target, bodies: Body[]): Promise<BatchRun> {
-  const lines = bodies.map(({ path, ...body }, i) =>
-    JSON.stringify({
-      custom_id: `line-${i}`,
-      method: "POST",
-      url: `/v1/${path}`,
-      body: { model: target.model, ...body },
-    }),
-  );
-  const form = new FormData();
-  form.set("purpose", "batch");
-  form.set("file", new Blob([`${lines.join("\n")}\n`]), "bench.jsonl");
   const began = performance.now();
-  const file = await call<{ id: string }>(target, "files", { method: "POST", body: form });
-  const request = { input_file_id: file.id, endpoint: "/v1/completions", completion_window: "24h" };
-  const { id } = await call<{ id: string }>(target, "batches", json(request));
+  const id = await createBatch(target, bodies);
   for (;;) {
-    const batch = await call<{
-      status: string;
-      request_counts: { completed: number };
-      usage: { output_tokens: number; input_tokens_details: { cached_tokens: number } };
-    }>(target, `batches/${id}`, {});
+    const batch = await retrieveBatch(target, id);
     if (batch.status === "completed" && batch.request_counts.completed === bodies.length) {
       return {
         seconds: (performance.now() - began) / 1000,
@@ -100,7 +85,7 @@ async function asBatch(target: Target, bodies: Body[]): Promise<BatchRun> {
         cachedTokens: batch.usage.input_tokens_details.cached_tokens,
       };
     }
-    if (!["validating", "in_progress", "finalizing"].includes(batch.status)) {
+    if (isOver(batch)) {
       throw new Error(`${target.label}: the batch ended ${batch.status}, ${batch.request_counts.completed} completed`);
     }
     await wait(POLL_MS);
@@ -122,16 +107,6 @@ async function asLoop(target: Target, bodies: Body[], clients: number): Promise<
   };
   await Promise.all(Array.from({ length: clients }, client));
   return { seconds: (performance.now() - began) / 1000, completionTokens, cachedTokens };
-}
-
-export function json(body: object): RequestInit {
-  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-}
-
-export async function call<T>(target: Target, path: string, init: RequestInit): Promise<T> {
-  const response = await fetch(new URL(path, target.base), init);
-  if (!response.ok) throw new Error(`${target.label}: ${response.status} ${(await response.text()).slice(0, 300)}`);
-  return (await response.json()) as T;
 }
 
 export const BATCH_HEAD = ["arm", "lines/s", "× best loop", "tokens/s", "cached prompt tokens"];

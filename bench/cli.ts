@@ -3,6 +3,7 @@ import { batchCommand } from "./commands/batch.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { soakCommand } from "./commands/soak.ts";
+import { suiteCommand } from "./commands/suite.ts";
 import { throughputCommand } from "./commands/throughput.ts";
 import { validateCommand } from "./commands/validate.ts";
 
@@ -16,8 +17,11 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(prefixCommand(args))
     .addCommand(batchCommand(args))
     .addCommand(soakCommand(args))
+    .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);
+  // an end by a signal runs no exit handlers, and servers that a command has started would outlive it
+  process.once("SIGTERM", () => process.exit(143)).once("SIGINT", () => process.exit(130));
   try {
     await program.parseAsync(args, { from: "user" });
     return 0;

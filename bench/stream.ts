@@ -31,8 +31,28 @@ interface Chunk {
   error?: { message?: string };
 }
 
+/** An answer other than 200. */
+export class HttpFailure extends Error {
+  readonly status: number;
+  /** What Retry-After said, in seconds; null without one. */
+  readonly retryAfter: number | null;
+
+  constructor(label: string, status: number, retryAfter: string | undefined, text: string) {
+    super(`${label}: ${status} ${text.slice(0, 300)}`);
+    this.status = status;
+    this.retryAfter = retryAfter === undefined ? null : Number(retryAfter);
+  }
+}
+
+export interface StreamOptions {
+  /** Closes the connection; the promise then rejects. */
+  signal?: AbortSignal;
+  /** Hears the client's time of each event with text, also of a stream that never ends well. */
+  onText?: (at: number) => void;
+}
+
 /** Sends one request and reads its stream to the end. Rejects if it fails, ends early or brings no usage. */
-export async function stream(target: Target, body: Body): Promise<Sample> {
+export async function stream(target: Target, body: Body, { signal, onText }: StreamOptions = {}): Promise<Sample> {
   const { path, ...fields } = body;
   const payload = JSON.stringify({
     model: target.model,
@@ -41,7 +61,7 @@ export async function stream(target: Target, body: Body): Promise<Sample> {
     stream_options: { include_usage: true },
   });
   const sentAt = performance.now();
-  const response = await send(target, path, payload);
+  const response = await send(target, path, payload, signal);
   let now = sentAt;
   let first = Number.NaN;
   let last = Number.NaN;
@@ -63,6 +83,7 @@ export async function stream(target: Target, body: Body): Promise<Sample> {
       if (events++ === 0) first = now;
       else gaps.push(now - last);
       last = now;
+      onText?.(now);
     },
   });
   await each(response, (part) => {
@@ -99,13 +120,14 @@ function each(response: IncomingMessage, onText: (text: string) => void): Promis
   });
 }
 
-async function send(target: Target, path: string, payload: string): Promise<IncomingMessage> {
+async function send(target: Target, path: string, payload: string, signal?: AbortSignal): Promise<IncomingMessage> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const call: ClientRequest = request(
       new URL(path, target.base),
       {
         method: "POST",
         agent: target.agent,
+        signal,
         headers: { "content-type": "application/json", "content-length": Buffer.byteLength(payload) },
       },
       resolve,
@@ -117,5 +139,5 @@ async function send(target: Target, path: string, payload: string): Promise<Inco
   response.setEncoding("utf8");
   let text = "";
   for await (const part of response) text += part;
-  throw new Error(`${target.label}: ${response.statusCode} ${text.slice(0, 300)}`);
+  throw new HttpFailure(target.label, response.statusCode ?? 0, response.headers["retry-after"], text);
 }

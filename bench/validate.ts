@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
-import { call, json } from "./batch.ts";
 import { batchFile } from "./batch-file.ts";
+import { call, json } from "./call.ts";
 import { Chats } from "./chats.ts";
 import { residentMemory } from "./memory.ts";
 import { Random } from "./random.ts";

@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
+import type { ChildServer } from "../child-server.ts";
 import type { Endpoint } from "../prompt.ts";
-import { type ServerProcess, startServer } from "../server-process.ts";
+import { startServer } from "../server-process.ts";
 import { connect, parseTarget, type Target } from "../target.ts";
 import { whole } from "./arguments.ts";
 
@@ -26,7 +27,7 @@ export interface Arms {
   /** This server first. */
   targets: Target[];
   /** Set when the benchmark started this server itself. */
-  server: ServerProcess | null;
+  server: ChildServer | null;
 }
 
 export function addArmOptions(command: Command, endpoint: Endpoint): Command {

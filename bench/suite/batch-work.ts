@@ -1,0 +1,82 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { createBatch, isOver, retrieveBatch } from "../batch-job.ts";
+import { call, json } from "../call.ts";
+import { promptMaker } from "../prompt.ts";
+import type { Random } from "../random.ts";
+import type { Body } from "../stream.ts";
+import type { Target } from "../target.ts";
+import { counters } from "./counters.ts";
+import type { LineShape } from "./oracle.ts";
+
+/** Batch work that never ends by itself. */
+export interface BatchWork {
+  /** Output tokens so far. */
+  tokens: () => Promise<number>;
+  /** Takes what is left away and waits until the server is free of it. */
+  stop: () => Promise<void>;
+}
+
+const POLL_MS = 50;
+
+export async function lineBodies(target: Target, line: LineShape, count: number, random: Random): Promise<Body[]> {
+  const make = await promptMaker("completions", target, random);
+  const settings = { max_tokens: line.tokens, temperature: 0, ignore_eos: true };
+  return Array.from({ length: count }, () => ({ ...make(line.prompt, null, random), ...settings }));
+}
+
+/** A job of /v1/batches; returns when lines of it have run. */
+export async function batchJob(target: Target, bodies: Body[]): Promise<BatchWork> {
+  const id = await createBatch(target, bodies);
+  const read = () => counters(target);
+  const before = (await read()).batchTokens;
+  const look = async () => {
+    const batch = await retrieveBatch(target, id);
+    if (isOver(batch)) throw new Error(`${target.label}: the batch ended ${batch.status} before the measurement did`);
+    return batch;
+  };
+  while ((await look()).status !== "in_progress" || (await read()).batchTokens === before) await wait(POLL_MS);
+  return {
+    tokens: async () => {
+      await look();
+      return (await read()).batchTokens - before;
+    },
+    stop: async () => {
+      await call(target, `batches/${id}/cancel`, json({}));
+      while (!isOver(await retrieveBatch(target, id))) await wait(POLL_MS);
+    },
+  };
+}
+
+/**
+ * A plain client's loop: `clients` requests at once, not streamed, the next line as soon as one has ended. A line's tokens
+ * count when it ends: as many lines are under way when one begins to count as when one ends, so nothing is lost.
+ */
+export function clientLoop(target: Target, bodies: Body[], clients: number): BatchWork {
+  const abort = new AbortController();
+  let next = 0;
+  let tokens = 0;
+  let failure: unknown = null;
+  const client = async () => {
+    while (!abort.signal.aborted) {
+      const { path, ...fields } = bodies[next++ % bodies.length]!;
+      const init = { ...json({ model: target.model, ...fields }), signal: abort.signal };
+      const { usage } = await call<{ usage: { completion_tokens: number } }>(target, path, init);
+      tokens += usage.completion_tokens;
+    }
+  };
+  const loops = Array.from({ length: clients }, () =>
+    client().catch((error: unknown) => {
+      if (!abort.signal.aborted) failure = error;
+    }),
+  );
+  return {
+    tokens: async () => {
+      if (failure !== null) throw failure;
+      return tokens;
+    },
+    stop: async () => {
+      abort.abort();
+      await Promise.all(loops);
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/** The arm with the most, or the least, of something; null among none. A value that is NaN never wins. */
+export function bestArm<Arm>(arms: readonly Arm[], value: (arm: Arm) => number, sense: "most" | "least"): Arm | null {
+  const sign = sense === "most" ? 1 : -1;
+  let best: Arm | null = null;
+  let most = Number.NEGATIVE_INFINITY;
+  for (const arm of arms) {
+    const signed = sign * value(arm);
+    if (signed > most) [best, most] = [arm, signed];
+  }
+  return best;
+}

@@ -1,0 +1,35 @@
+import { Random } from "../random.ts";
+import { figure } from "../table.ts";
+import type { Target } from "../target.ts";
+import { bestArm } from "./best-arm.ts";
+import { measureCapacity } from "./online-load.ts";
+import type { Laboratory } from "./scenario.ts";
+
+/** Rounds that each client of a capacity measurement sends, about. */
+const ROUNDS = 3;
+
+/** Adds to what is given what several scenarios need measured, once, when the first of them asks. */
+export function laboratory(given: Omit<Laboratory, "capacity" | "bestPeer">): Laboratory {
+  const { preset, traffic, seed, peers, say } = given;
+  const measured = new Map<Target, Promise<number>>();
+  const measure = async (target: Target) => {
+    // the same lengths for all
+    const random = new Random(seed, 50);
+    const count = preset.clients * ROUNDS;
+    const arrivals = traffic.draw(1, 2 * count, random).slice(0, count);
+    const capacity = await measureCapacity(target, arrivals, preset.clients, random);
+    say(`capacity of ${target.label}: ${figure(capacity)} requests/s`);
+    return capacity;
+  };
+  const capacity = (target: Target) => {
+    const known = measured.get(target) ?? measure(target);
+    measured.set(target, known);
+    return known;
+  };
+  const bestPeer = async () => {
+    const capacities: { peer: Target; rate: number }[] = [];
+    for (const peer of peers) capacities.push({ peer, rate: await capacity(peer) });
+    return bestArm(capacities, ({ rate }) => rate, "most")?.peer ?? null;
+  };
+  return { ...given, capacity, bestPeer };
+}

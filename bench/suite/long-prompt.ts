@@ -1,0 +1,113 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { type PromptMaker, promptMaker } from "../prompt.ts";
+import { Random } from "../random.ts";
+import { interleave } from "../rounds.ts";
+import { distribution, median, spread } from "../statistics.ts";
+import { stream } from "../stream.ts";
+import { figure, spreadText } from "../table.ts";
+import type { Target } from "../target.ts";
+import { bestArm } from "./best-arm.ts";
+import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+
+/** What streams feel of a long prompt that comes beside them, and what it waits for them. */
+export const longPrompt: Scenario = { name: "long-prompt", title: "Long-prompt stall", run };
+
+const PROMPT = 64;
+const LONG_TOKENS = 4;
+/** All streams decode by then. */
+const SETTLE_MS = 1500;
+
+async function run(lab: Laboratory): Promise<Section> {
+  const plan = lab.preset.longPrompt;
+  const targets = [lab.own, ...lab.peers];
+  const random = new Random(lab.seed, 3);
+  const repeats = await interleave(targets, lab.repeats, async (target) => {
+    const result = await oneRun(target, lab, random);
+    lab.say(`long prompt, ${target.label}: worst ITL ${figure(result.itl.max)} ms, TTFT ${figure(result.ttft)} ms`);
+    return result;
+  });
+  const arms = targets.map(({ label }, i) => ({ label, repeats: repeats[i]! }));
+  type Arm = (typeof arms)[number];
+  const worst = (arm: Arm) => spread(arm.repeats.map(({ itl }) => itl.max));
+  const ttft = (arm: Arm) => spread(arm.repeats.map((repeat) => repeat.ttft));
+  const [own] = arms;
+  const stiffest = bestArm(arms.slice(1), (arm) => worst(arm).median, "least");
+  const fastest = bestArm(arms.slice(1), (arm) => ttft(arm).median, "least");
+  return {
+    about:
+      `${plan.decoders} streams decode; every ${plan.everyMs / 1000} s a prompt of ${plan.prompt} tokens comes beside ` +
+      `them, ${plan.times} in all. Worst ITL: the longest gap of any of the streams; each ratio is to the best peer in that column.`,
+    head: ["server", "worst ITL ms", "ITL p99 ms", "ITL p50 ms", "TTFT of the long prompt ms"],
+    rows: arms.map((arm) => [
+      arm.label,
+      spreadText(worst(arm)),
+      spreadText(spread(arm.repeats.map(({ itl }) => itl.p99))),
+      spreadText(spread(arm.repeats.map(({ itl }) => itl.p50))),
+      spreadText(ttft(arm)),
+    ]),
+    goals: [
+      ...(stiffest
+        ? [goal(`worst ITL, of ${stiffest.label}'s`, worst(own!).median / worst(stiffest).median, "≤", 0.25, " ×")]
+        : []),
+      ...(fastest
+        ? [
+            goal(
+              `TTFT of the long prompt, of ${fastest.label}'s`,
+              ttft(own!).median / ttft(fastest).median,
+              "≤",
+              1.25,
+              " ×",
+            ),
+          ]
+        : []),
+    ],
+    figures: [],
+    warnings: [],
+    data: { plan, arms },
+  };
+}
+
+async function oneRun(target: Target, { preset }: Laboratory, random: Random) {
+  const { decoders, prompt, everyMs, times } = preset.longPrompt;
+  const make = await promptMaker("completions", target, random);
+  const abort = new AbortController();
+  const streams = Promise.all(
+    Array.from({ length: decoders }, () => endless(target, make, preset.context - PROMPT - 1, random, abort.signal)),
+  );
+  // awaited below; until then a failure is not yet unhandled
+  streams.catch(() => {});
+  await wait(SETTLE_MS);
+  const from = performance.now();
+  const long = [];
+  for (let i = 0; i < times; i++) {
+    const due = wait(everyMs);
+    const body = { ...make(prompt, null, random), max_tokens: LONG_TOKENS, temperature: 0, ignore_eos: true };
+    long.push((await stream(target, body)).ttft);
+    await due;
+  }
+  abort.abort();
+  const gaps = (await streams).flatMap((events) =>
+    events.slice(1).flatMap((at, i) => (at >= from ? [at - events[i]!] : [])),
+  );
+  return { itl: distribution(gaps), ttft: median(long), ttfts: long };
+}
+
+/** Streams one after the other until the signal; returns the times of all text. Rejects when one fails before. */
+async function endless(
+  target: Target,
+  make: PromptMaker,
+  tokens: number,
+  random: Random,
+  signal: AbortSignal,
+): Promise<number[]> {
+  const events: number[] = [];
+  try {
+    for (;;) {
+      const body = { ...make(PROMPT, null, random), max_tokens: tokens, temperature: 0, ignore_eos: true };
+      await stream(target, body, { signal, onText: (at) => events.push(at) });
+    }
+  } catch (error) {
+    if (signal.aborted) return events;
+    throw error;
+  }
+}

@@ -1,0 +1,97 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { promptMaker } from "../prompt.ts";
+import type { Random } from "../random.ts";
+import { type Distribution, quantile } from "../statistics.ts";
+import { stream } from "../stream.ts";
+import type { Target } from "../target.ts";
+import type { BatchWork } from "./batch-work.ts";
+import { type OpenLoopResult, openLoop } from "./open-loop.ts";
+import type { Arrival } from "./traffic.ts";
+
+/** What online requests saw, and what batch work did beside them. */
+export interface OnlineRun {
+  requests: number;
+  ttft: Distribution;
+  itl: Distribution;
+  /** Of each request in the order of arrivals; null where it was refused or failed. */
+  ttfts: (number | null)[];
+  refusals: OpenLoopResult["refusals"];
+  failures: string[];
+  clientCpu: number;
+  latestMs: number;
+  /** Output tokens a second of the batch while requests arrived; null without a batch. */
+  batchRate: number | null;
+}
+
+/** Sends the arrivals when they are due, beside `work` if there is any, which must be under way. */
+export async function onlineLoad(
+  target: Target,
+  arrivals: Arrival[],
+  seconds: number,
+  work: BatchWork | null,
+  random: Random,
+): Promise<OnlineRun> {
+  const make = await promptMaker("completions", target, random);
+  const settings = { temperature: 0, ignore_eos: true };
+  const bodies = arrivals.map(({ prompt, tokens }) => ({
+    ...make(prompt, null, random),
+    max_tokens: tokens,
+    ...settings,
+  }));
+  const before = await work?.tokens();
+  const began = performance.now();
+  const [result, batchRate] = await Promise.all([
+    openLoop(
+      arrivals.map(({ atMs }) => atMs),
+      (index) => stream(target, bodies[index]!),
+    ),
+    wait(seconds * 1000).then(async () => {
+      if (work === null || before === undefined) return null;
+      return ((await work.tokens()) - before) / ((performance.now() - began) / 1000);
+    }),
+  ]);
+  const { requests, ttft, itl, refusals, failures, clientCpu, latestMs } = result;
+  const ttfts = result.samples.map((sample) => sample?.ttft ?? null);
+  return { requests: requests + refusals.length, ttft, itl, ttfts, refusals, failures, clientCpu, latestMs, batchRate };
+}
+
+/** What a reader must know before believing a run. */
+export function onlineDoubts(label: string, run: OnlineRun): string[] {
+  const found = [];
+  const { failures, refusals, requests, latestMs, clientCpu } = run;
+  if (failures.length > 0) found.push(`${label}: ${failures.length} of ${requests} requests failed: ${failures[0]}`);
+  if (refusals.length > 0) found.push(`${label}: ${refusals.length} of ${requests} requests were refused`);
+  if (latestMs > LATE_MS) found.push(`${label}: a request was sent ${latestMs.toFixed(0)} ms later than due`);
+  if (requests > 0 && clientCpu > 0.7) found.push(`${label}: this client used ${clientCpu.toFixed(2)} of a core`);
+  return found;
+}
+
+const LATE_MS = 20;
+
+/** The requests that a server ends in a second when `clients` always wait for it: all lengths of one draw of the traffic. */
+export async function measureCapacity(
+  target: Target,
+  arrivals: Arrival[],
+  clients: number,
+  random: Random,
+): Promise<number> {
+  const make = await promptMaker("completions", target, random);
+  const ends: number[] = [];
+  let next = 0;
+  const began = performance.now();
+  const client = async () => {
+    for (let arrival = arrivals[next++]; arrival !== undefined; arrival = arrivals[next++]) {
+      const body = {
+        ...make(arrival.prompt, null, random),
+        max_tokens: arrival.tokens,
+        temperature: 0,
+        ignore_eos: true,
+      };
+      ends.push((await stream(target, body)).endedAt - began);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  // from the first tenth to the last: while the first prompts are read and the last streams run out, not all clients wait
+  const [from, to] = [quantile(ends, 0.1), quantile(ends, 0.9)];
+  return (0.8 * (ends.length - 1) * 1000) / (to - from);
+}

@@ -1,0 +1,98 @@
+import { lineChart } from "../chart/line-chart.ts";
+import { BOUND_SERIES } from "../chart/svg.ts";
+import { doubts } from "../report.ts";
+import { type Spread, spread } from "../statistics.ts";
+import { figure, spreadText } from "../table.ts";
+import {
+  type Comparison,
+  compare,
+  measureThroughput,
+  THROUGHPUT_HEAD,
+  type ThroughputArm,
+  throughputRows,
+} from "../throughput.ts";
+import { ceiling } from "./ceiling.ts";
+import { type Goal, goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+
+interface Level {
+  level: number;
+  arms: ThroughputArm[];
+  /** Of llama-batched-bench, per repeat. */
+  ceiling: number[];
+  best: Comparison | null;
+}
+
+/** Throughput at several numbers of streams, beside the peers and beside llama.cpp without a server. */
+export const throughput: Scenario = { name: "throughput", title: "Throughput", run };
+
+async function run(lab: Laboratory): Promise<Section> {
+  const { levels, prompt, tokens } = lab.preset.throughput;
+  const plan = {
+    prompt,
+    tokens,
+    shared: 0,
+    requests: null,
+    repeats: lab.repeats,
+    endpoint: "completions",
+    seed: lab.seed,
+  } as const;
+  const targets = [lab.own, ...lab.peers];
+  const warnings: string[] = [];
+  const measured: Level[] = [];
+  for (const level of levels) {
+    const arms = await measureThroughput(targets, { ...plan, streams: [level] }, (count, label, result) => {
+      lab.say(`${count} streams, ${label}: ${figure(result.tokensPerSecond)} tokens/s`);
+      warnings.push(...doubts(`${count} streams, ${label}`, result, tokens));
+    });
+    const rates: number[] = [];
+    for (let i = 0; lab.ceiling !== null && i < lab.repeats; i++) {
+      rates.push(await ceiling({ ...lab.ceiling, sequences: level, prompt, tokens }));
+      lab.say(`${level} sequences, llama-batched-bench: ${figure(rates.at(-1)!)} tokens/s`);
+    }
+    measured.push({ level, arms, ceiling: rates, best: compare(arms) });
+  }
+  const rows = measured.flatMap(({ level, arms, ceiling }) => {
+    if (ceiling.length === 0) return throughputRows(arms);
+    const blank = THROUGHPUT_HEAD.slice(3).map(() => "");
+    return [...throughputRows(arms), [String(level), "llama-batched-bench", spreadText(spread(ceiling)), ...blank]];
+  });
+  const rate = (label: string) =>
+    measured.map(({ level, arms, ceiling }) => {
+      const repeats = arms.find((arm) => arm.label === label)?.repeats.map((repeat) => repeat.tokensPerSecond);
+      return { x: level, ...point(spread(repeats ?? ceiling)) };
+    });
+  const lines = targets.map(({ label }, series) => ({ label, series, points: rate(label) }));
+  if (lab.ceiling) lines.push({ label: "llama-batched-bench", series: BOUND_SERIES, points: rate("") });
+  return {
+    about:
+      `A closed loop of streams, each prompt of ${prompt} random tokens, each answer of ${tokens}. ` +
+      (lab.ceiling
+        ? "llama-batched-bench runs after the servers of its level, as often as they: no server, no sampling."
+        : ""),
+    head: THROUGHPUT_HEAD,
+    rows,
+    goals: measured.flatMap(({ level, arms, ceiling, best }) => {
+      const goals: Goal[] = [];
+      if (best && level >= 32)
+        goals.push(goal(`tokens/s at ${level} streams over ${best.peer}`, best.ratio.median, "≥", 1.1, " ×"));
+      if (ceiling.length > 0 && level === 8) {
+        const own = spread(arms[0]!.repeats.map((repeat) => repeat.tokensPerSecond)).median;
+        goals.push(goal("tokens/s at 8 streams over the ceiling", own / spread(ceiling).median, "≥", 0.95, " ×"));
+      }
+      return goals;
+    }),
+    figures: [
+      {
+        name: "throughput",
+        alt: "Generated tokens a second over the number of streams, per server",
+        svg: lineChart("Generated tokens a second", "streams", lines, (value) => value.toLocaleString("en")),
+      },
+    ],
+    warnings,
+    data: { plan: { ...plan, levels }, measured },
+  };
+}
+
+function point({ median, min, max }: Spread) {
+  return { y: median, min, max };
+}

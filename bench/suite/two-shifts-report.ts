@@ -1,0 +1,184 @@
+import { type Bar, type BarPanel, barChart } from "../chart/bar-chart.ts";
+import { BOUND_SERIES } from "../chart/svg.ts";
+import { type Spread, spread } from "../statistics.ts";
+import { figure, spreadText } from "../table.ts";
+import type { Target } from "../target.ts";
+import type { OnlineRun } from "./online-load.ts";
+import type { LineShape, OracleRules } from "./oracle.ts";
+import { type Goal, goal, type Section } from "./scenario.ts";
+import type { StepCosts } from "./step-costs.ts";
+
+export interface ShiftRun extends OnlineRun {
+  /** What the oracle gets from the same arrivals, in output tokens a second; null without a batch. */
+  oracleRate: number | null;
+}
+
+/** One server at one online load, with a batch or without: every repeat. */
+export interface ShiftArm {
+  target: Target;
+  /** Share of the capacity; 0 has no online requests. */
+  load: number;
+  batch: boolean;
+  repeats: ShiftRun[];
+}
+
+export interface ShiftResults {
+  arms: ShiftArm[];
+  own: Target;
+  peer: Target | null;
+  capacity: number;
+  /** Per repeat. */
+  steps: { costs: StepCosts }[];
+  rules: OracleRules;
+  plan: { seconds: number; line: LineShape };
+  clients: number;
+  traffic: string;
+  warnings: string[];
+}
+
+const HEAD = [
+  "server",
+  "online load",
+  "batch",
+  "requests",
+  "TTFT p50 ms",
+  "TTFT p99 ms",
+  "ITL p50 ms",
+  "ITL p99 ms",
+  "batch tokens/s",
+  "of the oracle",
+];
+
+export function twoShiftsReport(results: ShiftResults): Section {
+  const { arms, own, peer, capacity, steps, rules, plan, clients, traffic, warnings } = results;
+  const cost = (of: (costs: StepCosts) => number) => spreadText(spread(steps.map(({ costs }) => of(costs))));
+  return {
+    about: [
+      `Online requests arrive as in ${traffic}. ` +
+        `The capacity is what this server ends with ${clients} clients that always wait for it: ` +
+        `${figure(capacity)} requests/s; loads are shares of it. Each run takes ${plan.seconds} s; all servers get the ` +
+        "same arrivals, and in each repeat other ones.",
+      `The batch has lines of ${plan.line.prompt} tokens in and ${plan.line.tokens} out, and never ends: here a job of ` +
+        `/v1/batches, at the peer a plain client that keeps ${clients} of the same lines under way.`,
+      "The oracle is simulated, step by step, over the same arrivals: a scheduler that knows the cost of every step " +
+        "exactly, takes no time between two steps, parks for nothing and never lacks lines, under the same bounds " +
+        `(batch-tax ${rules.tax}, batch-step-ms ${rules.batchStepMs}, slo-itl-ms ${rules.itlMs}, at most ` +
+        `${rules.stepTokens} tokens a step, ${rules.sequences} sequences). Its costs are fitted to this server as a client ` +
+        `sees it, measured before the runs of each repeat: a step takes ${cost(({ fixed }) => fixed)} ms, ` +
+        `${cost(({ decode }) => decode)} more a decode and ${cost(({ prefill }) => prefill)} a prompt token` +
+        `${rules.twoPasses ? ", and the first once more when it has both (a split cache computes them in two passes)" : ""}.`,
+    ].join("\n\n"),
+    head: HEAD,
+    rows: arms.map((arm) => row(arm)),
+    goals: goals(results),
+    figures: [
+      {
+        name: "two-shifts",
+        alt: "TTFT and ITL at the 99th percentile alone and with a batch, and what the batch gets, per server and load",
+        svg: barChart("Two shifts: online requests alone and beside a batch", panels(arms, own, peer), figure),
+      },
+    ],
+    warnings,
+    data: {
+      ...results,
+      arms: arms.map(({ target, ...arm }) => ({ server: target.label, ...arm })),
+      own: undefined,
+      peer: undefined,
+    },
+  };
+}
+
+function over({ repeats }: ShiftArm, value: (run: ShiftRun) => number | null): Spread {
+  return spread(repeats.map((run) => value(run) ?? Number.NaN));
+}
+
+const ofOracle = ({ batchRate, oracleRate }: ShiftRun) =>
+  batchRate === null || oracleRate === null ? null : batchRate / oracleRate;
+
+function row(arm: ShiftArm): string[] {
+  const online = (value: (run: ShiftRun) => number) => (arm.load === 0 ? "" : spreadText(over(arm, value)));
+  const batch = (value: (run: ShiftRun) => number | null) => (arm.batch ? spreadText(over(arm, value)) : "");
+  return [
+    arm.target.label,
+    `${arm.load * 100} %`,
+    arm.batch ? "with" : "",
+    String(over(arm, ({ requests }) => requests).median),
+    online(({ ttft }) => ttft.p50),
+    online(({ ttft }) => ttft.p99),
+    online(({ itl }) => itl.p50),
+    online(({ itl }) => itl.p99),
+    batch(({ batchRate }) => batchRate),
+    batch(ofOracle),
+  ];
+}
+
+function goals({ arms, own, peer, rules }: ShiftResults): Goal[] {
+  const loads = [...new Set(arms.map(({ load }) => load))].filter((load) => load > 0);
+  return loads.flatMap((load) => {
+    const arm = (target: Target, batch: boolean) =>
+      arms.find((one) => one.target === target && one.load === load && one.batch === batch)!;
+    const at = `at ${load * 100} % load`;
+    const [alone, both] = [arm(own, false), arm(own, true)];
+    const median = (one: ShiftArm, value: (run: ShiftRun) => number | null) => over(one, value).median;
+    const ttft = (run: ShiftRun) => run.ttft.p99;
+    const itl = (run: ShiftRun) => run.itl.p99;
+    const found = [
+      goal(`ITL p99 with batch over alone, ${at}`, median(both, itl) / median(alone, itl), "≤", 1.1, " ×"),
+      goal(
+        `TTFT p99 with batch, less 1.10 × alone, ${at}`,
+        median(both, ttft) - 1.1 * median(alone, ttft),
+        "≤",
+        rules.batchStepMs,
+        " ms",
+      ),
+      goal(`batch tokens/s over the oracle's, ${at}`, median(both, ofOracle), "≥", 0.85, " ×"),
+    ];
+    if (peer) {
+      const worse = median(arm(peer, true), ttft) / median(both, ttft);
+      found.push(goal(`TTFT p99 with batch of ${peer.label} over ours, ${at}`, worse, "≥", 3, " ×"));
+    }
+    return found;
+  });
+}
+
+function panels(arms: ShiftArm[], own: Target, peer: Target | null): BarPanel[] {
+  const loads = [...new Set(arms.map(({ load }) => load))].filter((load) => load > 0);
+  const bars = (load: number, value: (run: ShiftRun) => number | null, wanted: (arm: ShiftArm) => boolean) =>
+    arms
+      .filter((arm) => arm.load === load && wanted(arm))
+      .map((arm): Bar => {
+        const { median, min, max } = over(arm, value);
+        const label = `${arm.target.label}${arm.batch ? " + batch" : ""}`;
+        return { label, series: arm.target === own ? 0 : 1, pale: !arm.batch, value: median, min, max };
+      });
+  const panel = (
+    title: string,
+    value: (run: ShiftRun) => number | null,
+    extra: (load: number) => Bar[],
+    wanted = (_: ShiftArm) => true,
+  ) => ({
+    title,
+    groups: loads.map((load) => ({
+      label: `${load * 100} % load`,
+      bars: [...bars(load, value, wanted), ...extra(load)],
+    })),
+  });
+  const ideal = (load: number): Bar[] => {
+    const arm = arms.find((one) => one.load === load && one.batch && one.target === own)!;
+    const { median, min, max } = over(arm, ({ oracleRate }) => oracleRate);
+    return [{ label: "oracle under the cap", series: BOUND_SERIES, value: median, min, max }];
+  };
+  const none = () => [];
+  return [
+    panel("TTFT, 99th percentile, ms", ({ ttft }) => ttft.p99, none),
+    panel("ITL, 99th percentile, ms", ({ itl }) => itl.p99, none),
+    panel(
+      peer
+        ? "What the batch gets beside them, tokens/s (the peer's without any bound)"
+        : "What the batch gets beside them, tokens/s",
+      ({ batchRate }) => batchRate,
+      ideal,
+      (arm) => arm.batch,
+    ),
+  ];
+}

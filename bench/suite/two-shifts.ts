@@ -1,0 +1,94 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { Random } from "../random.ts";
+import { interleave } from "../rounds.ts";
+import { figure } from "../table.ts";
+import type { Target } from "../target.ts";
+import { type BatchWork, batchJob, clientLoop, lineBodies } from "./batch-work.ts";
+import { counters } from "./counters.ts";
+import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
+import { type OracleRules, oracle } from "./oracle.ts";
+import type { Laboratory, Scenario, Section } from "./scenario.ts";
+import { measureStepCosts } from "./step-costs.ts";
+import type { Arrival } from "./traffic.ts";
+import { type ShiftArm, twoShiftsReport } from "./two-shifts-report.ts";
+
+type Measured = Awaited<ReturnType<typeof measureStepCosts>>;
+
+/** Online requests alone, and beside a batch that takes all it is given. */
+export const twoShifts: Scenario = { name: "two-shifts", title: "Two shifts", run };
+
+/** Shares of the capacity that online requests take. */
+const LOADS = [0.25, 0.5];
+/** More lines than any server here ends while it is measured. */
+const LINES = 6000;
+/** What this server's options are by default. */
+const CAPS = { stepTokens: 512, tax: 0.1, batchStepMs: 25, itlMs: 50, twoPasses: true };
+
+async function run(lab: Laboratory): Promise<Section> {
+  const { seconds, line } = lab.preset.shifts;
+  const random = new Random(lab.seed, 4);
+  const capacity = await lab.capacity(lab.own);
+  const peer = await lab.bestPeer();
+  const steps: Measured[] = [];
+  const rules: OracleRules = { ...CAPS, sequences: lab.preset.sequences };
+  // the same arrivals for every arm of a repeat
+  const arrivals = (load: number, repeat: number) =>
+    lab.traffic.draw(load * capacity, seconds, new Random(lab.seed, 100 + 10 * repeat + LOADS.indexOf(load)));
+  const arms: Omit<ShiftArm, "repeats">[] = [{ target: lab.own, load: 0, batch: true }];
+  for (const load of LOADS) {
+    for (const target of peer ? [lab.own, peer] : [lab.own]) {
+      arms.push({ target, load, batch: false }, { target, load, batch: true });
+    }
+  }
+  const warnings: string[] = [];
+  const repeats = await interleave(arms, lab.repeats, async ({ target, load, batch }, repeat) => {
+    // anew for each repeat: a fit from a busier minute would be held against runs of a quieter one
+    if (repeat === steps.length) steps.push(await measureStepCosts(lab.own, random));
+    const { costs } = steps[repeat]!;
+    const due = load === 0 ? [] : arrivals(load, repeat);
+    const label = `two shifts, ${target.label}, ${load * 100} % online, ${batch ? "with" : "without"} batch`;
+    const measured = await oneRun(lab, target, due, batch, random);
+    const ideal = batch ? oracle(costs, rules, line, due, seconds).batchTokens / seconds : null;
+    const rate = measured.batchRate === null ? "" : `, ${figure(measured.batchRate)} batch tokens/s`;
+    const { ttft, itl } = measured;
+    lab.say(`${label}: TTFT p99 ${figure(ttft.p99)} ms, ITL p99 ${figure(itl.p99)} ms${rate}`);
+    warnings.push(...onlineDoubts(label, measured));
+    return { ...measured, oracleRate: ideal };
+  });
+  return twoShiftsReport({
+    arms: arms.map((arm, i) => ({ ...arm, repeats: repeats[i]! })),
+    own: lab.own,
+    peer,
+    capacity,
+    steps,
+    rules,
+    plan: lab.preset.shifts,
+    clients: lab.preset.clients,
+    traffic: lab.traffic.source,
+    warnings,
+  });
+}
+
+async function oneRun(lab: Laboratory, target: Target, arrivals: Arrival[], batch: boolean, random: Random) {
+  const { seconds, settleMs } = lab.preset.shifts;
+  const work = batch ? await saturate(lab, target, random) : null;
+  try {
+    if (work) await wait(settleMs);
+    const before = target === lab.own ? await counters(target) : null;
+    const measured: OnlineRun = await onlineLoad(target, arrivals, seconds, work, random);
+    const after = before && (await counters(target));
+    const engine = after && {
+      busySeconds: after.busySeconds - before.busySeconds,
+      onlineSeconds: after.onlineSeconds - before.onlineSeconds,
+    };
+    return { ...measured, engine };
+  } finally {
+    await work?.stop();
+  }
+}
+
+/** Here a job of /v1/batches; at a peer the same lines by a plain client that keeps `clients` of them under way. */
+export async function saturate(lab: Laboratory, target: Target, random: Random): Promise<BatchWork> {
+  const bodies = await lineBodies(target, lab.preset.shifts.line, LINES, random);
+  return target === lab.own ? batchJob(target, bodies) : clientLoop(target, bodies, lab.preset.clients);
+}

@@ -127,7 +127,7 @@ test("labels are model, endpoint, tier and status, with known values", async () 
     // Requests, webhook attempts, batches, lines, and the shift's phases and causes of change.
     status: new RegExp(
       `^(${[
-        "ok|refused|unavailable|cancelled|error",
+        "ok|refused|unavailable|put_off|cancelled|error",
         "delivered|failed|dead",
         "validating|in_progress|finalizing|completed|expired|cancelling",
         "always|night|day|idle|busy|deadline|off",

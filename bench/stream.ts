@@ -34,13 +34,14 @@ interface Chunk {
 /** An answer other than 200. */
 export class HttpFailure extends Error {
   readonly status: number;
-  /** What Retry-After said, in seconds; null without one. */
+  /** What Retry-After said, in seconds; null without one, and for a date, which RFC 9110 allows and no server here sends. */
   readonly retryAfter: number | null;
 
   constructor(label: string, status: number, retryAfter: string | undefined, text: string) {
     super(`${label}: ${status} ${text.slice(0, 300)}`);
     this.status = status;
-    this.retryAfter = retryAfter === undefined ? null : Number(retryAfter);
+    const seconds = Number(retryAfter);
+    this.retryAfter = Number.isFinite(seconds) ? seconds : null;
   }
 }
 

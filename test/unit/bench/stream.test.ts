@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import { promptMaker } from "../../../bench/prompt.ts";
 import { Random } from "../../../bench/random.ts";
-import { stream } from "../../../bench/stream.ts";
+import { HttpFailure, stream } from "../../../bench/stream.ts";
 import { connect, parseTarget, type Target } from "../../../bench/target.ts";
 
 let close = async () => {};
@@ -93,4 +93,23 @@ test("servers are named by their label or by their place", () => {
   });
   expect(parseTarget("http://127.0.0.1:1/v1/", "peer").label).toBe("peer");
   expect(() => parseTarget("127.0.0.1:1", "peer")).toThrow("http://host:port/v1");
+});
+
+test("each text is heard as it comes, also of a stream that is given up", async () => {
+  const target = await serve((_, response) => response.write(event({ choices: [{ text: "a" }] })));
+  const abort = new AbortController();
+  const heard: number[] = [];
+  const onText = (at: number) => {
+    heard.push(at);
+    abort.abort();
+  };
+  await expect(stream(target, { path: "completions" }, { signal: abort.signal, onText })).rejects.toThrow();
+  expect(heard).toHaveLength(1);
+});
+
+test("a refusal carries its status and what Retry-After said", async () => {
+  const target = await serve((_, response) => response.writeHead(503, { "retry-after": "9" }).end("later"));
+  const refused = stream(target, { path: "completions" });
+  await expect(refused).rejects.toBeInstanceOf(HttpFailure);
+  await expect(refused).rejects.toMatchObject({ status: 503, retryAfter: 9, message: "peer: 503 later" });
 });

@@ -30,7 +30,7 @@ port.close();
 /** Into one buffer again and again, as nobody keeps a chunk: new ones pile up by tens of megabytes between collections. */
 async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(256 * 1024);
-  const file = openSync(path);
+  const file = openSync(path, "r");
   try {
     for (let bytes = readSync(file, buffer); bytes > 0; bytes = readSync(file, buffer)) yield buffer.subarray(0, bytes);
   } finally {

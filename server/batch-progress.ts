@@ -42,7 +42,8 @@ export class BatchProgress {
       return;
     }
     const { total, completed, failed } = batch.request_counts;
-    const mark = `${batch.status} ${total === 0 ? 0 : Math.floor(((completed + failed) / total) * 10)}`;
+    const tenth = batch.status === "in_progress" ? Math.floor(((completed + failed) / total) * 10) : "";
+    const mark = `${batch.status} ${tenth}`;
     if (mark === this.#mark) return;
     this.#mark = mark;
     this.#terminal.write(`${line}\n`);

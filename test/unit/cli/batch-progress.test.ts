@@ -114,11 +114,11 @@ describe("the progress of a batch", () => {
     const progress = new BatchProgress({ write: (text) => written.push(text) });
     progress.show(running({ status: "validating", ...counts(0) }), NOW * 1000);
     for (let done = 0; done <= 200; done++) progress.show(running(counts(done)), NOW * 1000);
-    progress.show(running({ status: "finalizing", ...counts(200) }), NOW * 1000);
+    for (const done of [100, 200]) progress.show(running({ status: "cancelling", ...counts(done) }), NOW * 1000);
     progress.end();
     expect(written).toHaveLength(13);
     expect(written[0]).toMatch(/^validating: .*\n$/);
     expect(written[6]).toMatch(/ 50 %, 100 of 200 lines/);
-    expect(written[12]).toMatch(/^finalizing: /);
+    expect(written[12]).toMatch(/^cancelling: /);
   });
 });

@@ -91,6 +91,14 @@ function componentSchemas(io: "input" | "output", named: Record<string, z.ZodTyp
   );
 }
 
+const PREFER: Json = {
+  name: "Prefer",
+  in: "header",
+  schema: { type: "string" },
+  description:
+    "`respond-async`, with `wait=N` in seconds: rather a 202 and a job than to be refused, or to wait longer.",
+};
+
 function describeOperation(operation: Operation): Json {
   const parameters: Json[] = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
@@ -98,6 +106,7 @@ function describeOperation(operation: Operation): Json {
     required: true,
     schema: { type: "string" },
   }));
+  if (operation.request && operation.accepted) parameters.push(PREFER);
   if (operation.query) parameters.push(...queryParameters(operation.query));
   const responses: Record<string, Json> = {
     "200": { description: "OK", content: contentOf(operation.response, operation.stream) },

@@ -93,13 +93,13 @@ export class Admission {
       throw overload(tier, message, waitMs);
     }
     if (patienceMs === null || waitMs <= patienceMs) return;
-    const expected = `A request would wait about ${seconds(waitMs)} s for the model '${model.id}'`;
-    throw overload(tier, `${expected}, longer than ${seconds(patienceMs)} s.`, waitMs - patienceMs);
+    const expected = `A request would wait about ${inSeconds(waitMs)} for the model '${model.id}'`;
+    throw overload(tier, `${expected}, longer than ${inSeconds(patienceMs)}.`, waitMs - patienceMs);
   }
 
   /** What a request hears that has waited for all of its patience. */
   waitedTooLong(place: Place, tier: OnlineTier, patienceMs: number): Overload {
-    const message = `The model '${place.model.id}' had no room for the request in ${seconds(patienceMs)} s.`;
+    const message = `The model '${place.model.id}' had no room for the request in ${inSeconds(patienceMs)}.`;
     return overload(tier, message, this.waitMs(place, tier));
   }
 
@@ -159,6 +159,10 @@ function overload(tier: OnlineTier, message: string, retryInMs: number): Overloa
     return new Overload({ status: 429, type: "rate_limit_error", code, message: `${message} ${advice}`, retryAfter });
   }
   return new Overload({ status: 503, type: "server_error", code: "server_is_overloaded", message, retryAfter });
+}
+
+function inSeconds(ms: number): string {
+  return `${ms < 10_000 ? (ms / 1000).toFixed(1) : Math.round(ms / 1000)} s`;
 }
 
 function seconds(ms: number): number {

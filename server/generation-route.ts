@@ -84,7 +84,7 @@ export class GenerationRoute {
 
   /**
    * How long a request may be expected to wait, and how long it may then really wait, until it starts. Who would have a
-   * job instead waits for neither; flex gives up waiting; the others, once let in, wait for as long as it takes.
+   * job instead gets it past either; flex gives up waiting; the others, once let in, wait for as long as it takes.
    */
   #patience(tier: OnlineTier, asynchronous: RespondAsync | null): Record<"expectedMs" | "waitedMs", number | null> {
     const bound = this.#admission.patienceMs(tier);

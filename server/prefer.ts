@@ -6,6 +6,8 @@ export interface RespondAsync {
 
 const QUOTED = /"((?:[^"\\]|\\.)*)"/g;
 const SECONDS = /^\d{1,9}$/;
+/** Longer than anybody waits, and what a timer can hold. */
+const MOST_WAIT_MS = 86_400_000;
 
 /**
  * Whether a client would rather have a job than wait. A preference that is not understood is not there, and of several
@@ -26,5 +28,5 @@ export function respondAsync(header: string | string[] | undefined): RespondAsyn
   }
   if (!preferences.has("respond-async")) return null;
   const wait = preferences.get("wait") ?? "";
-  return { waitMs: SECONDS.test(wait) ? Number(wait) * 1000 : null };
+  return { waitMs: SECONDS.test(wait) ? Math.min(Number(wait) * 1000, MOST_WAIT_MS) : null };
 }

@@ -15,6 +15,7 @@ test.each<[string | string[] | undefined, ReturnType<typeof respondAsync>]>([
   ["wait = 10 , respond-async;x=y", { waitMs: 10_000 }],
   [["handling=lenient", 'respond-async, wait="0"'], { waitMs: 0 }],
   ["respond-async, wait=5, wait=9", { waitMs: 5000 }],
+  ["respond-async, wait=999999999", { waitMs: 86_400_000 }],
   ["respond-async, wait=soon", { waitMs: null }],
   ["respond-async, wait=-1", { waitMs: null }],
   ["respond-async, wait=99999999999", { waitMs: null }],

@@ -131,7 +131,7 @@ function foretold(fit: Fit, gapMs: number): { predicted: number; waited: number 
     batchTax: 0.1,
     batchStepMs: 25,
     gapMs,
-    online: 150,
+    online: 200,
     backlog: {},
     seed: 7,
   });

@@ -3,7 +3,8 @@ import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { BacklogCount } from "./backlog.ts";
 import { Turns } from "./order.ts";
-import { copyBudget, type LowerTier, type PlanLimits, planStep } from "./plan.ts";
+import { Patience } from "./patience.ts";
+import { copyBudget, type PlanLimits, planStep } from "./plan.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
@@ -29,10 +30,6 @@ const SHORTEST_WAIT = 16;
 /** Waiting prompts of 4,000 tokens that a step can compare with those that run in half a millisecond. */
 const MOST_LOOKS = 64;
 
-/** Steps in a row that may leave flex out. One step in 128 past the tax does not show in the 99th percentile. */
-const FLEX_PATIENCE = 128;
-/** Steps in a row that may have flex and leave batch out. */
-const BATCH_PATIENCE = 8;
 /** The share of the places of lower tiers that flex leaves to batch. */
 const BATCH_SHARE = 1 / 4;
 const RANK = Object.fromEntries(TIERS.map((tier, rank) => [tier, rank])) as Record<Tier, number>;
@@ -68,8 +65,7 @@ export class Scheduler<S extends Sequence> {
   readonly #backlog = new BacklogCount<S>();
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { owner: S; length: number }>();
-  /** Steps in a row that had better work, and none of a tier though some of it runs. */
-  readonly #leftOut: Record<LowerTier, number> = { flex: 0, batch: 0 };
+  readonly #patience = new Patience();
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
 
@@ -131,7 +127,7 @@ export class Scheduler<S extends Sequence> {
     while (draft.entries.length === 0 && this.#running.length > 0) draft = this.#draft();
     const planned = draft.entries.map((entry) => entry.sequence);
     this.#cache.settle(planned.filter((sequence) => !isOnline(sequence) && isDecode(sequence)));
-    this.#count(planned);
+    this.#patience.count(this.#running, planned);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return { entries, started, ...draft.forecast() };
@@ -151,7 +147,7 @@ export class Scheduler<S extends Sequence> {
   #draft(): StepDraft<S> {
     const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
     const wanted = new StepDraft<S>(this.#costs, attended);
-    planStep(this.#running, this.#options, wanted, this.#overdue, this.#cache.host.spentMs);
+    planStep(this.#running, this.#options, wanted, this.#patience.overdue, this.#cache.host.spentMs);
     const secured = wanted.entries.filter((entry) => this.#secure(entry));
     // Securing one may have sent another back that was secured before it.
     const fitting = secured.filter((entry) => entry.sequence.state === "running");
@@ -159,21 +155,6 @@ export class Scheduler<S extends Sequence> {
     const draft = new StepDraft<S>(this.#costs, attended);
     for (const { sequence, count } of fitting) draft.add(sequence, count);
     return draft;
-  }
-
-  get #overdue(): LowerTier | null {
-    if (this.#leftOut.flex >= FLEX_PATIENCE) return "flex";
-    return this.#leftOut.batch >= BATCH_PATIENCE ? "batch" : null;
-  }
-
-  #count(planned: readonly S[]): void {
-    const has = (tier: LowerTier) => planned.some((sequence) => sequence.tier === tier);
-    const runs = (tier: LowerTier) => this.#running.some((sequence) => sequence.tier === tier);
-    const online = planned.some(isOnline);
-    if (!runs("flex") || has("flex")) this.#leftOut.flex = 0;
-    else if (online) this.#leftOut.flex++;
-    if (!runs("batch") || has("batch")) this.#leftOut.batch = 0;
-    else if (has("flex")) this.#leftOut.batch++;
   }
 
   /** Of each tier the first first; whoever waits for a prefix lets others by, whoever lacks room does not. */

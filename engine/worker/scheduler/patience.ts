@@ -1,0 +1,28 @@
+import type { LowerTier } from "./plan.ts";
+import { isOnline, type Sequence } from "./sequence.ts";
+
+/** Steps in a row that may leave flex out. One step in 128 past the tax does not show in the 99th percentile. */
+const FLEX_STEPS = 128;
+/** Steps in a row that may have flex and leave batch out. */
+const BATCH_STEPS = 8;
+
+/** Counts for how long a lower tier of which some run has been left out for better work: nobody is parked for ever. */
+export class Patience {
+  readonly #leftOut: Record<LowerTier, number> = { flex: 0, batch: 0 };
+
+  /** The tier whose patience is over. */
+  get overdue(): LowerTier | null {
+    if (this.#leftOut.flex >= FLEX_STEPS) return "flex";
+    return this.#leftOut.batch >= BATCH_STEPS ? "batch" : null;
+  }
+
+  /** Once for each step, with those that run and those of them that are in its plan. */
+  count(running: readonly Sequence[], planned: readonly Sequence[]): void {
+    const has = (tier: LowerTier) => planned.some((sequence) => sequence.tier === tier);
+    const runs = (tier: LowerTier) => running.some((sequence) => sequence.tier === tier);
+    if (!runs("flex") || has("flex")) this.#leftOut.flex = 0;
+    else if (planned.some(isOnline)) this.#leftOut.flex++;
+    if (!runs("batch") || has("batch")) this.#leftOut.batch = 0;
+    else if (has("flex")) this.#leftOut.batch++;
+  }
+}

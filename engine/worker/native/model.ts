@@ -43,10 +43,13 @@ export class Model {
     this.memory = this.#memoryKind();
   }
 
+  /** Such as "llama 0.5B Q8_0". llama.cpp knows the size of common shapes alone, and says "?B" of all others. */
   get description(): string {
     const buffer = new Uint8Array(256);
     const length = this.#llama.llama_model_desc(this.pointer, buffer, buffer.length);
-    return Buffer.from(buffer.subarray(0, Math.min(length, buffer.length - 1))).toString();
+    const text = Buffer.from(buffer.subarray(0, Math.min(length, buffer.length - 1))).toString();
+    const [count, unit] = this.parameters < 1e9 ? [this.parameters / 1e6, "M"] : [this.parameters / 1e9, "B"];
+    return text.replace("?B", `${Number(count.toPrecision(2))}${unit}`);
   }
 
   get bytes(): number {

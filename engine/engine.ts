@@ -1,5 +1,6 @@
 import type { ApiError } from "../openapi/api-error.ts";
-import type { Backlog, EngineRequest, EngineStatus, ModelFacts, SequenceOutput, StepStats } from "./protocol.ts";
+import type { ModelFacts } from "./config.ts";
+import type { Backlog, EngineRequest, EngineStatus, SequenceOutput, StepStats } from "./protocol.ts";
 
 /**
  * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream

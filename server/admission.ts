@@ -1,5 +1,5 @@
+import type { ModelFacts } from "../engine/config.ts";
 import type { EngineState } from "../engine/engine.ts";
-import type { ModelFacts } from "../engine/protocol.ts";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
 import type { AppOptions } from "./app-options.ts";
 import type { Clock } from "./dependencies.ts";

@@ -1,4 +1,4 @@
-import type { ModelFacts } from "../engine/protocol.ts";
+import type { ModelFacts } from "../engine/config.ts";
 
 export interface BannerContent {
   /** Such as http://127.0.0.1:8080 */

@@ -1,4 +1,4 @@
-import type { EngineConfig } from "../engine/protocol.ts";
+import type { EngineConfig } from "../engine/config.ts";
 import type { Options } from "./options/table.ts";
 
 /** What the engine process of one model is started with. */

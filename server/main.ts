@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { shiftRules } from "../batch/shift-rules.ts";
 import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
-import type { ModelFacts } from "../engine/protocol.ts";
+import type { ModelFacts } from "../engine/config.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";

@@ -1,6 +1,7 @@
 import { refusalOf } from "../engine/client/refusal.ts";
+import type { ModelFacts } from "../engine/config.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../engine/engine.ts";
-import type { Backlog, EngineStatus, ModelFacts } from "../engine/protocol.ts";
+import type { Backlog, EngineStatus } from "../engine/protocol.ts";
 
 export interface PendingEngineWork {
   /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */

@@ -1,5 +1,6 @@
+import type { EngineConfig, ModelFacts } from "../config.ts";
 import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
-import type { Backlog, EngineConfig, EngineRequest, EngineStatus, FromEngine, ModelFacts } from "../protocol.ts";
+import type { Backlog, EngineRequest, EngineStatus, FromEngine } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight } from "./in-flight.ts";

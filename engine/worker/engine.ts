@@ -1,15 +1,8 @@
-import { createHash, randomInt } from "node:crypto";
+import { randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
-import type {
-  CacheScope,
-  EngineConfig,
-  EngineError,
-  EngineRequest,
-  EngineStatus,
-  FromEngine,
-  ModelFacts,
-  StepMessage,
-} from "../protocol.ts";
+import type { CacheScope, EngineConfig, ModelFacts } from "../config.ts";
+import type { EngineError, EngineRequest, EngineStatus, FromEngine, StepMessage } from "../protocol.ts";
+import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
 import type { KvCache } from "./kv/cache.ts";
@@ -266,45 +259,4 @@ function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): str
     `Memory is short: requests may have ${plan.context} tokens instead of ${wanted}. ` +
     "A smaller model, or smaller --cache-type-k and --cache-type-v, leaves room for more."
   );
-}
-
-function factsOf(
-  library: Library,
-  model: Model,
-  config: EngineConfig,
-  plan: MemoryPlan,
-  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
-): ModelFacts {
-  const { description, architecture, parameters, bytes } = model;
-  const identity = [config.model, description, architecture, parameters, bytes, library.build];
-  return {
-    model: config.model,
-    path: config.path,
-    description,
-    architecture,
-    parameters,
-    bytes,
-    trainedContext: model.trainedContext,
-    context: plan.context,
-    sequences: config.sequences,
-    kv: plan.kv,
-    cells: plan.cells,
-    cacheBytes: Math.round(plan.cells * found.cellBytes),
-    parkBytes: found.parkBytes,
-    vocabulary: model.vocabulary.size,
-    backend: backendOf(model),
-    devices: model.devices.map((device) => device.description),
-    threads: found.threads,
-    stepTokens: config.stepTokens,
-    memory: model.memory,
-    chatTemplate: !found.fallback,
-    build: library.build,
-    libraryDir: library.directory,
-    fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,
-  };
-}
-
-/** Devices are named after their backend: CUDA0, Vulkan0, Metal, CPU. */
-function backendOf(model: Model): string {
-  return (model.devices[0]?.name ?? "cpu").replace(/\d+$/, "").toLowerCase();
 }

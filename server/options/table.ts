@@ -1,5 +1,5 @@
 import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
-import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/protocol.ts";
+import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/config.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import {
   choice,

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type LocalEngineDeps, startLocalEngine } from "../../engine/client/local-engine.ts";
+import type { EngineConfig } from "../../engine/config.ts";
 import type { Engine, RequestListener, Submission, Ticket } from "../../engine/engine.ts";
-import type { EngineConfig, SequenceOutput, StepStats } from "../../engine/protocol.ts";
+import type { SequenceOutput, StepStats } from "../../engine/protocol.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 
 export const FAST_RESTART = { firstMs: 5, capMs: 20, healthyMs: 60_000, maxDeaths: 5, maxLoads: 2 };

@@ -1,4 +1,4 @@
-import type { KvKind } from "../../protocol.ts";
+import type { KvKind } from "../../config.ts";
 import type { HostMemory } from "./host-memory.ts";
 import type { Resident } from "./resident.ts";
 

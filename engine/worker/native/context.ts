@@ -1,5 +1,5 @@
 import koffi from "koffi";
-import type { EngineConfig } from "../../protocol.ts";
+import type { EngineConfig } from "../../config.ts";
 import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
 import type { Llama, Pointer } from "./bindings.ts";

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import koffi from "koffi";
-import type { EngineConfig, ModelFacts } from "../../protocol.ts";
+import type { EngineConfig, ModelFacts } from "../../config.ts";
 import { type Llama, type Pointer, PROGRESS_CALLBACK } from "./bindings.ts";
 import { call } from "./call.ts";
 import type { Device, Library } from "./library.ts";

@@ -1,4 +1,5 @@
-import type { KvKind, StepOutlook } from "../../protocol.ts";
+import type { KvKind } from "../../config.ts";
+import type { StepOutlook } from "../../protocol.ts";
 import { aloneMs, besideOnlineMs, type PlanLimits } from "./plan.ts";
 import type { StepCosts, StepShape } from "./step-model.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { InputFile } from "../../../batch/input-file.ts";
-import type { ModelFacts } from "../../../engine/protocol.ts";
+import type { ModelFacts } from "../../../engine/config.ts";
 import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { engineDied } from "../../../engine/client/refusal.ts";
-import type { ModelFacts } from "../../../engine/protocol.ts";
+import type { ModelFacts } from "../../../engine/config.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, type FakeRequest, saying } from "../server/fake-engine.ts";
 import { nightRig } from "./night-rig.ts";

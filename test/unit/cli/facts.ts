@@ -1,4 +1,4 @@
-import type { ModelFacts } from "../../../engine/protocol.ts";
+import type { ModelFacts } from "../../../engine/config.ts";
 
 /** A small model on a CPU, as the engine tells it. */
 export const FACTS: ModelFacts = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EngineConfig } from "../../../engine/protocol.ts";
+import type { EngineConfig } from "../../../engine/config.ts";
 import {
   type MemoryFacts,
   type MemoryPlan,

@@ -1,5 +1,6 @@
+import type { ModelFacts } from "../../../engine/config.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../../../engine/engine.ts";
-import type { Backlog, EngineStatus, ModelFacts, SequenceOutput } from "../../../engine/protocol.ts";
+import type { Backlog, EngineStatus, SequenceOutput } from "../../../engine/protocol.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
 export const FACTS: ModelFacts = {

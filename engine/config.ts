@@ -1,0 +1,85 @@
+export type KvKind = "split" | "unified";
+
+/** What one engine process is started with. */
+export interface EngineConfig {
+  /** The name that clients ask for. */
+  model: string;
+  /** The GGUF file (of a split model, its first part). */
+  path: string;
+  /** The longest request in tokens, prompt and output; null takes the model's trained context, at most 8,192. */
+  context: number | null;
+  /** Sequences that run at once. */
+  sequences: number;
+  kv: KvKind | "auto";
+  /** Cells of a unified cache in all; null lets the engine choose. */
+  cells: number | null;
+  /** Compute threads; null takes cores − 1. */
+  threads: number | null;
+  /** Layers to put on the GPU; "auto" takes all that there is room for, "off" none. */
+  gpu: "auto" | "off" | number;
+  splitMode: "none" | "layer" | "row";
+  cacheTypeK: CacheType;
+  cacheTypeV: CacheType;
+  /** auto: on, but off on a CPU where attention heads are too small for it to pay. */
+  flashAttention: "auto" | "on" | "off";
+  /** A directory with an own build of llama.cpp, else null. */
+  llamaDir: string | null;
+  /** Most tokens of one step (llama.cpp's n_ubatch). */
+  stepTokens: number;
+  /** Objectives of online work in milliseconds: time to first token, and between two tokens of a stream. */
+  sloTtftMs: number;
+  sloItlMs: number;
+  /** The share by which flex and batch may lengthen a step that has online work. */
+  batchTax: number;
+  /** Most milliseconds of a step without online work; null derives it from the objective for the first token. */
+  batchStepMs: number | null;
+  /** Memory in bytes that weights and cache together may take; null measures what is free. */
+  memory: number | null;
+  /** Bytes of host memory for prefixes that the cache has no room for; null derives it from what is free. */
+  parkMemory: number | null;
+  /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
+  cacheScope: CacheScope;
+}
+
+export const CACHE_SCOPES = ["owner", "global"] as const;
+export type CacheScope = (typeof CACHE_SCOPES)[number];
+
+export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
+export type CacheType = (typeof CACHE_TYPES)[number];
+
+/** What is known of a loaded model. */
+export interface ModelFacts {
+  model: string;
+  path: string;
+  /** llama.cpp's one-line description, such as "llama 0.5B Q8_0". */
+  description: string;
+  architecture: string;
+  parameters: number;
+  /** Bytes of the weights. */
+  bytes: number;
+  trainedContext: number;
+  context: number;
+  sequences: number;
+  kv: KvKind;
+  /** KV cells in all, and the bytes they take. */
+  cells: number;
+  cacheBytes: number;
+  /** Host memory that prefixes may take which the cache has no room for. */
+  parkBytes: number;
+  vocabulary: number;
+  /** The compute backend in use: cpu, cuda, vulkan, metal. */
+  backend: string;
+  /** Names of the devices that hold weights, as the backend tells them. */
+  devices: string[];
+  threads: number;
+  stepTokens: number;
+  /** full, sliding-window, recurrent, hybrid: prefixes are reused on full alone. */
+  memory: "full" | "sliding-window" | "recurrent" | "hybrid";
+  /** False: the model has no template of its own and ChatML stands in. */
+  chatTemplate: boolean;
+  /** The llama.cpp release and where its library lies. */
+  build: string;
+  libraryDir: string;
+  /** Names model and build: equal fingerprints give equal results for equal seeds, as far as the backend does. */
+  fingerprint: string;
+}

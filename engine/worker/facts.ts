@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import type { EngineConfig, ModelFacts } from "../config.ts";
+import type { Library } from "./native/library.ts";
+import type { MemoryPlan } from "./native/memory-plan.ts";
+import type { Model } from "./native/model.ts";
+
+/** What the server is told of a model when it is loaded. */
+export function factsOf(
+  library: Library,
+  model: Model,
+  config: EngineConfig,
+  plan: MemoryPlan,
+  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
+): ModelFacts {
+  const { description, architecture, parameters, bytes } = model;
+  const identity = [config.model, description, architecture, parameters, bytes, library.build];
+  return {
+    model: config.model,
+    path: config.path,
+    description,
+    architecture,
+    parameters,
+    bytes,
+    trainedContext: model.trainedContext,
+    context: plan.context,
+    sequences: config.sequences,
+    kv: plan.kv,
+    cells: plan.cells,
+    cacheBytes: Math.round(plan.cells * found.cellBytes),
+    parkBytes: found.parkBytes,
+    vocabulary: model.vocabulary.size,
+    backend: backendOf(model),
+    devices: model.devices.map((device) => device.description),
+    threads: found.threads,
+    stepTokens: config.stepTokens,
+    memory: model.memory,
+    chatTemplate: !found.fallback,
+    build: library.build,
+    libraryDir: library.directory,
+    fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,
+  };
+}
+
+/** Devices are named after their backend: CUDA0, Vulkan0, Metal, CPU. */
+function backendOf(model: Model): string {
+  return (model.devices[0]?.name ?? "cpu").replace(/\d+$/, "").toLowerCase();
+}

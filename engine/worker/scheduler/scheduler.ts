@@ -48,7 +48,7 @@ function insert<S extends Sequence>(list: S[], sequence: S): void {
  * Decides who runs and what each step computes. Called between steps only; knows neither llama.cpp nor the clock.
  *
  * A prompt that begins like one that is being computed waits for it, as long as that one is of an equal or better tier and
- * still runs, and then takes its prefix from the cache. When the owner ends early, the first waiter computes in its place.
+ * still runs, and then takes its prefix from the cache. When that one ends early, the first who waits computes in its place.
  *
  * Online never waits for a lower tier: some sequences and cells stay free for it, and when these are taken too, the last
  * of the lowest tier goes back to the head of its queue, before the same step. What it computed stays as an idle prefix,
@@ -64,7 +64,7 @@ export class Scheduler<S extends Sequence> {
   readonly #running: S[] = [];
   readonly #backlog = new BacklogCount<S>();
   /** Whose prefix a waiting sequence waits for, and up to which length. */
-  readonly #awaited = new Map<S, { owner: S; length: number }>();
+  readonly #awaited = new Map<S, { ahead: S; length: number }>();
   readonly #patience = new Patience();
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
@@ -170,7 +170,7 @@ export class Scheduler<S extends Sequence> {
         break;
       }
       const known = this.#awaited.get(sequence);
-      if (known?.owner.state === "running" && known.owner.computed < known.length) continue;
+      if (known?.ahead.state === "running" && known.ahead.computed < known.length) continue;
       if (looks++ === MOST_LOOKS) break;
       if (this.#awaits(sequence)) continue;
       if (!this.#place(sequence)) break;
@@ -242,7 +242,7 @@ export class Scheduler<S extends Sequence> {
     const { tokens } = sequence;
     const limit = reusableLength(tokens);
     const shortest = Math.max(SHORTEST_WAIT, this.#cache.copyPrice);
-    let owner: S | null = null;
+    let ahead: S | null = null;
     let length = shortest;
     for (const other of this.#running) {
       if (RANK[other.tier] > RANK[sequence.tier]) break;
@@ -253,11 +253,11 @@ export class Scheduler<S extends Sequence> {
       if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;
       const shared = commonPrefix(tokens, other.tokens, limit);
       if (shared <= length || computed >= shared) continue;
-      owner = other;
+      ahead = other;
       length = shared;
     }
-    if (owner === null || length - this.#cache.reusable(sequence, isOnline(sequence)) <= shortest) return false;
-    this.#awaited.set(sequence, { owner, length });
+    if (ahead === null || length - this.#cache.reusable(sequence, isOnline(sequence)) <= shortest) return false;
+    this.#awaited.set(sequence, { ahead, length });
     return true;
   }
 

@@ -69,8 +69,8 @@ async function run(lab: Laboratory): Promise<Section> {
       `A batch of ${2 * sequences} lines (${line.prompt} tokens in, ${line.tokens} out) holds the places; ${bursts} times ` +
       `${sequences} online requests (${PROMPT} in, ${TOKENS} out) come at once, as many as there are places. What the batch ` +
       "took of the engine is its busy time less what the online work alone would have taken, as /metrics has both. With " +
-      `the bursts it took ${figure(price)} × what it took without them: what is above 1 is the price of making room and ` +
-      "coming back.",
+      `the bursts it took ${figure(price)} × what it took without them. Making room and coming back make that more, what ` +
+      "rides in online steps makes it less, for it pays no fixed cost of a step.",
     head: ["run", "batch s", "engine s of the batch", "bursts: TTFT p99 ms", "bursts: ITL p99 ms"],
     rows,
     goals: [],

@@ -53,9 +53,13 @@ const DECODE_STREAMS = [1, 4, 8, 16, 32];
 const DECODE_TOKENS = 32;
 const PROMPT_TOKENS = [64, 128, 256, 512];
 
-/** Measures an idle server: steady decoding at several numbers of streams, and single prompts of several lengths. */
+/**
+ * Measures an idle server: steady decoding at several numbers of streams, and single prompts of several lengths, as far
+ * as `context` holds them.
+ */
 export async function measureStepCosts(
   target: Target,
+  context: number,
   random: Random,
 ): Promise<{ costs: StepCosts; decodes: DecodePoint[]; prompts: PromptPoint[] }> {
   const make = await promptMaker("completions", target, random);
@@ -68,7 +72,7 @@ export async function measureStepCosts(
     decodes.push({ streams, ms: itl.p50 });
   }
   const prompts: PromptPoint[] = [];
-  for (const tokens of PROMPT_TOKENS) {
+  for (const tokens of PROMPT_TOKENS.filter((length) => length < context)) {
     const times = [];
     for (let i = 0; i < 3; i++) times.push((await ask(tokens, 1)).ttft);
     prompts.push({ tokens, ms: median(times) });

@@ -43,7 +43,7 @@ async function run(lab: Laboratory): Promise<Section> {
   const warnings: string[] = [];
   const repeats = await interleave(arms, lab.repeats, async ({ target, load, batch }, repeat) => {
     // anew for each repeat: a fit from a busier minute would be held against runs of a quieter one
-    if (repeat === steps.length) steps.push(await measureStepCosts(lab.own, random));
+    if (repeat === steps.length) steps.push(await measureStepCosts(lab.own, lab.preset.context, random));
     const { costs } = steps[repeat]!;
     const due = load === 0 ? [] : arrivals(load, repeat);
     const label = `two shifts, ${target.label}, ${load * 100} % online, ${batch ? "with" : "without"} batch`;

@@ -31,6 +31,8 @@ export interface Hearer {
 }
 
 const RETRY_MS = 1000;
+/** A commit writes the same pages whether it holds one result or ten, and nobody waits for it. */
+const GATHER_MS = 25;
 
 const GIVEN_UP = new ApiError({
   status: 500,
@@ -40,12 +42,14 @@ const GIVEN_UP = new ApiError({
 });
 
 /**
- * Results on their way to the store. Nobody waits for one of them: the store takes those that come together in one
- * transaction. One that the disk refuses is tried again until it is taken or the server ends; then its line runs again.
+ * Results on their way to the store. Nobody waits for one of them: those that come within a few milliseconds go to
+ * it together, and it takes them in one transaction. One that the disk refuses is tried again until it is taken or the server ends; then its line runs again.
  */
 export class Commits {
   readonly #deps: CommitsDeps;
   readonly #open = new Map<string, Set<Promise<void>>>();
+  /** Resolves when those that gather now go to the store. */
+  #gathering: Promise<void> | null = null;
   #size = 0;
   #stopped = false;
 
@@ -92,6 +96,7 @@ export class Commits {
     const { batchId, number, attempt } = line;
     const outcome = outcomeOf(requestId, ended);
     const row = this.#ledgerRow(line, batch, ended);
+    await this.#gathered();
     for (;;) {
       try {
         failpoint("commit.before");
@@ -109,6 +114,13 @@ export class Commits {
         await wait(RETRY_MS);
       }
     }
+  }
+
+  #gathered(): Promise<void> {
+    this.#gathering ??= wait(GATHER_MS).then(() => {
+      this.#gathering = null;
+    });
+    return this.#gathering;
   }
 
   #ledgerRow({ batchId, number }: ClaimedLine, { owner, endpoint }: LaneBatch, ended: Ended) {

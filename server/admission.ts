@@ -1,3 +1,4 @@
+import { refusalOf } from "../engine/client/refusal.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import type { EngineState } from "../engine/engine.ts";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
@@ -18,8 +19,8 @@ export interface Place {
 /** Bounds of Retry-After in seconds; OpenAI's clients obey it up to 60. */
 const MIN_RETRY = 1;
 const MAX_RETRY = 60;
-/** Seconds that a load is taken to last until its progress tells more. */
-const USUAL_LOAD = 5;
+/** What a load is taken to last until its progress tells more. */
+const USUAL_LOAD_MS = 5000;
 const MAX_NAME = 256;
 
 export interface AdmissionDeps {
@@ -121,32 +122,17 @@ export class Admission {
   }
 
   #notReady(id: string, state: EngineState): ApiError {
-    switch (state.name) {
-      case "loading": {
-        const elapsed = this.#deps.clock.now() - this.#startedAt;
-        const left = state.progress > 0 ? (elapsed * (1 - state.progress)) / state.progress : USUAL_LOAD * 1000;
-        const message = `The model '${id}' is loading (${Math.round(state.progress * 100)} %).`;
-        return unavailable("model_not_ready", message, seconds(left));
-      }
-      case "restarting":
-        return unavailable(
-          "model_not_ready",
-          `The model '${id}' is restarting: ${state.reason}`,
-          seconds(state.retryInMs),
-        );
-      case "failed":
-        // It does not come back by itself: the SDK's own retries would only make its user wait.
-        return new ApiError({
-          status: 503,
-          type: "server_error",
-          code: "model_failed",
-          message: `The model '${id}' can't be served: ${state.reason}`,
-          retryAfter: MAX_RETRY,
-          shouldRetry: false,
-        });
-      default:
-        return unavailable("model_not_ready", `The model '${id}' is not being served.`, USUAL_LOAD);
-    }
+    const retryAfter = seconds(this.#untilReadyMs(state));
+    return (
+      refusalOf(id, state, retryAfter) ?? unavailable("model_loading", `The model '${id}' is loading.`, retryAfter)
+    );
+  }
+
+  #untilReadyMs(state: EngineState): number {
+    if (state.name === "restarting") return state.retryInMs;
+    const progress = state.name === "loading" ? state.progress : 0;
+    if (progress === 0) return USUAL_LOAD_MS;
+    return ((this.#deps.clock.now() - this.#startedAt) * (1 - progress)) / progress;
   }
 }
 

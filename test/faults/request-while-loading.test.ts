@@ -22,7 +22,7 @@ test("while a model loads, /ready is 503 with its progress and requests are 503 
   const { data } = await server.client.models.list();
   expect(data.map(({ id }) => id)).toEqual(["demo"]);
   const refused = await complete(server.client, "Hello!").catch((error: unknown) => error);
-  expect(refused).toMatchObject({ status: 503, code: "model_not_ready" });
+  expect(refused).toMatchObject({ status: 503, code: "model_loading" });
   expect(refused).toHaveProperty("headers");
 
   process.kill(Number(pid), "SIGCONT");

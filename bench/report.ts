@@ -27,3 +27,15 @@ export function doubts(label: string, result: LoadResult, expectedTokens: number
   }
   return found;
 }
+
+/** The share of prompt tokens beyond those shared on purpose that may be found computed: random prompts begin alike by chance. */
+const CHANCE = 0.01;
+
+/** A server that has seen the prompts before computes fewer of them than the others do. */
+export function reuse(label: string, { requests, promptTokens, cachedTokens }: LoadResult, shared: number): string[] {
+  if (cachedTokens - requests * shared <= promptTokens * CHANCE) return [];
+  return [
+    `${label}: had ${cachedTokens} of ${promptTokens} prompt tokens in its cache, from a run with the same prompts: ` +
+      "restart it, or give another --seed",
+  ];
+}

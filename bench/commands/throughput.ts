@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { machineFacts, machineLine } from "../machine.ts";
-import { doubts, writeReport } from "../report.ts";
+import { doubts, reuse, writeReport } from "../report.ts";
 import { figure, table } from "../table.ts";
 import { compare, measureThroughput, THROUGHPUT_HEAD, throughputRows } from "../throughput.ts";
 import { whole, wholes } from "./arguments.ts";
@@ -30,7 +30,8 @@ export function throughputCommand(args: string[]): Command {
       const plan = { ...options, requests: options.requests ?? null };
       const arms = await measureThroughput(targets, plan, (streams, label, result) => {
         process.stderr.write(`${streams} streams, ${label}: ${figure(result.tokensPerSecond)} tokens/s\n`);
-        warnings.push(...doubts(`${streams} streams, ${label}`, result, options.tokens));
+        const arm = `${streams} streams, ${label}`;
+        warnings.push(...doubts(arm, result, options.tokens), ...reuse(arm, result, options.shared));
       });
       const levels = options.streams.map((streams) => arms.filter((arm) => arm.streams === streams));
       const comparisons = levels.map((level) => compare(level));

@@ -1,6 +1,6 @@
 import { lineChart } from "../chart/line-chart.ts";
 import { BOUND_SERIES } from "../chart/svg.ts";
-import { doubts } from "../report.ts";
+import { doubts, reuse } from "../report.ts";
 import { type Spread, spread } from "../statistics.ts";
 import { figure, spreadText } from "../table.ts";
 import {
@@ -42,7 +42,8 @@ async function run(lab: Laboratory): Promise<Section> {
   for (const level of levels) {
     const arms = await measureThroughput(targets, { ...plan, streams: [level] }, (count, label, result) => {
       lab.say(`${count} streams, ${label}: ${figure(result.tokensPerSecond)} tokens/s`);
-      warnings.push(...doubts(`${count} streams, ${label}`, result, tokens));
+      const arm = `${count} streams, ${label}`;
+      warnings.push(...doubts(arm, result, tokens), ...reuse(arm, result, 0));
     });
     const rates: number[] = [];
     for (let i = 0; lab.ceiling !== null && i < lab.repeats; i++) {

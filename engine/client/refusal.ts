@@ -18,7 +18,7 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
     case "restarting":
       return unavailable("engine_restarting", `The engine of '${model}' is restarting. Try again soon.`, retryAfter);
     case "failed":
-      // No Retry-After: until somebody acts it stays like this, and SDKs would only retry in vain.
+      // Until somebody acts it stays like this: SDKs would only retry in vain.
       return new ApiError({
         status: 503,
         type: "server_error",
@@ -26,6 +26,7 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
         message:
           `The engine of '${model}' has failed: ${headline(state.reason)} ` +
           "The server's log says more; after the cause is removed, restart the server.",
+        retryAfter,
         shouldRetry: false,
       });
     case "closed":

@@ -71,6 +71,7 @@ export class Metrics implements EngineObserver, LedgerSink {
     const counter = (name: string, help: string, labelNames: string[]) =>
       new Counter({ name: `nightshift_${name}`, help, labelNames, registers });
 
+    this.#cost = counter("ledger_cost_usd_total", "What requests cost, as their ledger rows say", perRequest);
     this.#meters = new RequestMeters({
       firstToken: histogram(
         "time_to_first_token_seconds",
@@ -106,8 +107,8 @@ export class Metrics implements EngineObserver, LedgerSink {
       generationTokens: counter("generation_tokens_total", "Tokens generated", perRequest),
       cachedTokens: counter("cached_prompt_tokens_total", "Prompt tokens that were not computed again", perRequest),
       requests: counter("requests_total", "Requests by how they ended", [...perRequest, "status"]),
+      cost: this.#cost,
     });
-    this.#cost = counter("ledger_cost_usd_total", "What requests cost, as their ledger rows say", perRequest);
     this.#steps = {
       stepSeconds: histogram("step_seconds", "One step: plan, decode and sampling", STEP_BUCKETS, ["model"]),
       parts: STEP_PARTS.map(([name, key, help]) => [key, histogram(name, help, STEP_PART_BUCKETS, ["model"])] as const),

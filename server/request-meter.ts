@@ -28,6 +28,8 @@ export interface RequestSeries {
   generationTokens: Counter;
   cachedTokens: Counter;
   requests: Counter;
+  /** Grows when the ledger's row is durable, after the answer. */
+  cost: Counter;
 }
 
 /** All handles of one (model, endpoint, tier). Times are in milliseconds here and in seconds in the series. */
@@ -52,9 +54,10 @@ export class RequestMeter {
     this.#promptTokens = series.promptTokens.labels(...labels);
     this.#generationTokens = series.generationTokens.labels(...labels);
     this.#cachedTokens = series.cachedTokens.labels(...labels);
+    // A series that is there from the start shows its first increase as one.
+    series.cost.labels(...labels).inc(0);
     const byStatus = REQUEST_STATUSES.map((status) => {
       const counter = series.requests.labels(...labels, status);
-      // A series that is there from the start shows its first increase as one.
       counter.inc(0);
       return [status, counter] as const;
     });

@@ -65,7 +65,7 @@ export class StepLoop {
     }
   }
 
-  /** @returns whether there was anything to do */
+  /** @returns false when nothing was left that a step could compute or tell */
   async #step(): Promise<boolean> {
     const { context, scheduler, stepModel, cache, now } = this.#parts;
     const begin = now();

@@ -25,7 +25,7 @@ export function statusOf({ cache, scheduler, stepModel, options, reservedCells }
     outlook: stepModel.settled ? outlookOf(stepModel, { ...options, kv: cache.kind }) : null,
     kv: cache.kind,
     cells: { total: cache.cells, used: cache.used, reserved: reservedCells },
-    prefixes: cache.prefixes,
+    prefixes: cache.idle,
     sequences: { total: options.sequences, reserved: options.reserved },
     ...scheduler.byTier,
   };

@@ -99,8 +99,8 @@ export class StepLoop {
       waiting: scheduler.waiting,
       cellsUsed: 0,
       cells: cache.cells,
-      ...cache.takeEvents(),
-      parkedBytes: cache.host.used,
+      ...cache.prefixes.takeEvents(),
+      parkedBytes: cache.prefixes.host.used,
     };
     for (const { sequence, count } of entries) sequence.computed += count;
     const drawn = await this.#draw(rows);

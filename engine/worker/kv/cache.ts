@@ -1,5 +1,5 @@
 import type { KvKind } from "../../config.ts";
-import type { HostMemory } from "./host-memory.ts";
+import type { PrefixCache } from "./prefix-cache.ts";
 import type { Resident } from "./resident.ts";
 
 /** llama.cpp's memory of one context; −1 stands for the start or the end. Only called between steps. */
@@ -12,16 +12,6 @@ export interface KvMemory {
   load(id: number, state: Uint8Array): boolean;
 }
 
-/** What a cache did since it was last asked. */
-export interface CacheEvents {
-  /** Idle prefixes that were pushed out. */
-  evicted: number;
-  /** Of these, those that host memory has. */
-  parked: number;
-  /** Tokens that came back from host memory. */
-  resumed: number;
-}
-
 /**
  * The KV cache as the scheduler sees it: who has which id, which prefixes are there, what room is left. Ended sequences
  * stay as idle prefixes until their place is needed, oldest use first.
@@ -31,21 +21,15 @@ export interface KvCache {
   /** Cells in all, and those that hold something or are set aside for a prompt. */
   readonly cells: number;
   readonly used: number;
+  /** What sequences have computed, and who waits for it. */
+  readonly prefixes: PrefixCache;
   /** Idle prefixes, and the cells that they alone hold. */
-  readonly prefixes: { count: number; cells: number };
+  readonly idle: { count: number; cells: number };
   /**
    * Prompt tokens that must be saved for a prefix to be worth its copy; below it they are computed again. 0 where sharing
    * moves no bytes.
    */
   readonly copyPrice: number;
-  /** Where prefixes that are pushed out may go. */
-  readonly host: HostMemory;
-
-  /** A sequence waits from now on: what it begins with gives way after all that nobody waits for. */
-  announce(sequence: Resident): void;
-
-  /** It waits no more. */
-  withdraw(sequence: Resident): void;
 
   /** How many tokens a waiting sequence would find computed if it were placed now. */
   reusable(sequence: Resident, online: boolean): number;
@@ -84,7 +68,4 @@ export interface KvCache {
 
   /** Positions that `count` more tokens of a placed sequence attend over, summed over the tokens. */
   attended(sequence: Resident, count: number): number;
-
-  /** Once after each step. */
-  takeEvents(): CacheEvents;
 }

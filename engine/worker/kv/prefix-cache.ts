@@ -1,7 +1,16 @@
-import type { CacheEvents } from "./cache.ts";
 import type { HostMemory, Return } from "./host-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 import { NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
+
+/** What a cache did since it was last asked. */
+export interface CacheEvents {
+  /** Idle prefixes that were pushed out. */
+  evicted: number;
+  /** Of these, those that host memory has. */
+  parked: number;
+  /** Tokens that came back from host memory. */
+  resumed: number;
+}
 
 /**
  * What the sequences of a KV cache have computed, those that run and those that ended: idle prefixes, which stay until
@@ -16,6 +25,7 @@ import { NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./re
  * and in each case the least recently used first.
  */
 export class PrefixCache {
+  /** Where prefixes that are pushed out may go. */
   readonly host: HostMemory;
   readonly #reuse: boolean;
   readonly #running = new Set<Resident>();
@@ -43,7 +53,7 @@ export class PrefixCache {
     return this.#idle;
   }
 
-  /** A sequence waits. */
+  /** A sequence waits from now on: what it begins with gives way after all that nobody waits for. */
   announce(sequence: Resident): void {
     if (!this.#reuse) return;
     const { tokens, scope } = sequence;
@@ -52,6 +62,7 @@ export class PrefixCache {
     this.#awaited.add(whole);
   }
 
+  /** It waits no more. */
   withdraw(sequence: Resident): void {
     const whole = this.#waiting.get(sequence);
     if (whole === undefined) return;
@@ -148,6 +159,7 @@ export class PrefixCache {
     this.#tree.remove(idle);
   }
 
+  /** What happened since this was called last: once after each step. */
   takeEvents(): CacheEvents {
     const events = this.#events;
     this.#events = { evicted: 0, parked: 0, resumed: 0 };

@@ -1,4 +1,4 @@
-import type { CacheEvents, KvCache, KvMemory } from "./cache.ts";
+import type { KvCache, KvMemory } from "./cache.ts";
 import type { HostMemory } from "./host-memory.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
@@ -28,8 +28,8 @@ export class SplitCache implements KvCache {
   readonly kind = "split";
   readonly cells: number;
   readonly copyPrice: number;
+  readonly prefixes: PrefixCache;
   readonly #memory: KvMemory;
-  readonly #prefixes: PrefixCache;
   readonly #reuse: boolean;
   readonly #reserved: number;
   /** By id; null is empty. */
@@ -39,16 +39,12 @@ export class SplitCache implements KvCache {
 
   constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
     this.#memory = memory;
-    this.#prefixes = new PrefixCache(host, options.reuse);
+    this.prefixes = new PrefixCache(host, options.reuse);
     this.#reuse = options.reuse;
     this.#reserved = options.reserved;
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
     this.#residents = new Array<Resident | null>(options.ids).fill(null);
-  }
-
-  get host(): HostMemory {
-    return this.#prefixes.host;
   }
 
   get used(): number {
@@ -57,23 +53,23 @@ export class SplitCache implements KvCache {
     return used;
   }
 
-  get prefixes(): { count: number; cells: number } {
+  get idle(): { count: number; cells: number } {
     let cells = 0;
-    for (const idle of this.#prefixes.idle) cells += idle.computed;
-    return { count: this.#prefixes.idle.size, cells };
+    for (const idle of this.prefixes.idle) cells += idle.computed;
+    return { count: this.prefixes.idle.size, cells };
   }
 
   reusable(sequence: Resident, online: boolean): number {
     const { length } = this.#prefixFor(sequence, this.#idleAt(this.#targetFor(sequence, online)));
-    return this.#prefixes.parked(sequence, length, online)?.length ?? length;
+    return this.prefixes.parked(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(_: Resident, others: readonly Resident[]): boolean {
-    return this.#prefixes.running.size - others.length < this.#residents.length;
+    return this.prefixes.running.size - others.length < this.#residents.length;
   }
 
   place(sequence: Resident, online: boolean): boolean {
-    if (this.#prefixes.running.size === this.#residents.length) return false;
+    if (this.prefixes.running.size === this.#residents.length) return false;
     if (!online && this.#reuse) this.#gatherOnline();
     const target = this.#targetFor(sequence, online);
     const inTheWay = this.#runningAt(target);
@@ -84,7 +80,7 @@ export class SplitCache implements KvCache {
     sequence.id = target;
     sequence.computed = length;
     this.#residents[target] = sequence;
-    this.#prefixes.start(sequence);
+    this.prefixes.start(sequence);
     if (online) this.#online.add(sequence);
     return true;
   }
@@ -92,25 +88,25 @@ export class SplitCache implements KvCache {
   /** Brings a prefix back from host memory, if that pays. @returns its length, null when it does not */
   #bringBack(sequence: Resident, target: number, online: boolean): number | null {
     const occupant = this.#idleAt(target);
-    const back = this.#prefixes.parked(sequence, this.#prefixFor(sequence, occupant).length, online);
+    const back = this.prefixes.parked(sequence, this.#prefixFor(sequence, occupant).length, online);
     if (back === null) return null;
     if (occupant !== null) this.#preserve(occupant, 0);
-    return this.#prefixes.resume(back, (state) => this.#memory.load(target, state)) ? back.length : null;
+    return this.prefixes.resume(back, (state) => this.#memory.load(target, state)) ? back.length : null;
   }
 
   /** Brings the best prefix that pays to an id, out of the cache itself. @returns its length */
   #takePrefix(sequence: Resident, target: number): number {
     const occupant = this.#idleAt(target);
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
-    if (source !== null) this.#prefixes.touch(source, length);
+    if (source !== null) this.prefixes.touch(source, length);
 
     if (source !== null && source === occupant) this.#preserve(occupant, length);
     else if (occupant !== null) this.#preserve(occupant, 0, source);
     if (source !== null && source !== occupant) {
       this.#memory.copy(source.id, target, -1, -1);
       // All of it has a new place.
-      if (this.#prefixes.idle.has(source) && source.computed === length) {
-        this.#prefixes.forget(source);
+      if (this.prefixes.idle.has(source) && source.computed === length) {
+        this.prefixes.forget(source);
         this.#residents[source.id] = null;
         this.#memory.remove(source.id, -1, -1);
       }
@@ -124,7 +120,7 @@ export class SplitCache implements KvCache {
 
   release(sequence: Resident, passing: boolean): void {
     const { id } = sequence;
-    const idle = this.#prefixes.end(sequence, passing);
+    const idle = this.prefixes.end(sequence, passing);
     this.#online.delete(sequence);
     this.#residents[id] = idle;
     sequence.id = -1;
@@ -140,18 +136,6 @@ export class SplitCache implements KvCache {
 
   attended({ computed }: Resident, count: number): number {
     return count * computed + (count * (count + 1)) / 2;
-  }
-
-  announce(sequence: Resident): void {
-    this.#prefixes.announce(sequence);
-  }
-
-  withdraw(sequence: Resident): void {
-    this.#prefixes.withdraw(sequence);
-  }
-
-  takeEvents(): CacheEvents {
-    return this.#prefixes.takeEvents();
   }
 
   /** Brings the online sequences to the ids from 0. */
@@ -212,33 +196,33 @@ export class SplitCache implements KvCache {
    */
   #targetFor(sequence: Resident, online: boolean): number {
     if (!this.#reuse) return this.#vacant(0);
-    if (this.#prefixes.running.size > 0) {
+    if (this.prefixes.running.size > 0) {
       if (!online) return this.#placeAbove(this.#online.size);
       return this.#residents.findIndex((resident) => resident === null || !this.#online.has(resident));
     }
     const from = online ? 0 : this.#reserved;
-    const { resident, length } = this.#prefixes.match(sequence);
+    const { resident, length } = this.prefixes.match(sequence);
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
     const empty = this.#residents.indexOf(null, from);
     if (empty >= 0) return empty;
-    return this.#prefixes.first(({ id }) => id >= from)?.id ?? from;
+    return this.prefixes.first(({ id }) => id >= from)?.id ?? from;
   }
 
   #runningAt(id: number): Resident | null {
     const resident = this.#residents[id] ?? null;
-    return resident !== null && this.#prefixes.running.has(resident) ? resident : null;
+    return resident !== null && this.prefixes.running.has(resident) ? resident : null;
   }
 
   #idleAt(id: number): Resident | null {
     const resident = this.#residents[id] ?? null;
-    return resident !== null && this.#prefixes.idle.has(resident) ? resident : null;
+    return resident !== null && this.prefixes.idle.has(resident) ? resident : null;
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
   #prefixFor(sequence: Resident, occupant: Resident | null): PrefixMatch {
     if (!this.#reuse) return NO_PREFIX;
     const { tokens, scope } = sequence;
-    const anywhere = this.#prefixes.match(sequence);
+    const anywhere = this.prefixes.match(sequence);
     if (occupant?.scope !== scope) return anywhere.length > this.copyPrice ? anywhere : NO_PREFIX;
     const length = commonPrefix(tokens, occupant.tokens, Math.min(reusableLength(tokens), occupant.computed));
     if (anywhere.length - length > this.copyPrice) return anywhere;
@@ -253,7 +237,7 @@ export class SplitCache implements KvCache {
    * @param needed a resident that the taker is about to be copied from
    */
   #preserve(idle: Resident, taken: number, needed: Resident | null = null): void {
-    const kept = Math.max(this.#prefixes.shared(idle), taken);
+    const kept = Math.max(this.prefixes.shared(idle), taken);
     const place = idle.computed - kept > this.copyPrice ? this.#roomFor(idle, needed) : -1;
     const from = idle.id;
     if (place >= 0) this.#copyTo(idle, place);
@@ -265,10 +249,10 @@ export class SplitCache implements KvCache {
   #roomFor(idle: Resident, needed: Resident | null): number {
     const empty = this.#residents.lastIndexOf(null);
     if (empty >= 0) return empty;
-    const other = this.#prefixes.first((resident) => resident !== needed);
+    const other = this.prefixes.first((resident) => resident !== needed);
     if (other === null || other === idle) return -1;
     const { id } = other;
-    this.#evict(other, this.#prefixes.shared(other));
+    this.#evict(other, this.prefixes.shared(other));
     this.#residents[id] = null;
     this.#memory.remove(id, -1, -1);
     return id;
@@ -297,7 +281,7 @@ export class SplitCache implements KvCache {
    * @param kept how much of it is not lost
    */
   #evict(idle: Resident, kept: number): void {
-    if (idle.computed > kept) this.#prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
-    else this.#prefixes.forget(idle);
+    if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
+    else this.prefixes.forget(idle);
   }
 }

@@ -1,4 +1,4 @@
-import type { CacheEvents, KvCache, KvMemory } from "./cache.ts";
+import type { KvCache, KvMemory } from "./cache.ts";
 import { CellAccount } from "./cell-account.ts";
 import type { HostMemory, Return } from "./host-memory.ts";
 import { PrefixCache } from "./prefix-cache.ts";
@@ -23,8 +23,8 @@ export class UnifiedCache implements KvCache {
   readonly kind = "unified";
   readonly copyPrice = 0;
   readonly cells: number;
+  readonly prefixes: PrefixCache;
   readonly #memory: KvMemory;
-  readonly #prefixes: PrefixCache;
   readonly #account: CellAccount;
   readonly #reserved: number;
   readonly #freeIds: number[];
@@ -33,52 +33,48 @@ export class UnifiedCache implements KvCache {
 
   constructor(memory: KvMemory, host: HostMemory, options: UnifiedCacheOptions) {
     this.#memory = memory;
-    this.#prefixes = new PrefixCache(host, options.reuse);
+    this.prefixes = new PrefixCache(host, options.reuse);
     this.cells = options.cells;
     this.#reserved = options.reserved;
     this.#account = new CellAccount(options.cells);
     this.#freeIds = Array.from({ length: options.ids }, (_, i) => options.ids - 1 - i);
   }
 
-  get host(): HostMemory {
-    return this.#prefixes.host;
-  }
-
   get used(): number {
     return this.#account.used;
   }
 
-  get prefixes(): { count: number; cells: number } {
-    return { count: this.#prefixes.idle.size, cells: this.#account.idle };
+  get idle(): { count: number; cells: number } {
+    return { count: this.prefixes.idle.size, cells: this.#account.idle };
   }
 
   reusable(sequence: Resident, online: boolean): number {
-    const { length } = this.#prefixes.match(sequence);
-    return this.#prefixes.parked(sequence, length, online)?.length ?? length;
+    const { length } = this.prefixes.match(sequence);
+    return this.prefixes.parked(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(sequence: Resident, others: readonly Resident[]): boolean {
-    const { resident: source, length } = this.#prefixes.match(sequence);
-    const taken = source !== null && this.#prefixes.idle.has(source) ? this.#account.unpinned(source.id, length) : 0;
-    const needed = sequence.tokens.length - length + HEADROOM * (this.#prefixes.running.size - others.length);
+    const { resident: source, length } = this.prefixes.match(sequence);
+    const taken = source !== null && this.prefixes.idle.has(source) ? this.#account.unpinned(source.id, length) : 0;
+    const needed = sequence.tokens.length - length + HEADROOM * (this.prefixes.running.size - others.length);
     const held = others.reduce((sum, { id }) => sum + this.#account.held(id), 0);
     return needed + taken <= this.#room + held;
   }
 
   place(sequence: Resident, online: boolean): boolean {
-    const { resident: source, length } = this.#prefixes.match(sequence);
-    const back = this.#prefixes.parked(sequence, length, online);
+    const { resident: source, length } = this.prefixes.match(sequence);
+    const back = this.prefixes.parked(sequence, length, online);
     if (back !== null && this.#placeWith(back, sequence, source, online)) return true;
-    const idle = source !== null && this.#prefixes.idle.has(source) ? source : null;
+    const idle = source !== null && this.prefixes.idle.has(source) ? source : null;
     const missing = sequence.tokens.length - length;
-    const needed = missing + HEADROOM * this.#prefixes.running.size;
+    const needed = missing + HEADROOM * this.prefixes.running.size;
     const room = this.#roomFor(online);
     if (idle !== null && this.#account.unpinned(idle.id, length) > room - needed) return false;
     if (idle === null && needed > room) return false;
 
     // The idle sequence goes on as the new one when nothing of it would be lost, or it would have to give way.
     const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
-    const stays = idle === null || this.#freeIds.length > 0 || this.#prefixes.first() !== idle;
+    const stays = idle === null || this.#freeIds.length > 0 || this.prefixes.first() !== idle;
     const id = both && stays && idle?.computed !== length ? this.#takeId(source) : null;
     if (id !== null) this.#share(source, id, length);
     else if (idle !== null) this.#takeOver(idle, length);
@@ -101,7 +97,7 @@ export class UnifiedCache implements KvCache {
 
   release(sequence: Resident, passing: boolean): void {
     const { id, computed } = sequence;
-    const idle = this.#prefixes.end(sequence, passing);
+    const idle = this.prefixes.end(sequence, passing);
     this.#lower.delete(sequence);
     sequence.id = -1;
     if (idle === null) {
@@ -114,18 +110,6 @@ export class UnifiedCache implements KvCache {
   }
 
   settle(): void {}
-
-  announce(sequence: Resident): void {
-    this.#prefixes.announce(sequence);
-  }
-
-  withdraw(sequence: Resident): void {
-    this.#prefixes.withdraw(sequence);
-  }
-
-  takeEvents(): CacheEvents {
-    return this.#prefixes.takeEvents();
-  }
 
   /** Each row attends over all cells, whoever holds them. */
   attended(_: Resident, count: number): number {
@@ -146,19 +130,19 @@ export class UnifiedCache implements KvCache {
     const { from, computed } = back.parked;
     const missing = sequence.tokens.length - from;
     // All that was saved comes back, and what the sequence can't use goes again.
-    const needed = Math.max(missing, computed - from) + HEADROOM * this.#prefixes.running.size;
+    const needed = Math.max(missing, computed - from) + HEADROOM * this.prefixes.running.size;
     const held =
-      source !== null && this.#prefixes.idle.has(source) ? this.#account.unpinned(source.id, source.computed) : 0;
+      source !== null && this.prefixes.idle.has(source) ? this.#account.unpinned(source.id, source.computed) : 0;
     if (held > this.#roomFor(online) - needed) return false;
     const id = this.#takeId(source);
     if (id === null) return false;
     this.#account.start(id, source?.id ?? -1, from);
     this.#makeRoom(needed, source);
     this.#account.grow(id, missing);
-    const loaded = this.#prefixes.resume(back, (state) => this.#memory.load(id, state));
+    const loaded = this.prefixes.resume(back, (state) => this.#memory.load(id, state));
     this.#memory.remove(id, loaded ? back.length : -1, -1);
     if (from > 0) this.#memory.copy(source!.id, id, 0, from);
-    if (source !== null) this.#prefixes.touch(source, from);
+    if (source !== null) this.prefixes.touch(source, from);
     this.#run(sequence, id, loaded ? back.length : from, online);
     return true;
   }
@@ -166,21 +150,21 @@ export class UnifiedCache implements KvCache {
   #run(sequence: Resident, id: number, computed: number, online: boolean): void {
     sequence.id = id;
     sequence.computed = computed;
-    this.#prefixes.start(sequence);
+    this.prefixes.start(sequence);
     if (!online) this.#lower.add(sequence);
   }
 
   #share(source: Resident | null, id: number, length: number): void {
     if (source !== null) {
       this.#memory.copy(source.id, id, 0, length);
-      this.#prefixes.touch(source, length);
+      this.prefixes.touch(source, length);
     }
     this.#account.start(id, source?.id ?? -1, length);
   }
 
   #takeOver(idle: Resident, length: number): void {
-    if (idle.computed > length) this.#prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
-    else this.#prefixes.forget(idle);
+    if (idle.computed > length) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
+    else this.prefixes.forget(idle);
     this.#memory.remove(idle.id, length, -1);
     this.#account.cut(idle.id, length);
     this.#account.resume(idle.id);
@@ -189,7 +173,7 @@ export class UnifiedCache implements KvCache {
   /** Drops idle prefixes until `count` cells are free; never `keep`. */
   #makeRoom(count: number, keep: Resident | null): void {
     while (this.#account.free < count) {
-      const idle = this.#prefixes.first((idle) => idle !== keep);
+      const idle = this.prefixes.first((idle) => idle !== keep);
       if (idle === null) return;
       this.#drop(idle);
     }
@@ -197,7 +181,7 @@ export class UnifiedCache implements KvCache {
 
   #takeId(keep: Resident | null): number | null {
     if (this.#freeIds.length === 0) {
-      const idle = this.#prefixes.first((idle) => idle !== keep);
+      const idle = this.prefixes.first((idle) => idle !== keep);
       if (idle !== null) this.#drop(idle);
     }
     return this.#freeIds.pop() ?? null;
@@ -205,15 +189,15 @@ export class UnifiedCache implements KvCache {
 
   /** The last one stays however long it is, or where cells are few the one conversation there is would start anew each turn. */
   #trimIdle(): void {
-    while (this.#prefixes.idle.size > 1 && this.#account.idle > this.cells * IDLE_SHARE)
-      this.#drop(this.#prefixes.first()!);
+    while (this.prefixes.idle.size > 1 && this.#account.idle > this.cells * IDLE_SHARE)
+      this.#drop(this.prefixes.first()!);
   }
 
   /** Pushes an idle prefix out; what no other holds may go to host memory. */
   #drop(idle: Resident): void {
     const { id } = idle;
-    const from = this.#prefixes.shared(idle);
-    this.#prefixes.evict(idle, from, () => {
+    const from = this.prefixes.shared(idle);
+    this.prefixes.evict(idle, from, () => {
       if (from > 0) this.#memory.remove(id, 0, from);
       return this.#memory.save(id);
     });

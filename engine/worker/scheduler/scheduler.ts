@@ -100,7 +100,7 @@ export class Scheduler<S extends Sequence> {
     this.#backlog.expect(sequence, this.#cache.reusable(sequence, isOnline(sequence)));
     sequence.state = "waiting";
     insert(this.#waiting, sequence);
-    this.#cache.announce(sequence);
+    this.#cache.prefixes.announce(sequence);
   }
 
   /** Takes a sequence out, wherever it is; its computed tokens stay as an idle prefix. */
@@ -110,7 +110,7 @@ export class Scheduler<S extends Sequence> {
       this.#cache.release(sequence, sequence.tier === "batch");
     } else if (sequence.state === "waiting") {
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
-      this.#cache.withdraw(sequence);
+      this.#cache.prefixes.withdraw(sequence);
       this.#turns.leave(sequence);
     }
     this.#awaited.delete(sequence);
@@ -134,7 +134,7 @@ export class Scheduler<S extends Sequence> {
   }
 
   #allowCopies(): void {
-    const { host } = this.#cache;
+    const { host } = this.#cache.prefixes;
     const streams = new StepDraft<S>(this.#costs, (sequence, count) => this.#cache.attended(sequence, count));
     for (const sequence of this.#running) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
     const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0 });
@@ -147,7 +147,7 @@ export class Scheduler<S extends Sequence> {
   #draft(): StepDraft<S> {
     const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
     const wanted = new StepDraft<S>(this.#costs, attended);
-    planStep(this.#running, this.#options, wanted, this.#patience.overdue, this.#cache.host.spentMs);
+    planStep(this.#running, this.#options, wanted, this.#patience.overdue, this.#cache.prefixes.host.spentMs);
     const secured = wanted.entries.filter((entry) => this.#secure(entry));
     // Securing one may have sent another back that was secured before it.
     const fitting = secured.filter((entry) => entry.sequence.state === "running");
@@ -175,7 +175,7 @@ export class Scheduler<S extends Sequence> {
       if (this.#awaits(sequence)) continue;
       if (!this.#place(sequence)) break;
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
-      this.#cache.withdraw(sequence);
+      this.#cache.prefixes.withdraw(sequence);
       this.#awaited.delete(sequence);
       this.#turns.start(sequence);
       sequence.state = "running";

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { promptMaker } from "../prompt.ts";
 import type { Random } from "../random.ts";
 import { type Distribution, quantile } from "../statistics.ts";
 import { stream } from "../stream.ts";
 import type { Target } from "../target.ts";
+import { arrivalBodies } from "./arrival-bodies.ts";
 import type { BatchWork } from "./batch-work.ts";
 import { type OpenLoopResult, openLoop } from "./open-loop.ts";
 import type { Arrival } from "./traffic.ts";
@@ -31,13 +31,7 @@ export async function onlineLoad(
   work: BatchWork | null,
   random: Random,
 ): Promise<OnlineRun> {
-  const make = await promptMaker("completions", target, random);
-  const settings = { temperature: 0, ignore_eos: true };
-  const bodies = arrivals.map(({ prompt, tokens }) => ({
-    ...make(prompt, null, random),
-    max_tokens: tokens,
-    ...settings,
-  }));
+  const bodies = await arrivalBodies(arrivals, target, random);
   const before = await work?.tokens();
   const began = performance.now();
   const [result, batchRate] = await Promise.all([
@@ -75,20 +69,12 @@ export async function measureCapacity(
   clients: number,
   random: Random,
 ): Promise<number> {
-  const make = await promptMaker("completions", target, random);
+  const bodies = await arrivalBodies(arrivals, target, random);
   const ends: number[] = [];
   let next = 0;
   const began = performance.now();
   const client = async () => {
-    for (let arrival = arrivals[next++]; arrival !== undefined; arrival = arrivals[next++]) {
-      const body = {
-        ...make(arrival.prompt, null, random),
-        max_tokens: arrival.tokens,
-        temperature: 0,
-        ignore_eos: true,
-      };
-      ends.push((await stream(target, body)).endedAt - began);
-    }
+    while (next < bodies.length) ends.push((await stream(target, bodies[next++]!)).endedAt - began);
   };
   await Promise.all(Array.from({ length: clients }, client));
   // from the first tenth to the last: while the first prompts are read and the last streams run out, not all clients wait

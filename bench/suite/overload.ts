@@ -1,11 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { promptMaker } from "../prompt.ts";
 import { Random } from "../random.ts";
 import { interleave } from "../rounds.ts";
 import { median, quantile, type Spread, spread } from "../statistics.ts";
 import { HttpFailure, stream } from "../stream.ts";
 import { figure, spreadText } from "../table.ts";
 import type { Target } from "../target.ts";
+import { arrivalBodies } from "./arrival-bodies.ts";
 import { openLoop } from "./open-loop.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";
 import type { Arrival } from "./traffic.ts";
@@ -77,13 +77,7 @@ async function run(lab: Laboratory): Promise<Section> {
 type Overloaded = Awaited<ReturnType<typeof oneRun>>;
 
 async function oneRun(target: Target, arrivals: Arrival[], random: Random) {
-  const make = await promptMaker("completions", target, random);
-  const settings = { temperature: 0, ignore_eos: true };
-  const bodies = arrivals.map(({ prompt, tokens }) => ({
-    ...make(prompt, null, random),
-    max_tokens: tokens,
-    ...settings,
-  }));
+  const bodies = await arrivalBodies(arrivals, target, random);
   const retries: Promise<boolean>[] = [];
   const result = await openLoop(
     arrivals.map(({ atMs }) => atMs),

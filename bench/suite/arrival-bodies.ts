@@ -1,0 +1,19 @@
+import { promptMaker } from "../prompt.ts";
+import type { Random } from "../random.ts";
+import type { Body } from "../stream.ts";
+import type { Target } from "../target.ts";
+import type { Arrival } from "./traffic.ts";
+
+/**
+ * The request bodies of arrivals, in their order: greedy, of exactly the prompt and output tokens that each one has. Made
+ * before the first is due, so that the client's work delays none.
+ */
+export async function arrivalBodies(arrivals: readonly Arrival[], target: Target, random: Random): Promise<Body[]> {
+  const make = await promptMaker("completions", target, random);
+  return arrivals.map(({ prompt, tokens }) => ({
+    ...make(prompt, null, random),
+    max_tokens: tokens,
+    temperature: 0,
+    ignore_eos: true,
+  }));
+}

@@ -140,8 +140,8 @@ export interface StepStats {
 }
 
 /**
- * The cost of a step: t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes: a split
- * cache computes these in two passes, and each reads all weights. All in milliseconds.
+ * The cost of a step: t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes. In a split
+ * cache these take turns, and m is the o of the other step. All in milliseconds.
  */
 export interface Fit {
   o: number;

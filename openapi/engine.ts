@@ -24,7 +24,7 @@ const stepModel = z
         p: ms.describe("ms per prompt token"),
         d: ms.describe("ms per decode"),
         k: ms.describe("ms per position that a token attends over"),
-        m: ms.describe("ms more of a step with both prompt tokens and decodes"),
+        m: ms.describe("ms that prompt tokens beside decodes cost more; in a split cache they take turns, and it is o"),
       })
       .nullable()
       .describe("Null until 16 steps of decodes alone were measured."),

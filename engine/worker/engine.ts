@@ -84,7 +84,7 @@ export class Engine {
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
     const reservedCells =
       plan.kv === "unified" ? Math.floor(plan.cells * RESERVED_SHARE) : reserved * context.sequenceCells;
-    const stepModel = new StepModel();
+    const stepModel = new StepModel(plan.kv === "split");
     const now = () => performance.now();
     const host = new HostMemory({
       bytes: parkBytes,

@@ -62,9 +62,9 @@ export interface KvCache {
   /**
    * Once before each step, when all that starts is placed: brings the ids into the order that steps are fast in.
    *
-   * @param riders the sequences of lower tiers that decode in this step
+   * @param decodes the sequences that decode in this step
    */
-  settle(riders: readonly Resident[]): void;
+  settle(decodes: readonly Resident[]): void;
 
   /** Positions that `count` more tokens of a placed sequence attend over, summed over the tokens. */
   attended(sequence: Resident, count: number): number;

@@ -19,9 +19,9 @@ export interface SplitCacheOptions {
  *
  * llama.cpp computes only ascending consecutive ids in one pass, and a hole costs a pass of its own (8 sequences of a
  * 0.5B model: 139 ms a step, 200 with one hole, 268 with every second id). So online sequences have the lowest ids, and
- * settle() moves the last of them into a hole; lower tiers run above, where parking them leaves no hole. A gap between
- * the two costs nothing while lower tiers are parked, and spares the next online sequences a move: it is closed only when
- * lower tiers decode beside online ones. Every move is a copy of the whole stream, done at the start of the next decode,
+ * settle() moves the last of those that decode into a hole, or in place of a prompt that is not in the step; lower tiers
+ * run above, where parking them leaves no hole. A gap between the two costs nothing while lower tiers are parked, and
+ * spares the next online sequences a move: it is closed only when lower tiers decode beside online ones. Every move is a copy of the whole stream, done at the start of the next decode,
  * in the order in which they were asked for. One that runs alone is in order anywhere.
  */
 export class SplitCache implements KvCache {
@@ -34,7 +34,7 @@ export class SplitCache implements KvCache {
   readonly #reserved: number;
   /** By id; null is empty. */
   readonly #residents: (Resident | null)[];
-  /** Those of the running that are online. No other has an id below their number. */
+  /** Those of the running that are online. */
   readonly #online = new Set<Resident>();
 
   constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
@@ -127,11 +127,14 @@ export class SplitCache implements KvCache {
     if (idle === null) this.#memory.remove(id, -1, -1);
   }
 
-  settle(riders: readonly Resident[]): void {
+  settle(decodes: readonly Resident[]): void {
     // One alone is in order wherever it is.
-    if (!this.#reuse || this.#online.size + riders.length < 2) return;
-    this.#gatherOnline();
-    if (riders.length > 0) this.#gather(riders, this.#online.size > 0 ? this.#online.size : this.#densest(riders));
+    if (!this.#reuse || decodes.length < 2) return;
+    const streams = decodes.filter((sequence) => this.#online.has(sequence));
+    const riders = decodes.filter((sequence) => !this.#online.has(sequence));
+    this.#gather(streams, 0);
+    if (riders.length > 1 || streams.length > 0)
+      this.#gather(riders, streams.length > 0 ? this.#online.size : this.#densest(riders));
   }
 
   attended({ computed }: Resident, count: number): number {
@@ -153,7 +156,7 @@ export class SplitCache implements KvCache {
       const there = this.#runningAt(id);
       if (there !== null && members.has(there)) continue;
       if (there !== null) {
-        const above = this.#placeAbove(end);
+        const above = this.#online.has(there) ? this.#vacant(end) : this.#placeAbove(end);
         const place = above >= 0 ? above : this.#vacant(this.#online.size);
         if (place < 0 || inside({ id: place })) return;
         this.#move(there, place);

@@ -1,5 +1,6 @@
 import type { Tier } from "../../protocol.ts";
 import type { CopyBudget } from "../kv/host-memory.ts";
+import type { StepKind } from "./alternation.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
 
@@ -54,6 +55,16 @@ export function copyBudget(
   return { lower: awaited ? batchTax * alone : alone, online: Number.POSITIVE_INFINITY };
 }
 
+/** What a plan depends on beside those who run. */
+export interface Circumstances {
+  /** The only kind of work that the step may have; null for both. */
+  kind: StepKind | null;
+  /** A lower tier that was left out for so long that it comes before the other; if flex, one goes on whatever the tax. */
+  overdue: LowerTier | null;
+  /** What copies have taken of the lower tiers' share. */
+  copiedMs: number;
+}
+
 /**
  * What one step computes. Pure: running sequences in, in the order of their tiers and arrival; fills the draft. The order:
  *
@@ -62,24 +73,23 @@ export function copyBudget(
  * 3. flex, then batch, decodes before prompts, while the step stays under the cap. What doesn't fit is parked: left out,
  *    with all it holds.
  *
- * A flex prompt comes before batch decodes: these would else fill the cap for as long as they run.
- *
- * @param overdue a lower tier that was left out for so long that it comes before the other; if it is flex, one of its
- * sequences goes on whatever the tax
- * @param copiedMs what copies have taken of the lower tiers' share
+ * A flex prompt comes before batch decodes: these would else fill the cap for as long as they run. Where a step is of one
+ * kind, that of streams and that of online prompts share the objective, and lower tiers wait until there is only one of them.
  */
 export function planStep<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
-  overdue: LowerTier | null = null,
-  copiedMs = 0,
+  { kind = null, overdue = null, copiedMs = 0 }: Partial<Circumstances> = {},
 ): PlanEntry<S>[] {
   const online = running.filter(isOnline);
-  addOnline(online, limits, draft);
+  const ofKind = (sequence: S) => kind === null || isDecode(sequence) === (kind === "decodes");
+  addOnline(online, limits, draft, kind);
   const tiers: LowerTier[] = overdue === "batch" ? ["batch", "flex"] : ["flex", "batch"];
-  const lower = tiers.flatMap((tier) => inOrder(running.filter((sequence) => sequence.tier === tier)));
-  if (lower.length > 0) addLower(lower, limits, draft, overdue === "flex", copiedMs);
+  const lower = tiers.flatMap((tier) => inOrder(running.filter((other) => other.tier === tier && ofKind(other))));
+  if (lower.length === 0) return draft.entries;
+  const beside = online.length === 0 ? "nothing" : online.every(ofKind) ? "online" : "turns";
+  addLower(lower, limits, draft, beside, overdue === "flex", copiedMs);
   return draft.entries;
 }
 
@@ -87,15 +97,25 @@ export function planStep<S extends Sequence>(
  * Every stream gets its next token; prompts get the chunk, the first come first. While more prompts wait than streams
  * run, they may fill the step: a longer step hurts few, and brings many to their first token.
  */
-function addOnline<S extends Sequence>(online: readonly S[], { stepTokens, itlMs }: PlanLimits, draft: StepDraft<S>) {
+function addOnline<S extends Sequence>(
+  online: readonly S[],
+  { stepTokens, itlMs }: PlanLimits,
+  draft: StepDraft<S>,
+  kind: StepKind | null,
+) {
   const decodes = online.filter(isDecode);
   const prefills = online.filter((sequence) => !isDecode(sequence));
-  // A prompt makes progress in every step, however many streams there are.
-  for (const sequence of decodes.slice(0, stepTokens - (prefills.length > 0 ? 1 : 0))) draft.add(sequence, 1);
-  const late = draft.ms > itlMs;
+  const streams = kind === "prompts" ? draft.another() : draft;
+  // A prompt makes progress in every step that may have it, however many streams there are.
+  const mixed = kind === null && prefills.length > 0;
+  for (const sequence of decodes.slice(0, stepTokens - (mixed ? 1 : 0))) streams.add(sequence, 1);
+  if (kind === "decodes") return;
+  const late = streams.ms > itlMs;
   const few = late ? Math.max(1, decodes.length * PROMPTS_PER_LATE_STREAM) : decodes.length;
   const bounded = prefills.length <= few;
-  const most = bounded ? mixedStepMs(draft.ms, itlMs) : Number.POSITIVE_INFINITY;
+  // The step of the streams, before this one or after it, has its part of the time between two tokens.
+  const before = streams === draft ? 0 : streams.ms;
+  const most = bounded ? mixedStepMs(streams.ms, itlMs) - before : Number.POSITIVE_INFINITY;
   for (const sequence of prefills) {
     const left = Math.min(remaining(sequence), stepTokens - draft.tokens);
     const least = Math.min(left, SHORTEST_CHUNK - draft.shape.prefill);
@@ -127,22 +147,26 @@ function inOrder<S extends Sequence>(sequences: readonly S[]): S[] {
   return [...decodes, ...sequences.filter((sequence) => !isDecode(sequence))];
 }
 
+/** @param beside what else runs: nothing online, online work of the same kind as the step, or streams and prompts by turns */
 function addLower<S extends Sequence>(
   lower: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
+  beside: "nothing" | "online" | "turns",
   flexIsOverdue: boolean,
   copiedMs: number,
 ) {
-  const [first] = lower;
-  const besideOnline = draft.entries.length > 0;
-  const cheapestMs = draft.msWith(first!, least(first!, limits));
-  // Alone a step always makes some progress.
-  const cap = besideOnline
-    ? besideOnlineMs(draft.ms, limits) - copiedMs
-    : Math.max(cheapestMs, aloneMs(cheapestMs, limits) - copiedMs);
+  const first = lower[0]!;
+  const cheapestMs = draft.msWith(first, least(first, limits));
+  const caps = {
+    // Alone a step always makes some progress.
+    nothing: Math.max(cheapestMs, aloneMs(cheapestMs, limits) - copiedMs),
+    online: besideOnlineMs(draft.ms, limits) - copiedMs,
+    turns: 0,
+  };
+  const cap = caps[beside];
   // In the order of `lower` flex is first, if there is any.
-  const overdue = besideOnline && flexIsOverdue && first!.tier === "flex" ? first! : null;
+  const overdue = beside !== "nothing" && flexIsOverdue && first.tier === "flex" ? first : null;
   if (overdue !== null && draft.tokens < limits.stepTokens)
     draft.add(overdue, Math.min(least(overdue, limits), limits.stepTokens - draft.tokens));
   for (const sequence of lower) {

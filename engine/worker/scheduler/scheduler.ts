@@ -1,6 +1,7 @@
 import { type Backlog, TIERS, type Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
+import { Alternation, type StepKind } from "./alternation.ts";
 import { BacklogCount } from "./backlog.ts";
 import { Turns } from "./order.ts";
 import { Patience } from "./patience.ts";
@@ -66,6 +67,7 @@ export class Scheduler<S extends Sequence> {
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { ahead: S; length: number }>();
   readonly #patience = new Patience();
+  readonly #alternation = new Alternation();
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
 
@@ -126,8 +128,9 @@ export class Scheduler<S extends Sequence> {
     // When none of a plan found cells, those who held them are among the sent back: the others have room now.
     while (draft.entries.length === 0 && this.#running.length > 0) draft = this.#draft();
     const planned = draft.entries.map((entry) => entry.sequence);
-    this.#cache.settle(planned.filter((sequence) => !isOnline(sequence) && isDecode(sequence)));
+    this.#cache.settle(planned.filter(isDecode));
     this.#patience.count(this.#running, planned);
+    this.#alternation.count(planned);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return { entries, started, ...draft.forecast() };
@@ -146,13 +149,21 @@ export class Scheduler<S extends Sequence> {
   /** A plan of which everyone has the cells. */
   #draft(): StepDraft<S> {
     const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
-    const wanted = new StepDraft<S>(this.#costs, attended);
-    planStep(this.#running, this.#options, wanted, this.#patience.overdue, this.#cache.prefixes.host.spentMs);
+    const { overdue } = this.#patience;
+    const copiedMs = this.#cache.prefixes.host.spentMs;
+    const draftOf = (kind: StepKind | null) => {
+      const draft = new StepDraft<S>(this.#costs, attended);
+      planStep(this.#running, this.#options, draft, { kind, overdue, copiedMs });
+      return draft;
+    };
+    const split = this.#cache.kind === "split";
+    const kind = split ? this.#alternation.next(this.#running, overdue, (kind) => draftOf(kind).ms) : null;
+    const wanted = draftOf(kind);
     const secured = wanted.entries.filter((entry) => this.#secure(entry));
     // Securing one may have sent another back that was secured before it.
     const fitting = secured.filter((entry) => entry.sequence.state === "running");
     if (fitting.length === wanted.entries.length) return wanted;
-    const draft = new StepDraft<S>(this.#costs, attended);
+    const draft = wanted.another();
     for (const { sequence, count } of fitting) draft.add(sequence, count);
     return draft;
   }

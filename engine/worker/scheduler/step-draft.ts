@@ -42,6 +42,11 @@ export class StepDraft<S extends Sequence> {
     return this.entries.length === 0 ? 0 : this.#costs.predict(this.#shape);
   }
 
+  /** An empty step under the same step model. */
+  another(): StepDraft<S> {
+    return new StepDraft(this.#costs, this.#attended);
+  }
+
   /** What is left of the step model's reach, in tokens. */
   get reach(): Pick<StepShape, "prefill" | "decode"> {
     const { prefill, decode } = this.#costs.reach;
@@ -72,7 +77,7 @@ export class StepDraft<S extends Sequence> {
   }
 
   forecast(): Forecast {
-    const online = new StepDraft<S>(this.#costs, this.#attended);
+    const online = this.another();
     for (const { sequence, count } of this.entries) if (isOnline(sequence)) online.add(sequence, count);
     return {
       shape: this.#shape,

@@ -75,14 +75,18 @@ export class StepModel implements StepCosts {
   readonly #samples: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #most: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #errors = new Float64Array(REMEMBERED);
+  readonly #turns: boolean;
   #fit: Fit = PRIOR;
 
-  constructor() {
+  /** @param turns whether decodes and prompts have steps of their own */
+  constructor(turns = false) {
+    this.#turns = turns;
     for (let i = 0; i < SIZE; i++) this.#information[(SIZE + 1) * i] = PRIOR_WEIGHT;
   }
 
+  /** Where no step has both kinds, a chunk beside streams costs one more step. */
   get fit(): Readonly<Fit> {
-    return this.#fit;
+    return this.#turns ? { ...this.#fit, m: this.#fit.o } : this.#fit;
   }
 
   /** Steps measured since the start: those with prompt tokens, those of decodes alone. */

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { KvCache } from "../../../engine/worker/kv/cache.ts";
+import type { Resident } from "../../../engine/worker/kv/resident.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
 import { FakeMemory, hostMemory } from "./fake-memory.ts";
@@ -9,10 +10,11 @@ export function text(seed: number, length: number): number[] {
   return Array.from({ length }, (_, i) => 1000 * seed + i);
 }
 
-/** A cache over a proving memory, driven by hand: no scheduler, every prompt computed at once. */
+/** A cache over a proving memory, driven by hand: no scheduler; every prompt is computed at once, then all online ones decode. */
 export class DrivenCache {
   readonly memory: FakeMemory;
   readonly cache: KvCache;
+  readonly #streams = new Set<Resident>();
 
   constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0, parking = 0) {
     this.memory = new FakeMemory({ kind, ids, cells });
@@ -28,13 +30,19 @@ export class DrivenCache {
   start(tokens: number[], online = true) {
     const sequence = { id: -1, tokens, computed: 0, scope: "" };
     if (!this.cache.place(sequence, online)) return null;
-    this.cache.settle([]);
     const cached = sequence.computed;
     const count = tokens.length - cached;
     expect(this.cache.extend(sequence, count)).toBe(true);
     this.memory.decode([{ sequence, count }]);
     sequence.computed += count;
-    return { sequence, cached, end: (passing = false) => this.cache.release(sequence, passing) };
+    if (online) this.#streams.add(sequence);
+    this.cache.settle([...this.#streams]);
+    this.memory.decode([]);
+    const end = (passing = false) => {
+      this.#streams.delete(sequence);
+      this.cache.release(sequence, passing);
+    };
+    return { sequence, cached, end };
   }
 
   /** How many tokens a prompt finds, and ends at once. */

@@ -88,7 +88,7 @@ describe("two tiers in a split cache", () => {
     bench.memory.decode([]);
     expect(bench.memory.copied).toBe(0);
 
-    bench.cache.settle(lower.map((guest) => guest!.sequence));
+    bench.cache.settle([online!, ...lower].map((guest) => guest!.sequence));
     expect(lower.map(idOf).sort()).toEqual([1, 2, 3]);
     bench.memory.decode(lower.map((guest) => ({ sequence: guest!.sequence, count: 1 })));
     expect(bench.memory.copied).toBe(1);

@@ -102,6 +102,10 @@ export class Simulation {
   /** Tokens that were computed in chunks: prompts, and what preempted sequences compute again. */
   prefilled = 0;
   preempted = 0;
+  /** Steps of prompts since the last with a decode. */
+  #prompts = 0;
+  /** Steps in a row that had flex alone although online work ran. */
+  #flexAlone = 0;
 
   constructor(house: House) {
     this.house = house;
@@ -185,12 +189,22 @@ export class Simulation {
     for (const guest of this.guests) if (guest.state !== "running") assert.equal(guest.id, -1);
     this.#checkOrder(entries, running);
 
-    // No starvation: the oldest online prompt always gets on, and so does every online stream there is room for.
+    // No starvation: the oldest online prompt always gets on, and so does every online stream there is room for; in a
+    // split cache by turns.
     const online = running.filter(isOnline);
     const oldest = online.find((guest) => remaining(guest) > 1);
-    if (oldest !== undefined) assert.ok(planned.has(oldest));
     const streams = online.filter(isDecode);
-    for (const stream of streams.slice(0, stepTokens - 1)) assert.ok(planned.has(stream));
+    const decodes = entries.filter(({ sequence }) => isDecode(sequence)).length;
+    if (kind === "split") assert.ok(decodes === 0 || decodes === entries.length);
+    const turns = kind === "split" && oldest !== undefined && streams.length > 0;
+    if (turns) assert.equal(decodes > 0, this.#prompts > 0);
+    const onlyFlex = entries.every(({ sequence }) => sequence.tier === "flex");
+    if (oldest !== undefined && !(turns && decodes > 0) && !onlyFlex) assert.ok(planned.has(oldest));
+    if (!(turns && decodes === 0) && !onlyFlex)
+      for (const stream of streams.slice(0, stepTokens - 1)) assert.ok(planned.has(stream));
+    this.#flexAlone = online.length > 0 && onlyFlex ? this.#flexAlone + 1 : 0;
+    assert.ok(this.#flexAlone <= 1);
+    this.#prompts = decodes > 0 ? 0 : this.#prompts + 1;
 
     // The cap, but for a flex sequence that has waited for long.
     const lower = entries.filter(({ sequence }) => !isOnline(sequence));
@@ -202,7 +216,9 @@ export class Simulation {
       // Of the tier that came first: it is flex, but for batch that was left out for long.
       const cheapest = Math.max(
         ...lower.map(({ sequence }) => {
-          const peers = running.filter(({ tier }) => tier === sequence.tier);
+          const peers = running.filter(
+            (peer) => peer.tier === sequence.tier && (kind === "unified" || isDecode(peer) === decodes > 0),
+          );
           return 5 + (peers.some(isDecode) ? 1 : Math.min(16, remaining(peers[0]!), stepTokens));
         }),
       );
@@ -251,11 +267,10 @@ export class Simulation {
     const idsOf = (guests: Guest[]) => guests.map((guest) => guest.id).sort((a, b) => a - b);
     const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
     const online = running.filter(isOnline);
-    if (online.length > 1) assert.deepEqual(idsOf(online), from(0, online.length));
-    // Parking lower tiers leaves no hole among online ones.
-    for (const guest of running) if (!isOnline(guest)) assert.ok(guest.id >= online.length);
+    const streams = entries.map((entry) => entry.sequence).filter((guest) => isOnline(guest) && isDecode(guest));
+    if (streams.length > 1 && running.length < ids) assert.deepEqual(idsOf(streams), from(0, streams.length));
     const riders = entries.map((entry) => entry.sequence).filter((guest) => !isOnline(guest) && isDecode(guest));
-    if (riders.length === 0 || online.length + riders.length < 2) return;
+    if (riders.length === 0 || streams.length + riders.length < 2) return;
     const first = online.length > 0 ? online.length : Math.min(...idsOf(riders));
     if (running.length < ids) assert.deepEqual(idsOf(riders), from(first, riders.length));
   }

@@ -74,7 +74,7 @@ const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {}, save: () => null
 export class TwoTiers {
   readonly shift: Shift;
   readonly cache: KvCache;
-  readonly model = new StepModel();
+  readonly model: StepModel;
   readonly scheduler: Scheduler<Guest>;
   readonly guests: Guest[] = [];
   readonly live = new Set<Guest>();
@@ -91,6 +91,7 @@ export class TwoTiers {
 
   constructor(shift: Shift) {
     this.shift = shift;
+    this.model = new StepModel(shift.kind === "split");
     this.#onlineDraw = uniform(shift.seed);
     this.#otherDraw = uniform(shift.seed + 1);
     const { kind, sequences, cells } = shift;

@@ -1,0 +1,57 @@
+import type { LowerTier } from "./plan.ts";
+import { isDecode, isOnline, type Sequence } from "./sequence.ts";
+
+/** What a step is of where it can't be of both. */
+export type StepKind = "decodes" | "prompts";
+
+/** Steps in a row that may read prompts of batch while other lines of it could decode. */
+const PROMPT_STEPS = 8;
+/** Of the longer step of the two: what comes close to it is as full. */
+const AS_FULL = 0.9;
+
+/**
+ * Says what kind of step comes next in a split cache, where llama.cpp computes decodes and prompts of one batch in passes
+ * of their own, one after the other. As steps of their own they cost the same, and each tells its tokens as soon as they
+ * are there; a cap, too, has the overhead of one pass in it instead of that of two or more.
+ *
+ * Streams and online prompts take turns, and so do those of flex when nobody is online. Batch alone does what fills a step
+ * better, prompts when both do: the more lines decode at once, the less each costs.
+ */
+export class Alternation {
+  /** Steps of prompts since the last of decodes. */
+  #prompts = 0;
+
+  /**
+   * @param stepMs how long a step of one kind would take
+   * @returns null when there is no choice to be made
+   */
+  next(running: readonly Sequence[], overdue: LowerTier | null, stepMs: (kind: StepKind) => number): StepKind | null {
+    const decodes = running.filter(isDecode);
+    if (decodes.length === 0 || decodes.length === running.length) return null;
+    const prompts = running.filter((sequence) => !isDecode(sequence));
+    const streams = decodes.some(isOnline);
+    const online = prompts.some(isOnline);
+    if (streams && online) return this.#turn(1);
+    // Beside online work only flex goes on whatever the tax.
+    if (overdue === "flex" || (overdue === "batch" && !streams && !online)) {
+      const late = ({ tier }: Sequence) => tier === overdue;
+      if (!decodes.some(late)) return "prompts";
+      return prompts.some(late) ? this.#turn(1) : "decodes";
+    }
+    if (streams || online) return streams ? "decodes" : "prompts";
+    const isFlex = ({ tier }: Sequence) => tier === "flex";
+    if (prompts.some(isFlex)) return this.#turn(decodes.some(isFlex) ? 1 : PROMPT_STEPS);
+    if (this.#prompts >= (decodes.some(isFlex) ? 1 : PROMPT_STEPS)) return "decodes";
+    return stepMs("prompts") >= AS_FULL * stepMs("decodes") ? "prompts" : "decodes";
+  }
+
+  /** Once for each step, with who is in it. */
+  count(planned: readonly Sequence[]): void {
+    if (planned.some(isDecode)) this.#prompts = 0;
+    else if (planned.length > 0) this.#prompts++;
+  }
+
+  #turn(most: number): StepKind {
+    return this.#prompts < most ? "prompts" : "decodes";
+  }
+}

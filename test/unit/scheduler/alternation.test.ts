@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import type { Tier } from "../../../engine/protocol.ts";
+import { Alternation, type StepKind } from "../../../engine/worker/scheduler/alternation.ts";
+import type { LowerTier } from "../../../engine/worker/scheduler/plan.ts";
+import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+
+/** "default" decodes, "default…" has a prompt to compute. */
+type Who = Tier | `${Tier}…`;
+
+function running(who: Who[]): Sequence[] {
+  return who.map((each, id) => {
+    const tokens = each.endsWith("…") ? [1, 2, 3] : [1];
+    const tier = each.replace("…", "") as Tier;
+    return { id, tier, owner: "local", scope: "", arrival: id, tokens, computed: 0, state: "running" };
+  });
+}
+
+/** The kinds of so many steps, while all that runs goes on as it is. */
+function kinds(who: Who[], steps: number, overdue: LowerTier | null, fuller: StepKind): string {
+  const all = running(who);
+  const turns = new Alternation();
+  let told = "";
+  for (let i = 0; i < steps; i++) {
+    const kind = turns.next(all, overdue, (kind) => (kind === fuller ? 25 : 10));
+    told += kind === null ? "-" : kind[0];
+    turns.count(all.filter((sequence) => kind === null || (sequence.tokens.length === 1) === (kind === "decodes")));
+  }
+  return told;
+}
+
+describe("decodes (d) and prompts (p) of a split cache", () => {
+  test.each<[string, Who[], LowerTier | null, StepKind, string]>([
+    ["nobody", [], null, "prompts", "-----"],
+    ["streams alone", ["default", "batch"], null, "prompts", "-----"],
+    ["prompts alone", ["default…", "flex…"], null, "prompts", "-----"],
+    ["streams and online prompts take turns", ["default", "priority…"], null, "decodes", "pdpdp"],
+    ["whoever else is there", ["default", "default…", "flex", "flex…", "batch…"], "flex", "decodes", "pdpdp"],
+    ["beside streams the prompts of lower tiers wait", ["default", "flex…", "batch…"], null, "prompts", "ddddd"],
+    ["but for flex that waited for long", ["default", "flex…", "batch…"], "flex", "prompts", "ppppp"],
+    ["which decodes where it can", ["default", "flex", "flex…"], "flex", "prompts", "pdpdp"],
+    ["batch that waited for long waits on beside streams", ["default", "batch…"], "batch", "prompts", "ddddd"],
+    ["beside online prompts the decodes of lower tiers wait", ["default…", "flex", "batch"], null, "decodes", "ppppp"],
+    ["but for flex that waited for long", ["default…", "flex", "batch"], "flex", "decodes", "ddddd"],
+    ["flex takes turns with itself", ["flex", "flex…", "batch"], null, "decodes", "pdpdp"],
+    ["a flex prompt goes before batch decodes", ["flex…", "batch"], null, "decodes", "ppppp"],
+    ["flex decodes let one step of batch prompts by, if that is full", ["flex", "batch…"], null, "prompts", "pdpdp"],
+    ["and none that is not", ["flex", "batch…"], null, "decodes", "ddddd"],
+    ["batch that waited for long behind flex", ["flex", "batch…"], "batch", "decodes", "ppppp"],
+    ["batch reads prompts while they fill a step", ["batch", "batch…"], null, "prompts", "ppppp"],
+    ["and decodes while these fill it better", ["batch", "batch…"], null, "decodes", "ddddd"],
+  ])("%s", (_, who, overdue, fuller, expected) => {
+    expect(kinds(who, 5, overdue, fuller)).toBe(expected);
+  });
+
+  test("prompts of batch never keep its decodes waiting for more than eight steps", () => {
+    expect(kinds(["batch", "batch…"], 20, null, "prompts")).toBe("ppppppppdppppppppdpp");
+    expect(kinds(["batch", "flex…"], 20, null, "prompts")).toBe("ppppppppdppppppppdpp");
+  });
+});

@@ -6,6 +6,8 @@ export type StepKind = "decodes" | "prompts";
 
 /** Steps in a row that may read prompts of batch while other lines of it could decode. */
 const PROMPT_STEPS = 8;
+/** The same of online prompts that outnumber the streams, where a single one makes these miss their objective. */
+const BURST_STEPS = 4;
 /** Of the longer step of the two: what comes close to it is as full. */
 const AS_FULL = 0.9;
 
@@ -14,12 +16,19 @@ const AS_FULL = 0.9;
  * of their own, one after the other. As steps of their own they cost the same, and each tells its tokens as soon as they
  * are there; a cap, too, has the overhead of one pass in it instead of that of two or more.
  *
- * Streams and online prompts take turns, and so do those of flex when nobody is online. Batch alone does what fills a step
- * better, prompts when both do: the more lines decode at once, the less each costs.
+ * Streams and online prompts take turns, and so do those of flex when nobody is online. In a burst that makes the streams
+ * miss their objective anyway, some steps of prompts come in a row: fewer gaps miss it, and more sequences then decode at
+ * once. Batch alone does what fills a step better, prompts when both do: the more lines decode at once, the less each costs.
  */
 export class Alternation {
+  readonly #itlMs: number;
   /** Steps of prompts since the last of decodes. */
   #prompts = 0;
+
+  /** @param itlMs the objective between two tokens of a stream */
+  constructor(itlMs: number) {
+    this.#itlMs = itlMs;
+  }
 
   /**
    * @param stepMs how long a step of one kind would take
@@ -29,16 +38,19 @@ export class Alternation {
     const decodes = running.filter(isDecode);
     if (decodes.length === 0 || decodes.length === running.length) return null;
     const prompts = running.filter((sequence) => !isDecode(sequence));
-    const streams = decodes.some(isOnline);
-    const online = prompts.some(isOnline);
-    if (streams && online) return this.#turn(1);
+    const streams = decodes.filter(isOnline).length;
+    const online = prompts.filter(isOnline).length;
+    if (streams > 0 && online > 0) {
+      const burst = online > streams && stepMs("prompts") + stepMs("decodes") > this.#itlMs;
+      return this.#turn(burst ? BURST_STEPS : 1);
+    }
     // Beside online work only flex goes on whatever the tax.
-    if (overdue === "flex" || (overdue === "batch" && !streams && !online)) {
+    if (overdue === "flex" || (overdue === "batch" && streams + online === 0)) {
       const late = ({ tier }: Sequence) => tier === overdue;
       if (!decodes.some(late)) return "prompts";
       return prompts.some(late) ? this.#turn(1) : "decodes";
     }
-    if (streams || online) return streams ? "decodes" : "prompts";
+    if (streams + online > 0) return streams > 0 ? "decodes" : "prompts";
     const isFlex = ({ tier }: Sequence) => tier === "flex";
     if (prompts.some(isFlex)) return this.#turn(decodes.some(isFlex) ? 1 : PROMPT_STEPS);
     if (this.#prompts >= (decodes.some(isFlex) ? 1 : PROMPT_STEPS)) return "decodes";

@@ -67,7 +67,7 @@ export class Scheduler<S extends Sequence> {
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { ahead: S; length: number }>();
   readonly #patience = new Patience();
-  readonly #alternation = new Alternation();
+  readonly #alternation: Alternation;
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
 
@@ -75,6 +75,7 @@ export class Scheduler<S extends Sequence> {
     this.#cache = cache;
     this.#options = options;
     this.#costs = costs;
+    this.#alternation = new Alternation(options.itlMs);
   }
 
   get running(): number {

@@ -16,9 +16,9 @@ function running(who: Who[]): Sequence[] {
 }
 
 /** The kinds of so many steps, while all that runs goes on as it is. */
-function kinds(who: Who[], steps: number, overdue: LowerTier | null, fuller: StepKind): string {
+function kinds(who: Who[], steps: number, overdue: LowerTier | null, fuller: StepKind, itlMs = 50): string {
   const all = running(who);
-  const turns = new Alternation();
+  const turns = new Alternation(itlMs);
   let told = "";
   for (let i = 0; i < steps; i++) {
     const kind = turns.next(all, overdue, (kind) => (kind === fuller ? 25 : 10));
@@ -50,6 +50,13 @@ describe("decodes (d) and prompts (p) of a split cache", () => {
     ["and decodes while these fill it better", ["batch", "batch…"], null, "decodes", "ddddd"],
   ])("%s", (_, who, overdue, fuller, expected) => {
     expect(kinds(who, 5, overdue, fuller)).toBe(expected);
+  });
+
+  test("online prompts that outnumber the streams go on for four steps, where one makes these miss their objective", () => {
+    const burst: Who[] = ["default", "default…", "priority…"];
+    expect(kinds(burst, 10, null, "prompts", 35)).toBe("pdpdpdpdpd");
+    expect(kinds(burst, 10, null, "prompts", 34)).toBe("ppppdppppd");
+    expect(kinds(["default", ...burst], 10, null, "prompts", 34)).toBe("pdpdpdpdpd");
   });
 
   test("prompts of batch never keep its decodes waiting for more than eight steps", () => {

@@ -139,6 +139,11 @@ export class PrefixCache {
     return unwanted ?? oldest;
   }
 
+  /** Whether an idle prefix is worth a copy when its place is taken: not a batch line's, unless another waits for it. */
+  isWanted(idle: Resident): boolean {
+    return !this.#passing.has(idle) || this.#isAwaited(idle);
+  }
+
   /** Whether some sequence that waits begins with more of it than others hold too. */
   #isAwaited(idle: Resident): boolean {
     return this.#waiting.size > 0 && this.#awaited.match(idle, idle.computed).length > this.#tree.shared(idle);
@@ -147,8 +152,7 @@ export class PrefixCache {
   /** An idle prefix is pushed out: host memory may take it. `from` and `save` are those of HostMemory.park(). */
   evict(idle: Resident, from: number, save: () => Uint8Array | null): void {
     this.#events.evicted++;
-    const wanted = !this.#passing.has(idle) || this.#isAwaited(idle);
-    if (wanted && this.host.park(idle, from, save)) this.#events.parked++;
+    if (this.isWanted(idle) && this.host.park(idle, from, save)) this.#events.parked++;
     this.forget(idle);
   }
 

@@ -133,8 +133,8 @@ export class SplitCache implements KvCache {
     const streams = decodes.filter((sequence) => this.#online.has(sequence));
     const riders = decodes.filter((sequence) => !this.#online.has(sequence));
     this.#gather(streams, 0);
-    if (riders.length > 1 || streams.length > 0)
-      this.#gather(riders, streams.length > 0 ? this.#online.size : this.#densest(riders));
+    if (streams.length > 0) this.#gather(riders, this.#online.size);
+    else this.#close(riders);
   }
 
   attended({ computed }: Resident, count: number): number {
@@ -162,6 +162,19 @@ export class SplitCache implements KvCache {
         this.#move(there, place);
       }
       this.#move(outside.pop()!, id);
+    }
+  }
+
+  /**
+   * Moves the riders that are furthest off into the empty ids among the others. Whoever else runs there stays: a plan takes
+   * riders in runs of ids, and a prompt is about to be one of them.
+   */
+  #close(riders: readonly Resident[]): void {
+    const base = this.#densest(riders);
+    const end = base + riders.length;
+    const outside = riders.filter(({ id }) => id < base || id >= end).sort((a, b) => a.id - b.id);
+    for (let id = base; id < end && outside.length > 0; id++) {
+      if (this.#runningAt(id) === null) this.#move(outside.pop()!, id);
     }
   }
 
@@ -241,7 +254,8 @@ export class SplitCache implements KvCache {
    */
   #preserve(idle: Resident, taken: number, needed: Resident | null = null): void {
     const kept = Math.max(this.prefixes.shared(idle), taken);
-    const place = idle.computed - kept > this.copyPrice ? this.#roomFor(idle, needed) : -1;
+    const worth = idle.computed - kept > this.copyPrice && this.prefixes.isWanted(idle);
+    const place = worth ? this.#roomFor(idle, needed) : -1;
     const from = idle.id;
     if (place >= 0) this.#copyTo(idle, place);
     else this.#evict(idle, kept);

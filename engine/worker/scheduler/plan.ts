@@ -139,12 +139,19 @@ function mixedStepMs(decodesMs: number, itlMs: number): number {
 }
 
 /**
- * Decodes before prompts. Decodes go by id, or those that are left out would leave holes in a split cache; of prompts the
- * first come is the first.
+ * Decodes before prompts, of which the first come is the first. Decodes go by runs of consecutive ids, the longest first: a
+ * split cache computes a run in one pass, and where not all fit, those of as few runs as possible are to be left in.
  */
 function inOrder<S extends Sequence>(sequences: readonly S[]): S[] {
   const decodes = sequences.filter(isDecode).sort((a, b) => a.id - b.id);
-  return [...decodes, ...sequences.filter((sequence) => !isDecode(sequence))];
+  const runs: S[][] = [];
+  for (const sequence of decodes) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.at(-1)!.id === sequence.id - 1) run.push(sequence);
+    else runs.push([sequence]);
+  }
+  runs.sort((a, b) => b.length - a.length);
+  return [...runs.flat(), ...sequences.filter((sequence) => !isDecode(sequence))];
 }
 
 /** @param beside what else runs: nothing online, online work of the same kind as the step, or streams and prompts by turns */

@@ -104,14 +104,27 @@ describe("two tiers in a split cache", () => {
     expect(bench.memory.copied).toBe(1);
   });
 
-  test("a parked sequence between those that decode makes place, as long as there is any", () => {
-    const bench = new DrivenCache("split", 4, 200, 8, 0);
+  test("one who is parked between riders makes place beside online streams, but not when riders decode alone", () => {
+    const bench = new DrivenCache("split", 6, 200, 8, 0);
     const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
     const riders = [lower[0]!.sequence, lower[2]!.sequence];
     bench.cache.settle(riders);
-    expect(riders.map(({ id }) => id)).toEqual([0, 1]);
-    expect(idOf(lower[1]!)).toBe(3);
-    bench.memory.decode(lower.map((guest) => ({ sequence: guest!.sequence, count: 0 })));
+    expect(lower.map(idOf)).toEqual([0, 1, 2]);
+    const online = bench.start(text(4, 20));
+    expect(idOf(online)).toBe(0);
+    bench.cache.settle([online!.sequence, ...riders]);
+    expect(riders.map(({ id }) => id).sort()).toEqual([1, 2]);
+    bench.memory.decode([]);
+  });
+
+  test("riders alone move into an empty id between them", () => {
+    const bench = new DrivenCache("split", 6, 200, 8, 0);
+    const lower = [1, 2, 3, 4].map((seed) => bench.start(text(seed, 20), false));
+    lower[1]!.end(true);
+    bench.cache.settle([0, 2, 3].map((i) => lower[i]!.sequence));
+    expect([0, 2, 3].map((i) => idOf(lower[i]!))).toEqual([0, 2, 1]);
+    bench.memory.decode([]);
+    expect(bench.memory.copied).toBe(1);
   });
 
   test("all ids run: an online start has no place until one is given back", () => {

@@ -207,7 +207,7 @@ export class Simulation {
       for (const stream of streams.slice(0, stepTokens - 1)) assert.ok(planned.has(stream));
     this.#flexAlone = online.length > 0 && onlyFlex ? this.#flexAlone + 1 : 0;
     assert.ok(this.#flexAlone <= 1);
-    this.#prompts = decodes > 0 ? 0 : this.#prompts + 1;
+    if (entries.length > 0) this.#prompts = decodes > 0 ? 0 : this.#prompts + 1;
 
     // The cap, but for a flex sequence that has waited for long.
     const lower = entries.filter(({ sequence }) => !isOnline(sequence));
@@ -273,8 +273,13 @@ export class Simulation {
     const streams = entries.map((entry) => entry.sequence).filter((guest) => isOnline(guest) && isDecode(guest));
     if (streams.length > 1 && running.length < ids) assert.deepEqual(idsOf(streams), from(0, streams.length));
     const riders = entries.map((entry) => entry.sequence).filter((guest) => !isOnline(guest) && isDecode(guest));
-    if (riders.length === 0 || streams.length + riders.length < 2) return;
-    const first = online.length > 0 ? online.length : Math.min(...idsOf(riders));
-    if (running.length < ids) assert.deepEqual(idsOf(riders), from(first, riders.length));
+    if (riders.length === 0 || streams.length + riders.length < 2 || running.length === ids) return;
+    if (streams.length > 0) return assert.deepEqual(idsOf(riders), from(online.length, riders.length));
+    // Alone they are side by side but for others who run there.
+    const taken = new Set(running.map((guest) => guest.id));
+    const besides = idsOf(riders).some((_, i, all) =>
+      [...all.keys()].some((back) => from(all[i]! - back, all.length).every((id) => taken.has(id))),
+    );
+    assert.ok(besides);
   }
 }

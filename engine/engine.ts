@@ -51,7 +51,8 @@ export type EngineState =
 /** What a request hears, in this order: accepted, (started, output…) per sequence; or failed at any point, once, last. */
 export interface RequestListener {
   accepted(promptTokens: number, promptText: string | null): void;
-  started(index: number, cachedTokens: number): void;
+  /** @param agoMs milliseconds since the first step of the sequence began */
+  started(index: number, cachedTokens: number, agoMs: number): void;
   output(output: SequenceOutput): void;
   failed(error: ApiError): void;
   /**

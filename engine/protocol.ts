@@ -140,8 +140,8 @@ export interface StepStats {
 }
 
 /**
- * The cost of a step: t = o + p·prefill + d·decode + k·kv, and m more when there are both prefill and decodes. In a split
- * cache these take turns, and m is the o of the other step. All in milliseconds.
+ * The cost of a step: t = o + p·prefill + d·decode + k·kv, and m more for each pass over the weights past the first; a
+ * unified cache takes no other. All in milliseconds.
  */
 export interface Fit {
   o: number;
@@ -169,12 +169,17 @@ export interface Backlog {
   kvPerDecode: number;
   /** Null until enough steps are measured. */
   fit: Fit | null;
+  /** Whether streams and prompts have steps of their own, by turns. */
+  turns: boolean;
 }
 
 /** One per step: everything that became known since the last one. */
 export interface StepMessage {
   type: "step";
   backlog: Backlog;
+  /** Milliseconds since the step began. */
+  agoMs: number;
+  /** The sequences of which this step was the first. */
   started: SequenceStart[];
   outputs: SequenceOutput[];
   stats: StepStats;

@@ -24,12 +24,12 @@ const stepModel = z
         p: ms.describe("ms per prompt token"),
         d: ms.describe("ms per decode"),
         k: ms.describe("ms per position that a token attends over"),
-        m: ms.describe("ms that prompt tokens beside decodes cost more; in a split cache they take turns, and it is o"),
+        m: ms.describe("ms of each pass over the weights past the first, which only a split cache takes"),
       })
       .nullable()
       .describe("Null until 16 steps of decodes alone were measured."),
   })
-  .describe("step = o + p * prefill + d * decode + k * kv (+ m), fitted to measured steps.");
+  .describe("step = o + p * prefill + d * decode + k * kv + m * (passes - 1), fitted to measured steps.");
 
 const caps = z.object({
   alone: z

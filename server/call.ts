@@ -84,11 +84,11 @@ export class Call implements GenerationOwner {
     this.#completeIfDone();
   }
 
-  started(): void {
+  started(agoMs: number): void {
     if (!this.#queued) return;
     this.#queued = false;
     this.#run();
-    this.#meter.queueTime(this.#clock.now() - this.#arrivedAt);
+    this.#meter.queueTime(Math.max(0, this.#clock.now() - agoMs - this.#arrivedAt));
   }
 
   output(generation: Generation, output: SequenceOutput): void {

@@ -8,7 +8,8 @@ import type { RequestMeter } from "./request-meter.ts";
 /** What a generation tells its call. */
 export interface GenerationOwner {
   accepted(generation: Generation): void;
-  started(): void;
+  /** @param agoMs milliseconds since its first step began */
+  started(agoMs: number): void;
   output(generation: Generation, output: SequenceOutput): void;
   /** Every sequence has its finish. */
   finished(generation: Generation): void;
@@ -79,13 +80,13 @@ export class Generation implements RequestListener {
     this.#owner.accepted(this);
   }
 
-  started(_index: number, cachedTokens: number): void {
+  started(_index: number, cachedTokens: number, agoMs: number): void {
     if (this.#phase === "ended") return;
     this.cachedTokens = this.#startedSequences++ === 0 ? cachedTokens : Math.min(this.cachedTokens, cachedTokens);
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
     this.#place.load.start();
-    this.#owner.started();
+    this.#owner.started(agoMs);
   }
 
   output(output: SequenceOutput): void {

@@ -99,7 +99,7 @@ export class Metrics implements EngineObserver, LedgerSink {
       ),
       queueTime: histogram(
         "queue_time_seconds",
-        "Arrival to the start of the request's first sequence in the engine",
+        "Arrival to the beginning of the first step that computes some of the request",
         QUEUE_BUCKETS,
         perRequest,
       ),

@@ -79,11 +79,11 @@ function tierOf(tier: OnlineTier, { backlog, submitted, promptTokens }: WaitView
 
 function workMs({ waiting, running, prefill, short }: Crowd, fit: Fit, view: WaitView): number {
   const { sequences, stepTokens, itlMs, answerTokens, backlog } = view;
-  const { o, p, d, k, m } = fit;
+  const { o, p, d, k } = fit;
   // Those who wait become streams while prompts are read.
   const streams = short > 0 ? sequences : (running + Math.min(sequences, running + waiting)) / 2;
   const step = o + (d + k * backlog.kvPerDecode) * streams;
-  const mixed = step + (streams > 0 ? m : 0);
+  const mixed = step + (streams > 0 && backlog.turns ? o : 0);
   // A chunk fills what the objective leaves of a step; where streams alone take most of it, it takes as long as they do.
   const beside = streams > 0 ? p * Math.min(1, mixed / Math.max(itlMs - mixed, mixed)) : 0;
   const overhead = prefill * Math.max(mixed / stepTokens, beside);

@@ -8,6 +8,13 @@ export interface Counters {
   onlineSeconds: number;
 }
 
+/** Online requests by how long they waited for the beginning of their first step. */
+export interface Waits {
+  all: number;
+  /** Those that waited no longer than the bound. */
+  within: number;
+}
+
 /** Reads /metrics of this project's server. */
 export async function counters(target: Target): Promise<Counters> {
   const text = await (await fetch(new URL("/metrics", target.base))).text();
@@ -18,12 +25,20 @@ export async function counters(target: Target): Promise<Counters> {
   };
 }
 
-/** The sum of a metric's series that have the label; 0 where there is none yet. Prometheus' text format, version 0.0.4. */
-export function total(text: string, name: string, label = ""): number {
+/** @param seconds an upper bound of the buckets of nightshift_queue_time_seconds */
+export async function waitsWithin(target: Target, seconds: number): Promise<Waits> {
+  const text = await (await fetch(new URL("/metrics", target.base))).text();
+  const name = "nightshift_queue_time_seconds";
+  const tier = 'tier="default"';
+  return { all: total(text, `${name}_count`, tier), within: total(text, `${name}_bucket`, tier, `le="${seconds}"`) };
+}
+
+/** The sum of a metric's series that have the labels; 0 where there is none yet. Prometheus' text format, version 0.0.4. */
+export function total(text: string, name: string, ...wanted: string[]): number {
   let sum = 0;
   for (const line of text.split("\n")) {
     const [, series, labels = "", value] = /^([^#\s{]+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
-    if (series === name && labels.includes(label)) sum += Number(value);
+    if (series === name && wanted.every((label) => labels.includes(label))) sum += Number(value);
   }
   return sum;
 }

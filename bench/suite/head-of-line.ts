@@ -4,6 +4,7 @@ import { interleave } from "../rounds.ts";
 import { median, quantile, spread } from "../statistics.ts";
 import { figure, spreadText } from "../table.ts";
 import type { Target } from "../target.ts";
+import { type Waits, waitsWithin } from "./counters.ts";
 import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 import { saturate } from "./two-shifts.ts";
@@ -13,12 +14,13 @@ export const headOfLine: Scenario = { name: "head-of-line", title: "Head of line
 
 /** The defaults of this server's options. */
 const BATCH_STEP_MS = 25;
-const TTFT_OBJECTIVE_MS = 500;
+const BOUND_MS = BATCH_STEP_MS * 1.2;
 
 interface Arm {
   target: Target;
   batch: boolean;
-  repeats: { run: OnlineRun; added: number[] }[];
+  /** The waits are the server's own count; of another server there is none. */
+  repeats: { run: OnlineRun; waits: Waits | null; added: number[] }[];
 }
 
 async function run(lab: Laboratory): Promise<Section> {
@@ -38,11 +40,15 @@ async function run(lab: Laboratory): Promise<Section> {
     const work = batch ? await saturate(lab, target, random) : null;
     try {
       if (work) await wait(lab.preset.shifts.settleMs);
+      const before = target === lab.own ? await waitsWithin(target, BOUND_MS / 1000) : null;
       const measured = await onlineLoad(target, arrivals, seconds, work, random);
+      const after = before && (await waitsWithin(target, BOUND_MS / 1000));
+      const waits = after && { all: after.all - before.all, within: after.within - before.within };
       const label = `head of line, ${target.label}, ${batch ? "with" : "without"} batch`;
-      lab.say(`${label}: TTFT p50 ${figure(measured.ttft.p50)} ms, most ${figure(measured.ttft.max)} ms`);
+      const told = waits === null ? "" : `, ${waits.within} of ${waits.all} within ${BOUND_MS} ms`;
+      lab.say(`${label}: TTFT p50 ${figure(measured.ttft.p50)} ms, most ${figure(measured.ttft.max)} ms${told}`);
       warnings.push(...onlineDoubts(label, measured));
-      return measured;
+      return { run: measured, waits };
     } finally {
       await work?.stop();
     }
@@ -52,19 +58,20 @@ async function run(lab: Laboratory): Promise<Section> {
     return {
       target,
       batch,
-      repeats: repeats[i]!.map((run, repeat) => ({ run, added: addedWaits(run, alone[repeat]!) })),
+      repeats: repeats[i]!.map((each, repeat) => ({ ...each, added: addedWaits(each.run, alone[repeat]!.run) })),
     };
   });
   const ours = arms.find(({ target, batch }) => target === lab.own && batch)!;
   const most = (arm: Arm) => spread(arm.repeats.map(({ added }) => quantile(added, 1)));
-  const within = (arm: Arm, bound: number) =>
-    spread(arm.repeats.map(({ added }) => (100 * added.filter((wait) => wait <= bound).length) / added.length));
-  const bound = BATCH_STEP_MS * 1.2;
+  const within = ({ repeats }: Arm) =>
+    spread(repeats.flatMap(({ waits }) => (waits === null ? [] : [(100 * waits.within) / waits.all])));
   return {
     about:
       `${count} online requests of ${prompt} tokens in and ${tokens} out arrive at random instants of ${seconds} s beside ` +
-      "the saturating batch of the two shifts. The added wait of a request is its TTFT less that of the same arrival at the " +
-      `same server without the batch, so it has the noise of both; it is counted as within the bound up to batch-step-ms + 20 % = ${bound} ms.`,
+      "the saturating batch of the two shifts. A request waits from its arrival at the socket to the beginning of the first " +
+      "step that computes some of it (nightshift_queue_time_seconds); within the bound are waits up to batch-step-ms + 20 % = " +
+      `${BOUND_MS} ms. Its added wait is what a client sees, TTFT less that of the same arrival at the same server without ` +
+      "the batch, with the noise of both.",
     head: [
       "server",
       "batch",
@@ -72,7 +79,7 @@ async function run(lab: Laboratory): Promise<Section> {
       "TTFT p99 ms",
       "added wait p50 ms",
       "most added wait ms",
-      `within ${bound} ms, %`,
+      `waits within ${BOUND_MS} ms, %`,
     ],
     rows: arms.map((arm) => [
       arm.target.label,
@@ -81,11 +88,16 @@ async function run(lab: Laboratory): Promise<Section> {
       spreadText(spread(arm.repeats.map(({ run }) => run.ttft.p99))),
       spreadText(spread(arm.repeats.map(({ added }) => median(added)))),
       spreadText(most(arm)),
-      spreadText(within(arm, bound)),
+      arm.target === lab.own ? spreadText(within(arm)) : "",
     ]),
     goals: [
-      goal(`most added wait of ${count} requests`, most(ours).median, "≤", bound, " ms"),
-      goal("the same, against 40 % of slo-ttft-ms", most(ours).median, "≤", TTFT_OBJECTIVE_MS * 0.4, " ms"),
+      goal(
+        `of ${count} requests wait at most ${BOUND_MS} ms for their first step`,
+        within(ours).median,
+        "≥",
+        100,
+        " %",
+      ),
     ],
     figures: [],
     warnings,

@@ -65,7 +65,7 @@ export class InFlight {
       const flying = this.#byId.get(start.id);
       if (flying === undefined) continue;
       try {
-        flying.listener.started(start.index, start.cachedTokens);
+        flying.listener.started(start.index, start.cachedTokens, message.agoMs);
       } catch (error) {
         this.#break(start.id, error);
       }

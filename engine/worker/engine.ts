@@ -84,7 +84,7 @@ export class Engine {
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
     const reservedCells =
       plan.kv === "unified" ? Math.floor(plan.cells * RESERVED_SHARE) : reserved * context.sequenceCells;
-    const stepModel = new StepModel(plan.kv === "split");
+    const stepModel = new StepModel();
     const now = () => performance.now();
     const host = new HostMemory({
       bytes: parkBytes,
@@ -249,7 +249,7 @@ function makeCache(
 /** What it would take to compute tokens of a prompt again, alone. */
 function recomputeMs(stepModel: StepModel, from: number, to: number): number {
   const count = to - from;
-  return stepModel.predict({ prefill: count, decode: 0, kv: count * from + (count * (count + 1)) / 2 });
+  return stepModel.predict({ prefill: count, decode: 0, kv: count * from + (count * (count + 1)) / 2, passes: 1 });
 }
 
 function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {

@@ -21,6 +21,7 @@ export interface StepLoopParts {
 
 /** A step whose tokens are drawn, and whose text is made while the next one computes. */
 interface DrawnStep {
+  begin: number;
   started: SequenceStart[];
   drawn: Generation[];
   stats: StepStats;
@@ -72,14 +73,14 @@ export class StepLoop {
     for (const generation of this.#cancelled) this.#end(generation);
     this.#cancelled.clear();
     const step = scheduler.next();
-    const { entries, started } = step;
+    const { entries } = step;
     if (entries.length === 0) {
       const rest = this.#last !== null;
       this.#tell();
       return rest;
     }
     const planned = now();
-    const announced = announce(started);
+    const started = announce(entries.map(({ sequence }) => sequence));
     const rows = this.#fill(entries);
     const filled = now();
     const decoding = context.decode();
@@ -108,7 +109,7 @@ export class StepLoop {
     stats.sampleMs = now() - decoded;
     stepModel.observe(step.shape, stats.decodeMs + stats.sampleMs);
     stats.totalMs = now() - begin;
-    this.#last = { started: announced, drawn, stats };
+    this.#last = { begin, started, drawn, stats };
     return true;
   }
 
@@ -163,7 +164,7 @@ export class StepLoop {
     }
     const backlog = { ...scheduler.backlog, fit: stepModel.settled ? stepModel.fit : null };
     const made = now();
-    post({ type: "step", backlog, started: last.started, outputs, stats: last.stats });
+    post({ type: "step", backlog, agoMs: made - last.begin, started: last.started, outputs, stats: last.stats });
     return { textMs: made - begin, postMs: now() - made };
   }
 
@@ -174,9 +175,9 @@ export class StepLoop {
   }
 }
 
-function announce(started: Generation[]): SequenceStart[] {
-  // One that was sent back for want of cells before it computed anything starts again later.
-  const first = started.filter((generation) => !generation.announced && generation.state === "running");
+/** Those of a plan that no plan before had. */
+function announce(planned: Generation[]): SequenceStart[] {
+  const first = planned.filter((generation) => !generation.announced);
   return first.map((generation) => {
     generation.announced = true;
     return { id: generation.request.id, index: generation.index, cachedTokens: generation.computed };

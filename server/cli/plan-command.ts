@@ -60,7 +60,7 @@ function fitLines({ o, p, d, k, m }: NonNullable<Status["step_model"]["fit"]>, {
   const { steps, error } = step_model;
   return [
     `A step takes ${short(o)} ms, and ${short(p)} for each prompt token, ${short(d)} for each decode, ` +
-      `${short(1000 * k)} for each thousand positions attended over; ${short(m)} more with both kinds.`,
+      `${short(1000 * k)} for each thousand positions attended over; ${short(m)} for each pass past the first.`,
     `Measured: ${grouped(steps.prefill)} steps with prompt tokens, ${grouped(steps.decode)} of decodes alone; ` +
       `half of the latest were predicted within ${(100 * error.median).toFixed(1)} %.`,
   ];

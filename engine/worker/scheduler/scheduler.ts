@@ -78,6 +78,11 @@ export class Scheduler<S extends Sequence> {
     this.#alternation = new Alternation(options.itlMs);
   }
 
+  /** Whether every id has cells of its own. */
+  get #split(): boolean {
+    return this.#cache.kind === "split";
+  }
+
   get running(): number {
     return this.#running.length;
   }
@@ -95,7 +100,7 @@ export class Scheduler<S extends Sequence> {
     const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting, this.#running, (sequence) =>
       this.#cache.attended(sequence, 1),
     );
-    return { tiers, kvPerDecode, flexPlaces: this.#flexPlaces };
+    return { tiers, kvPerDecode, flexPlaces: this.#flexPlaces, turns: this.#split };
   }
 
   add(sequence: S): void {
@@ -139,9 +144,10 @@ export class Scheduler<S extends Sequence> {
 
   #allowCopies(): void {
     const { host } = this.#cache.prefixes;
-    const streams = new StepDraft<S>(this.#costs, (sequence, count) => this.#cache.attended(sequence, count));
+    const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
+    const streams = new StepDraft<S>(this.#costs, attended, this.#split);
     for (const sequence of this.#running) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
-    const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0 });
+    const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0, passes: 1 });
     // Both lists begin with who is online, if anyone is.
     const awaited = [this.#running[0], this.#waiting[0]].some((first) => first !== undefined && isOnline(first));
     host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options));
@@ -153,12 +159,11 @@ export class Scheduler<S extends Sequence> {
     const { overdue } = this.#patience;
     const copiedMs = this.#cache.prefixes.host.spentMs;
     const draftOf = (kind: StepKind | null) => {
-      const draft = new StepDraft<S>(this.#costs, attended);
+      const draft = new StepDraft<S>(this.#costs, attended, this.#split);
       planStep(this.#running, this.#options, draft, { kind, overdue, copiedMs });
       return draft;
     };
-    const split = this.#cache.kind === "split";
-    const kind = split ? this.#alternation.next(this.#running, overdue, (kind) => draftOf(kind).ms) : null;
+    const kind = this.#split ? this.#alternation.next(this.#running, overdue, (kind) => draftOf(kind).ms) : null;
     const wanted = draftOf(kind);
     const secured = wanted.entries.filter((entry) => this.#secure(entry));
     // Securing one may have sent another back that was secured before it.

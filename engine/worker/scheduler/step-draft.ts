@@ -1,3 +1,4 @@
+import { Passes } from "./passes.ts";
 import { isDecode, isOnline, type Sequence } from "./sequence.ts";
 import type { StepCosts, StepShape } from "./step-model.ts";
 
@@ -26,11 +27,14 @@ export class StepDraft<S extends Sequence> {
   tokens = 0;
   readonly #costs: StepCosts;
   readonly #attended: Attended;
-  #shape: StepShape = { prefill: 0, decode: 0, kv: 0 };
+  readonly #passes: Passes | null;
+  #shape: StepShape = { prefill: 0, decode: 0, kv: 0, passes: 1 };
 
-  constructor(costs: StepCosts, attended: Attended) {
+  /** @param split whether llama.cpp may take several passes for a step */
+  constructor(costs: StepCosts, attended: Attended, split = false) {
     this.#costs = costs;
     this.#attended = attended;
+    this.#passes = split ? new Passes() : null;
   }
 
   get shape(): Readonly<StepShape> {
@@ -44,7 +48,7 @@ export class StepDraft<S extends Sequence> {
 
   /** An empty step under the same step model. */
   another(): StepDraft<S> {
-    return new StepDraft(this.#costs, this.#attended);
+    return new StepDraft(this.#costs, this.#attended, this.#passes !== null);
   }
 
   /** What is left of the step model's reach, in tokens. */
@@ -72,6 +76,7 @@ export class StepDraft<S extends Sequence> {
 
   add(sequence: S, count: number): void {
     this.#shape = this.#with(sequence, count);
+    this.#passes?.add(sequence, count);
     this.tokens += count;
     this.entries.push({ sequence, count });
   }
@@ -95,6 +100,7 @@ export class StepDraft<S extends Sequence> {
       prefill: prefill + (isNext ? 0 : count),
       decode: decode + (isNext ? count : 0),
       kv: kv + this.#attended(sequence, count),
+      passes: this.#passes?.with(sequence, count) ?? 1,
     };
   }
 }

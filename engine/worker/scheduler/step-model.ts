@@ -9,11 +9,13 @@ export interface StepShape {
   decode: number;
   /** The positions that its tokens attend over, summed over the tokens. */
   kv: number;
+  /** Over the weights; a unified cache takes one, whatever is in the step. */
+  passes: number;
 }
 
 /** Of the coefficients in the order of Fit. */
-function features({ prefill, decode, kv }: StepShape): number[] {
-  return [1, prefill, decode, kv, prefill > 0 && decode > 0 ? 1 : 0];
+function features({ prefill, decode, kv, passes }: StepShape): number[] {
+  return [1, prefill, decode, kv, passes - 1];
 }
 
 /** What the plan asks of a step model. */
@@ -75,18 +77,14 @@ export class StepModel implements StepCosts {
   readonly #samples: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #most: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #errors = new Float64Array(REMEMBERED);
-  readonly #turns: boolean;
   #fit: Fit = PRIOR;
 
-  /** @param turns whether decodes and prompts have steps of their own */
-  constructor(turns = false) {
-    this.#turns = turns;
+  constructor() {
     for (let i = 0; i < SIZE; i++) this.#information[(SIZE + 1) * i] = PRIOR_WEIGHT;
   }
 
-  /** Where no step has both kinds, a chunk beside streams costs one more step. */
   get fit(): Readonly<Fit> {
-    return this.#turns ? { ...this.#fit, m: this.#fit.o } : this.#fit;
+    return this.#fit;
   }
 
   /** Steps measured since the start: those with prompt tokens, those of decodes alone. */
@@ -106,9 +104,9 @@ export class StepModel implements StepCosts {
     };
   }
 
-  predict({ prefill, decode, kv }: StepShape): number {
+  predict({ prefill, decode, kv, passes }: StepShape): number {
     const { o, p, d, k, m } = this.#fit;
-    return o + p * prefill + d * decode + k * kv + (prefill > 0 && decode > 0 ? m : 0);
+    return o + p * prefill + d * decode + k * kv + m * (passes - 1);
   }
 
   /** Learns from a step that took `ms`; one that no clock can have measured is passed over. */

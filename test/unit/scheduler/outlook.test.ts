@@ -21,7 +21,7 @@ const OPTIONS: OutlookOptions = {
 
 function costs({ o, p, d, k, m }: Fit): StepCosts {
   return {
-    predict: ({ prefill, decode, kv }) => o + p * prefill + d * decode + k * kv + (prefill > 0 && decode > 0 ? m : 0),
+    predict: ({ prefill, decode, kv, passes }) => o + p * prefill + d * decode + k * kv + m * (passes - 1),
     reach: { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY },
   };
 }

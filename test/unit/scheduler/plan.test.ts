@@ -5,7 +5,7 @@ import type { StepKind } from "../../../engine/worker/scheduler/alternation.ts";
 import { copyBudget, type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
-import type { Fit } from "../../../engine/worker/scheduler/step-model.ts";
+import type { Fit, StepShape } from "../../../engine/worker/scheduler/step-model.ts";
 
 const LIMITS: PlanLimits = { stepTokens: 512, ttftMs: 500, itlMs: 50, batchTax: 0.1, batchStepMs: null };
 const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY };
@@ -19,12 +19,8 @@ function left(count: number, id = 0, tier: Tier = "default"): Sequence {
 }
 
 function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {
-  const predict = (shape: { prefill: number; decode: number; kv: number }) =>
-    fit.o +
-    fit.p * shape.prefill +
-    fit.d * shape.decode +
-    fit.k * shape.kv +
-    (shape.prefill > 0 && shape.decode > 0 ? fit.m : 0);
+  const predict = (shape: StepShape) =>
+    fit.o + fit.p * shape.prefill + fit.d * shape.decode + fit.k * shape.kv + fit.m * (shape.passes - 1);
   return new StepDraft<Sequence>({ predict, reach }, ({ computed }, count) => count * (computed + 1));
 }
 

@@ -2,6 +2,7 @@ import type { Tier } from "../../../engine/protocol.ts";
 import type { KvCache, KvMemory } from "../../../engine/worker/kv/cache.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
+import { Passes } from "../../../engine/worker/scheduler/passes.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
 import { isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import { type Fit, StepModel, type StepShape } from "../../../engine/worker/scheduler/step-model.ts";
@@ -74,7 +75,7 @@ const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {}, save: () => null
 export class TwoTiers {
   readonly shift: Shift;
   readonly cache: KvCache;
-  readonly model: StepModel;
+  readonly model = new StepModel();
   readonly scheduler: Scheduler<Guest>;
   readonly guests: Guest[] = [];
   readonly live = new Set<Guest>();
@@ -91,7 +92,6 @@ export class TwoTiers {
 
   constructor(shift: Shift) {
     this.shift = shift;
-    this.model = new StepModel(shift.kind === "split");
     this.#onlineDraw = uniform(shift.seed);
     this.#otherDraw = uniform(shift.seed + 1);
     const { kind, sequences, cells } = shift;
@@ -189,14 +189,17 @@ export class TwoTiers {
   #cost(entries: Step<Guest>["entries"]): number {
     if (entries.length === 0) return 0;
     const { fit } = this.shift.machine;
-    const shape: StepShape = { prefill: 0, decode: 0, kv: 0 };
+    const split = this.shift.kind === "split" ? new Passes() : null;
+    const shape: StepShape = { prefill: 0, decode: 0, kv: 0, passes: 1 };
     for (const { sequence, count } of entries) {
       if (remaining(sequence) === 1) shape.decode += count;
       else shape.prefill += count;
       shape.kv += this.cache.attended(sequence, count);
+      shape.passes = split?.with(sequence, count) ?? 1;
+      split?.add(sequence, count);
     }
-    const both = shape.prefill > 0 && shape.decode > 0 ? fit.m : 0;
-    return fit.o + fit.p * shape.prefill + fit.d * shape.decode + fit.k * shape.kv + both;
+    const { prefill, decode, kv, passes } = shape;
+    return fit.o + fit.p * prefill + fit.d * decode + fit.k * kv + fit.m * (passes - 1);
   }
 
   #gap(): number {

@@ -97,7 +97,7 @@ export class FakeRequest {
   /** Accepted, and every sequence started. */
   begin(promptTokens = 5, cachedTokens = 2, promptText: string | null = null): this {
     this.listener.accepted(promptTokens, promptText);
-    for (let index = 0; index < this.submission.n; index++) this.listener.started(index, cachedTokens);
+    for (let index = 0; index < this.submission.n; index++) this.listener.started(index, cachedTokens, 0);
     return this;
   }
 

@@ -11,7 +11,7 @@ const CPU: Fit = { o: 12, p: 1.5, d: 4, k: 0.001, m: 8 };
 function view(tiers: Partial<Backlog["tiers"]>, more: Partial<WaitView> = {}, fit: Fit | null = CPU): WaitView {
   const all = { priority: NOTHING, default: NOTHING, flex: NOTHING, batch: NOTHING, ...tiers };
   return {
-    backlog: { tiers: all, flexPlaces: 21, kvPerDecode: 100, fit },
+    backlog: { tiers: all, flexPlaces: 21, kvPerDecode: 100, fit, turns: true },
     submitted: { priority: 0, default: 0, flex: 0 },
     promptTokens: 100,
     answerTokens: 50,
@@ -47,6 +47,7 @@ const views = fc
         flexPlaces: fc.integer({ min: 1, max: 32 }),
         kvPerDecode: fc.integer({ min: 0, max: 8192 }),
         fit: fits,
+        turns: fc.boolean(),
       }),
       submitted: fc.record({ priority: count, default: count, flex: count }),
       promptTokens: count,

@@ -50,7 +50,7 @@ export class Lane {
   #again = false;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
-  #settledTokens = 0;
+  #settled = { lines: 0, tokens: 0 };
 
   constructor(deps: LaneDeps) {
     this.#deps = deps;
@@ -63,9 +63,9 @@ export class Lane {
     return this.#flights.size;
   }
 
-  /** Estimated tokens of the lines that have ended since the server started. */
-  get settledTokens(): number {
-    return this.#settledTokens;
+  /** Lines that have ended since the server started, and their estimated tokens. */
+  get settled(): { lines: number; tokens: number } {
+    return this.#settled;
   }
 
   inEngineOf(batchId: string): number {
@@ -258,7 +258,7 @@ export class Lane {
   #commit(line: ClaimedLine, member: Member, requestId: string, ended: Ended): void {
     this.#commits.add(line, member.batch, requestId, ended, {
       committed: (left) => {
-        this.#settledTokens += line.estimatedTokens;
+        this.#settled = { lines: this.#settled.lines + 1, tokens: this.#settled.tokens + line.estimatedTokens };
         if (left === 0) member.tell();
         if (this.#commits.size === MAX_COMMITS - 1) this.wake();
       },

@@ -1,6 +1,7 @@
 import type { BatchEndpoint } from "../openapi/batches.ts";
 import { type ChatRequest, chatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
+import { narrowed } from "../openapi/narrowed.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import { validate } from "../openapi/validate.ts";
 import { checkBounds, type ModelBounds } from "./model-bounds.ts";
@@ -36,12 +37,12 @@ export function bodyCheck(
   };
   switch (endpoint) {
     case "/v1/chat/completions": {
-      const schema = chatRequest(limits);
-      return (body) => checkedChat(within(validate(schema, body)));
+      const schemaFor = narrowed(chatRequest(limits));
+      return (body) => checkedChat(within(validate(schemaFor(body), body)));
     }
     case "/v1/completions": {
-      const schema = completionRequest(limits);
-      return (body) => checkedCompletion(within(validate(schema, body)));
+      const schemaFor = narrowed(completionRequest(limits));
+      return (body) => checkedCompletion(within(validate(schemaFor(body), body)));
     }
   }
 }

@@ -29,7 +29,7 @@ interface Crew {
   lane: Lane;
   shift: ShiftWatch;
   throughput: Throughput;
-  settledTokens: number;
+  settled: Lane["settled"];
 }
 
 /** What the night shift knows of a batch that is in progress. */
@@ -145,7 +145,7 @@ export class NightShift {
     const { rules, clock, log, observer } = this.#deps;
     const shift = new ShiftWatch(rules, { clock, log, observer: observer.shiftOf(engine.model) });
     const lane = new Lane({ ...this.#deps, engine, share: () => shift.decision?.share ?? 0 });
-    return { lane, shift, throughput: new Throughput(), settledTokens: 0 };
+    return { lane, shift, throughput: new Throughput(), settled: lane.settled };
   }
 
   #orderOf(model: string) {
@@ -171,10 +171,11 @@ export class NightShift {
     this.#tickedAt = clock.now();
     for (const [model, crew] of this.#crews) {
       const { lane, shift, throughput } = crew;
-      const tokens = lane.settledTokens - crew.settledTokens;
-      crew.settledTokens = lane.settledTokens;
-      if (lane.inEngine > 0 || tokens > 0) throughput.add(tokens, ms, shift.decision?.share ?? 0);
+      const { settled, inEngine } = lane;
+      const ended = { lines: settled.lines - crew.settled.lines, tokens: settled.tokens - crew.settled.tokens };
+      crew.settled = settled;
       const share = shift.decision?.share;
+      if (inEngine > 0 || ended.lines > 0) throughput.add({ ms, share: share ?? 0, ended, inEngine });
       shift.look(load(model), this.#orderOf(model), throughput.tokensPerSecond);
       if (shift.decision?.share !== share) lane.wake();
     }

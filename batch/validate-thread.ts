@@ -8,7 +8,7 @@ const port = parentPort;
 const { path, rules }: ValidationJob = workerData;
 
 /** Chunks that may be on their way to the database: enough to keep it busy, few enough to hold in memory. */
-let credit = 8;
+let credit = 3;
 let wake = () => {};
 port.on("message", (message: ToValidation) => {
   if (message.type === "taken") credit++;

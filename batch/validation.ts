@@ -23,8 +23,7 @@ export type Validate = (
 
 /**
  * Megabytes of the thread's heap: lines of the longest kind, parsed, and a set of 50,000 long ids. A small young generation
- * keeps what is parsed and forgotten from piling up. With 32 the thread takes a tenth less time and its collectors half, but
- * the process 20 MB more.
+ * keeps what is parsed and forgotten from piling up: a larger one is collected less often, and the process grows by all of it.
  */
 const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
 

@@ -130,6 +130,8 @@ export interface StepStats {
   waiting: number;
   cellsUsed: number;
   cells: number;
+  /** Sequences that gave their place up before this step, and go on later. */
+  displaced: number;
   /** Idle prefixes pushed out of the cache before this step; of these, those that host memory took. */
   evicted: number;
   parked: number;

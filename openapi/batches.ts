@@ -5,6 +5,19 @@ import { boundedMap } from "./bounded.ts";
 export const BATCH_ENDPOINTS = ["/v1/chat/completions", "/v1/completions"] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
+/** What becomes what stands in store/batch-row.ts. */
+export const BATCH_STATUSES = [
+  "validating",
+  "failed",
+  "in_progress",
+  "finalizing",
+  "completed",
+  "expired",
+  "cancelling",
+  "cancelled",
+] as const;
+export type BatchStatus = (typeof BATCH_STATUSES)[number];
+
 export const MAX_BATCH_LINES = 50_000;
 export const COMPLETION_WINDOW = "24h";
 const MAX_METADATA_PAIRS = 16;
@@ -83,16 +96,7 @@ export const batch = z.object({
   errors: z.object({ object: z.literal("list"), data: z.array(batchError) }).nullable(),
   input_file_id: z.string(),
   completion_window: z.string(),
-  status: z.enum([
-    "validating",
-    "failed",
-    "in_progress",
-    "finalizing",
-    "completed",
-    "expired",
-    "cancelling",
-    "cancelled",
-  ]),
+  status: z.enum(BATCH_STATUSES),
   output_file_id: z.string().nullable(),
   error_file_id: z.string().nullable(),
   created_at: z.int(),

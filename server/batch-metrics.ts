@@ -2,8 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { LineObserver } from "../batch/line-observer.ts";
 import { CHANGE_REASONS } from "../batch/shift.ts";
 import type { ShiftWatchDeps } from "../batch/shift-watch.ts";
-import type { BatchEndpoint } from "../openapi/batches.ts";
-import type { BatchStatus } from "../store/batch-row.ts";
+import { BATCH_STATUSES, type BatchEndpoint, type BatchStatus } from "../openapi/batches.ts";
 import type { Backlog } from "../store/batches.ts";
 
 /** What is read when somebody asks for the metrics. */
@@ -13,17 +12,6 @@ export interface BatchReadings {
   linesInEngine(): { model: string; lines: number }[];
   epochSeconds(): number;
 }
-
-const STATUSES: readonly BatchStatus[] = [
-  "validating",
-  "failed",
-  "in_progress",
-  "finalizing",
-  "completed",
-  "expired",
-  "cancelling",
-  "cancelled",
-];
 
 /** The night shift in the registry; labels come from fixed lists and the configured models alone. */
 export class BatchMetrics implements LineObserver {
@@ -88,7 +76,7 @@ export class BatchMetrics implements LineObserver {
     };
     gauge("batches", "Batches by status", ["status"], async (set) => {
       const counts = new Map((await readings.counts()).map(({ status, count }) => [status, count]));
-      for (const status of STATUSES) set.set({ status }, counts.get(status) ?? 0);
+      for (const status of BATCH_STATUSES) set.set({ status }, counts.get(status) ?? 0);
     });
     gauge("backlog_lines", "Lines of batches in progress that have not ended", ["model"], (set) => {
       for (const { model, lines } of readings.backlog()) set.inc({ model: model ?? "" }, lines);

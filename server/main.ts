@@ -27,6 +27,7 @@ import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
 import { OnlineLoad } from "./online-load.ts";
 import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
+import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 import { openRooms } from "./rooms.ts";
 import { Shutdown } from "./shutdown.ts";
@@ -49,6 +50,7 @@ export async function serve(options: Options): Promise<void> {
   // Whoever read them is gone; the server serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const { logger: log, flush } = await openLog({ level: options.logLevel, format: options.logFormat });
+  for (const sentence of unreadVariables(process.env)) log.warn({}, sentence);
   const registry = new Registry();
   collectProcessMetrics(registry);
   const metrics = new Metrics(registry);

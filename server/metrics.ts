@@ -44,6 +44,7 @@ interface StepSeries {
   busySeconds: Counter;
   onlineSeconds: Counter;
   restarts: Counter;
+  displaced: Counter;
   evicted: Counter;
   parked: Counter;
   resumed: Counter;
@@ -121,6 +122,9 @@ export class Metrics implements EngineObserver, LedgerSink {
       ),
       busySeconds: counter("engine_busy_seconds_total", "Decode and sampling of all steps", ["model"]),
       onlineSeconds: counter("engine_online_seconds_total", "Of these, what online work alone would have taken", [
+        "model",
+      ]),
+      displaced: counter("sequences_displaced_total", "Sequences that gave their place to others, and go on later", [
         "model",
       ]),
       evicted: counter("cache_evictions_total", "Idle prefixes pushed out of the KV cache", ["model"]),
@@ -213,6 +217,7 @@ class EngineMeter {
   readonly #modelError: Histogram.Internal<string>;
   readonly #busySeconds: Counter.Internal;
   readonly #onlineSeconds: Counter.Internal;
+  readonly #displaced: Counter.Internal;
   readonly #evicted: Counter.Internal;
   readonly #parked: Counter.Internal;
   readonly #resumed: Counter.Internal;
@@ -228,10 +233,12 @@ class EngineMeter {
     this.#busySeconds = steps.busySeconds.labels(model);
     this.#onlineSeconds = steps.onlineSeconds.labels(model);
     this.restarts = steps.restarts.labels(model);
+    this.#displaced = steps.displaced.labels(model);
     this.#evicted = steps.evicted.labels(model);
     this.#parked = steps.parked.labels(model);
     this.#resumed = steps.resumed.labels(model);
-    for (const counter of [this.restarts, this.#evicted, this.#parked, this.#resumed]) counter.inc(0);
+    const rare = [this.restarts, this.#displaced, this.#evicted, this.#parked, this.#resumed];
+    for (const counter of rare) counter.inc(0);
   }
 
   get parkedBytes(): number {
@@ -253,6 +260,7 @@ class EngineMeter {
     this.#onlineSeconds.inc(Math.min(measuredMs, stats.onlineMs) / 1000);
     this.#cellsUsed = stats.cellsUsed;
     this.#cells = stats.cells;
+    this.#displaced.inc(stats.displaced);
     this.#evicted.inc(stats.evicted);
     this.#parked.inc(stats.parked);
     this.#resumed.inc(stats.resumed);

@@ -1,6 +1,9 @@
+import type { BatchStatus } from "../openapi/batches.ts";
 import { columns } from "./columns.ts";
 
 /**
+ * A batch. Of its status:
+ *
  * | status | goes to | by |
  * |---|---|---|
  * | validating | in_progress, failed, cancelling, expired | begin, fail, cancel, finalize |
@@ -9,16 +12,6 @@ import { columns } from "./columns.ts";
  * | cancelling | cancelled | finalize |
  * | failed, completed, expired, cancelled | – | |
  */
-export type BatchStatus =
-  | "validating"
-  | "failed"
-  | "in_progress"
-  | "finalizing"
-  | "completed"
-  | "expired"
-  | "cancelling"
-  | "cancelled";
-
 export interface BatchRow {
   /** Order of creation. */
   seq: number;

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
-import { BATCH, type BatchRow, type BatchStatus, NEW_BATCH, type NewBatch } from "./batch-row.ts";
+import type { BatchStatus } from "../openapi/batches.ts";
+import { BATCH, type BatchRow, NEW_BATCH, type NewBatch } from "./batch-row.ts";
 import { type FileRow, fileInsertion } from "./files.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
 import { type Page, page } from "./page.ts";

@@ -69,7 +69,7 @@ export function lines(db: Database) {
       },
     },
     rebuilds: {
-      /** Inserts lines of a batch that is being validated: all of them or, when a number or custom_id is there, none. */
+      /** Inserts lines of a batch that is being validated: all of them or, when a number is there, none. */
       insert({ batchId, lines }: { batchId: string; lines: NewLines }): void {
         const { numbers, customIds, offsets, lengths, positions, estimatedTokens } = lines;
         customIds.forEach((customId, i) => {

@@ -98,6 +98,7 @@ export class StepLoop {
       batchSize: entries.length,
       running: scheduler.running,
       waiting: scheduler.waiting,
+      displaced: step.displaced,
       cellsUsed: 0,
       cells: cache.cells,
       ...cache.prefixes.takeEvents(),

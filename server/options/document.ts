@@ -18,6 +18,8 @@ Every option can be set in three ways, the first one found wins:
      large: hf:owner/repo:Q4_K_M
    \`\`\`
 
+A key of the file that no option has ends the start; a \`NIGHTSHIFT_\` variable that nothing reads is a warning in the log.
+
 Sizes are bytes or carry a unit: \`512MB\` is decimal, \`512MiB\` binary.
 
 \`shift\` is a mode, or in the file a map. A flag or variable then still sets the mode, and leaves the rest as it is:

@@ -55,6 +55,7 @@ describe.each([
     const online = TOPICS.map((topic) => complete(server.client, about(topic, "Count from 3 to 21.")));
     await Promise.all(online);
     for (const answer of await Promise.all(lower)) expect(answer.choices[0]!.message.content).toBe(text);
+    expect(await metric("sequences_displaced_total")).toBeGreaterThan(0);
     await server.idle();
   });
 });

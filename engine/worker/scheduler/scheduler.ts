@@ -23,6 +23,8 @@ export interface SchedulerOptions extends PlanLimits {
 export interface Step<S extends Sequence> extends Forecast {
   entries: PlanEntry<S>[];
   started: S[];
+  /** Sequences that ran until now and gave their place up. */
+  displaced: number;
 }
 
 /** Fewer tokens than this are sooner computed twice than waited for. */
@@ -70,6 +72,7 @@ export class Scheduler<S extends Sequence> {
   readonly #alternation: Alternation;
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
+  #displaced = 0;
 
   constructor(cache: KvCache, options: SchedulerOptions, costs: StepCosts) {
     this.#cache = cache;
@@ -128,6 +131,7 @@ export class Scheduler<S extends Sequence> {
   /** Starts what can start and plans the next step. */
   next(): Step<S> {
     this.#sentBack = null;
+    this.#displaced = 0;
     this.#allowCopies();
     const started = this.#start();
     let draft = this.#draft();
@@ -139,7 +143,7 @@ export class Scheduler<S extends Sequence> {
     this.#alternation.count(planned);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
-    return { entries, started, ...draft.forecast() };
+    return { entries, started, displaced: this.#displaced, ...draft.forecast() };
   }
 
   #allowCopies(): void {
@@ -300,5 +304,6 @@ export class Scheduler<S extends Sequence> {
     this.#cache.release(sequence, sequence.tier === "batch");
     sequence.computed = 0;
     this.#sentBack = sequence;
+    this.#displaced++;
   }
 }

@@ -85,6 +85,7 @@ describe("the series", () => {
       running: 1,
       waiting: 2,
       cellsUsed: 64,
+      displaced: 4,
       evicted: 3,
       parked: 2,
       resumed: 100,
@@ -100,6 +101,7 @@ describe("the series", () => {
     }
     expect(text).toContain('nightshift_inter_token_latency_seconds_bucket{le="0.002",');
     expect(text).toContain('nightshift_kv_cache_usage_ratio{model="demo"} 0.25');
+    expect(text).toContain('nightshift_sequences_displaced_total{model="demo"} 4');
     expect(text).toContain('nightshift_cache_evictions_total{model="demo"} 3');
     expect(text).toContain('nightshift_cache_parked_total{model="demo"} 2');
     expect(text).toContain('nightshift_cache_resumed_tokens_total{model="demo"} 100');

@@ -47,7 +47,9 @@ export function live(day: Day): Lived {
     observer: { shiftChanged: (_, decision) => lived.changes.push({ ...decision.change!, at: now }) },
   });
   const throughput = new Throughput();
-  if (day.measured) throughput.add(day.peakTokensPerSecond * 600, 600_000, 1);
+  const worked = (tokens: number, ms: number, share: number) =>
+    throughput.add({ ms, share, ended: { lines: 1, tokens }, inEngine: 1 });
+  if (day.measured) worked(day.peakTokensPerSecond * 600, 600_000, 1);
   const left = day.batches.map(({ tokens }) => tokens);
   for (; now < day.from + day.hours * HOUR; now += LOOK_MS) {
     const backlog: Backlog[] = day.batches.flatMap(({ submittedMs, windowHours = 24 }, index) => {
@@ -59,7 +61,7 @@ export function live(day: Day): Lived {
     const load = day.load(now);
     const decision = watch.look(load, backlog, throughput.tokensPerSecond);
     let budget = day.peakTokensPerSecond * decision.share * (1 - load) * (LOOK_MS / 1000);
-    if (backlog.length > 0) throughput.add(budget, LOOK_MS, decision.share);
+    if (backlog.length > 0) worked(budget, LOOK_MS, decision.share);
     for (const { batchId } of backlog.sort((a, b) => a.deadlineMs - b.deadlineMs)) {
       const index = Number(batchId);
       const done = Math.min(budget, left[index]!);

@@ -37,26 +37,49 @@ describe("when a batch will have ended", () => {
 });
 
 describe("throughput", () => {
+  const work = (tokens: number, ms: number, share: number) => {
+    return { ms, share, ended: { lines: tokens > 0 ? 1 : 0, tokens }, inEngine: 1 };
+  };
+
   it("is what all of the engine would give", () => {
     const throughput = new Throughput();
     expect(throughput.tokensPerSecond).toBeNull();
-    throughput.add(0, 1000, 1);
+    throughput.add(work(0, 1000, 1));
     expect(throughput.tokensPerSecond).toBeNull();
-    for (let i = 0; i < 100; i++) throughput.add(250, 10_000, 0.25);
+    for (let i = 0; i < 100; i++) throughput.add(work(250, 10_000, 0.25));
     expect(throughput.tokensPerSecond).toBeCloseTo(100, 0);
   });
 
   it("leaves out time without a share", () => {
     const throughput = new Throughput();
-    throughput.add(1000, 10_000, 1);
-    throughput.add(0, 3_600_000, 0);
+    throughput.add(work(1000, 10_000, 1));
+    throughput.add(work(0, 3_600_000, 0));
     expect(throughput.tokensPerSecond).toBe(100);
   });
 
   it("follows a load that changes: half of it after ten minutes", () => {
     const throughput = new Throughput();
-    for (let i = 0; i < 360; i++) throughput.add(1000, 10_000, 1);
-    for (let i = 0; i < 60; i++) throughput.add(200, 10_000, 1);
+    for (let i = 0; i < 360; i++) throughput.add(work(1000, 10_000, 1));
+    for (let i = 0; i < 60; i++) throughput.add(work(200, 10_000, 1));
     expect(throughput.tokensPerSecond).toBeCloseTo(60, 0);
+  });
+
+  it("is unknown until as many lines have ended as the engine has", () => {
+    const throughput = new Throughput();
+    const second = (lines: number) =>
+      throughput.add({ ms: 1000, share: 1, ended: { lines, tokens: 100 * lines }, inEngine: 64 });
+    for (const lines of [0, 1, 31, 0, 31]) {
+      second(lines);
+      expect(throughput.tokensPerSecond).toBeNull();
+    }
+    second(1);
+    expect(throughput.tokensPerSecond).toBeCloseTo(6400 / 6, -1);
+  });
+
+  it("is known of a batch of few lines before the last has ended", () => {
+    const throughput = new Throughput();
+    for (let left = 8; left > 2; left--)
+      throughput.add({ ms: 1000, share: 1, ended: { lines: 1, tokens: 50 }, inEngine: left - 1 });
+    expect(throughput.tokensPerSecond).toBeCloseTo(50, 0);
   });
 });

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { expect, onTestFinished, test } from "vitest";
+import { job as jobSchema } from "../../openapi/jobs.ts";
+import { user } from "../api/ask.ts";
+import { startServer } from "../api/server.ts";
+import { until } from "../api/until.ts";
+import { receiver, SECRET } from "../faults/webhook-rig.ts";
+import { occupied, postChat } from "./job-rig.ts";
+
+test("a job's end is told by its batch's webhook, and its answer is there by then", async () => {
+  const { url, heard } = await receiver((_, response) => response.writeHead(204).end());
+  const folder = mkdtempSync(join(tmpdir(), "nightshift-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const config = join(folder, "nightshift.yaml");
+  writeFileSync(config, JSON.stringify({ webhooks: [{ url, secret: SECRET, events: ["batch.completed"] }] }));
+  const server = await startServer("--sequences", "1", "--webhook-allow-private", "on", "--config", config);
+  try {
+    const busy = await occupied(server);
+    const putOff = await postChat(server, { messages: [user("What is 7 + 8?")] }, "respond-async, wait=0");
+    expect(putOff.status).toBe(202);
+    const job = jobSchema.parse(await putOff.json());
+    expect(heard).toEqual([]);
+    busy.leave();
+    await until("the webhook", () => heard.length > 0, 15_000);
+
+    const client = new OpenAI({ apiKey: "none", webhookSecret: SECRET });
+    const { headers, body } = heard[0]!;
+    const event = await client.webhooks.unwrap(body, new Headers(headers as Record<string, string>));
+    expect(event).toMatchObject({ type: "batch.completed", data: { id: job.batch_id } });
+    const answered = await fetch(`${server.origin}/v1/nightshift/jobs/${job.id}`);
+    expect(answered.status).toBe(200);
+    expect(await answered.json()).toMatchObject({ choices: [{ message: { content: "15" } }] });
+    expect(heard).toHaveLength(1);
+  } finally {
+    await server.stop();
+  }
+});

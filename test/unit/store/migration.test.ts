@@ -1,0 +1,26 @@
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { migrate } from "../../../store/migrate.ts";
+import { MIGRATIONS } from "../../../store/schema/migrations.ts";
+import { tables } from "../../../store/tables.ts";
+import { newBatch } from "./rows.ts";
+
+test("version 3 takes over the lines and results of a batch that is under way", () => {
+  const db = new Database(":memory:");
+  db.pragma("foreign_keys = ON");
+  migrate(db, MIGRATIONS.slice(0, 2));
+  const { batches } = tables(db);
+  batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
+  db.exec(`
+    INSERT INTO lines VALUES ('b', 1, 'x', 0, 99, 2, 10, 'done', 1, 0, 0, 0, 0),
+      ('b', 3, 'y', 100, 98, 1, 20, 'pending', 2, 5000, 7, 1, 2);
+    INSERT INTO results VALUES ('b', 1, 'output', 'req_1', 200, '{}');`);
+  const content = () => ["lines", "results"].map((table) => db.prepare(`SELECT * FROM ${table}`).all());
+  const indexes = () => db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL").all();
+  const before = { content: content(), indexes: new Set(indexes()) };
+
+  migrate(db, MIGRATIONS.slice(0, 3));
+  expect({ content: content(), indexes: new Set(indexes()) }).toEqual(before);
+  expect(db.pragma("foreign_key_check")).toEqual([]);
+  expect(() => db.exec("DELETE FROM lines WHERE number = 1")).toThrow(/FOREIGN KEY/);
+});

@@ -37,6 +37,8 @@ export interface EngineConfig {
   memory: number | null;
   /** Bytes of host memory for prefixes that the cache has no room for; null derives it from what is free. */
   parkMemory: number | null;
+  /** Most tokens of a chat's thoughts where the request says nothing; null is without bound. */
+  reasoningBudget: number | null;
   /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
   cacheScope: CacheScope;
 }

@@ -1,6 +1,14 @@
 import type { ApiError } from "../openapi/api-error.ts";
 import type { ModelFacts } from "./config.ts";
-import type { Backlog, EngineRequest, EngineStatus, SequenceOutput, StepStats } from "./protocol.ts";
+import type {
+  Backlog,
+  EngineRequest,
+  EngineStatus,
+  SequenceOutput,
+  StepStats,
+  TokenAnswer,
+  TokenQuestion,
+} from "./protocol.ts";
 
 /**
  * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream
@@ -21,6 +29,8 @@ export interface Engine {
   ready(): Promise<ModelFacts>;
   /** How it is doing now; null while it is not ready, when it does not answer, or for one that can't tell. */
   inspect(): Promise<EngineStatus | null>;
+  /** Rejects with an ApiError: what the engine refuses, or why it can't be asked now. */
+  tokenize(question: TokenQuestion): Promise<TokenAnswer>;
   close(): Promise<void>;
 }
 

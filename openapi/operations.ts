@@ -18,6 +18,8 @@ export interface Operation {
   query?: z.ZodObject;
   /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
   response: string;
+  /** Name of the schema of a 200 that answers a request for it alone. */
+  otherwise?: string;
   /** Name of the schema of a 202. */
   accepted?: string;
   /** Name of the schema of each `data:` of a stream. */
@@ -50,6 +52,39 @@ const storageFailures = {
 
 const fileFailures = { "404": "No such file.", "503": "The store does not work." };
 
+const tokenFailures = {
+  "400": "The request is not valid, or the prompt longer than the context.",
+  "404": "No such model.",
+  "413": "The body is too large.",
+  "415": "The body is not JSON, or is compressed.",
+  "503": "The model is not ready; see Retry-After.",
+};
+
+/** Clients of vLLM and llama-server look for them without the version. */
+function tokenOperations(prefix: string): Operation[] {
+  const suffix = prefix === "" ? "Unversioned" : "";
+  return [
+    {
+      method: "post",
+      path: `${prefix}/tokenize`,
+      id: `tokenize${suffix}`,
+      summary: "The tokens of a text or a conversation.",
+      request: "TokenizeRequest",
+      response: "Tokens",
+      failures: tokenFailures,
+    },
+    {
+      method: "post",
+      path: `${prefix}/detokenize`,
+      id: `detokenize${suffix}`,
+      summary: "The text of tokens.",
+      request: "DetokenizeRequest",
+      response: "Detokenized",
+      failures: tokenFailures,
+    },
+  ];
+}
+
 export const operations: readonly Operation[] = [
   {
     method: "post",
@@ -58,6 +93,7 @@ export const operations: readonly Operation[] = [
     summary: "Answer a conversation, whole or as a stream of server-sent events that ends with [DONE].",
     request: "ChatCompletionRequest",
     response: "ChatCompletion",
+    otherwise: "DryRun",
     accepted: "Job",
     stream: "ChatCompletionChunk",
     failures: generationFailures,
@@ -69,10 +105,12 @@ export const operations: readonly Operation[] = [
     summary: "Continue one or more prompts, whole or as a stream.",
     request: "CompletionRequest",
     response: "Completion",
+    otherwise: "DryRun",
     accepted: "Job",
     stream: "CompletionChunk",
     failures: generationFailures,
   },
+  ...["/v1", ""].flatMap(tokenOperations),
   {
     method: "get",
     path: "/v1/models",

@@ -2,6 +2,7 @@ import type { Batches } from "../batch/batches.ts";
 import type { FileRoom } from "../batch/files.ts";
 import type { Jobs } from "../batch/jobs.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
+import type { Prices } from "../ledger/prices.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
 import type { AppOptions } from "./app-options.ts";
@@ -24,6 +25,8 @@ export interface AppDependencies {
   uploads: UploadRoom;
   /** Takes a row for every request that was answered. */
   ledger: UsageLedger;
+  /** For estimates; the ledger prices by itself. */
+  prices: Prices;
   log: Log;
   clock: Clock;
   /** 16 or more unguessable characters of [A-Za-z0-9], new on every call; becomes part of ids such as `chatcmpl-…`. */

@@ -55,9 +55,11 @@ export async function serve(options: Options): Promise<void> {
   const store = await openOrExplain(options, log);
   watchStore(registry, store);
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
+  const tierFactors = { ...DEFAULT_TIER_FACTORS, ...options.tierFactors };
+  const prices = new Prices({ ...DEFAULT_PRICES, ...options.prices }, tierFactors);
   const ledger = new UsageLedger({
     store,
-    prices: new Prices({ ...DEFAULT_PRICES, ...options.prices }, { ...DEFAULT_TIER_FACTORS, ...options.tierFactors }),
+    prices,
     sink: metrics,
     log,
     now: clock.epochSeconds,
@@ -136,6 +138,7 @@ export async function serve(options: Options): Promise<void> {
     batches,
     jobs,
     ledger,
+    prices,
     log,
     clock,
     randomId,

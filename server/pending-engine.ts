@@ -1,7 +1,7 @@
 import { refusalOf } from "../engine/client/refusal.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../engine/engine.ts";
-import type { Backlog, EngineStatus } from "../engine/protocol.ts";
+import type { Backlog, EngineStatus, TokenAnswer, TokenQuestion } from "../engine/protocol.ts";
 
 export interface PendingEngineWork {
   /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */
@@ -74,6 +74,12 @@ export class PendingEngine implements Engine {
 
   async inspect(): Promise<EngineStatus | null> {
     return this.#engine?.inspect() ?? null;
+  }
+
+  async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
+    const refusal = refusalOf(this.model, this.state, RETRY_AFTER);
+    if (this.#engine === null && refusal !== null) throw refusal;
+    return (await this.#started).tokenize(question);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { EngineConfig, ModelFacts } from "../config.ts";
 import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
-import type { Backlog, EngineRequest, EngineStatus, FromEngine } from "../protocol.ts";
+import type { Backlog, EngineRequest, EngineStatus, FromEngine, TokenAnswer, TokenQuestion } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight } from "./in-flight.ts";
@@ -14,6 +14,7 @@ import {
   type RestartPolicy,
   retryAfterSeconds,
 } from "./lifecycle.ts";
+import { Questions } from "./questions.ts";
 import { engineDied, refusalOf } from "./refusal.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -49,6 +50,7 @@ class LocalEngine implements Engine {
   readonly #deps: Required<LocalEngineDeps>;
   readonly #inFlight: InFlight;
   readonly #inspection = new Inspection(() => this.#process?.send({ type: "inspect" }));
+  readonly #questions = new Questions((message) => this.#process?.send(message));
   readonly #watchdog: Watchdog;
   readonly #watch: NodeJS.Timeout;
   #life: Lifecycle;
@@ -143,6 +145,12 @@ class LocalEngine implements Engine {
     return this.state.name === "ready" ? this.#inspection.status() : Promise.resolve(null);
   }
 
+  async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
+    const refusal = refusalOf(this.model, this.state, this.#retryAfter());
+    if (refusal !== null) throw refusal;
+    return this.#questions.ask(question);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -160,6 +168,7 @@ class LocalEngine implements Engine {
     const died = (reason: string) => {
       this.#process = null;
       this.#inspection.answered(null);
+      this.#questions.failAll(engineDied(this.model, this.#retryAfter()));
       this.#on({ type: "died", reason });
     };
     this.#watchdog.heard();
@@ -178,8 +187,8 @@ class LocalEngine implements Engine {
   }
 
   #receive(message: FromEngine): void {
-    // A step that hangs keeps the process from no answer: it proves nothing.
-    if (message.type !== "status") this.#watchdog.heard();
+    // A step that hangs keeps the process from neither answer: they prove nothing.
+    if (message.type !== "status" && message.type !== "tokenized") this.#watchdog.heard();
     switch (message.type) {
       case "step":
         this.#backlog = message.backlog;
@@ -194,6 +203,9 @@ class LocalEngine implements Engine {
         return;
       case "status":
         this.#inspection.answered(message.status);
+        return;
+      case "tokenized":
+        this.#questions.answered(message);
         return;
       case "loading":
         this.#on({ type: "progress", progress: message.progress });

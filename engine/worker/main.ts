@@ -24,6 +24,7 @@ async function handle(message: ToEngine): Promise<void> {
   if (loaded === null) return;
   if (message.type === "submit") await loaded.submit(message.request);
   else if (message.type === "cancel") loaded.cancel(message.id);
+  else if (message.type === "tokenize") await loaded.tokenize(message.id, message.question);
   else post({ type: "status", status: loaded.status });
 }
 

@@ -116,6 +116,13 @@ export const OPTIONS = {
     "Host memory for prefixes that the KV cache has no room for, per model; 0 drops them.",
     "an eighth of what is free beside weights and cache, at most 8 GiB",
   ),
+  reasoningBudget: row(
+    "Engine",
+    optional(integer(0, 1_000_000_000, "tokens")),
+    null,
+    "Most tokens that a model may think in a chat, where the request sets no bound of its own.",
+    "none",
+  ),
   threads: row("Engine", optional(integer(1, 1024)), null, "Compute threads.", "CPU cores − 1, at least 1"),
   gpu: row(
     "Engine",

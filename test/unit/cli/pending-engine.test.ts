@@ -14,6 +14,7 @@ function started(): Engine & { closed: boolean } {
     closed: false,
     submit: () => ({ cancel: () => {} }),
     ready: async () => FACTS,
+    tokenize: async () => ({ tokens: [], text: "", pieces: [] }),
     inspect: async () => null,
     async close() {
       this.closed = true;

@@ -1,6 +1,6 @@
 import type { ModelFacts } from "../../../engine/config.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../../../engine/engine.ts";
-import type { Backlog, EngineStatus, SequenceOutput } from "../../../engine/protocol.ts";
+import type { Backlog, EngineStatus, SequenceOutput, TokenAnswer } from "../../../engine/protocol.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
 export const FACTS: ModelFacts = {
@@ -65,6 +65,10 @@ export class FakeEngine implements Engine {
 
   async inspect(): Promise<EngineStatus | null> {
     return this.status;
+  }
+
+  async tokenize(): Promise<TokenAnswer> {
+    return { tokens: [1, 2], text: "hi", pieces: [Buffer.from("h"), Buffer.from("i")] };
   }
 
   async close(): Promise<void> {}

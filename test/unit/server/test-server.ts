@@ -75,6 +75,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     batches,
     jobs,
     ledger,
+    prices,
     log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
     randomId,

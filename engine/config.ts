@@ -6,6 +6,8 @@ export interface EngineConfig {
   model: string;
   /** The GGUF file (of a split model, its first part). */
   path: string;
+  /** LoRA adapters on top of its weights. */
+  adapters: Adapter[];
   /** The longest request in tokens, prompt and output; null takes the model's trained context, at most 8,192. */
   context: number | null;
   /** Sequences that run at once. */
@@ -43,6 +45,12 @@ export interface EngineConfig {
   cacheScope: CacheScope;
 }
 
+/** A LoRA adapter in GGUF format; at scale 0 it changes nothing, at 1 what it was trained to. */
+export interface Adapter {
+  path: string;
+  scale: number;
+}
+
 export const CACHE_SCOPES = ["owner", "global"] as const;
 export type CacheScope = (typeof CACHE_SCOPES)[number];
 
@@ -53,6 +61,8 @@ export type CacheType = (typeof CACHE_TYPES)[number];
 export interface ModelFacts {
   model: string;
   path: string;
+  /** The adapters' file names and scales. */
+  adapters: { name: string; scale: number }[];
   /** llama.cpp's one-line description, such as "llama 0.5B Q8_0". */
   description: string;
   architecture: string;

@@ -1,8 +1,9 @@
 import type { EngineConfig } from "../engine/config.ts";
+import type { ResolvedModel } from "./model-source/resolve.ts";
 import type { Options } from "./options/table.ts";
 
 /** What the engine process of one model is started with. */
-export function engineConfig(model: string, path: string, options: Options): EngineConfig {
+export function engineConfig({ name, path, adapters }: ResolvedModel, options: Options): EngineConfig {
   const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV, flashAttention } = options;
   const {
     llamaDir,
@@ -17,8 +18,9 @@ export function engineConfig(model: string, path: string, options: Options): Eng
     reasoningBudget,
   } = options;
   return {
-    model,
+    model: name,
     path,
+    adapters,
     context,
     sequences,
     kv,

@@ -38,14 +38,14 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     resolveOptions(options, deps, () => {}),
   );
 
-  const start = ({ name, path }: ResolvedModel) =>
-    deps.startEngine(engineConfig(name, path, options), {
+  const start = (model: ResolvedModel) =>
+    deps.startEngine(engineConfig(model, options), {
       observer: deps.observer,
       log: deps.log,
       hangTimeoutMs: options.engineTimeout * 1000,
     });
   let downloads: Promise<unknown> = Promise.resolve();
-  const engines = models.map(({ name, value }): Engine => {
+  const engines = models.map(({ name, value, adapters }): Engine => {
     const here = local.find((model) => model.name === name);
     if (here !== undefined) return start(here);
     const earlier = downloads;
@@ -54,7 +54,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
         await earlier;
         return fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
       },
-      start: (path) => start({ name, path }),
+      start: (path) => start({ name, path, adapters }),
     });
     downloads = engine.fetched;
     return engine;

@@ -18,6 +18,7 @@ import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
 import { UnifiedCache } from "./kv/unified.ts";
 import { LogitRules } from "./logit-rules.ts";
+import { type Adapters, loadAdapters } from "./native/adapters.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
@@ -73,16 +74,19 @@ export class Engine {
     const hostFree = Math.min(freemem(), process.availableMemory());
     const free = onGpu ? gpu.reduce((sum, device) => sum + device.free, 0) : hostFree;
     const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
-    const facts = model.memoryFacts(config, free);
+    const adapters = await loadAdapters(library, model, config.adapters);
+    const bare = model.memoryFacts(config, free);
+    const facts = { ...bare, weightBytes: bare.weightBytes + adapters.bytes };
     const plan = planMemory(config, facts);
     const taken = onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
     const parkBytes = planParking(config, facts, hostFree - taken);
-    return new Engine(library, model, config, plan, parkBytes, post);
+    return new Engine(library, model, adapters, config, plan, parkBytes, post);
   }
 
   private constructor(
     library: Library,
     model: Model,
+    adapters: Adapters,
     config: EngineConfig,
     plan: MemoryPlan,
     parkBytes: number,
@@ -90,7 +94,7 @@ export class Engine {
   ) {
     const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
     const { vocabulary } = model;
-    const context = new Context(library, model, config, plan, threads);
+    const context = new Context(library, model, adapters, config, plan, threads);
     const reuse = model.memory === "full";
     const cellBytes = model.memoryFacts(config, 0).cellBytes;
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));

@@ -30,10 +30,10 @@ export async function examine(options: Options, log: Log): Promise<DoctorReport>
   return makeReport(version(), machine, results);
 }
 
-async function tryModel({ name, path }: ResolvedModel, options: Options, log: Log): Promise<ModelResult> {
+async function tryModel(resolved: ResolvedModel, options: Options, log: Log): Promise<ModelResult> {
   const start = performance.now();
   const warnings: string[] = [];
-  const engine = startLocalEngine(engineConfig(name, path, options), {
+  const engine = startLocalEngine(engineConfig(resolved, options), {
     observer: { step: () => {}, restarted: () => {} },
     log: {
       ...{ debug: () => {}, info: () => {}, error: () => {} },
@@ -45,10 +45,10 @@ async function tryModel({ name, path }: ResolvedModel, options: Options, log: Lo
   });
   try {
     const facts = await engine.ready();
-    return { model: name, ok: true, facts, loadMs: Math.round(performance.now() - start), warnings };
+    return { model: resolved.name, ok: true, facts, loadMs: Math.round(performance.now() - start), warnings };
   } catch (error) {
-    log.debug({ model: name, err: error }, "The model could not be loaded");
-    return { model: name, ok: false, reason: error instanceof Error ? error.message : String(error) };
+    log.debug({ model: resolved.name, err: error }, "The model could not be loaded");
+    return { model: resolved.name, ok: false, reason: error instanceof Error ? error.message : String(error) };
   } finally {
     await engine.close();
   }

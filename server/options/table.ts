@@ -51,7 +51,8 @@ export const OPTIONS = {
     "Models",
     models(),
     [],
-    "A model to serve: a GGUF file, hf:owner/repo:Q4_K_M or an https URL; name= before it names it. Repeatable.",
+    "A model to serve: a GGUF file, hf:owner/repo:Q4_K_M or an https URL; name= before it names it, +adapter.gguf@0.8 " +
+      "after it puts a LoRA adapter on it. Repeatable.",
     "the bundled demo model, as `demo`",
   ),
   modelsDir: row(

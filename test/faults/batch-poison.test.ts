@@ -39,6 +39,7 @@ function mortalEngine() {
       parkMemory: 0,
       cacheScope: "owner",
       reasoningBudget: null,
+      adapters: [],
     },
     {
       observer: { step() {}, restarted: () => void restarts++ },

@@ -144,6 +144,7 @@ const CONFIG: EngineConfig = {
   parkMemory: 0,
   cacheScope: "owner",
   reasoningBudget: null,
+  adapters: [],
 };
 
 const SUBMISSION: Submission = {

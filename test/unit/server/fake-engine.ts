@@ -6,6 +6,7 @@ import type { ApiError } from "../../../openapi/api-error.ts";
 export const FACTS: ModelFacts = {
   model: "demo",
   path: "demo.gguf",
+  adapters: [],
   description: "fake",
   architecture: "llama",
   parameters: 1,

@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Clock } from "./clock.ts";
 import { Commits, type CommitsDeps, type Ended } from "./commits.ts";
-import { EngineWindow } from "./engine-window.ts";
+import { EngineWindow, type Residence } from "./engine-window.ts";
 import type { Execute } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Flight, Flights, type Prepared } from "./flights.ts";
@@ -19,6 +19,7 @@ export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
   execute: Execute;
   /** 0..1 of the engine that batch work may use now. */
   share: () => number;
+  residency: Residence;
   clock: Clock;
   randomId: () => string;
   /** The engine is given up after a few deaths in a row; serving for so long makes it forget them. */
@@ -102,6 +103,11 @@ export class Lane {
     // Whoever ends the batch ends these lines too.
     this.#prepared = this.#prepared.filter((prepared) => prepared.member !== member);
     await member.input.close();
+  }
+
+  /** Stops what runs and gives it back: an online request needs the memory of this model. */
+  recall(): void {
+    this.#flights.abort(null);
   }
 
   /** Looks whether there is something to do; harmless at any time. */
@@ -214,7 +220,7 @@ export class Lane {
   /** Lines that may be in the engine now; 0 while none may. */
   #window(): number {
     if (this.#stopped || this.#commits.size >= MAX_COMMITS) return 0;
-    const { lines, recheck } = this.#engine.look();
+    const { lines, recheck } = this.#engine.look(this.#members.size > 0);
     if (recheck) this.#wakeIn(RECHECK_MS);
     return lines;
   }

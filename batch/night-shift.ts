@@ -177,6 +177,7 @@ export class NightShift {
       const share = shift.decision?.share;
       shift.look(load(model), this.#orderOf(model), throughput.tokensPerSecond);
       if (shift.decision?.share !== share) lane.wake();
+      if (this.#deps.residency.recalled(model)) lane.recall();
     }
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#tick(), TICK_MS);

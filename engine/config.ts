@@ -57,6 +57,16 @@ export type CacheScope = (typeof CACHE_SCOPES)[number];
 export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
 export type CacheType = (typeof CACHE_TYPES)[number];
 
+/** What a model would take, told by its header alone; all in bytes. */
+export interface ModelNeeds {
+  /** With room for one request of the whole context, or for what the options ask of the cache. */
+  least: number;
+  /** With room for as many as may run at once. */
+  wanted: number;
+  /** What was free, where weights and cache would lie. */
+  free: number;
+}
+
 /** What is known of a loaded model. */
 export interface ModelFacts {
   model: string;

@@ -1,4 +1,4 @@
-import type { EngineConfig, KvKind, ModelFacts } from "./config.ts";
+import type { EngineConfig, KvKind, ModelFacts, ModelNeeds } from "./config.ts";
 
 /**
  * The messages between the server and one engine process: plain data, one typed union per direction.
@@ -101,6 +101,8 @@ export interface TokenAnswer {
 
 export type ToEngine =
   | { type: "start"; config: EngineConfig }
+  /** In place of `start`: answered with `measured` or `failed`, then the process exits. Nothing is loaded. */
+  | { type: "measure"; config: EngineConfig }
   | { type: "submit"; request: EngineRequest }
   | { type: "cancel"; id: number }
   /** Answered with `status`, also while a step computes. */
@@ -257,6 +259,7 @@ export type FromEngine =
   /** 0 to 1 while the weights load. */
   | { type: "loading"; progress: number }
   | { type: "ready"; facts: ModelFacts; warnings: string[] }
+  | { type: "measured"; needs: ModelNeeds }
   /** The model can't be loaded; the process exits after it. */
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }

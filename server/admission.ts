@@ -7,6 +7,7 @@ import type { Clock } from "./dependencies.ts";
 import type { Load, Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
+import type { Residency } from "./residency.ts";
 import { type OnlineTier, predictWaitMs } from "./wait.ts";
 
 /** A model that takes requests now. */
@@ -25,6 +26,7 @@ const MAX_NAME = 256;
 
 export interface AdmissionDeps {
   models: ModelSet;
+  residency: Residency;
   loads: Loads;
   metrics: Metrics;
   clock: Clock;
@@ -63,6 +65,20 @@ export class Admission {
       param: "model",
       message: `The model '${shown}' does not exist or you do not have access to it.`,
     });
+  }
+
+  /**
+   * Has a model loaded that is not in memory, and waits for it within the bound of the tier. What comes of it, `place`
+   * tells. Throws Overload when as many requests as may wait do so already.
+   */
+  async awake({ id, engine: { state } }: ServedModel, tier: OnlineTier, signal: AbortSignal): Promise<void> {
+    const { draining, residency, options } = this.#deps;
+    const asleep = state.name === "unloaded" || state.name === "unloading";
+    if (draining() || !(asleep || (state.name === "loading" && state.onDemand))) return;
+    if (residency.sleepersOf(id) >= options.queueLimit) {
+      throw overload(tier, `${options.queueLimit} requests wait for the model '${id}' to be loaded.`, USUAL_LOAD_MS);
+    }
+    await residency.awake(id, this.patienceMs(tier), signal);
   }
 
   /** Throws 503 with Retry-After while the model serves nobody. */

@@ -9,10 +9,13 @@ import type { AppOptions } from "./app-options.ts";
 import type { Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet } from "./model-set.ts";
+import type { Residency } from "./residency.ts";
 
 /** All that the HTTP side needs from outside: nothing in it reads a clock, draws at random or logs by other means. */
 export interface AppDependencies {
   models: ModelSet;
+  /** Brings models into memory when they are asked for. */
+  residency: Residency;
   /** What each model has to do; shared with the batch side, which must know who else is in an engine. */
   loads: Loads;
   /** The share of time that online work takes of a model's engine, 0 to 1. */

@@ -65,6 +65,9 @@ export class GenerationRoute {
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
       const request = this.#check(body);
       const model = this.#admission.find(request.model);
+      const gone = new AbortController();
+      res.once("close", () => gone.abort());
+      await this.#admission.awake(model, request.tier, gone.signal);
       if (request.dryRun) return await this.#dryRun(req, res, request, model);
       meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
       const place = this.#admission.place(model);

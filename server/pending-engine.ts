@@ -76,6 +76,14 @@ export class PendingEngine implements Engine {
     return this.#engine?.inspect() ?? null;
   }
 
+  load(): void {
+    this.#engine?.load();
+  }
+
+  async unload(): Promise<void> {
+    await this.#engine?.unload();
+  }
+
   async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
     const refusal = refusalOf(this.model, this.state, RETRY_AFTER);
     if (this.#engine === null && refusal !== null) throw refusal;

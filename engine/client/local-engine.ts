@@ -14,6 +14,7 @@ import {
   type RestartPolicy,
   retryAfterSeconds,
 } from "./lifecycle.ts";
+import { WORKER } from "./measurement.ts";
 import { Questions } from "./questions.ts";
 import { engineDied, refusalOf } from "./refusal.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -23,6 +24,8 @@ export interface LocalEngineDeps {
   log: EngineLog;
   /** The engine process's script. */
   entry?: URL | string;
+  /** Unloaded: nothing is loaded before load() is called. */
+  first?: "loading" | "unloaded";
   /** With requests pending and no word from the process for this long, it is killed. One step must fit into it. */
   hangTimeoutMs?: number;
   /** The same while a model loads, counted from the last progress. */
@@ -59,6 +62,7 @@ class LocalEngine implements Engine {
   #facts: ModelFacts | null = null;
   #backlog: Backlog | null = null;
   #waiters: Waiter[] = [];
+  #unloads: (() => void)[] = [];
   #closing: Promise<void> | null = null;
   #lastId = 0;
 
@@ -66,7 +70,8 @@ class LocalEngine implements Engine {
     this.model = config.model;
     this.#config = config;
     this.#deps = {
-      entry: new URL("../worker/main.js", import.meta.url),
+      entry: WORKER,
+      first: "loading",
       hangTimeoutMs: 120_000,
       loadTimeoutMs: 600_000,
       closeGraceMs: 2000,
@@ -88,8 +93,8 @@ class LocalEngine implements Engine {
     this.#watchdog = new Watchdog(intervalMs);
     this.#watch = setInterval(() => this.#checkAlive(), intervalMs);
     this.#watch.unref();
-    this.#life = newLifecycle(this.#deps.now());
-    this.#start();
+    this.#life = newLifecycle(this.#deps.now(), this.#deps.first);
+    if (this.#deps.first === "loading") this.#start();
   }
 
   get state(): EngineState {
@@ -145,6 +150,16 @@ class LocalEngine implements Engine {
     return this.state.name === "ready" ? this.#inspection.status() : Promise.resolve(null);
   }
 
+  load(): void {
+    this.#on({ type: "load" });
+  }
+
+  unload(): Promise<void> {
+    if (this.#inFlight.size === 0) this.#on({ type: "unload" });
+    if (this.state.name !== "unloading") return Promise.resolve();
+    return new Promise((resolve) => this.#unloads.push(resolve));
+  }
+
   async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
     const refusal = refusalOf(this.model, this.state, this.#retryAfter());
     if (refusal !== null) throw refusal;
@@ -174,7 +189,7 @@ class LocalEngine implements Engine {
     this.#watchdog.heard();
     this.#backlog = null;
     try {
-      this.#process = new EngineProcess(entry, this.#config, log, {
+      this.#process = new EngineProcess(entry, { type: "start", config: this.#config }, log, {
         message: (message) => this.#receive(message),
         died,
       });
@@ -215,6 +230,8 @@ class LocalEngine implements Engine {
         for (const warning of message.warnings) this.#deps.log.warn({ model: this.model }, warning);
         this.#on({ type: "ready" });
         return;
+      case "measured":
+        return;
       case "failed":
         this.#on({ type: "unloadable", reason: message.message });
         // Its exit follows, and is the death that counts where the model was loaded before.
@@ -234,6 +251,15 @@ class LocalEngine implements Engine {
         this.#deps.observer.restarted(this.model);
         this.#start();
         return;
+      case "load":
+        this.#start();
+        return;
+      case "stop":
+        void this.#process?.stop(this.#deps.closeGraceMs);
+        return;
+      case "gone":
+        for (const resolve of this.#unloads.splice(0)) resolve();
+        return;
       case "wait":
         this.#inFlight.interrupt(engineDied(this.model, this.#retryAfter()));
         this.#waitForRetry();
@@ -243,6 +269,7 @@ class LocalEngine implements Engine {
         for (const waiter of this.#waiters.splice(0)) waiter.resolve(this.#facts!);
         return;
       case "fail": {
+        for (const resolve of this.#unloads.splice(0)) resolve();
         const refusal = refusalOf(this.model, life.state, this.#retryAfter());
         if (refusal !== null) this.#inFlight.failAll(refusal);
         const over = this.#whyOver();
@@ -292,6 +319,12 @@ class LocalEngine implements Engine {
         return;
       case "ready":
         log.info({ ...about, loadMs: Math.round(this.#life.lastLoadMs) }, "The engine is ready");
+        return;
+      case "unloading":
+        log.info(about, "The model is unloaded");
+        return;
+      case "unloaded":
+        log.debug(about, "The model's memory is free");
         return;
       case "restarting":
         log.error({ ...about, ...state, pending: this.pending }, "The engine died and starts again");

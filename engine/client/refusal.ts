@@ -15,6 +15,9 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
         retryAfter,
       );
     }
+    case "unloading":
+    case "unloaded":
+      return unavailable("model_loading", `The model '${model}' is not in memory. Try again soon.`, retryAfter);
     case "restarting":
       return unavailable("engine_restarting", `The engine of '${model}' is restarting. Try again soon.`, retryAfter);
     case "failed":

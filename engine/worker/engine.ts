@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { availableParallelism, freemem } from "node:os";
+import { availableParallelism } from "node:os";
 import type { CacheScope, EngineConfig, ModelFacts } from "../config.ts";
 import type {
   EngineError,
@@ -18,6 +18,7 @@ import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
 import { UnifiedCache } from "./kv/unified.ts";
 import { LogitRules } from "./logit-rules.ts";
+import { freeMemory } from "./machine-memory.ts";
 import { type Adapters, loadAdapters } from "./native/adapters.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
@@ -69,17 +70,14 @@ export class Engine {
       );
     }
     const library = loadLibrary(config.llamaDir, config.gpu !== "off");
-    const gpu = library.devices.filter((device) => device.kind === "gpu");
-    const onGpu = gpu.length > 0 && config.gpu !== "off";
-    const hostFree = Math.min(freemem(), process.availableMemory());
-    const free = onGpu ? gpu.reduce((sum, device) => sum + device.free, 0) : hostFree;
+    const free = freeMemory(library, config);
     const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
     const adapters = await loadAdapters(library, model, config.adapters);
-    const bare = model.memoryFacts(config, free);
+    const bare = model.memoryFacts(config, free.model);
     const facts = { ...bare, weightBytes: bare.weightBytes + adapters.bytes };
     const plan = planMemory(config, facts);
-    const taken = onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
-    const parkBytes = planParking(config, facts, hostFree - taken);
+    const taken = free.onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
+    const parkBytes = planParking(config, facts, free.host - taken);
     return new Engine(library, model, adapters, config, plan, parkBytes, post);
   }
 

@@ -6,6 +6,7 @@ import {
   either,
   integer,
   type Kind,
+  keeping,
   models,
   optional,
   seconds,
@@ -68,6 +69,14 @@ export const OPTIONS = {
     null,
     "The longest request in tokens, prompt and output.",
     "the model's trained context, at most 8,192, less when memory is short",
+  ),
+  keepAlive: row(
+    "Models",
+    keeping(),
+    null,
+    "How long a model without requests stays in memory; any but forever also has models loaded only when they are asked " +
+      "for.",
+    "forever: all models are loaded at start and kept",
   ),
   sequences: row("Models", integer(1, 256), 32, "Sequences that run at once."),
 

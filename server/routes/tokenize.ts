@@ -29,7 +29,7 @@ export function tokenize(deps: TokenizeDeps): RequestHandler {
   const schema = tokenizeRequest(limits);
   return answering(deps, async (json) => {
     const body = validate(schema, json);
-    const place = placeOf(deps, body.model);
+    const place = await placeOf(deps, body.model);
     const answer = await place.model.engine.tokenize(question(body, json, place, limits));
     return tokenized(body, answer, place.facts.context);
   });
@@ -39,7 +39,7 @@ export function detokenize(deps: TokenizeDeps): RequestHandler {
   const schema = detokenizeRequest(deps.options.limits);
   return answering(deps, async (json): Promise<DetokenizeResponse> => {
     const { model, tokens } = validate(schema, json);
-    const place = placeOf(deps, model);
+    const place = await placeOf(deps, model);
     checkVocabulary(tokens, "tokens", place.facts.vocabulary);
     const { text } = await place.model.engine.tokenize({ kind: "tokens", tokens });
     return { prompt: text, content: text };
@@ -57,12 +57,14 @@ function answering({ options }: TokenizeDeps, answer: (json: unknown) => Promise
   };
 }
 
-function placeOf({ models, admission }: TokenizeDeps, name: string | null | undefined): Place {
+async function placeOf({ models, admission }: TokenizeDeps, name: string | null | undefined): Promise<Place> {
   const [first, ...others] = models.list();
   if (name == null && (first === undefined || others.length > 0)) {
     throw invalidRequest("missing_required_parameter", "model", "Missing required parameter: 'model'.");
   }
-  return admission.place(admission.find(name ?? first!.id));
+  const found = admission.find(name ?? first!.id);
+  await admission.awake(found, "default", new AbortController().signal);
+  return admission.place(found);
 }
 
 function question(body: TokenizeRequest, json: unknown, place: Place, limits: RequestLimits): TokenQuestion {

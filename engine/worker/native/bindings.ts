@@ -10,6 +10,8 @@ export interface ModelParams {
   devices: Pointer;
   n_gpu_layers: number;
   split_mode: number;
+  load_mode: number;
+  no_alloc: boolean;
   main_gpu: number;
   progress_callback: Pointer;
   use_extra_bufts: boolean;

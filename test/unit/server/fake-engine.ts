@@ -68,6 +68,10 @@ export class FakeEngine implements Engine {
     return this.status;
   }
 
+  load(): void {}
+
+  async unload(): Promise<void> {}
+
   async tokenize(): Promise<TokenAnswer> {
     return { tokens: [1, 2], text: "hi", pieces: [Buffer.from("h"), Buffer.from("i")] };
   }

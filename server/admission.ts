@@ -69,16 +69,18 @@ export class Admission {
 
   /**
    * Has a model loaded that is not in memory, and waits for it within the bound of the tier. What comes of it, `place`
-   * tells. Throws Overload when as many requests as may wait do so already.
+   * tells. Throws Overload when as many requests as may wait do so already, and when flex has waited for too long.
    */
-  async awake({ id, engine: { state } }: ServedModel, tier: OnlineTier, signal: AbortSignal): Promise<void> {
+  async awake({ id, engine }: ServedModel, tier: OnlineTier, signal: AbortSignal): Promise<void> {
     const { draining, residency, options } = this.#deps;
-    const asleep = state.name === "unloaded" || state.name === "unloading";
-    if (draining() || !(asleep || (state.name === "loading" && state.onDemand))) return;
+    if (draining() || !comesOnDemand(engine.state)) return;
     if (residency.sleepersOf(id) >= options.queueLimit) {
       throw overload(tier, `${options.queueLimit} requests wait for the model '${id}' to be loaded.`, USUAL_LOAD_MS);
     }
-    await residency.awake(id, this.patienceMs(tier), signal);
+    const patienceMs = this.patienceMs(tier);
+    await residency.awake(id, patienceMs, signal);
+    if (tier !== "flex" || patienceMs === null || !comesOnDemand(engine.state)) return;
+    throw overload(tier, `The model '${id}' was not loaded in ${inSeconds(patienceMs)}.`, USUAL_LOAD_MS);
   }
 
   /** Throws 503 with Retry-After while the model serves nobody. */
@@ -151,6 +153,11 @@ export class Admission {
     if (progress === 0) return USUAL_LOAD_MS;
     return ((this.#deps.clock.now() - this.#startedAt) * (1 - progress)) / progress;
   }
+}
+
+function comesOnDemand(state: EngineState): boolean {
+  if (state.name === "loading") return state.onDemand === true;
+  return state.name === "unloaded" || state.name === "unloading";
 }
 
 /** Flex bought patience, and pays nothing when it runs out: 429. Who bought a promptness that is not to be had gets 503. */

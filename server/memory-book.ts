@@ -1,9 +1,6 @@
 import type { ModelNeeds } from "../engine/config.ts";
 import { OptionsError } from "./options/options-error.ts";
 
-/** Of the free memory, what no model is given: parked prefixes, other programs. */
-const LEFT_FREE = 1 / 8;
-
 /**
  * What each of several models may take of the memory, decided before any of them is loaded: an equal part, or the least
  * that it needs where that is more, and never more than it could use. Models that take turns may together have more than
@@ -12,15 +9,13 @@ const LEFT_FREE = 1 / 8;
 export class MemoryBook {
   /** What all loaded models may take together. */
   readonly budget: number;
-  readonly #free: number;
   readonly #models: number;
   readonly #takeTurns: boolean;
   readonly #shares = new Map<string, number>();
 
   /** @param models how many there are, those included whose needs are not known yet */
-  constructor(free: number, models: number, takeTurns: boolean) {
-    this.#free = free;
-    this.budget = Math.floor(free * (1 - LEFT_FREE));
+  constructor(budget: number, models: number, takeTurns: boolean) {
+    this.budget = budget;
     this.#models = models;
     this.#takeTurns = takeTurns;
   }
@@ -28,11 +23,6 @@ export class MemoryBook {
   /** What a model may take; null for one that was never entered. */
   shareOf(id: string): number | null {
     return this.#shares.get(id) ?? null;
-  }
-
-  /** What memory for parked prefixes each model may have. */
-  get parking(): number {
-    return Math.floor((this.#free - this.budget) / this.#models);
   }
 
   /** Enters the models that are known at the start. @throws OptionsError when they do not fit */

@@ -6,6 +6,9 @@ import { MemoryBook } from "./memory-book.ts";
 import type { ResolvedModel } from "./model-source/resolve.ts";
 import type { Options } from "./options/table.ts";
 
+/** Of the free memory, what no model is given: prefixes that are parked, other programs. */
+const LEFT_FREE = 1 / 8;
+
 export interface MemorySharesDeps {
   measure: typeof measureModel;
   log: Log;
@@ -17,6 +20,8 @@ export class MemoryShares {
   readonly #models: number;
   readonly #deps: MemorySharesDeps;
   #book: MemoryBook | null = null;
+  /** What was free before the first model was loaded. */
+  #free = 0;
 
   /** @param models how many there are in all */
   constructor(models: number, options: Options, deps: MemorySharesDeps) {
@@ -58,13 +63,17 @@ export class MemoryShares {
   config(model: ResolvedModel): EngineConfig {
     const config = engineConfig(model, this.#options);
     const share = this.#book?.shareOf(model.name) ?? null;
-    if (this.#book === null || share === null) return config;
-    return { ...config, memory: share, parkMemory: config.parkMemory ?? this.#book.parking };
+    if (share === null) return { ...config, memory: config.memory ?? this.#options.totalMemory };
+    const parking = Math.floor((this.#free * LEFT_FREE) / this.#models);
+    return { ...config, memory: share, parkMemory: config.parkMemory ?? parking };
   }
 
-  /** Memory counts as it was before the first model was loaded. */
   #open(free: number): MemoryBook {
-    this.#book ??= new MemoryBook(free, this.#models, this.#options.keepAlive !== null);
+    if (this.#book !== null) return this.#book;
+    this.#free = free;
+    const { totalMemory, keepAlive } = this.#options;
+    const budget = totalMemory ?? Math.floor(free * (1 - LEFT_FREE));
+    this.#book = new MemoryBook(budget, this.#models, keepAlive !== null);
     return this.#book;
   }
 

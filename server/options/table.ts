@@ -119,6 +119,13 @@ export const OPTIONS = {
     "Memory that weights and KV cache of one model may take.",
     "what is free at start",
   ),
+  totalMemory: row(
+    "Engine",
+    optional(size(MiB, 16_384 * GiB)),
+    null,
+    "Memory that weights and KV caches of all models may take together; it is shared out before any is loaded.",
+    "seven eighths of what is free at start",
+  ),
   parkMemory: row(
     "Engine",
     optional(size(0, 16_384 * GiB)),

@@ -68,7 +68,7 @@ export async function serve(options: Options): Promise<void> {
   });
   const loads = new Loads();
   const load = new OnlineLoad(metrics, clock.now);
-  const { models, shares } = await startModels(options, {
+  const { models, shares, fetched } = await startModels(options, {
     log,
     observer: load,
     terminal: process.stderr,
@@ -170,6 +170,7 @@ export async function serve(options: Options): Promise<void> {
   }
   log.info({ url: listening.url, pid: process.pid }, "Listening; the models are loading");
 
+  await fetched;
   const ready = await loaded(models);
   if (shutdown.begun) return;
   const failed = models.filter(({ engine }) => engine.state.name === "failed");

@@ -30,6 +30,8 @@ export interface StartedModels {
   models: ServedModel[];
   /** What each may take of the memory. */
   shares: MemoryShares;
+  /** Resolves when nothing is to be downloaded any more, however that ended. */
+  fetched: Promise<void>;
 }
 
 /**
@@ -57,7 +59,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
       hangTimeoutMs: options.engineTimeout * 1000,
       first: options.keepAlive !== null && shares.mayWait(model.name) ? "unloaded" : "loading",
     });
-  let downloads: Promise<unknown> = Promise.resolve();
+  let downloads: Promise<void> = Promise.resolve();
   const engines = models.map(({ name, value, adapters }): Engine => {
     const here = local.find((model) => model.name === name);
     if (here !== undefined) return start(here);
@@ -75,7 +77,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     return engine;
   });
   const served = engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
-  return { models: served, shares };
+  return { models: served, shares, fetched: downloads };
 }
 
 async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {

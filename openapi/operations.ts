@@ -1,36 +1,8 @@
-import type { z } from "zod";
 import { batchListQuery } from "./batches.ts";
 import { fileListQuery } from "./files.ts";
+import type { Operation } from "./operation.ts";
 import { costsQuery, usageQuery } from "./organization-usage.ts";
-
-/** One method of one path, as the document tells it; a test holds this list against what the router serves. */
-export interface Operation {
-  method: "get" | "post" | "delete";
-  /** With parameters as the router writes them, `:model`. */
-  path: string;
-  id: string;
-  summary: string;
-  /** Name of the request body's schema. */
-  request?: string;
-  /** Name of the schema of a request body that is a multipart form. */
-  form?: string;
-  /** Schema of the query. */
-  query?: z.ZodObject;
-  /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
-  response: string;
-  /** Name of the schema of a 200 that answers a request for it alone. */
-  otherwise?: string;
-  /** Name of the schema of a 202. */
-  accepted?: string;
-  /** Name of the schema of each `data:` of a stream. */
-  stream?: string;
-  /** Statuses beside 200, with an Error body. */
-  failures: Record<string, string>;
-  /** Name of a 503's schema where it is not an Error. */
-  unready?: string;
-  /** A bearer token may be needed. */
-  bearer?: true;
-}
+import { tokenOperations } from "./token-operations.ts";
 
 const generationFailures = {
   "400": "The request is not valid, names something unsupported, or is longer than the context.",
@@ -51,39 +23,6 @@ const storageFailures = {
 };
 
 const fileFailures = { "404": "No such file.", "503": "The store does not work." };
-
-const tokenFailures = {
-  "400": "The request is not valid, or the prompt longer than the context.",
-  "404": "No such model.",
-  "413": "The body is too large.",
-  "415": "The body is not JSON, or is compressed.",
-  "503": "The model is not ready; see Retry-After.",
-};
-
-/** Clients of vLLM and llama-server look for them without the version. */
-function tokenOperations(prefix: string): Operation[] {
-  const suffix = prefix === "" ? "Unversioned" : "";
-  return [
-    {
-      method: "post",
-      path: `${prefix}/tokenize`,
-      id: `tokenize${suffix}`,
-      summary: "The tokens of a text or a conversation.",
-      request: "TokenizeRequest",
-      response: "Tokens",
-      failures: tokenFailures,
-    },
-    {
-      method: "post",
-      path: `${prefix}/detokenize`,
-      id: `detokenize${suffix}`,
-      summary: "The text of tokens.",
-      request: "DetokenizeRequest",
-      response: "Detokenized",
-      failures: tokenFailures,
-    },
-  ];
-}
 
 export const operations: readonly Operation[] = [
   {

@@ -1,4 +1,4 @@
-import { refusalOf } from "../engine/client/refusal.ts";
+import { refusalOf, refuse } from "../engine/client/refusal.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../engine/engine.ts";
 import type { Backlog, EngineStatus, TokenAnswer, TokenQuestion } from "../engine/protocol.ts";
@@ -48,16 +48,8 @@ export class PendingEngine implements Engine {
 
   submit(request: Submission, listener: RequestListener): Ticket {
     if (this.#engine !== null) return this.#engine.submit(request, listener);
-    let cancelled = false;
-    const refusal = refusalOf(this.model, this.#state, RETRY_AFTER);
-    queueMicrotask(() => {
-      if (!cancelled && refusal !== null) listener.failed(refusal);
-    });
-    return {
-      cancel: () => {
-        cancelled = true;
-      },
-    };
+    // Without an engine the state is never ready, which is what has no refusal.
+    return refuse(listener, refusalOf(this.model, this.#state, RETRY_AFTER)!);
   }
 
   /** Resolves when the download is over, whichever way it ended. */

@@ -9,19 +9,22 @@ import type { EngineState } from "../engine.ts";
  * Nothing leaves `failed` but `closed`, and nothing leaves `closed`. A process that serves may be let go, and another one
  * be started when the model is asked for; who asks for that knows that it has no requests.
  *
- * | state      | progress | ready         | unloadable    | died                       | retry              | unload          | load          | close        |
- * |------------|----------|---------------|---------------|----------------------------|--------------------|-----------------|---------------|--------------|
- * | loading    | loading  | ready: resume | failed³: fail | restarting: wait, ² failed | –                  | –               | –             | closed: fail |
- * | ready      | –        | –             | –             | restarting: wait, ⁵ failed | –                  | unloading: stop | –             | closed: fail |
- * | restarting | –        | ready: resume | –             | restarting: wait, ⁵ failed | restarting¹: start | –               | –             | closed: fail |
- * | unloading  | –        | –             | –             | unloaded: gone             | –                  | –               | –             | closed: fail |
- * | unloaded   | –        | –             | –             | –                          | –                  | –               | loading: load | closed: fail |
- * | failed     | –        | –             | –             | –                          | –                  | –               | –             | closed: fail |
- * | closed     | –        | –             | –             | –                          | –                  | –               | –             | –            |
+ * | state      | progress | ready  | unloadable | died        | retry  | unload    | load    | close  |
+ * |------------|----------|--------|------------|-------------|--------|-----------|---------|--------|
+ * | loading    | loading  | ready  | failed³    | restarting² | –      | –         | –       | closed |
+ * | ready      | –        | –      | –          | restarting⁵ | –      | unloading | –       | closed |
+ * | restarting | –        | ready  | –          | restarting⁵ | start¹ | –         | –       | closed |
+ * | unloading  | –        | –      | –          | unloaded    | –      | –         | –       | closed |
+ * | unloaded   | –        | –      | –          | –           | –      | –         | loading | closed |
+ * | failed     | –        | –      | –          | –           | –      | –         | –       | closed |
+ * | closed     | –        | –      | –          | –           | –      | –         | –       | –      |
  *
- * ¹ loading when no process was ever ready. ² at the second death, ⁵ at the fifth in a row: `fail`. ³ where no process was
- * ever ready; else the death that follows decides. `finished` (a request ended well) changes no state; it ends the row of
- * deaths.
+ * Effects: entering `ready` is `resume`, `restarting` `wait`, `unloading` `stop`, `unloaded` `gone`, `failed` and `closed`
+ * `fail`; `load` leads to `load`, and `retry` to `start`.
+ *
+ * ¹ restarting still, loading when no process was ever ready. ² failed at the second death, ⁵ at the fifth in a row. ³ where
+ * no process was ever ready; else the death that follows decides. `finished` (a request ended well) changes no state; it
+ * ends the row of deaths.
  */
 export interface Lifecycle {
   readonly state: EngineState;

@@ -16,7 +16,8 @@ import {
 } from "./lifecycle.ts";
 import { WORKER } from "./measurement.ts";
 import { Questions } from "./questions.ts";
-import { engineDied, refusalOf } from "./refusal.ts";
+import { engineDied, refusalOf, refuse } from "./refusal.ts";
+import { logState } from "./state-log.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface LocalEngineDeps {
@@ -116,17 +117,7 @@ class LocalEngine implements Engine {
   submit(submission: Submission, listener: RequestListener): Ticket {
     const id = ++this.#lastId;
     const refusal = refusalOf(this.model, this.state, this.#retryAfter());
-    if (refusal !== null) {
-      let cancelled = false;
-      queueMicrotask(() => {
-        if (!cancelled) listener.failed(refusal);
-      });
-      return {
-        cancel: () => {
-          cancelled = true;
-        },
-      };
-    }
+    if (refusal !== null) return refuse(listener, refusal);
     const request: EngineRequest = { ...submission, id };
     // An engine that had nothing to do was silent for good reason until now.
     if (this.#inFlight.size === 0) this.#watchdog.heard();
@@ -245,13 +236,11 @@ class LocalEngine implements Engine {
     const before = this.#life.state;
     const { life, effect } = advance(this.#life, event, this.#deps.now(), this.#deps.restart);
     this.#life = life;
-    if (before !== life.state) this.#logState();
+    if (before !== life.state) logState(this.#deps.log, this.model, life, this.pending);
     switch (effect) {
       case "start":
-        this.#deps.observer.restarted(this.model);
-        this.#start();
-        return;
       case "load":
+        if (effect === "start") this.#deps.observer.restarted(this.model);
         this.#start();
         return;
       case "stop":
@@ -307,34 +296,5 @@ class LocalEngine implements Engine {
     if (state.name === "failed") return new Error(state.reason);
     if (state.name === "closed") return new Error(`The engine of '${this.model}' was closed.`);
     return null;
-  }
-
-  #logState(): void {
-    const { log } = this.#deps;
-    const state = this.state;
-    const about = { model: this.model };
-    switch (state.name) {
-      case "loading":
-        log.debug({ ...about, progress: state.progress }, "Loading the model");
-        return;
-      case "ready":
-        log.info({ ...about, loadMs: Math.round(this.#life.lastLoadMs) }, "The engine is ready");
-        return;
-      case "unloading":
-        log.info(about, "The model is unloaded");
-        return;
-      case "unloaded":
-        log.debug(about, "The model's memory is free");
-        return;
-      case "restarting":
-        log.error({ ...about, ...state, pending: this.pending }, "The engine died and starts again");
-        return;
-      case "failed":
-        log.error({ ...about, reason: state.reason }, "The engine has failed; restart the server to try again");
-        return;
-      case "closed":
-        log.debug(about, "The engine is closed");
-        return;
-    }
   }
 }

@@ -150,7 +150,7 @@ export class Admission {
     if (state.name === "restarting") return state.retryInMs;
     if (state.name === "failed") return MAX_RETRY * 1000;
     const progress = state.name === "loading" ? state.progress : 0;
-    if (progress === 0) return USUAL_LOAD_MS;
+    if (progress === 0 || comesOnDemand(state)) return USUAL_LOAD_MS;
     return ((this.#deps.clock.now() - this.#startedAt) * (1 - progress)) / progress;
   }
 }

@@ -146,7 +146,7 @@ class LocalEngine implements Engine {
   }
 
   unload(): Promise<void> {
-    if (this.#inFlight.size === 0) this.#on({ type: "unload" });
+    if (this.#inFlight.size + this.#questions.size === 0) this.#on({ type: "unload" });
     if (this.state.name !== "unloading") return Promise.resolve();
     return new Promise((resolve) => this.#unloads.push(resolve));
   }

@@ -21,6 +21,10 @@ export class Questions {
     this.#send = send;
   }
 
+  get size(): number {
+    return this.#askers.size;
+  }
+
   ask(question: TokenQuestion): Promise<TokenAnswer> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {

@@ -48,13 +48,15 @@ test("models tell their adapters, and fingerprints tell them apart", async () =>
 });
 
 test("an adapter of another architecture, and a model that is none, end the start with the reason", async () => {
-  for (const [file, why] of [
+  const bad: [file: string, why: string][] = [
     [foreign, "model arch and LoRA arch mismatch"],
     [DEMO_MODEL, "expect general.type to be 'adapter'"],
-  ] as const) {
-    const refused = new TestServer(["--model", `x=${DEMO_MODEL}+${file}`]);
-    expect(await refused.exited).toEqual({ code: 1, signal: null });
-    expect(refused.output).toContain("can't be put on this llama model");
-    expect(refused.output).toContain(why);
+  ];
+  const servers = bad.map(([file]) => new TestServer(["--model", `x=${DEMO_MODEL}+${file}`]));
+  const exits = await Promise.all(servers.map(({ exited }) => exited));
+  for (const [i, { output }] of servers.entries()) {
+    expect(exits[i]).toEqual({ code: 1, signal: null });
+    expect(output).toContain("can't be put on this llama model");
+    expect(output).toContain(bad[i]![1]);
   }
 });

@@ -46,3 +46,10 @@ export class Member {
     });
   }
 }
+
+/** Those that may have a line to run, the nearest deadline first. */
+export function dueMembers(members: Iterable<Member>, nowMs: number): Member[] {
+  return [...members]
+    .filter(({ withdrawn, restUntil }) => !withdrawn && restUntil <= nowMs)
+    .sort((a, b) => a.batch.expiresAt - b.batch.expiresAt);
+}

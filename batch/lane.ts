@@ -4,12 +4,12 @@ import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Clock } from "./clock.ts";
 import { Commits, type CommitsDeps, type Ended } from "./commits.ts";
-import { EngineWindow } from "./engine-window.ts";
+import { EngineWindow, type Residence } from "./engine-window.ts";
 import type { Execute } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Flight, Flights, type Prepared } from "./flights.ts";
-import { type LaneBatch, Member } from "./lane-batch.ts";
-import { lineBackoff } from "./line-backoff.ts";
+import { dueMembers, type LaneBatch, Member } from "./lane-batch.ts";
+import { aboutLine, lineBackoff, MAX_ATTEMPTS, TELLING_ATTEMPTS } from "./line-attempts.ts";
 import { release } from "./release.ts";
 import { Suspects } from "./suspects.ts";
 
@@ -19,6 +19,7 @@ export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
   execute: Execute;
   /** 0..1 of the engine that batch work may use now. */
   share: () => number;
+  residency: Residence;
   clock: Clock;
   randomId: () => string;
   /** The engine is given up after a few deaths in a row; serving for so long makes it forget them. */
@@ -28,10 +29,6 @@ export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
 /** More results than these wait for the disk, and no further line starts. */
 const MAX_COMMITS = 1024;
 const RECHECK_MS = 1000;
-/** A line whose n-th attempt or a later one is the server's own fault is given up: it would fail the same way for ever. */
-const MAX_ATTEMPTS = 5;
-/** A line that passing faults met so often is told of. */
-const TELLING_ATTEMPTS = 3;
 
 /**
  * The way of one model's batch lines: claimed durably in prefix order and read ahead, a window of them in the engine,
@@ -104,6 +101,11 @@ export class Lane {
     await member.input.close();
   }
 
+  /** Gives back what runs: an online request needs the memory of this model. */
+  recall(): void {
+    this.#flights.abort(null);
+  }
+
   /** Looks whether there is something to do; harmless at any time. */
   wake(): void {
     if (this.#stopped) return;
@@ -166,9 +168,7 @@ export class Lane {
     if (room < Math.max(1, window >> 1)) return false;
     const { store, clock } = this.#deps;
     const nowMs = clock.epochMs();
-    const due = [...this.#members.values()]
-      .filter(({ withdrawn, restUntil }) => !withdrawn && restUntil <= nowMs)
-      .sort((a, b) => a.batch.expiresAt - b.batch.expiresAt);
+    const due = dueMembers(this.#members.values(), nowMs);
     if (due.length === 0) {
       this.#wakeIn(RECHECK_MS);
       return false;
@@ -214,7 +214,7 @@ export class Lane {
   /** Lines that may be in the engine now; 0 while none may. */
   #window(): number {
     if (this.#stopped || this.#commits.size >= MAX_COMMITS) return 0;
-    const { lines, recheck } = this.#engine.look();
+    const { lines, recheck } = this.#engine.look(this.#members.size > 0);
     if (recheck) this.#wakeIn(RECHECK_MS);
     return lines;
   }
@@ -232,9 +232,8 @@ export class Lane {
     this.#flights.remove(flight);
     if (result.how === "fault") this.#fault(line, member, result.reason);
     if (result.how === "passing") {
-      const { batchId, number, attempt } = line;
-      const about = { batch: batchId, line: number, attempt, reason: result.reason };
-      if (attempt >= TELLING_ATTEMPTS) this.#deps.log.warn(about, "A line could not run; it is tried again later");
+      const about = aboutLine(line, result.reason);
+      if (line.attempt >= TELLING_ATTEMPTS) this.#deps.log.warn(about, "A line could not run; it is tried again later");
       await this.#retry(line);
     }
     // Of a withdrawn batch, its end writes what became of the line.
@@ -271,9 +270,8 @@ export class Lane {
 
   /** The server itself failed at a line. */
   #fault(line: ClaimedLine, member: Member, reason: string): void {
-    const { batchId, number, attempt } = line;
-    const givenUp = attempt >= MAX_ATTEMPTS;
-    this.#deps.log.error({ batch: batchId, line: number, attempt, reason, givenUp }, "The server failed at a line");
+    const givenUp = line.attempt >= MAX_ATTEMPTS;
+    this.#deps.log.error({ ...aboutLine(line, reason), givenUp }, "The server failed at a line");
     if (givenUp) this.#commit(line, member, `req_${this.#deps.randomId()}`, { how: "given_up" });
     else void this.#retry(line);
   }

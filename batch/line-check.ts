@@ -1,3 +1,4 @@
+import { invalidRequest } from "../openapi/api-error.ts";
 import type { BatchEndpoint } from "../openapi/batches.ts";
 import { type ChatRequest, chatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
@@ -31,6 +32,9 @@ export function bodyCheck(
   bounds: ReadonlyMap<string, ModelBounds>,
 ): BodyCheck {
   const within = <Body extends ChatRequest | CompletionRequest>(body: Body): Body => {
+    if (body.nightshift?.dry_run) {
+      throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
+    }
     const known = bounds.get(body.model);
     if (known !== undefined) checkBounds(body, known);
     return body;

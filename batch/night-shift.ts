@@ -178,6 +178,7 @@ export class NightShift {
       if (inEngine > 0 || ended.lines > 0) throughput.add({ ms, share: share ?? 0, ended, inEngine });
       shift.look(load(model), this.#orderOf(model), throughput.tokensPerSecond);
       if (shift.decision?.share !== share) lane.wake();
+      if (this.#deps.residency.recalled(model)) lane.recall();
     }
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#tick(), TICK_MS);

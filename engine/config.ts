@@ -6,6 +6,8 @@ export interface EngineConfig {
   model: string;
   /** The GGUF file (of a split model, its first part). */
   path: string;
+  /** LoRA adapters on top of its weights. */
+  adapters: Adapter[];
   /** The longest request in tokens, prompt and output; null takes the model's trained context, at most 8,192. */
   context: number | null;
   /** Sequences that run at once. */
@@ -37,8 +39,16 @@ export interface EngineConfig {
   memory: number | null;
   /** Bytes of host memory for prefixes that the cache has no room for; null derives it from what is free. */
   parkMemory: number | null;
+  /** Most tokens of a chat's thoughts where the request says nothing; null is without bound. */
+  reasoningBudget: number | null;
   /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
   cacheScope: CacheScope;
+}
+
+/** A LoRA adapter in GGUF format; at scale 0 it changes nothing, at 1 what it was trained to. */
+export interface Adapter {
+  path: string;
+  scale: number;
 }
 
 export const CACHE_SCOPES = ["owner", "global"] as const;
@@ -47,10 +57,22 @@ export type CacheScope = (typeof CACHE_SCOPES)[number];
 export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
 export type CacheType = (typeof CACHE_TYPES)[number];
 
+/** What a model would take, told by its header alone; all in bytes. */
+export interface ModelNeeds {
+  /** With room for one request of the whole context, or for what the options ask of the cache. */
+  least: number;
+  /** With room for as many as may run at once. */
+  wanted: number;
+  /** What was free, where weights and cache would lie. */
+  free: number;
+}
+
 /** What is known of a loaded model. */
 export interface ModelFacts {
   model: string;
   path: string;
+  /** The adapters' file names and scales. */
+  adapters: { name: string; scale: number }[];
   /** llama.cpp's one-line description, such as "llama 0.5B Q8_0". */
   description: string;
   architecture: string;

@@ -1,6 +1,14 @@
 import type { ApiError } from "../openapi/api-error.ts";
 import type { ModelFacts } from "./config.ts";
-import type { Backlog, EngineRequest, EngineStatus, SequenceOutput, StepStats } from "./protocol.ts";
+import type {
+  Backlog,
+  EngineRequest,
+  EngineStatus,
+  SequenceOutput,
+  StepStats,
+  TokenAnswer,
+  TokenQuestion,
+} from "./protocol.ts";
 
 /**
  * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream
@@ -21,6 +29,12 @@ export interface Engine {
   ready(): Promise<ModelFacts>;
   /** How it is doing now; null while it is not ready, when it does not answer, or for one that can't tell. */
   inspect(): Promise<EngineStatus | null>;
+  /** Rejects with an ApiError: what the engine refuses, or why it can't be asked now. */
+  tokenize(question: TokenQuestion): Promise<TokenAnswer>;
+  /** Loads an unloaded model; harmless in any other state. */
+  load(): void;
+  /** Lets a ready model's memory go, unless it has requests. Resolves when it is free. */
+  unload(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,13 +47,17 @@ export type Asked = Omit<Submission, "owner">;
  * |---|---|---|
  * | loading | at start | 503 with Retry-After |
  * | ready | the model is loaded | run |
+ * | unloading | unload() was called | 503 with Retry-After |
+ * | unloaded | its process is gone, or was not started yet | the same; load() leads to loading |
  * | restarting | the process died; a new one starts after a backoff | 503 with Retry-After; a retried one waits |
  * | failed | the model can't be loaded, or died too often in a row | 503 |
  * | closed | close() was called | 503 |
  */
 export type EngineState =
-  | { name: "loading" /** 0 to 1 */; progress: number }
+  | { name: "loading" /** 0 to 1 */; progress: number /** Because somebody asked for it. */; onDemand?: true }
   | { name: "ready" }
+  | { name: "unloading" }
+  | { name: "unloaded" }
   | {
       name: "restarting";
       reason: string /** milliseconds until the next attempt, when it was decided */;

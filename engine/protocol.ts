@@ -1,4 +1,4 @@
-import type { EngineConfig, KvKind, ModelFacts } from "./config.ts";
+import type { EngineConfig, KvKind, ModelFacts, ModelNeeds } from "./config.ts";
 
 /**
  * The messages between the server and one engine process: plain data, one typed union per direction.
@@ -23,11 +23,23 @@ export interface ChatMessage {
   tool_calls?: { id: string; type: "function"; function: { name: string; arguments: string } }[];
 }
 
+/** OpenAI's values, least first. */
+export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
+
+/** What a request says of the thoughts before its answer. */
+export interface Thinking {
+  effort: ReasoningEffort | null;
+  /** Most tokens of the thoughts, then they are closed; Infinity is without bound, null the engine's own default. */
+  budget: number | null;
+}
+
 export type Prompt =
   | {
       kind: "chat";
       messages: ChatMessage[] /** Values for the template's own switches. */;
       variables: Record<string, unknown>;
+      thinking: Thinking;
     }
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] };
@@ -70,12 +82,33 @@ export interface EngineRequest {
   echo: boolean;
 }
 
+/** What is asked of tokens and texts alone: no step has to answer it. */
+export type TokenQuestion =
+  /** The tokens of a prompt, as a request with it would have them; refused as that would be. */
+  | { kind: "prompt"; prompt: Prompt }
+  /** Of a text by itself: `opening` adds the token that begins texts, `special` reads control tokens' texts as these. */
+  | { kind: "text"; text: string; opening: boolean; special: boolean }
+  /** The text of tokens, all of the model's vocabulary. */
+  | { kind: "tokens"; tokens: number[] };
+
+export interface TokenAnswer {
+  tokens: number[];
+  /** With the texts of control tokens. */
+  text: string;
+  /** The bytes of each token; perhaps half a character. */
+  pieces: Uint8Array[];
+}
+
 export type ToEngine =
   | { type: "start"; config: EngineConfig }
+  /** In place of `start`: answered with `measured` or `failed`, then the process exits. Nothing is loaded. */
+  | { type: "measure"; config: EngineConfig }
   | { type: "submit"; request: EngineRequest }
   | { type: "cancel"; id: number }
   /** Answered with `status`, also while a step computes. */
-  | { type: "inspect" };
+  | { type: "inspect" }
+  /** Answered with `tokenized`, also while a step computes; ids are apart from those of requests. */
+  | { type: "tokenize"; id: number; question: TokenQuestion };
 
 export type FinishReason = "stop" | "length";
 
@@ -233,9 +266,11 @@ export type FromEngine =
   /** 0 to 1 while the weights load. */
   | { type: "loading"; progress: number }
   | { type: "ready"; facts: ModelFacts; warnings: string[] }
+  | { type: "measured"; needs: ModelNeeds }
   /** The model can't be loaded; the process exits after it. */
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
   | { type: "refused"; id: number; error: EngineError }
   | { type: "status"; status: EngineStatus }
+  | { type: "tokenized"; id: number; answer: TokenAnswer | { error: EngineError } }
   | StepMessage;

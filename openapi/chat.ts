@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { boundedList, boundedMap } from "./bounded.ts";
+import { vendorFields } from "./dry-run.ts";
 import { chatMessage } from "./message.ts";
+import { reasoningFields } from "./reasoning-fields.ts";
 import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
@@ -24,10 +26,8 @@ export function chatRequest(limits: RequestLimits) {
       max_completion_tokens: tokenBudget.nullish().describe("Default: until the context is full."),
       max_tokens: tokenBudget.nullish().describe("Deprecated; max_completion_tokens goes before it."),
       ...samplingFields(limits),
-      reasoning_effort: z
-        .enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])
-        .nullish()
-        .describe("Given to the chat template as `reasoning_effort`; `none` also as `enable_thinking: false`."),
+      nightshift: vendorFields.nullish(),
+      ...reasoningFields,
       verbosity: z.enum(["low", "medium", "high"]).nullish().describe("Given to the chat template as `verbosity`."),
       metadata,
       store: refusedValue("responses are not stored; leave it out or false.", isFalse),

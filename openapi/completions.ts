@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList } from "./bounded.ts";
+import { vendorFields } from "./dry-run.ts";
 import { refusedField, refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
@@ -26,6 +27,7 @@ export function completionRequest(limits: RequestLimits) {
         .describe("A string, strings, tokens or token lists; the choices of prompt i begin at index i × n."),
       max_tokens: tokenBudget.nullish().describe(`Default ${DEFAULT_MAX_TOKENS}.`),
       ...samplingFields(limits),
+      nightshift: vendorFields.nullish(),
       echo: z.boolean().nullish().describe("Each choice's text begins with its prompt."),
       best_of: z.int().min(0).max(MAX_BEST_OF).nullish().describe("Only equal to n: nothing is drawn and thrown away."),
       suffix: refusedValue("filling in the middle is not supported.", (value) => value === ""),

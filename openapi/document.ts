@@ -2,15 +2,18 @@ import { z } from "zod";
 import { batch, batchList, batchRequest } from "./batches.ts";
 import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
+import { dryRunResponse } from "./dry-run.ts";
 import { engineList } from "./engine.ts";
 import { errorResponse } from "./error.ts";
 import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
 import { health, readiness } from "./health.ts";
 import { job } from "./jobs.ts";
 import { model, modelList } from "./models.ts";
-import { type Operation, operations } from "./operations.ts";
+import type { Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
 import { costsPage, usagePage } from "./organization-usage.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "./tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "./uploads.ts";
 
 type Json = Record<string, unknown>;
@@ -21,6 +24,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
     ...componentSchemas("input", {
       ChatCompletionRequest: chatRequest(limits),
       CompletionRequest: completionRequest(limits),
+      TokenizeRequest: tokenizeRequest(limits),
+      DetokenizeRequest: detokenizeRequest(limits),
       CreateFileForm: createFileForm,
       CreateUploadRequest: createUpload,
       AddUploadPartForm: addUploadPartForm,
@@ -32,6 +37,9 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       ChatCompletionChunk: chatChunk,
       Completion: completionResponse,
       CompletionChunk: completionChunk,
+      DryRun: dryRunResponse,
+      Tokens: tokenizeResponse,
+      Detokenized: detokenizeResponse,
       Model: model,
       ModelList: modelList,
       UsagePage: usagePage,
@@ -109,7 +117,7 @@ function describeOperation(operation: Operation): Json {
   if (operation.request && operation.accepted) parameters.push(PREFER);
   if (operation.query) parameters.push(...queryParameters(operation.query));
   const responses: Record<string, Json> = {
-    "200": { description: "OK", content: contentOf(operation.response, operation.stream) },
+    "200": { description: "OK", content: contentOf(operation.response, operation) },
   };
   if (operation.accepted) responses["202"] = { description: "Put off", content: contentOf(operation.accepted) };
   for (const [status, description] of Object.entries(operation.failures)) {
@@ -141,13 +149,14 @@ function formContent(schema: string): Json {
   return { "multipart/form-data": { schema: { $ref: `#/components/schemas/${schema}` } } };
 }
 
-function contentOf(schema: string, stream?: string): Json {
+function contentOf(schema: string, { stream, otherwise }: Pick<Operation, "stream" | "otherwise"> = {}): Json {
   if (schema === "text") return { "text/plain": { schema: { type: "string" } } };
   if (schema === "bytes") return { "application/octet-stream": {}, "application/jsonl": {} };
   if (schema === "object") return { "application/json": { schema: { type: "object" } } };
-  const reference = (name: string) => ({ schema: { $ref: `#/components/schemas/${name}` } });
+  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const json = otherwise ? { oneOf: [reference(schema), reference(otherwise)] } : reference(schema);
   return {
-    "application/json": reference(schema),
-    ...(stream && { "text/event-stream": reference(stream) }),
+    "application/json": { schema: json },
+    ...(stream && { "text/event-stream": { schema: reference(stream) } }),
   };
 }

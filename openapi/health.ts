@@ -5,7 +5,9 @@ export type Health = z.infer<typeof health>;
 
 export const modelReadiness = z.object({
   id: z.string(),
-  state: z.enum(["loading", "ready", "restarting", "failed", "closed"]),
+  state: z
+    .enum(["loading", "ready", "unloading", "unloaded", "restarting", "failed", "closed"])
+    .describe("An unloaded model is loaded when a request asks for it."),
   progress: z.number().min(0).max(1).optional().describe("Of loading."),
   reason: z.string().optional().describe("Why it restarts or failed."),
 });

@@ -17,8 +17,8 @@ const foreignPart = z
   .object({ type: z.enum(FOREIGN_PART_TYPES) })
   .check((context) => {
     const params: Refusal = { code: "unsupported_value" };
-    const message = `content parts of type '${context.value.type}' are not supported; this server takes 'text'.`;
-    context.issues.push({ code: "custom", input: context.value, path: ["type"], params: { ...params }, message });
+    const message = `the model takes parts of type 'text' alone, not '${context.value.type}'.`;
+    context.issues.push({ code: "custom", input: context.value, params: { ...params }, message });
   })
   .describe("Refused with 400 `unsupported_value`: content is text only.");
 

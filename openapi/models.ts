@@ -1,10 +1,19 @@
 import { z } from "zod";
+import { modelReadiness } from "./health.ts";
 
 export const model = z.object({
   id: z.string(),
   object: z.literal("model"),
   created: z.int().describe("Unix seconds."),
   owned_by: z.string(),
+  nightshift: z.object({
+    state: modelReadiness.shape.state,
+    context: z.int().nullable().describe("The longest request in tokens; null until the model was loaded once."),
+    adapters: z
+      .array(z.object({ name: z.string(), scale: z.number() }))
+      .nullable()
+      .describe("LoRA adapters on its weights; null until it was loaded once."),
+  }),
 });
 export type Model = z.infer<typeof model>;
 

@@ -1,34 +1,8 @@
-import type { z } from "zod";
 import { batchListQuery } from "./batches.ts";
 import { fileListQuery } from "./files.ts";
+import type { Operation } from "./operation.ts";
 import { costsQuery, usageQuery } from "./organization-usage.ts";
-
-/** One method of one path, as the document tells it; a test holds this list against what the router serves. */
-export interface Operation {
-  method: "get" | "post" | "delete";
-  /** With parameters as the router writes them, `:model`. */
-  path: string;
-  id: string;
-  summary: string;
-  /** Name of the request body's schema. */
-  request?: string;
-  /** Name of the schema of a request body that is a multipart form. */
-  form?: string;
-  /** Schema of the query. */
-  query?: z.ZodObject;
-  /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
-  response: string;
-  /** Name of the schema of a 202. */
-  accepted?: string;
-  /** Name of the schema of each `data:` of a stream. */
-  stream?: string;
-  /** Statuses beside 200, with an Error body. */
-  failures: Record<string, string>;
-  /** Name of a 503's schema where it is not an Error. */
-  unready?: string;
-  /** A bearer token may be needed. */
-  bearer?: true;
-}
+import { tokenOperations } from "./token-operations.ts";
 
 const generationFailures = {
   "400": "The request is not valid, names something unsupported, or is longer than the context.",
@@ -58,6 +32,7 @@ export const operations: readonly Operation[] = [
     summary: "Answer a conversation, whole or as a stream of server-sent events that ends with [DONE].",
     request: "ChatCompletionRequest",
     response: "ChatCompletion",
+    otherwise: "DryRun",
     accepted: "Job",
     stream: "ChatCompletionChunk",
     failures: generationFailures,
@@ -69,10 +44,12 @@ export const operations: readonly Operation[] = [
     summary: "Continue one or more prompts, whole or as a stream.",
     request: "CompletionRequest",
     response: "Completion",
+    otherwise: "DryRun",
     accepted: "Job",
     stream: "CompletionChunk",
     failures: generationFailures,
   },
+  ...["/v1", ""].flatMap(tokenOperations),
   {
     method: "get",
     path: "/v1/models",

@@ -7,6 +7,7 @@ import type { Clock } from "./dependencies.ts";
 import type { Load, Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
+import type { Residency } from "./residency.ts";
 import { type OnlineTier, predictWaitMs } from "./wait.ts";
 
 /** A model that takes requests now. */
@@ -25,6 +26,7 @@ const MAX_NAME = 256;
 
 export interface AdmissionDeps {
   models: ModelSet;
+  residency: Residency;
   loads: Loads;
   metrics: Metrics;
   clock: Clock;
@@ -63,6 +65,22 @@ export class Admission {
       param: "model",
       message: `The model '${shown}' does not exist or you do not have access to it.`,
     });
+  }
+
+  /**
+   * Has a model loaded that is not in memory, and waits for it within the bound of the tier. What comes of it, `place`
+   * tells. Throws Overload when as many requests as may wait do so already, and when flex has waited for too long.
+   */
+  async awake({ id, engine }: ServedModel, tier: OnlineTier, signal: AbortSignal): Promise<void> {
+    const { draining, residency, options } = this.#deps;
+    if (draining() || !comesOnDemand(engine.state)) return;
+    if (residency.sleepersOf(id) >= options.queueLimit) {
+      throw overload(tier, `${options.queueLimit} requests wait for the model '${id}' to be loaded.`, USUAL_LOAD_MS);
+    }
+    const patienceMs = this.patienceMs(tier);
+    await residency.awake(id, patienceMs, signal);
+    if (tier !== "flex" || patienceMs === null || !comesOnDemand(engine.state)) return;
+    throw overload(tier, `The model '${id}' was not loaded in ${inSeconds(patienceMs)}.`, USUAL_LOAD_MS);
   }
 
   /** Throws 503 with Retry-After while the model serves nobody. */
@@ -132,9 +150,14 @@ export class Admission {
     if (state.name === "restarting") return state.retryInMs;
     if (state.name === "failed") return MAX_RETRY * 1000;
     const progress = state.name === "loading" ? state.progress : 0;
-    if (progress === 0) return USUAL_LOAD_MS;
+    if (progress === 0 || comesOnDemand(state)) return USUAL_LOAD_MS;
     return ((this.#deps.clock.now() - this.#startedAt) * (1 - progress)) / progress;
   }
+}
+
+function comesOnDemand(state: EngineState): boolean {
+  if (state.name === "loading") return state.onDemand === true;
+  return state.name === "unloaded" || state.name === "unloading";
 }
 
 /** Flex bought patience, and pays nothing when it runs out: 429. Who bought a promptness that is not to be had gets 503. */

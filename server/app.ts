@@ -17,6 +17,7 @@ import { removeJob, retrieveJob } from "./routes/jobs.ts";
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
+import { detokenize, tokenize } from "./routes/tokenize.ts";
 import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
 import { completionsUsage, costs } from "./routes/usage.ts";
 
@@ -50,6 +51,10 @@ export function createApp(dependencies: AppDependencies): Express {
 
   post(app, "/v1/chat/completions", chat.handler);
   post(app, "/v1/completions", completions.handler);
+  for (const prefix of ["/v1", ""]) {
+    post(app, `${prefix}/tokenize`, tokenize({ models, admission, options }));
+    post(app, `${prefix}/detokenize`, detokenize({ models, admission, options }));
+  }
   get(app, "/v1/models", listModels(models));
   get(app, "/v1/models/:model", retrieveModel(admission));
   app.route("/v1/files").post(createFile(files)).get(listFiles(files)).all(otherMethod("GET, HEAD, POST, OPTIONS"));

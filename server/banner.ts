@@ -6,6 +6,8 @@ export interface BannerContent {
   version: string;
   /** Of the models that are ready, in the order they were given. */
   models: readonly ModelFacts[];
+  /** Names of those that are loaded when they are asked for. */
+  onDemand: readonly string[];
   /** Nothing but the bundled model is served. */
   demo: boolean;
   /** How this server was started, up to where options go: `npm start --` or `nightshift`. */
@@ -15,15 +17,15 @@ export interface BannerContent {
 }
 
 /** What a person sees when the server is ready. */
-export function banner({ url, version, models, demo, command, startMs }: BannerContent): string {
+export function banner({ url, version, models, onDemand, demo, command, startMs }: BannerContent): string {
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
   lines.push(`  Base URL  ${url}/v1`);
-  for (const [index, facts] of models.entries()) {
-    lines.push(`${index === 0 ? "  Model     " : "            "}${modelLine(facts)}`);
-  }
-  lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`, "", "Try it:", "");
-  const [first] = models;
-  if (first !== undefined) lines.push(`  ${curlLine(url, first.model)}`, "");
+  const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded when it is asked for`)];
+  for (const [index, line] of about.entries()) lines.push(`${index === 0 ? "  Model     " : "            "}${line}`);
+  if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
+  lines.push("", "Try it:", "");
+  const first = models[0]?.model ?? onDemand[0];
+  if (first !== undefined) lines.push(`  ${curlLine(url, first)}`, "");
   if (demo) {
     lines.push(
       "The demo model knows only a few tricks. To serve a real one:",

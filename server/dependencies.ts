@@ -2,16 +2,20 @@ import type { Batches } from "../batch/batches.ts";
 import type { FileRoom } from "../batch/files.ts";
 import type { Jobs } from "../batch/jobs.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
+import type { Prices } from "../ledger/prices.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
 import type { AppOptions } from "./app-options.ts";
 import type { Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet } from "./model-set.ts";
+import type { Residency } from "./residency.ts";
 
 /** All that the HTTP side needs from outside: nothing in it reads a clock, draws at random or logs by other means. */
 export interface AppDependencies {
   models: ModelSet;
+  /** Brings models into memory when they are asked for. */
+  residency: Residency;
   /** What each model has to do; shared with the batch side, which must know who else is in an engine. */
   loads: Loads;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
@@ -24,6 +28,8 @@ export interface AppDependencies {
   uploads: UploadRoom;
   /** Takes a row for every request that was answered. */
   ledger: UsageLedger;
+  /** For estimates; the ledger prices by itself. */
+  prices: Prices;
   log: Log;
   clock: Clock;
   /** 16 or more unguessable characters of [A-Za-z0-9], new on every call; becomes part of ids such as `chatcmpl-…`. */

@@ -1,13 +1,26 @@
 import type { EngineConfig } from "../engine/config.ts";
+import type { ResolvedModel } from "./model-source/resolve.ts";
 import type { Options } from "./options/table.ts";
 
 /** What the engine process of one model is started with. */
-export function engineConfig(model: string, path: string, options: Options): EngineConfig {
+export function engineConfig({ name, path, adapters }: ResolvedModel, options: Options): EngineConfig {
   const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV, flashAttention } = options;
-  const { llamaDir, stepTokens, sloTtftMs, sloItlMs, batchTax, batchStepMs, memory, parkMemory, cacheScope } = options;
+  const {
+    llamaDir,
+    stepTokens,
+    sloTtftMs,
+    sloItlMs,
+    batchTax,
+    batchStepMs,
+    memory,
+    parkMemory,
+    cacheScope,
+    reasoningBudget,
+  } = options;
   return {
-    model,
+    model: name,
     path,
+    adapters,
     context,
     sequences,
     kv,
@@ -27,5 +40,6 @@ export function engineConfig(model: string, path: string, options: Options): Eng
     memory,
     parkMemory,
     cacheScope,
+    reasoningBudget,
   };
 }

@@ -7,8 +7,10 @@ import { type Admission, Overload, type Place } from "./admission.ts";
 import { Call, type CallOutcome } from "./call.ts";
 import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 import type { AppDependencies } from "./dependencies.ts";
+import { dryRun } from "./dry-run.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
+import type { ServedModel } from "./model-set.ts";
 import { ownerOf } from "./owner.ts";
 import { type RespondAsync, respondAsync } from "./prefer.ts";
 import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
@@ -28,6 +30,8 @@ export interface GenerationRequest {
   submissions: Asked[];
   stream: boolean;
   includeUsage: boolean;
+  /** Nothing is to be generated: only what it would be and cost is asked. */
+  dryRun: boolean;
   chunks(identity: CallIdentity): ChunkFormat;
   whole(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): object;
 }
@@ -61,6 +65,10 @@ export class GenerationRoute {
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
       const request = this.#check(body);
       const model = this.#admission.find(request.model);
+      const gone = new AbortController();
+      res.once("close", () => gone.abort());
+      await this.#admission.awake(model, request.tier, gone.signal);
+      if (request.dryRun) return await this.#dryRun(req, res, request, model);
       meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
       const place = this.#admission.place(model);
       checkTokens(request.submissions, place.facts.vocabulary);
@@ -81,6 +89,17 @@ export class GenerationRoute {
       if (!(error instanceof ClientGone)) throw error;
     }
   };
+
+  async #dryRun(
+    req: IncomingMessage,
+    res: ServerResponse,
+    request: GenerationRequest,
+    model: ServedModel,
+  ): Promise<void> {
+    const place = this.#admission.place(model);
+    checkTokens(request.submissions, place.facts.vocabulary);
+    sendJson(req, res, 200, JSON.stringify(await dryRun(request, place, this.#dependencies.prices)));
+  }
 
   /**
    * How long a request may be expected to wait, and how long it may then really wait, until it starts. Who would have a

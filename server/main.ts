@@ -3,6 +3,7 @@ import { Registry } from "prom-client";
 import { shiftRules } from "../batch/shift-rules.ts";
 import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
+import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
@@ -29,6 +30,7 @@ import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
 import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
+import { Residency } from "./residency.ts";
 import { openRooms } from "./rooms.ts";
 import { Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
@@ -57,25 +59,37 @@ export async function serve(options: Options): Promise<void> {
   const store = await openOrExplain(options, log);
   watchStore(registry, store);
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
+  const tierFactors = { ...DEFAULT_TIER_FACTORS, ...options.tierFactors };
+  const prices = new Prices({ ...DEFAULT_PRICES, ...options.prices }, tierFactors);
   const ledger = new UsageLedger({
     store,
-    prices: new Prices({ ...DEFAULT_PRICES, ...options.prices }, { ...DEFAULT_TIER_FACTORS, ...options.tierFactors }),
+    prices,
     sink: metrics,
     log,
     now: clock.epochSeconds,
   });
   const loads = new Loads();
   const load = new OnlineLoad(metrics, clock.now);
-  const models = await startModels(options, {
+  const { models, shares, fetched } = await startModels(options, {
     log,
     observer: load,
     terminal: process.stderr,
     env: process.env,
     created: clock.epochSeconds(),
     startEngine: startLocalEngine,
+    measure: measureModel,
   });
 
   const modelSet = new ModelSet(models);
+  const residency = new Residency({
+    engines: models.map(({ engine }) => engine),
+    // Looked up anew: what has to be downloaded is measured later.
+    budgetOf: () => shares.budget,
+    bytesOf: (model) => shares.bytesOf(model),
+    onlineOf: (model) => loads.of(model).waiting + loads.of(model).running,
+    keepAliveMs: options.keepAlive === null ? null : options.keepAlive * 1000,
+    now: clock.now,
+  });
   const randomId = () => randomBytes(16).toString("hex");
   const webhooks = new WebhookEndpoints(options.webhooks);
   const delivery = new WebhookDelivery({
@@ -93,6 +107,7 @@ export async function serve(options: Options): Promise<void> {
     files,
     ledger,
     models: modelSet,
+    residency,
     loads,
     metrics,
     batchMetrics: new BatchMetrics(registry),
@@ -105,6 +120,7 @@ export async function serve(options: Options): Promise<void> {
     randomId,
     options: nightOptions(options),
   });
+  residency.start();
   sweeper.start();
   await night.start();
   delivery.wake();
@@ -116,6 +132,7 @@ export async function serve(options: Options): Promise<void> {
       flush,
       exit: (code) => process.exit(code),
       drain: async () => {
+        residency.stop();
         await night.stop();
         await listening?.close(options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
@@ -129,6 +146,7 @@ export async function serve(options: Options): Promise<void> {
   );
   const app = createApp({
     models: modelSet,
+    residency,
     loads,
     onlineShare: (model) => load.of(model),
     metrics,
@@ -138,6 +156,7 @@ export async function serve(options: Options): Promise<void> {
     batches,
     jobs,
     ledger,
+    prices,
     log,
     clock,
     randomId,
@@ -153,10 +172,11 @@ export async function serve(options: Options): Promise<void> {
   }
   log.info({ url: listening.url, pid: process.pid }, "Listening; the models are loading");
 
+  await fetched;
   const ready = await loaded(models);
   if (shutdown.begun) return;
   const failed = models.filter(({ engine }) => engine.state.name === "failed");
-  if (ready.length === 0) {
+  if (failed.length === models.length) {
     process.stderr.write(`No model could be loaded:\n${failed.map(whyFailed).join("\n")}\n`);
     return shutdown.begin(1);
   }
@@ -165,7 +185,15 @@ export async function serve(options: Options): Promise<void> {
   }
   const startMs = Math.round(performance.now());
   log.info({ url: listening.url, models: ready.map(({ model }) => model), startMs }, "Ready");
-  const content = { url: listening.url, version: version(), models: ready, demo: options.model.length === 0, startMs };
+  const onDemand = models.filter(({ engine }) => engine.state.name === "unloaded").map(({ id }) => id);
+  const content = {
+    url: listening.url,
+    version: version(),
+    models: ready,
+    onDemand,
+    demo: options.model.length === 0,
+    startMs,
+  };
   process.stdout.write(
     banner({ ...content, command: process.env.npm_lifecycle_event ? "npm start --" : "nightshift" }),
   );
@@ -180,9 +208,10 @@ async function openOrExplain({ dataDir }: Options, log: Log): Promise<Store> {
   }
 }
 
-/** Waits until every model is ready or has failed. */
+/** Waits until every model is ready or has failed, but for those that wait to be asked for. */
 async function loaded(models: readonly ServedModel[]): Promise<ModelFacts[]> {
-  const results = await Promise.allSettled(models.map(({ engine }) => engine.ready()));
+  const loading = models.filter(({ engine }) => engine.state.name !== "unloaded");
+  const results = await Promise.allSettled(loading.map(({ engine }) => engine.ready()));
   return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 

@@ -1,4 +1,5 @@
 import { Batches } from "../batch/batches.ts";
+import type { Residence } from "../batch/engine-window.ts";
 import type { FileRoom } from "../batch/files.ts";
 import { Jobs } from "../batch/jobs.ts";
 import { NightShift } from "../batch/night-shift.ts";
@@ -36,6 +37,7 @@ export interface NightOptions {
 export const NIGHT_TIMES = { graceMs: 5000, calmMs: 61_000 };
 
 export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "randomId"> {
+  residency: Residence;
   store: Store;
   files: FileRoom;
   ledger: UsageLedger;

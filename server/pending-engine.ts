@@ -1,7 +1,7 @@
-import { refusalOf } from "../engine/client/refusal.ts";
+import { refusalOf, refuse } from "../engine/client/refusal.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../engine/engine.ts";
-import type { Backlog, EngineStatus } from "../engine/protocol.ts";
+import type { Backlog, EngineStatus, TokenAnswer, TokenQuestion } from "../engine/protocol.ts";
 
 export interface PendingEngineWork {
   /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */
@@ -48,16 +48,8 @@ export class PendingEngine implements Engine {
 
   submit(request: Submission, listener: RequestListener): Ticket {
     if (this.#engine !== null) return this.#engine.submit(request, listener);
-    let cancelled = false;
-    const refusal = refusalOf(this.model, this.#state, RETRY_AFTER);
-    queueMicrotask(() => {
-      if (!cancelled && refusal !== null) listener.failed(refusal);
-    });
-    return {
-      cancel: () => {
-        cancelled = true;
-      },
-    };
+    // Without an engine the state is never ready, which is what has no refusal.
+    return refuse(listener, refusalOf(this.model, this.#state, RETRY_AFTER)!);
   }
 
   /** Resolves when the download is over, whichever way it ended. */
@@ -74,6 +66,20 @@ export class PendingEngine implements Engine {
 
   async inspect(): Promise<EngineStatus | null> {
     return this.#engine?.inspect() ?? null;
+  }
+
+  load(): void {
+    this.#engine?.load();
+  }
+
+  async unload(): Promise<void> {
+    await this.#engine?.unload();
+  }
+
+  async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
+    const refusal = refusalOf(this.model, this.state, RETRY_AFTER);
+    if (this.#engine === null && refusal !== null) throw refusal;
+    return (await this.#started).tokenize(question);
   }
 
   async close(): Promise<void> {

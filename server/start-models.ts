@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { startLocalEngine } from "../engine/client/local-engine.ts";
+import type { measureModel } from "../engine/client/measurement.ts";
 import type { Engine, EngineObserver } from "../engine/engine.ts";
 import type { Log } from "./dependencies.ts";
-import { engineConfig } from "./engine-config.ts";
 import { demoModelPath } from "./installation.ts";
+import { MemoryShares } from "./memory-shares.ts";
 import type { ServedModel } from "./model-set.ts";
 import { type ModelValue, parseModelValue } from "./model-source/model-value.ts";
 import { type ResolvedModel, type ResolveOptions, resolveModels } from "./model-source/resolve.ts";
@@ -22,14 +23,25 @@ export interface StartModelsDeps {
   /** Unix seconds. */
   created: number;
   startEngine: typeof startLocalEngine;
+  measure: typeof measureModel;
+}
+
+export interface StartedModels {
+  models: ServedModel[];
+  /** What each may take of the memory. */
+  shares: MemoryShares;
+  /** Resolves when nothing is to be downloaded any more, however that ended. */
+  fetched: Promise<void>;
 }
 
 /**
- * Starts one engine per `--model`, the demo model when none is named. Model files on this machine are checked first and
- * their engines start at once; what is remote is downloaded one after the other, its engine loading until then.
- * Throws OptionsError for a bad value, a name given twice, or a file that is missing or no model.
+ * One engine per `--model`, the demo model when none is named. Model files on this machine are checked first; where there
+ * are several models, memory is shared out before any is loaded. Then their engines start, or, with a keep-alive, wait
+ * until they are asked for. What is remote is downloaded one after the other, its engine loading until then.
+ * Throws OptionsError for a bad value, a name given twice, a file that is missing or no model, and for models that do not
+ * fit together.
  */
-export async function startModels(options: Options, deps: StartModelsDeps): Promise<ServedModel[]> {
+export async function startModels(options: Options, deps: StartModelsDeps): Promise<StartedModels> {
   const values = options.model.length > 0 ? options.model : [`demo=${demoModelPath}`];
   const models = values.map((value) => ({ value, ...parseModelValue(value, existsSync) }));
   refuseTwins(models);
@@ -37,29 +49,35 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     models.filter((model) => model.kind === "path").map((model) => model.value),
     resolveOptions(options, deps, () => {}),
   );
+  const shares = new MemoryShares(models.length, options, deps);
+  await shares.enter(local);
 
-  const start = ({ name, path }: ResolvedModel) =>
-    deps.startEngine(engineConfig(name, path, options), {
+  const start = (model: ResolvedModel) =>
+    deps.startEngine(shares.config(model), {
       observer: deps.observer,
       log: deps.log,
       hangTimeoutMs: options.engineTimeout * 1000,
+      first: options.keepAlive !== null && shares.mayWait(model.name) ? "unloaded" : "loading",
     });
-  let downloads: Promise<unknown> = Promise.resolve();
-  const engines = models.map(({ name, value }): Engine => {
+  let downloads: Promise<void> = Promise.resolve();
+  const engines = models.map(({ name, value, adapters }): Engine => {
     const here = local.find((model) => model.name === name);
     if (here !== undefined) return start(here);
     const earlier = downloads;
     const engine = new PendingEngine(name, {
       fetch: async (progress, signal) => {
         await earlier;
-        return fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
+        const path = await fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
+        await shares.add({ name, path, adapters });
+        return path;
       },
-      start: (path) => start({ name, path }),
+      start: (path) => start({ name, path, adapters }),
     });
     downloads = engine.fetched;
     return engine;
   });
-  return engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
+  const served = engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
+  return { models: served, shares, fetched: downloads };
 }
 
 async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {

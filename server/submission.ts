@@ -10,6 +10,7 @@ export function chatSubmission(body: ChatRequest): Asked {
     kind: "chat",
     messages: body.messages.map(engineMessage),
     variables: templateVariables(body),
+    thinking: { effort: body.reasoning_effort ?? null, budget: thoughtBudget(body) },
   };
   return {
     ...shared(body),
@@ -88,9 +89,12 @@ export function tierOf(asked: ChatRequest["service_tier"]): Exclude<Tier, "batch
 }
 
 function templateVariables(body: ChatRequest): Record<string, unknown> {
-  const variables: Record<string, unknown> = {};
-  if (body.reasoning_effort != null) variables.reasoning_effort = body.reasoning_effort;
-  if (body.reasoning_effort === "none") variables.enable_thinking = false;
-  if (body.verbosity != null) variables.verbosity = body.verbosity;
-  return variables;
+  const given = Object.entries(body.chat_template_kwargs ?? {}).filter(([, value]) => value !== null);
+  return { ...(body.verbosity != null && { verbosity: body.verbosity }), ...Object.fromEntries(given) };
+}
+
+/** vLLM's name of it, then llama-server's two. */
+function thoughtBudget(body: ChatRequest): number | null {
+  const tokens = body.thinking_token_budget ?? body.thinking_budget_tokens ?? body.reasoning_budget_tokens ?? null;
+  return tokens === -1 ? Number.POSITIVE_INFINITY : tokens;
 }

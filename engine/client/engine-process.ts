@@ -5,6 +5,8 @@ import type { FromEngine, ToEngine } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { LineTail } from "./line-tail.ts";
 
+export type FirstMessage = Extract<ToEngine, { config: EngineConfig }>;
+
 export interface EngineProcessHandlers {
   message(message: FromEngine): void;
   /** Once, after the last message. The first line says how it died, the others are the last that it wrote. */
@@ -32,7 +34,8 @@ export class EngineProcess {
   #stopping = false;
   #killReason: string | null = null;
 
-  constructor(entry: URL | string, config: EngineConfig, log: EngineLog, handlers: EngineProcessHandlers) {
+  /** @param first what the process is for */
+  constructor(entry: URL | string, first: FirstMessage, log: EngineLog, handlers: EngineProcessHandlers) {
     this.#handlers = handlers;
     this.#gone = new Promise((resolve) => {
       this.#resolveGone = resolve;
@@ -53,7 +56,7 @@ export class EngineProcess {
       });
     }
 
-    const model = config.model;
+    const { model } = first.config;
     const tail = new LineTail((line) => log.debug({ model, pid: child.pid }, line));
     child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
     child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
@@ -80,7 +83,7 @@ export class EngineProcess {
       if (!this.#stopping) this.#killIn(OUTPUT_GRACE_MS);
     });
 
-    this.send({ type: "start", config });
+    this.send(first);
   }
 
   get pid(): number | undefined {

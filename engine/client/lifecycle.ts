@@ -6,18 +6,25 @@ import type { EngineState } from "../engine.ts";
  * A process loads its model and then serves. When it dies, another one starts after a backoff that doubles with every
  * death and forgets them after a minute of serving. Two things end that: a model that cannot be loaded (the process says
  * so, or the first two die while they load), and too many deaths in a row with no request finished between them.
- * Nothing leaves `failed` but `closed`, and nothing leaves `closed`.
+ * Nothing leaves `failed` but `closed`, and nothing leaves `closed`. A process that serves may be let go, and another one
+ * be started when the model is asked for; who asks for that knows that it has no requests.
  *
- * | state      | progress     | ready         | unloadable   | died                       | retry              | close        |
- * |------------|--------------|---------------|--------------|----------------------------|--------------------|--------------|
- * | loading    | loading      | ready: resume | failed: fail | restarting: wait, ² failed | –                  | closed: fail |
- * | ready      | –            | –             | –            | restarting: wait, ⁵ failed | –                  | closed: fail |
- * | restarting | –            | ready: resume | –            | restarting: wait, ⁵ failed | restarting¹: start | closed: fail |
- * | failed     | –            | –             | –            | –                          | –                  | closed: fail |
- * | closed     | –            | –             | –            | –                          | –                  | –            |
+ * | state      | progress | ready  | unloadable | died        | retry  | unload    | load    | close  |
+ * |------------|----------|--------|------------|-------------|--------|-----------|---------|--------|
+ * | loading    | loading  | ready  | failed³    | restarting² | –      | –         | –       | closed |
+ * | ready      | –        | –      | –          | restarting⁵ | –      | unloading | –       | closed |
+ * | restarting | –        | ready  | –          | restarting⁵ | start¹ | –         | –       | closed |
+ * | unloading  | –        | –      | –          | unloaded    | –      | –         | –       | closed |
+ * | unloaded   | –        | –      | –          | –           | –      | –         | loading | closed |
+ * | failed     | –        | –      | –          | –           | –      | –         | –       | closed |
+ * | closed     | –        | –      | –          | –           | –      | –         | –       | –      |
  *
- * ¹ loading when no process was ever ready. ² at the second death, ⁵ at the fifth in a row: `fail`.
- * `finished` (a request ended well) changes no state; it ends the row of deaths.
+ * Effects: entering `ready` is `resume`, `restarting` `wait`, `unloading` `stop`, `unloaded` `gone`, `failed` and `closed`
+ * `fail`; `load` leads to `load`, and `retry` to `start`.
+ *
+ * ¹ restarting still, loading when no process was ever ready. ² failed at the second death, ⁵ at the fifth in a row. ³ where
+ * no process was ever ready; else the death that follows decides. `finished` (a request ended well) changes no state; it
+ * ends the row of deaths.
  */
 export interface Lifecycle {
   readonly state: EngineState;
@@ -58,22 +65,24 @@ export type LifecycleEvent =
   | { type: "died"; reason: string }
   | { type: "retry" }
   | { type: "finished" }
+  | { type: "unload" }
+  | { type: "load" }
   | { type: "close" };
 
 /**
- * What follows from an event: start a process; wait `retryInMs` and say `retry`; hand waiting requests to the engine;
- * fail all requests.
+ * What follows from an event: start a process, again or for the first time since it was let go; wait `retryInMs` and say
+ * `retry`; hand waiting requests to the engine; end the process; tell that it is gone; fail all requests.
  */
-export type LifecycleEffect = "start" | "wait" | "resume" | "fail" | null;
+export type LifecycleEffect = "start" | "load" | "wait" | "resume" | "stop" | "gone" | "fail" | null;
 
 export interface LifecycleStep {
   life: Lifecycle;
   effect: LifecycleEffect;
 }
 
-export function newLifecycle(now: number): Lifecycle {
+export function newLifecycle(now: number, first: "loading" | "unloaded" = "loading"): Lifecycle {
   return {
-    state: { name: "loading", progress: 0 },
+    state: first === "loading" ? { name: "loading", progress: 0 } : { name: "unloaded" },
     everReady: false,
     deathsInRow: 0,
     doublings: 0,
@@ -95,10 +104,10 @@ export function advance(life: Lifecycle, event: LifecycleEvent, now: number, pol
 
   switch (event.type) {
     case "progress":
-      if (state !== "loading") return { life, effect: null };
-      return { life: { ...life, state: { name: "loading", progress: event.progress } }, effect: null };
+      if (life.state.name !== "loading") return { life, effect: null };
+      return { life: { ...life, state: { ...life.state, progress: event.progress } }, effect: null };
     case "ready":
-      if (state === "ready") return { life, effect: null };
+      if (state !== "loading" && state !== "restarting") return { life, effect: null };
       return {
         life: { ...life, state: { name: "ready" }, everReady: true, readyAt: now, lastLoadMs: now - life.startAt },
         effect: "resume",
@@ -111,8 +120,19 @@ export function advance(life: Lifecycle, event: LifecycleEvent, now: number, pol
     case "unloadable":
       // A file that can't be loaded does not heal. One that was loaded before may (memory comes back): there the
       // death that follows decides.
-      return state === "loading" ? fail(life, event.reason) : { life, effect: null };
+      return state === "loading" && !life.everReady ? fail(life, event.reason) : { life, effect: null };
+    case "unload":
+      if (state !== "ready") return { life, effect: null };
+      return { life: { ...life, state: { name: "unloading" }, deathsInRow: 0, doublings: 0 }, effect: "stop" };
+    case "load":
+      if (state !== "unloaded") return { life, effect: null };
+      return {
+        life: { ...life, state: { name: "loading", progress: 0, onDemand: true }, startAt: now },
+        effect: "load",
+      };
     case "died":
+      if (state === "unloaded") return { life, effect: null };
+      if (state === "unloading") return { life: { ...life, state: { name: "unloaded" } }, effect: "gone" };
       return died(life, event.reason, now, policy);
   }
 }

@@ -1,6 +1,6 @@
 import type { EngineConfig, ModelFacts } from "../config.ts";
 import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
-import type { Backlog, EngineRequest, EngineStatus, FromEngine } from "../protocol.ts";
+import type { Backlog, EngineRequest, EngineStatus, FromEngine, TokenAnswer, TokenQuestion } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight } from "./in-flight.ts";
@@ -14,7 +14,10 @@ import {
   type RestartPolicy,
   retryAfterSeconds,
 } from "./lifecycle.ts";
-import { engineDied, refusalOf } from "./refusal.ts";
+import { WORKER } from "./measurement.ts";
+import { Questions } from "./questions.ts";
+import { engineDied, refusalOf, refuse } from "./refusal.ts";
+import { logState } from "./state-log.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface LocalEngineDeps {
@@ -22,6 +25,8 @@ export interface LocalEngineDeps {
   log: EngineLog;
   /** The engine process's script. */
   entry?: URL | string;
+  /** Unloaded: nothing is loaded before load() is called. */
+  first?: "loading" | "unloaded";
   /** With requests pending and no word from the process for this long, it is killed. One step must fit into it. */
   hangTimeoutMs?: number;
   /** The same while a model loads, counted from the last progress. */
@@ -49,6 +54,7 @@ class LocalEngine implements Engine {
   readonly #deps: Required<LocalEngineDeps>;
   readonly #inFlight: InFlight;
   readonly #inspection = new Inspection(() => this.#process?.send({ type: "inspect" }));
+  readonly #questions = new Questions((message) => this.#process?.send(message));
   readonly #watchdog: Watchdog;
   readonly #watch: NodeJS.Timeout;
   #life: Lifecycle;
@@ -57,6 +63,7 @@ class LocalEngine implements Engine {
   #facts: ModelFacts | null = null;
   #backlog: Backlog | null = null;
   #waiters: Waiter[] = [];
+  #unloads: (() => void)[] = [];
   #closing: Promise<void> | null = null;
   #lastId = 0;
 
@@ -64,7 +71,8 @@ class LocalEngine implements Engine {
     this.model = config.model;
     this.#config = config;
     this.#deps = {
-      entry: new URL("../worker/main.js", import.meta.url),
+      entry: WORKER,
+      first: "loading",
       hangTimeoutMs: 120_000,
       loadTimeoutMs: 600_000,
       closeGraceMs: 2000,
@@ -86,8 +94,8 @@ class LocalEngine implements Engine {
     this.#watchdog = new Watchdog(intervalMs);
     this.#watch = setInterval(() => this.#checkAlive(), intervalMs);
     this.#watch.unref();
-    this.#life = newLifecycle(this.#deps.now());
-    this.#start();
+    this.#life = newLifecycle(this.#deps.now(), this.#deps.first);
+    if (this.#deps.first === "loading") this.#start();
   }
 
   get state(): EngineState {
@@ -109,17 +117,7 @@ class LocalEngine implements Engine {
   submit(submission: Submission, listener: RequestListener): Ticket {
     const id = ++this.#lastId;
     const refusal = refusalOf(this.model, this.state, this.#retryAfter());
-    if (refusal !== null) {
-      let cancelled = false;
-      queueMicrotask(() => {
-        if (!cancelled) listener.failed(refusal);
-      });
-      return {
-        cancel: () => {
-          cancelled = true;
-        },
-      };
-    }
+    if (refusal !== null) return refuse(listener, refusal);
     const request: EngineRequest = { ...submission, id };
     // An engine that had nothing to do was silent for good reason until now.
     if (this.#inFlight.size === 0) this.#watchdog.heard();
@@ -143,6 +141,22 @@ class LocalEngine implements Engine {
     return this.state.name === "ready" ? this.#inspection.status() : Promise.resolve(null);
   }
 
+  load(): void {
+    this.#on({ type: "load" });
+  }
+
+  unload(): Promise<void> {
+    if (this.#inFlight.size + this.#questions.size === 0) this.#on({ type: "unload" });
+    if (this.state.name !== "unloading") return Promise.resolve();
+    return new Promise((resolve) => this.#unloads.push(resolve));
+  }
+
+  async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
+    const refusal = refusalOf(this.model, this.state, this.#retryAfter());
+    if (refusal !== null) throw refusal;
+    return this.#questions.ask(question);
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -160,12 +174,13 @@ class LocalEngine implements Engine {
     const died = (reason: string) => {
       this.#process = null;
       this.#inspection.answered(null);
+      this.#questions.failAll(engineDied(this.model, this.#retryAfter()));
       this.#on({ type: "died", reason });
     };
     this.#watchdog.heard();
     this.#backlog = null;
     try {
-      this.#process = new EngineProcess(entry, this.#config, log, {
+      this.#process = new EngineProcess(entry, { type: "start", config: this.#config }, log, {
         message: (message) => this.#receive(message),
         died,
       });
@@ -178,8 +193,8 @@ class LocalEngine implements Engine {
   }
 
   #receive(message: FromEngine): void {
-    // A step that hangs keeps the process from no answer: it proves nothing.
-    if (message.type !== "status") this.#watchdog.heard();
+    // A step that hangs keeps the process from neither answer: they prove nothing.
+    if (message.type !== "status" && message.type !== "tokenized") this.#watchdog.heard();
     switch (message.type) {
       case "step":
         this.#backlog = message.backlog;
@@ -195,6 +210,9 @@ class LocalEngine implements Engine {
       case "status":
         this.#inspection.answered(message.status);
         return;
+      case "tokenized":
+        this.#questions.answered(message);
+        return;
       case "loading":
         this.#on({ type: "progress", progress: message.progress });
         return;
@@ -202,6 +220,8 @@ class LocalEngine implements Engine {
         this.#facts = message.facts;
         for (const warning of message.warnings) this.#deps.log.warn({ model: this.model }, warning);
         this.#on({ type: "ready" });
+        return;
+      case "measured":
         return;
       case "failed":
         this.#on({ type: "unloadable", reason: message.message });
@@ -216,11 +236,18 @@ class LocalEngine implements Engine {
     const before = this.#life.state;
     const { life, effect } = advance(this.#life, event, this.#deps.now(), this.#deps.restart);
     this.#life = life;
-    if (before !== life.state) this.#logState();
+    if (before !== life.state) logState(this.#deps.log, this.model, life, this.pending);
     switch (effect) {
       case "start":
-        this.#deps.observer.restarted(this.model);
+      case "load":
+        if (effect === "start") this.#deps.observer.restarted(this.model);
         this.#start();
+        return;
+      case "stop":
+        void this.#process?.stop(this.#deps.closeGraceMs);
+        return;
+      case "gone":
+        for (const resolve of this.#unloads.splice(0)) resolve();
         return;
       case "wait":
         this.#inFlight.interrupt(engineDied(this.model, this.#retryAfter()));
@@ -231,6 +258,7 @@ class LocalEngine implements Engine {
         for (const waiter of this.#waiters.splice(0)) waiter.resolve(this.#facts!);
         return;
       case "fail": {
+        for (const resolve of this.#unloads.splice(0)) resolve();
         const refusal = refusalOf(this.model, life.state, this.#retryAfter());
         if (refusal !== null) this.#inFlight.failAll(refusal);
         const over = this.#whyOver();
@@ -268,28 +296,5 @@ class LocalEngine implements Engine {
     if (state.name === "failed") return new Error(state.reason);
     if (state.name === "closed") return new Error(`The engine of '${this.model}' was closed.`);
     return null;
-  }
-
-  #logState(): void {
-    const { log } = this.#deps;
-    const state = this.state;
-    const about = { model: this.model };
-    switch (state.name) {
-      case "loading":
-        log.debug({ ...about, progress: state.progress }, "Loading the model");
-        return;
-      case "ready":
-        log.info({ ...about, loadMs: Math.round(this.#life.lastLoadMs) }, "The engine is ready");
-        return;
-      case "restarting":
-        log.error({ ...about, ...state, pending: this.pending }, "The engine died and starts again");
-        return;
-      case "failed":
-        log.error({ ...about, reason: state.reason }, "The engine has failed; restart the server to try again");
-        return;
-      case "closed":
-        log.debug(about, "The engine is closed");
-        return;
-    }
   }
 }

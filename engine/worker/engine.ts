@@ -1,7 +1,15 @@
 import { randomInt } from "node:crypto";
-import { availableParallelism, freemem } from "node:os";
+import { availableParallelism } from "node:os";
 import type { CacheScope, EngineConfig, ModelFacts } from "../config.ts";
-import type { EngineError, EngineRequest, EngineStatus, FromEngine, StepMessage } from "../protocol.ts";
+import type {
+  EngineError,
+  EngineRequest,
+  EngineStatus,
+  FromEngine,
+  Prompt,
+  StepMessage,
+  TokenQuestion,
+} from "../protocol.ts";
 import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
@@ -10,18 +18,21 @@ import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
 import { UnifiedCache } from "./kv/unified.ts";
 import { LogitRules } from "./logit-rules.ts";
+import { freeMemory } from "./machine-memory.ts";
+import { type Adapters, loadAdapters } from "./native/adapters.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { Sampler } from "./native/sampler.ts";
-import { PromptBuilder } from "./prompt.ts";
+import { type BuiltPrompt, PromptBuilder } from "./prompt.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
 import { SequenceText } from "./text/sequence-text.ts";
+import { ThoughtBudget } from "./text/thought-budget.ts";
 
 /** The share of sequences and cells that flex and batch leave free for online work. */
 const RESERVED_SHARE = 1 / 8;
@@ -45,6 +56,9 @@ export class Engine {
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
   readonly #requests = new Map<number, Generation[]>();
   readonly #cacheScope: CacheScope;
+  readonly #reasoningBudget: number | null;
+  /** Tokens of the tag that ends a thought; none where the model does not think. */
+  readonly #closeTag: readonly number[];
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
@@ -56,21 +70,21 @@ export class Engine {
       );
     }
     const library = loadLibrary(config.llamaDir, config.gpu !== "off");
-    const gpu = library.devices.filter((device) => device.kind === "gpu");
-    const onGpu = gpu.length > 0 && config.gpu !== "off";
-    const hostFree = Math.min(freemem(), process.availableMemory());
-    const free = onGpu ? gpu.reduce((sum, device) => sum + device.free, 0) : hostFree;
+    const free = freeMemory(library, config);
     const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
-    const facts = model.memoryFacts(config, free);
+    const adapters = await loadAdapters(library, model, config.adapters);
+    const bare = model.memoryFacts(config, free.model);
+    const facts = { ...bare, weightBytes: bare.weightBytes + adapters.bytes };
     const plan = planMemory(config, facts);
-    const taken = onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
-    const parkBytes = planParking(config, facts, hostFree - taken);
-    return new Engine(library, model, config, plan, parkBytes, post);
+    const taken = free.onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
+    const parkBytes = planParking(config, facts, free.host - taken);
+    return new Engine(library, model, adapters, config, plan, parkBytes, post);
   }
 
   private constructor(
     library: Library,
     model: Model,
+    adapters: Adapters,
     config: EngineConfig,
     plan: MemoryPlan,
     parkBytes: number,
@@ -78,7 +92,7 @@ export class Engine {
   ) {
     const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
     const { vocabulary } = model;
-    const context = new Context(library, model, config, plan, threads);
+    const context = new Context(library, model, adapters, config, plan, threads);
     const reuse = model.memory === "full";
     const cellBytes = model.memoryFacts(config, 0).cellBytes;
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
@@ -99,6 +113,7 @@ export class Engine {
     this.#model = model;
     this.#post = post;
     this.#cacheScope = config.cacheScope;
+    this.#reasoningBudget = config.reasoningBudget;
     this.#template = new ChatTemplate(model.chatTemplate, {
       bos: vocabulary.text(vocabulary.bos),
       eos: vocabulary.text(vocabulary.eos),
@@ -107,6 +122,7 @@ export class Engine {
     });
     const tags = this.#template.reasoningTags;
     if (tags !== null) vocabulary.show([tags.open, tags.close]);
+    this.#closeTag = tags === null ? [] : [...vocabulary.tokenizeNow(tags.close, true)];
     this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
     const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
@@ -148,19 +164,31 @@ export class Engine {
     const arrival = this.#arrivals++;
     this.#requests.set(request.id, []);
     try {
-      const { tokens, startsInReasoning } = await this.#prompts.build(request.prompt);
+      const prompt = await this.#prompts.build(request.prompt);
       if (!this.#requests.has(request.id)) return;
-      const refusal = this.#refusal(tokens, request.prompt.kind === "chat" ? "messages" : "prompt");
+      const { tokens } = prompt;
+      const refusal = this.#refusal(tokens, request.prompt.kind);
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;
       this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
       poisonFailpoint(request.prompt);
-      const generations = this.#generations(request, tokens, arrival, startsInReasoning);
+      const generations = this.#generations(request, prompt, arrival);
       this.#requests.set(request.id, generations);
       for (const generation of generations) this.#loop.add(generation);
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       this.#refuse(request.id, error.error);
+    }
+  }
+
+  async tokenize(id: number, question: TokenQuestion): Promise<void> {
+    try {
+      const answer = await this.#prompts.answer(question);
+      const error = question.kind === "prompt" ? this.#refusal(answer.tokens, question.prompt.kind) : null;
+      this.#post({ type: "tokenized", id, answer: error === null ? answer : { error } });
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      this.#post({ type: "tokenized", id, answer: { error: error.error } });
     }
   }
 
@@ -178,7 +206,8 @@ export class Engine {
     this.#post(message);
   }
 
-  #generations(request: EngineRequest, tokens: number[], arrival: number, startsInReasoning: boolean): Generation[] {
+  #generations(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
+    const { tokens, startsInReasoning } = prompt;
     const { sampling } = request;
     const { vocabulary } = this.#model;
     const seed = sampling.seed ?? randomInt(MOST_SEED);
@@ -200,12 +229,20 @@ export class Engine {
           reasoningTags: request.prompt.kind === "chat" ? this.#template.reasoningTags : null,
           startsInReasoning,
         }),
+        thoughts: this.#thoughtBudget(request, prompt),
       });
     });
   }
 
-  #refusal(tokens: number[], param: string): EngineError | null {
+  #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ThoughtBudget | null {
+    const tokens = prompt.thoughtBudget ?? this.#reasoningBudget;
+    if (request.prompt.kind !== "chat" || this.#closeTag.length === 0 || tokens === null) return null;
+    return Number.isFinite(tokens) ? new ThoughtBudget(tokens, this.#closeTag) : null;
+  }
+
+  #refusal(tokens: number[], kind: Prompt["kind"]): EngineError | null {
     const { context } = this.facts;
+    const param = kind === "chat" ? "messages" : "prompt";
     const { size } = this.#model.vocabulary;
     const invalid = (code: string, message: string): EngineError => {
       return { status: 400, type: "invalid_request_error", code, param, message };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import type { EngineConfig, ModelFacts } from "../config.ts";
 import type { Library } from "./native/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
@@ -13,10 +14,12 @@ export function factsOf(
   found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
-  const identity = [config.model, description, architecture, parameters, bytes, library.build];
+  const adapters = config.adapters.map(({ path, scale }) => ({ name: basename(path), scale }));
+  const identity = [config.model, description, architecture, parameters, bytes, library.build, ...adapters];
   return {
     model: config.model,
     path: config.path,
+    adapters,
     description,
     architecture,
     parameters,

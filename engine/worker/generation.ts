@@ -4,6 +4,7 @@ import type { Sampler } from "./native/sampler.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 import type { Sequence } from "./scheduler/sequence.ts";
 import type { SequenceText } from "./text/sequence-text.ts";
+import type { ThoughtBudget } from "./text/thought-budget.ts";
 
 /** What of a vocabulary turns tokens into text. */
 export type TokenTexts = Pick<Vocabulary, "isEnd" | "piece">;
@@ -22,6 +23,7 @@ export interface GenerationParts {
   sampler: Sampler;
   rules: LogitRules | null;
   text: SequenceText;
+  thoughts: ThoughtBudget | null;
 }
 
 /** One sequence with all that turns its logits into text. */
@@ -45,6 +47,7 @@ export class Generation implements Sequence {
   readonly #promptLength: number;
   readonly #limit: number;
   readonly #text: SequenceText;
+  readonly #thoughts: ThoughtBudget | null;
   /** Drawn, but not yet turned into text. */
   readonly #fresh: number[] = [];
   #finish: FinishReason | null = null;
@@ -64,6 +67,7 @@ export class Generation implements Sequence {
     this.#promptLength = parts.promptTokens.length;
     this.#limit = parts.limit;
     this.#text = parts.text;
+    this.#thoughts = parts.thoughts;
   }
 
   get generated(): number {
@@ -73,6 +77,11 @@ export class Generation implements Sequence {
   /** Its text is complete or a token ended it: nothing more is to be computed. */
   get finished(): boolean {
     return this.#finish !== null;
+  }
+
+  /** What to accept for a drawn token: another one where its thoughts are to end. All before it are text by now. */
+  chosen(drawn: number): number {
+    return this.#thoughts === null ? drawn : this.#thoughts.take(drawn, this.#text);
   }
 
   /** Takes the token that was drawn for it. */

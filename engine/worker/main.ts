@@ -1,6 +1,8 @@
 /** The engine process: speaks engine/protocol.ts over the channel to the server that forked it, and ends with it. */
+import type { EngineConfig } from "../config.ts";
 import type { FromEngine, ToEngine } from "../protocol.ts";
 import { Engine } from "./engine.ts";
+import { measure } from "./measure.ts";
 
 // Ctrl-C and service managers signal the whole group; when the engine ends is for the server to say.
 process.on("SIGINT", () => {});
@@ -20,11 +22,21 @@ async function handle(message: ToEngine): Promise<void> {
     await serve(engine);
     return;
   }
+  if (message.type === "measure") return tellNeeds(message.config);
   const loaded = await engine;
   if (loaded === null) return;
   if (message.type === "submit") await loaded.submit(message.request);
   else if (message.type === "cancel") loaded.cancel(message.id);
+  else if (message.type === "tokenize") await loaded.tokenize(message.id, message.question);
   else post({ type: "status", status: loaded.status });
+}
+
+async function tellNeeds(config: EngineConfig): Promise<void> {
+  const answer = await measure(config).then(
+    (needs): FromEngine => ({ type: "measured", needs }),
+    (error: unknown): FromEngine => ({ type: "failed", message: reasonOf(error) }),
+  );
+  process.send?.(answer, () => process.exit(0));
 }
 
 async function serve(loading: Promise<Engine>): Promise<void> {
@@ -32,8 +44,7 @@ async function serve(loading: Promise<Engine>): Promise<void> {
   try {
     loaded = await loading;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    process.send?.({ type: "failed", message } satisfies FromEngine, () => process.exit(1));
+    process.send?.({ type: "failed", message: reasonOf(error) } satisfies FromEngine, () => process.exit(1));
     return;
   }
   post({ type: "ready", facts: loaded.facts, warnings: loaded.warnings });
@@ -42,6 +53,10 @@ async function serve(loading: Promise<Engine>): Promise<void> {
 
 function post(message: FromEngine): void {
   process.send?.(message);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Nothing here can be mended in place: the server starts a fresh process and runs again what nobody has seen. */

@@ -141,7 +141,7 @@ export class StepLoop {
       drawing.map((generation) => rows.get(generation)!),
     );
     drawing.forEach((generation, i) => {
-      generation.accept(tokens[i]!, vocabulary);
+      generation.accept(generation.chosen(tokens[i]!), vocabulary);
       if (generation.finished) this.#end(generation);
     });
     return drawing;

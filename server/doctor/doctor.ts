@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { RESTART_POLICY } from "../../engine/client/lifecycle.ts";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
+import { measureModel } from "../../engine/client/measurement.ts";
+import type { EngineConfig } from "../../engine/config.ts";
 import type { Log } from "../dependencies.ts";
-import { engineConfig } from "../engine-config.ts";
 import { demoModelPath, version } from "../installation.ts";
+import { MemoryShares } from "../memory-shares.ts";
 import { type ResolvedModel, resolveModels } from "../model-source/resolve.ts";
 import type { Options } from "../options/table.ts";
 import { startProgress } from "../progress.ts";
@@ -12,7 +14,8 @@ import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
 
 /**
  * Looks at the machine, then loads each model as `serve` would, one after the other so that each sees the free memory,
- * and closes it again. Throws OptionsError for a model file that is missing or no model.
+ * and closes it again. Throws OptionsError for a model file that is missing or no model, and for models that do not fit
+ * into memory together.
  */
 export async function examine(options: Options, log: Log): Promise<DoctorReport> {
   const machine = readMachine();
@@ -25,15 +28,17 @@ export async function examine(options: Options, log: Log): Promise<DoctorReport>
         log: (line) => log.info({ model }, line),
       }),
   });
+  const shares = new MemoryShares(models.length, options, { measure: measureModel, log });
+  await shares.enter(models);
   const results: ModelResult[] = [];
-  for (const model of models) results.push(await tryModel(model, options, log));
+  for (const model of models) results.push(await tryModel(model, shares.config(model), log));
   return makeReport(version(), machine, results);
 }
 
-async function tryModel({ name, path }: ResolvedModel, options: Options, log: Log): Promise<ModelResult> {
+async function tryModel(resolved: ResolvedModel, config: EngineConfig, log: Log): Promise<ModelResult> {
   const start = performance.now();
   const warnings: string[] = [];
-  const engine = startLocalEngine(engineConfig(name, path, options), {
+  const engine = startLocalEngine(config, {
     observer: { step: () => {}, restarted: () => {} },
     log: {
       ...{ debug: () => {}, info: () => {}, error: () => {} },
@@ -45,10 +50,10 @@ async function tryModel({ name, path }: ResolvedModel, options: Options, log: Lo
   });
   try {
     const facts = await engine.ready();
-    return { model: name, ok: true, facts, loadMs: Math.round(performance.now() - start), warnings };
+    return { model: resolved.name, ok: true, facts, loadMs: Math.round(performance.now() - start), warnings };
   } catch (error) {
-    log.debug({ model: name, err: error }, "The model could not be loaded");
-    return { model: name, ok: false, reason: error instanceof Error ? error.message : String(error) };
+    log.debug({ model: resolved.name, err: error }, "The model could not be loaded");
+    return { model: resolved.name, ok: false, reason: error instanceof Error ? error.message : String(error) };
   } finally {
     await engine.close();
   }

@@ -1,8 +1,12 @@
+import type { Adapter } from "../../engine/config.ts";
 import { OptionsError } from "../options/options-error.ts";
+import { splitAdapters } from "./adapters.ts";
 import { checkModelName, isModelName, nameOfFile, safeModelName } from "./model-name.ts";
 
 /** One value of `--model`, taken apart. */
-export type ModelValue =
+export type ModelValue = ModelSource & { adapters: Adapter[] };
+
+type ModelSource =
   | { name: string; kind: "path"; path: string }
   | {
       name: string;
@@ -26,34 +30,41 @@ const URL_SCHEME = /^https?:\/\//i;
 
 /**
  * `name=source` or `source`; a source is a path, `hf:owner/repo:Q4_K_M`, `hf:owner/repo/file.gguf#branch` or an http(s)
- * URL of a .gguf file. `exists` tells whether a path exists, for paths that have a `=` in them.
+ * URL of a .gguf file, and adapters may follow it (`+adapter.gguf@0.8`). `exists` tells whether a path exists, for paths that have a `=` in them.
  */
 export function parseModelValue(value: string, exists: (path: string) => boolean): ModelValue {
   const at = value.indexOf("=");
   const bare = at < 0 || isRemote(value) || exists(value);
-  const source = bare ? value : value.slice(at + 1);
   const alias = bare ? null : value.slice(0, at);
   if (alias !== null && !isModelName(alias) && (alias.includes("/") || alias.startsWith("."))) {
     // Rather a path that is not there than a name.
-    return { name: nameOfFile(value), kind: "path", path: value };
+    return parseAdapted(value, null, exists);
   }
   if (alias !== null) checkModelName(alias);
+  const source = bare ? value : value.slice(at + 1);
   if (source === "") throw new OptionsError(`--model ${value}: a path or URI must follow the '='.`);
-  const parsed = parseSource(source);
-  return alias === null ? parsed : { ...parsed, name: alias };
+  return parseAdapted(source, alias, exists);
+}
+
+/** Without an alias a model is named after its file and those of its adapters. */
+function parseAdapted(source: string, alias: string | null, exists: (path: string) => boolean): ModelValue {
+  const { base, adapters } = splitAdapters(source, exists);
+  const parsed = parseSource(base);
+  const name = alias ?? safeModelName([parsed.name, ...adapters.map(({ path }) => nameOfFile(path))].join("-"));
+  return { ...parsed, name, adapters };
 }
 
 function isRemote(text: string): boolean {
   return HUB.test(text) || URL_SCHEME.test(text);
 }
 
-function parseSource(source: string): ModelValue {
+function parseSource(source: string): ModelSource {
   if (HUB.test(source)) return parseHub(source);
   if (URL_SCHEME.test(source)) return parseUrl(source);
   return { name: nameOfFile(source), kind: "path", path: source };
 }
 
-function parseHub(source: string): ModelValue {
+function parseHub(source: string): ModelSource {
   const [path = "", branch = "main"] = source.replace(HUB, "").split("#");
   const [owner = "", repoAndTag = "", ...parts] = path.split("/");
   const [repo = "", tag] = repoAndTag.split(":");
@@ -75,7 +86,7 @@ function parseHub(source: string): ModelValue {
   };
 }
 
-function parseUrl(source: string): ModelValue {
+function parseUrl(source: string): ModelSource {
   const url = URL.canParse(source) ? new URL(source) : null;
   if (url !== null && /^(www\.)?(huggingface|hf)\.co$/i.test(url.hostname)) {
     const [owner, repo, how, branch, ...parts] = url.pathname.slice(1).split("/").map(decodeURIComponent);

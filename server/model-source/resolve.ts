@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import type { Adapter } from "../../engine/config.ts";
 import { OptionsError } from "../options/options-error.ts";
 import { type DownloadProgress, downloadModel } from "./download.ts";
 import { checkGgufFile } from "./gguf-file.ts";
@@ -11,6 +12,7 @@ export interface ResolvedModel {
   name: string;
   /** The GGUF file; of a split model, its first part. */
   path: string;
+  adapters: Adapter[];
 }
 
 export interface ResolveOptions {
@@ -38,6 +40,7 @@ export async function resolveModels(values: readonly string[], options: ResolveO
   }
   const paths = new Map<string, string>();
   for (const model of models) {
+    for (const adapter of model.adapters) await checkGgufFile(adapter.path);
     if (model.kind === "path") paths.set(model.name, await checkGgufFile(model.path));
   }
   const { folder, env, signal = new AbortController().signal } = options;
@@ -48,5 +51,5 @@ export async function resolveModels(values: readonly string[], options: ResolveO
       await downloadModel(model, { folder, hub: hubOf(env), onDownload: (name) => options.onDownload(name), signal }),
     );
   }
-  return models.map(({ name }) => ({ name, path: paths.get(name)! }));
+  return models.map(({ name, adapters }) => ({ name, path: paths.get(name)!, adapters }));
 }

@@ -46,6 +46,28 @@ export function seconds(min: number, max: number): Kind<number> {
   return { metavar: "seconds", allowed: `seconds from ${spaced(min)} to ${spaced(max)}`, schema };
 }
 
+const DURATION_UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** How long something is kept, in seconds: `30s`, `5m`, `1h`, a number of seconds; `forever` or less than 0 is null. */
+export function keeping(): Kind<number | null> {
+  const schema = z
+    .union([
+      z.number(),
+      z.null(),
+      z
+        .string()
+        .trim()
+        .toLowerCase()
+        .regex(/^(-1|forever|\d{1,9}[smhd]?)$/),
+    ])
+    .transform((value) => {
+      if (value === null || value === "forever") return null;
+      const amount = Number.parseFloat(String(value));
+      return amount < 0 ? null : amount * (DURATION_UNITS[String(value).at(-1) ?? ""] ?? 1);
+    });
+  return { metavar: "duration", allowed: "a duration such as 30s, 5m or 1h, or forever", schema };
+}
+
 /** A share of something: 0.1 is a tenth. */
 export function share(max: number): Kind<number> {
   const schema = z.union([z.number(), written(/^\d{1,3}(\.\d{1,6})?$/)]).pipe(z.number().min(0).max(max));

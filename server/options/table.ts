@@ -6,6 +6,7 @@ import {
   either,
   integer,
   type Kind,
+  keeping,
   models,
   optional,
   seconds,
@@ -51,7 +52,8 @@ export const OPTIONS = {
     "Models",
     models(),
     [],
-    "A model to serve: a GGUF file, hf:owner/repo:Q4_K_M or an https URL; name= before it names it. Repeatable.",
+    "A model to serve: a GGUF file, hf:owner/repo:Q4_K_M or an https URL; name= before it names it, +adapter.gguf@0.8 " +
+      "after it puts a LoRA adapter on it. Repeatable.",
     "the bundled demo model, as `demo`",
   ),
   modelsDir: row(
@@ -67,6 +69,14 @@ export const OPTIONS = {
     null,
     "The longest request in tokens, prompt and output.",
     "the model's trained context, at most 8,192, less when memory is short",
+  ),
+  keepAlive: row(
+    "Models",
+    keeping(),
+    null,
+    "How long a model without requests stays in memory; any but forever also has models loaded only when they are asked " +
+      "for.",
+    "forever: all models are loaded at start and kept",
   ),
   sequences: row("Models", integer(1, 256), 32, "Sequences that run at once."),
 
@@ -109,12 +119,26 @@ export const OPTIONS = {
     "Memory that weights and KV cache of one model may take.",
     "what is free at start",
   ),
+  totalMemory: row(
+    "Engine",
+    optional(size(MiB, 16_384 * GiB)),
+    null,
+    "Memory that weights and KV caches of all models may take together; it is shared out before any is loaded.",
+    "seven eighths of what is free at start",
+  ),
   parkMemory: row(
     "Engine",
     optional(size(0, 16_384 * GiB)),
     null,
     "Host memory for prefixes that the KV cache has no room for, per model; 0 drops them.",
     "an eighth of what is free beside weights and cache, at most 8 GiB",
+  ),
+  reasoningBudget: row(
+    "Engine",
+    optional(integer(0, 1_000_000_000, "tokens")),
+    null,
+    "Most tokens that a model may think in a chat, where the request sets no bound of its own.",
+    "none",
   ),
   threads: row("Engine", optional(integer(1, 1024)), null, "Compute threads.", "CPU cores − 1, at least 1"),
   gpu: row(

@@ -20,6 +20,7 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
       submissions: [chatSubmission(body)],
       stream: body.stream ?? false,
       includeUsage,
+      dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new ChatChunks(identity, includeUsage),
       whole: chatCompletion,
     };

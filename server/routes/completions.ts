@@ -20,6 +20,7 @@ export function completionReader(limits: RequestLimits): (body: unknown) => Gene
       submissions: completionSubmissions(body),
       stream: body.stream ?? false,
       includeUsage,
+      dryRun: body.nightshift?.dry_run ?? false,
       chunks: (identity) => new CompletionChunks(identity, includeUsage),
       whole: textCompletion,
     };

@@ -11,16 +11,22 @@ export function health(version: string): RequestHandler {
   return (req, res) => sendJson(req, res, 200, text);
 }
 
-/** 200 when every model takes requests and the store writes, else 503 with what each one is at. */
+/** 200 when every model takes requests, some after they are loaded, and the store writes, else 503 with what each one is at. */
 export function ready(models: ModelSet, store: Pick<Store, "state">, draining: () => boolean): RequestHandler {
   return (req, res) => {
     const states = models.list().map(readinessOf);
-    const allReady = states.every(({ state }) => state === "ready") && store.state.writable;
+    const allReady = models.list().every(servable) && store.state.writable;
     const status = draining() ? "shutting_down" : allReady ? "ready" : "not_ready";
     const body: Readiness = { status, models: states, store: storeReadiness(store) };
     if (status !== "ready") res.setHeader("retry-after", 1);
     sendJson(req, res, status === "ready" ? 200 : 503, JSON.stringify(body));
   };
+}
+
+/** A model that is loaded when it is asked for counts as ready: who asks is answered. */
+function servable({ engine: { state } }: ServedModel): boolean {
+  if (state.name === "loading") return state.onDemand === true;
+  return state.name === "ready" || state.name === "unloading" || state.name === "unloaded";
 }
 
 /** The reason names files of this machine, and /ready is open to everyone: the log has it. */

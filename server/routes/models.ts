@@ -19,6 +19,7 @@ export function retrieveModel(admission: Admission): RequestHandler {
   };
 }
 
-function describe({ id, created }: ServedModel): Model {
-  return { id, object: "model", created, owned_by: "nightshift" };
+function describe({ id, created, engine: { state, facts } }: ServedModel): Model {
+  const nightshift = { state: state.name, context: facts?.context ?? null, adapters: facts?.adapters ?? null };
+  return { id, object: "model", created, owned_by: "nightshift", nightshift };
 }

@@ -152,7 +152,10 @@ describe("special tokens in a user's text are text", () => {
 describe("models", () => {
   test("are listed and told one by one", async () => {
     const page = await server.client.models.list();
-    expect(page.data).toEqual([{ id: "demo", object: "model", created: expect.any(Number), owned_by: "nightshift" }]);
+    const nightshift = { state: "ready", context: 4096, adapters: [] };
+    expect(page.data).toEqual([
+      { id: "demo", object: "model", created: expect.any(Number), owned_by: "nightshift", nightshift },
+    ]);
     expect(await server.client.models.retrieve("demo")).toEqual(page.data[0]);
   });
 });

@@ -38,6 +38,8 @@ function mortalEngine() {
       memory: null,
       parkMemory: 0,
       cacheScope: "owner",
+      reasoningBudget: null,
+      adapters: [],
     },
     {
       observer: { step() {}, restarted: () => void restarts++ },

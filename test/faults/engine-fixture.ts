@@ -143,6 +143,8 @@ const CONFIG: EngineConfig = {
   memory: null,
   parkMemory: 0,
   cacheScope: "owner",
+  reasoningBudget: null,
+  adapters: [],
 };
 
 const SUBMISSION: Submission = {

@@ -10,6 +10,8 @@ export interface ModelParams {
   devices: Pointer;
   n_gpu_layers: number;
   split_mode: number;
+  load_mode: number;
+  no_alloc: boolean;
   main_gpu: number;
   progress_callback: Pointer;
   use_extra_bufts: boolean;
@@ -140,6 +142,9 @@ export interface LlamaFunctions {
   llama_model_has_encoder(model: Pointer): boolean;
   llama_model_has_decoder(model: Pointer): boolean;
   llama_model_chat_template(model: Pointer, name: string | null): string | null;
+  llama_adapter_lora_init(model: Pointer, path: string): Pointer;
+  llama_adapter_get_alora_n_invocation_tokens(adapter: Pointer): number | bigint;
+  llama_set_adapters_lora(context: Pointer, adapters: BigUint64Array, count: number, scales: Float32Array): number;
   llama_vocab_n_tokens(vocab: Pointer): number;
   llama_vocab_get_attr(vocab: Pointer, token: number): number;
   llama_vocab_is_eog(vocab: Pointer, token: number): boolean;
@@ -213,6 +218,9 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_model_has_encoder: ["bool", ["void*"]],
   llama_model_has_decoder: ["bool", ["void*"]],
   llama_model_chat_template: ["const char*", ["void*", "const char*"]],
+  llama_adapter_lora_init: ["void*", ["void*", "const char*"]],
+  llama_adapter_get_alora_n_invocation_tokens: ["uint64", ["void*"]],
+  llama_set_adapters_lora: ["int32", ["void*", "void*", "size_t", "void*"]],
   llama_vocab_n_tokens: ["int32", ["void*"]],
   llama_vocab_get_attr: ["int", ["void*", "int32"]],
   llama_vocab_is_eog: ["bool", ["void*", "int32"]],

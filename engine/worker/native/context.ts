@@ -1,5 +1,6 @@
 import koffi from "koffi";
 import type { EngineConfig } from "../../config.ts";
+import type { Adapters } from "./adapters.ts";
 import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
 import type { Llama, Pointer } from "./bindings.ts";
@@ -52,7 +53,14 @@ export class Context {
   readonly #gpu: boolean;
   readonly #rows = new Map<bigint, Float32Array>();
 
-  constructor(library: Library, model: Model, config: EngineConfig, plan: MemoryPlan, threads: number) {
+  constructor(
+    library: Library,
+    model: Model,
+    adapters: Adapters,
+    config: EngineConfig,
+    plan: MemoryPlan,
+    threads: number,
+  ) {
     this.#llama = library.llama;
     const pointer = library.llama.llama_init_from_model(model.pointer, {
       ...library.llama.llama_context_default_params(),
@@ -77,6 +85,7 @@ export class Context {
       throw new Error(`The context of ${config.model} could not be made: ${reason}. A lower --context may fit.`);
     }
     this.#context = pointer;
+    adapters.apply(library.llama, pointer);
     this.#vocabulary = model.vocabulary.size;
     this.#gpu = model.devices.some((device) => device.kind === "gpu");
     this.memory = new NativeMemory(library.llama, pointer, plan.kv === "split");

@@ -1,4 +1,4 @@
-import type { EngineConfig, KvKind, ModelFacts } from "../../config.ts";
+import type { EngineConfig, KvKind, ModelFacts, ModelNeeds } from "../../config.ts";
 
 /** llama.cpp's limit on sequence ids in one context (LLAMA_MAX_SEQ). */
 export const MOST_IDS = 256;
@@ -70,6 +70,19 @@ export function planMemory(
     );
   const spare = facts.memory === "full" ? config.sequences : 0;
   return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
+}
+
+/** What a plan for these options takes at least and at most; `least` as a limit always has a plan. */
+export function memoryNeeds(
+  config: Pick<EngineConfig, "context" | "sequences" | "kv" | "cells">,
+  facts: MemoryFacts,
+): ModelNeeds {
+  const context = pad(config.context ?? Math.min(facts.trainedContext, DEFAULT_CONTEXT));
+  const wanted = config.kv === "split" || config.cells === null ? context * config.sequences : pad(config.cells);
+  const least = config.kv === "split" || config.cells !== null ? wanted : context;
+  // A byte more, as what is divided by the size of a cell later is rounded down.
+  const bytes = (cells: number) => facts.weightBytes + SLACK_BYTES + Math.ceil(cells * facts.cellBytes) + 1;
+  return { least: bytes(least), wanted: bytes(wanted), free: facts.freeBytes };
 }
 
 /**

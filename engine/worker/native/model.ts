@@ -9,6 +9,8 @@ import { Vocabulary } from "./vocabulary.ts";
 
 const SPLIT_MODES = { none: 0, layer: 1, row: 2 } as const;
 const ALL_LAYERS = -1;
+/** enum llama_load_mode: neither mapped nor read */
+const NO_LOAD_MODE = 0;
 
 /** Bytes of one element of the cache, by type. */
 const CACHE_TYPE_BYTES = {
@@ -106,12 +108,14 @@ export class Model {
  * Loads the weights on another thread.
  *
  * @param progress hears 0 to 1
+ * @param headerAlone gives a model that tells all about itself and computes nothing: no weight is read
  * @throws Error with llama.cpp's own words when the file is missing, corrupt or of an unknown architecture
  */
 export async function loadModel(
   library: Library,
   config: EngineConfig,
   progress: (share: number) => void,
+  headerAlone = false,
 ): Promise<Model> {
   const { llama } = library;
   const gpus = library.devices.filter((device) => device.kind === "gpu");
@@ -129,6 +133,7 @@ export async function loadModel(
       n_gpu_layers: gpus.length === 0 ? 0 : layers,
       split_mode: SPLIT_MODES[config.splitMode],
       progress_callback: onProgress,
+      ...(headerAlone && { no_alloc: true, load_mode: NO_LOAD_MODE }),
     });
     if (!pointer) throw new Error(loadFailure(library, config.path));
     const cpus = library.devices.filter((device) => device.kind === "cpu");

@@ -65,7 +65,12 @@ export class Vocabulary {
 
   /** The text of any token, control tokens included; empty for −1. */
   text(token: number): string {
-    return token < 0 ? "" : Buffer.from(this.#render(token, true)).toString();
+    return token < 0 ? "" : Buffer.from(this.bytes(token)).toString();
+  }
+
+  /** The same as bytes, which may be half a character. */
+  bytes(token: number): Uint8Array {
+    return this.#render(token, true);
   }
 
   /** The bytes that a generated token adds to the output: none for control tokens, perhaps half a character. */
@@ -77,14 +82,19 @@ export class Vocabulary {
   /** @param special whether texts of control tokens become these tokens */
   async tokenize(text: string, special: boolean): Promise<Int32Array> {
     const bytes = Buffer.from(text);
-    // A token stands for at least one byte; some tokenizers put a space in front.
-    const tokens = new Int32Array(bytes.length + 8);
-    const long = bytes.length > LONG_TEXT;
-    const count = long
-      ? await call(this.#llama.llama_tokenize, this.#vocab, bytes, bytes.length, tokens, tokens.length, false, special)
-      : this.#llama.llama_tokenize(this.#vocab, bytes, bytes.length, tokens, tokens.length, false, special);
-    if (count < 0) throw new Error(`The tokenizer returned ${count} for ${bytes.length} bytes.`);
-    return tokens.subarray(0, count);
+    if (bytes.length <= LONG_TEXT) return this.tokenizeNow(text, special);
+    const tokens = roomFor(bytes);
+    const { llama_tokenize: tokenize } = this.#llama;
+    const count = await call(tokenize, this.#vocab, bytes, bytes.length, tokens, tokens.length, false, special);
+    return counted(tokens, count, bytes);
+  }
+
+  /** The same for a short text, on this thread. */
+  tokenizeNow(text: string, special: boolean): Int32Array {
+    const bytes = Buffer.from(text);
+    const tokens = roomFor(bytes);
+    const { llama_tokenize: tokenize } = this.#llama;
+    return counted(tokens, tokenize(this.#vocab, bytes, bytes.length, tokens, tokens.length, false, special), bytes);
   }
 
   #render(token: number, special: boolean): Uint8Array {
@@ -94,4 +104,14 @@ export class Vocabulary {
     this.#llama.llama_token_to_piece(this.#vocab, token, buffer, buffer.length, 0, special);
     return buffer;
   }
+}
+
+/** A token stands for at least one byte; some tokenizers put a space in front. */
+function roomFor(bytes: Uint8Array): Int32Array {
+  return new Int32Array(bytes.length + 8);
+}
+
+function counted(tokens: Int32Array, count: number, bytes: Uint8Array): Int32Array {
+  if (count < 0) throw new Error(`The tokenizer returned ${count} for ${bytes.length} bytes.`);
+  return tokens.subarray(0, count);
 }

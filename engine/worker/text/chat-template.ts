@@ -5,6 +5,7 @@ import { SpecialTokens } from "./special-tokens.ts";
 import { type Guard, type PromptPiece, StandIns } from "./stand-ins.ts";
 import { templateMessages } from "./template-messages.ts";
 import { reasoningTags, type TemplateTraits, templateTraits } from "./template-traits.ts";
+import type { ThinkingTraits } from "./thinking.ts";
 
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + (message.content or '') + '<|im_end|>\\n' }}" +
@@ -70,6 +71,11 @@ export class ChatTemplate {
     this.#tokens = new SpecialTokens([...vocabulary.specialTokens, vocabulary.bos, vocabulary.eos]);
     this.#traits = templateTraits(template);
     this.reasoningTags = reasoningTags(template.source, vocabulary.hasToken ?? (() => false));
+  }
+
+  /** The means that it has to steer how much the model thinks. */
+  get thinking(): ThinkingTraits {
+    return this.#traits.thinking;
   }
 
   /**

@@ -25,6 +25,7 @@ export class SequenceText {
   readonly #stop: StopMatcher | null;
   #tokens = 0;
   #reasoningTokens = 0;
+  #midCharacter = false;
 
   constructor(options: SequenceTextOptions) {
     const { stop, reasoningTags, startsInReasoning } = options;
@@ -37,6 +38,16 @@ export class SequenceText {
     return this.#reasoningTokens;
   }
 
+  /** Whether the next text is a thought as far as is known. */
+  get thinking(): boolean {
+    return this.#reasoning?.inside ?? false;
+  }
+
+  /** The last token ended within a character. */
+  get midCharacter(): boolean {
+    return this.#midCharacter;
+  }
+
   /**
    * Takes one token's bytes (perhaps none). Not armed: no stop string can become complete with this token.
    * The result is shared where it is empty: read it, don't keep it.
@@ -44,6 +55,7 @@ export class SequenceText {
   push(bytes: Uint8Array, armed = true): Readonly<CertainText> {
     this.#tokens += 1;
     const text = this.#detokenizer.push(bytes);
+    this.#midCharacter = text === "" && bytes.length > 0;
     const reasoning = this.#reasoning;
     if (reasoning === null) return this.#answer(text, "", armed);
     const wasInside = reasoning.inside;

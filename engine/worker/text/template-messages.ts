@@ -11,6 +11,7 @@ export type TemplateMessage = Record<string, unknown> & { role: string };
  * - `developer` becomes `system` where the template does not know it;
  * - where the template has no system role, these messages' text goes before the first user message's;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
+ * - thoughts of earlier answers are in the field where the template looks for them, or left out;
  * - a tool call's arguments are parsed where the template wants an object.
  */
 export function templateMessages(messages: ChatMessage[], traits: TemplateTraits): TemplateMessage[] {
@@ -32,9 +33,14 @@ function withoutSystem(messages: ChatMessage[]): ChatMessage[] {
 }
 
 function templateMessage(message: ChatMessage, traits: TemplateTraits): TemplateMessage {
-  const { role, content, tool_calls: calls, ...rest } = message;
+  const { role, content, tool_calls: calls, reasoning_content: thoughts, ...rest } = message;
   const given = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
   const result: TemplateMessage = { ...Object.fromEntries(given), role, content };
+  if (thoughts && traits.thoughtsAs !== null) {
+    result[traits.thoughtsAs] = thoughts;
+    // Harmony has one place for what stands before a call: its templates refuse content and thoughts side by side.
+    if (traits.thoughtsAs === "thinking" && calls?.length) result.content = null;
+  }
   if (calls !== undefined && calls.length > 0) {
     result.tool_calls = calls.map((call) => ({
       ...call,

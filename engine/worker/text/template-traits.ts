@@ -1,5 +1,7 @@
+import { REASONING_EFFORTS } from "../../protocol.ts";
 import type { JinjaTemplate } from "./jinja-template.ts";
 import type { ReasoningTags } from "./reasoning.ts";
+import type { ThinkingTraits } from "./thinking.ts";
 
 /** What a chat template understands; found by trying, for templates do not say. */
 export interface TemplateTraits {
@@ -8,6 +10,9 @@ export interface TemplateTraits {
   developer: boolean;
   /** A tool call's arguments are an object for it (most), or their JSON text (DeepSeek). */
   argumentsAs: "object" | "text";
+  /** The field of an earlier answer in which it looks for the thoughts before it; null: it shows none (most). */
+  thoughtsAs: "reasoning_content" | "thinking" | null;
+  thinking: ThinkingTraits;
 }
 
 const REASONING_TAGS: ReasoningTags[] = [
@@ -46,6 +51,39 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
       !shows(called({ zebra: "stripe" }), "zebra", "stripe") && shows(called('{"zebra": "stripe"}'), "zebra", "stripe")
         ? "text"
         : "object",
+    thoughtsAs: shownThoughts(template.source),
+    thinking: thinkingTraits(template),
+  };
+}
+
+/** Read and not tried: most templates that show thoughts show them in some turns alone. */
+function shownThoughts(source: string): TemplateTraits["thoughtsAs"] {
+  if (source.includes("reasoning_content")) return "reasoning_content";
+  return /\.thinking\b|\[['"]thinking['"]\]/.test(source) ? "thinking" : null;
+}
+
+/** Levels that models are trained on, whether or not their template names them. */
+const USUAL_LEVELS: readonly string[] = ["low", "medium", "high"];
+
+function thinkingTraits(template: JinjaTemplate): ThinkingTraits {
+  const rendered = (variables: Record<string, unknown>): string | null => {
+    try {
+      const common = { messages: [QUESTION], bos_token: "", eos_token: "", tools: null, documents: null };
+      return template.render({ ...common, add_generation_prompt: true, ...variables }, EPOCH);
+    } catch {
+      return null;
+    }
+  };
+  const heeds = (name: string, one: unknown, other: unknown) =>
+    rendered({ [name]: one }) !== rendered({ [name]: other });
+  const quotes = (word: string) => template.source.includes(`"${word}"`) || template.source.includes(`'${word}'`);
+  const levels = REASONING_EFFORTS.filter((effort) => USUAL_LEVELS.includes(effort) || quotes(effort));
+  return {
+    switches: ["enable_thinking", "thinking"].filter((name) => heeds(name, true, false)),
+    levels: heeds("reasoning_effort", "low", "high")
+      ? levels.filter((effort) => rendered({ reasoning_effort: effort }) !== null)
+      : [],
+    budget: heeds("thinking_budget", 512, 4096),
   };
 }
 

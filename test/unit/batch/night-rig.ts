@@ -49,6 +49,7 @@ export async function nightRig(
   });
   let ids = 0;
   const { night, batches } = buildNight({
+    residency: { want: () => {}, recalled: () => false },
     eventsQueued: () => {},
     ...rooms,
     store,

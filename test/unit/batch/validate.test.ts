@@ -84,6 +84,7 @@ describe("validation of an input file", () => {
     ["no body", { ...GOOD, body: undefined }, "missing_required_parameter", "body"],
     ["no model", { ...GOOD, body: { messages: [] } }, "invalid_request", "body.model"],
     ["an unknown model", chatLine("a", "hi", { model: "gpt-9" }), "model_not_found", "body.model"],
+    ["a dry run", chatLine("a", "hi", { nightshift: { dry_run: true } }), "invalid_request", "body.nightshift.dry_run"],
     ["stream: true", chatLine("a", "hi", { stream: true }), "streaming_unsupported", "body.stream"],
     [
       "a body that its endpoint refuses",

@@ -6,7 +6,7 @@ import { FACTS } from "./facts.ts";
 const content = { url: "http://127.0.0.1:9000", version: "1.0.0", demo: false, command: "nightshift", startMs: 1234 };
 
 it("names base URL, models, context, sequences and compute", () => {
-  const text = banner({ ...content, models: [FACTS, { ...FACTS, model: "other" }] });
+  const text = banner({ ...content, onDemand: [], models: [FACTS, { ...FACTS, model: "other" }] });
   expect(text).toContain("http://127.0.0.1:9000/v1");
   expect(text).toContain("small: llama 0.5B Q8_0; context 8,192 tokens, 32 sequences");
   expect(text).toContain("other: llama 0.5B Q8_0");
@@ -15,14 +15,14 @@ it("names base URL, models, context, sequences and compute", () => {
 });
 
 it("tells how to serve a real model when only the demo is there", () => {
-  const text = banner({ ...content, models: [FACTS], demo: true, command: "npm start --" });
+  const text = banner({ ...content, onDemand: [], models: [FACTS], demo: true, command: "npm start --" });
   expect(text).toContain("npm start -- --model hf:owner/repo:Q4_K_M");
 });
 
 it.each(["demo", "o'brien", '$(reboot)"`'])(
   "has a curl line that a shell takes as it stands for the name %s",
   (model) => {
-    const line = banner({ ...content, models: [{ ...FACTS, model }] })
+    const line = banner({ ...content, onDemand: [], models: [{ ...FACTS, model }] })
       .split("\n")
       .find((each) => each.includes("curl"))!
       .trim();

@@ -4,6 +4,7 @@ import type { ModelFacts } from "../../../engine/config.ts";
 export const FACTS: ModelFacts = {
   model: "small",
   path: "/models/small.gguf",
+  adapters: [],
   description: "llama 0.5B Q8_0",
   architecture: "llama",
   parameters: 494_032_768,

@@ -14,6 +14,9 @@ function started(): Engine & { closed: boolean } {
     closed: false,
     submit: () => ({ cancel: () => {} }),
     ready: async () => FACTS,
+    load: () => {},
+    unload: async () => {},
+    tokenize: async () => ({ tokens: [], text: "", pieces: [] }),
     inspect: async () => null,
     async close() {
       this.closed = true;

@@ -25,6 +25,8 @@ const ready = play([{ type: "ready" }]);
 const restarting = play([{ type: "ready" }, DIED]);
 const failed = play([{ type: "unloadable", reason: "No." }]);
 const closed = play([{ type: "close" }]);
+const unloading = play([{ type: "ready" }, { type: "unload" }]);
+const unloaded = play([{ type: "ready" }, { type: "unload" }, DIED]);
 const EVENTS = {
   progress: { type: "progress", progress: 0.3 },
   ready: { type: "ready" },
@@ -32,6 +34,8 @@ const EVENTS = {
   died: DIED,
   retry: { type: "retry" },
   finished: { type: "finished" },
+  unload: { type: "unload" },
+  load: { type: "load" },
   close: { type: "close" },
 } satisfies Record<string, LifecycleEvent>;
 
@@ -47,6 +51,8 @@ const TABLE: [name: string, from: Lifecycle, to: Record<keyof typeof EVENTS, str
       died: "restarting wait",
       retry: "loading",
       finished: "loading",
+      unload: "loading",
+      load: "loading",
       close: "closed fail",
     },
   ],
@@ -60,6 +66,8 @@ const TABLE: [name: string, from: Lifecycle, to: Record<keyof typeof EVENTS, str
       died: "restarting wait",
       retry: "ready",
       finished: "ready",
+      unload: "unloading stop",
+      load: "ready",
       close: "closed fail",
     },
   ],
@@ -73,6 +81,38 @@ const TABLE: [name: string, from: Lifecycle, to: Record<keyof typeof EVENTS, str
       died: "restarting wait",
       retry: "restarting start",
       finished: "restarting",
+      unload: "restarting",
+      load: "restarting",
+      close: "closed fail",
+    },
+  ],
+  [
+    "unloading",
+    unloading,
+    {
+      progress: "unloading",
+      ready: "unloading",
+      unloadable: "unloading",
+      died: "unloaded gone",
+      retry: "unloading",
+      finished: "unloading",
+      unload: "unloading",
+      load: "unloading",
+      close: "closed fail",
+    },
+  ],
+  [
+    "unloaded",
+    unloaded,
+    {
+      progress: "unloaded",
+      ready: "unloaded",
+      unloadable: "unloaded",
+      died: "unloaded",
+      retry: "unloaded",
+      finished: "unloaded",
+      unload: "unloaded",
+      load: "loading load",
       close: "closed fail",
     },
   ],
@@ -86,6 +126,8 @@ const TABLE: [name: string, from: Lifecycle, to: Record<keyof typeof EVENTS, str
       died: "failed",
       retry: "failed",
       finished: "failed",
+      unload: "failed",
+      load: "failed",
       close: "closed fail",
     },
   ],
@@ -99,6 +141,8 @@ const TABLE: [name: string, from: Lifecycle, to: Record<keyof typeof EVENTS, str
       died: "closed",
       retry: "closed",
       finished: "closed",
+      unload: "closed",
+      load: "closed",
       close: "closed",
     },
   ],
@@ -114,6 +158,17 @@ describe("the table of states", () => {
       });
     }
   }
+
+  it("a model that was let go is loaded again, with a past that is forgotten, and may fail for a while", () => {
+    const died = play([{ type: "ready" }, DIED, { type: "retry" }, { type: "ready" }, { type: "unload" }, DIED]);
+    expect(died).toMatchObject({ state: { name: "unloaded" }, deathsInRow: 0, doublings: 0 });
+    const { life } = advance(died, EVENTS.load, 9000, POLICY);
+    expect(life.state).toEqual({ name: "loading", progress: 0, onDemand: true });
+    const half = advance(life, EVENTS.progress, 9001, POLICY).life;
+    expect(half.state).toEqual({ name: "loading", progress: 0.3, onDemand: true });
+    expect(advance(half, EVENTS.unloadable, 9002, POLICY).life).toBe(half);
+    expect(advance(half, DIED, 9002, POLICY).life.state).toMatchObject({ name: "restarting" });
+  });
 
   it("carries progress and reasons", () => {
     expect(advance(loading, EVENTS.progress, 1, POLICY).life.state).toEqual({ name: "loading", progress: 0.3 });

@@ -1,8 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EngineConfig } from "../../../engine/config.ts";
 import {
   type MemoryFacts,
   type MemoryPlan,
+  memoryNeeds,
   planMemory,
   planParking,
 } from "../../../engine/worker/native/memory-plan.ts";
@@ -127,4 +129,29 @@ test.each<[string, number | null, MemoryFacts["memory"], number, number]>([
   ["nothing where prefixes are not reused", 5 * MIB, "hybrid", 800 * MIB, 0],
 ])("host memory for prefixes: %s", (_, parkMemory, memory, left, bytes) => {
   expect(planParking({ parkMemory }, { memory }, left)).toBe(bytes);
+});
+
+describe("what is needed", () => {
+  test("at least is a limit under which every request of the whole context has a plan", () => {
+    const asked = fc.record({
+      context: fc.constantFrom(null, 300, 4096, 8192),
+      sequences: fc.integer({ min: 1, max: 64 }),
+      kv: fc.constantFrom("auto" as const, "split" as const, "unified" as const),
+      cells: fc.constantFrom(null, 8192, 10_000),
+    });
+    const facts = fc.record({
+      trainedContext: fc.constantFrom(512, 4096, 32_768),
+      cellBytes: fc.double({ min: 1, max: 1e5, noNaN: true }),
+      weightBytes: fc.integer({ min: 0, max: 1e10 }),
+    });
+    fc.assert(
+      fc.property(asked, facts, (options, model) => {
+        const known: MemoryFacts = { ...FACTS, ...model };
+        const { least, wanted } = memoryNeeds(options, known);
+        expect(wanted).toBeGreaterThanOrEqual(least);
+        const made = planMemory({ ...options, memory: least }, known);
+        expect(made.context).toBe(options.context ?? Math.min(model.trainedContext, 8192));
+      }),
+    );
+  });
 });

@@ -59,7 +59,7 @@ describe("a download", () => {
 
     const asked = hub.requests.length;
     const second = download(hub, "again=hf:o/tiny-GGUF:Q4_K_M", folder);
-    expect(await second.models).toEqual([{ name: "again", path: model!.path }]);
+    expect(await second.models).toEqual([{ name: "again", path: model!.path, adapters: [] }]);
     expect(hub.requests).toHaveLength(asked);
     expect(second.progress).toEqual([]);
   });

@@ -30,8 +30,8 @@ it("files are models under their own names or others, in order", async () => {
   const a = file("a.gguf");
   const b = file("b.gguf");
   expect(await resolve(`second=${b}`, a)).toEqual([
-    { name: "second", path: b },
-    { name: "a", path: a },
+    { name: "second", path: b, adapters: [] },
+    { name: "a", path: a, adapters: [] },
   ]);
 });
 
@@ -66,5 +66,5 @@ it("any part of a split model stands for it, and all parts must be there", async
   const first = file("m-00001-of-00002.gguf");
   await expect(resolve(first)).rejects.toThrow(`the part ${join(folder, "m-00002-of-00002.gguf")} is missing`);
   const second = file("m-00002-of-00002.gguf");
-  expect(await resolve(second)).toEqual([{ name: "m", path: first }]);
+  expect(await resolve(second)).toEqual([{ name: "m", path: first, adapters: [] }]);
 });

@@ -15,7 +15,7 @@ describe("a value of --model", () => {
     ["org/small:v1=/abs/a.gguf", "org/small:v1", "/abs/a.gguf"],
     ["./dir=1/a.gguf", "a", "./dir=1/a.gguf"],
   ])("%s is a path", (value, name, path) => {
-    expect(parseModelValue(value, never)).toEqual({ name, kind: "path", path });
+    expect(parseModelValue(value, never)).toEqual({ name, kind: "path", path, adapters: [] });
   });
 
   it("is a path with = in it where that exists", () => {
@@ -42,11 +42,49 @@ describe("a value of --model", () => {
 
   it("is an address", () => {
     const value = "https://example.com/d/m%20x.gguf?key=1";
-    expect(parseModelValue(value, never)).toEqual({ name: "m-x", kind: "remote", uri: value, hub: null });
-    expect(parseModelValue(`a=${value}`, never)).toEqual({ name: "a", kind: "remote", uri: value, hub: null });
+    expect(parseModelValue(value, never)).toEqual({ name: "m-x", kind: "remote", uri: value, hub: null, adapters: [] });
+    expect(parseModelValue(`a=${value}`, never)).toEqual({
+      name: "a",
+      kind: "remote",
+      uri: value,
+      hub: null,
+      adapters: [],
+    });
   });
 
   it.each([
+    ["a.gguf+b.gguf", "a-b", "a.gguf", [["b.gguf", 1]]],
+    ["poet=./a.gguf+/x/b.gguf@0.8", "poet", "./a.gguf", [["/x/b.gguf", 0.8]]],
+    [
+      "p=a.gguf+b.gguf@0+c.gguf@-1.5",
+      "p",
+      "a.gguf",
+      [
+        ["b.gguf", 0],
+        ["c.gguf", -1.5],
+      ],
+    ],
+    ["x+y/a.gguf", "a", "x+y/a.gguf", []],
+    ["a.gguf+b.bin", "a.gguf-b.bin", "a.gguf+b.bin", []],
+  ] as [string, string, string, [string, number][]][])(
+    "%s is a path with its adapters",
+    (value, name, path, adapters) => {
+      const expected = adapters.map(([file, scale]) => ({ path: file, scale }));
+      expect(parseModelValue(value, never)).toEqual({ name, kind: "path", path, adapters: expected });
+    },
+  );
+
+  it("is a path with + in it where that exists, and adapters follow what is remote too", () => {
+    expect(parseModelValue("a.gguf+b.gguf", () => true)).toMatchObject({ path: "a.gguf+b.gguf", adapters: [] });
+    expect(parseModelValue("hf:o/r:Q8_0+b.gguf@2", never)).toMatchObject({
+      name: "r-b",
+      uri: "hf:o/r:Q8_0",
+      adapters: [{ path: "b.gguf", scale: 2 }],
+    });
+  });
+
+  it.each([
+    ["a.gguf+b.gguf@much", "not the scale"],
     ["a b=x.gguf", "cannot be the name"],
     ["=x.gguf", "cannot be the name"],
     ["a=", "must follow"],

@@ -1,11 +1,12 @@
 import type { ModelFacts } from "../../../engine/config.ts";
 import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../../../engine/engine.ts";
-import type { Backlog, EngineStatus, SequenceOutput } from "../../../engine/protocol.ts";
+import type { Backlog, EngineStatus, SequenceOutput, TokenAnswer } from "../../../engine/protocol.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
 export const FACTS: ModelFacts = {
   model: "demo",
   path: "demo.gguf",
+  adapters: [],
   description: "fake",
   architecture: "llama",
   parameters: 1,
@@ -65,6 +66,14 @@ export class FakeEngine implements Engine {
 
   async inspect(): Promise<EngineStatus | null> {
     return this.status;
+  }
+
+  load(): void {}
+
+  async unload(): Promise<void> {}
+
+  async tokenize(): Promise<TokenAnswer> {
+    return { tokens: [1, 2], text: "hi", pieces: [Buffer.from("h"), Buffer.from("i")] };
   }
 
   async close(): Promise<void> {}

@@ -113,7 +113,8 @@ describe("a whole chat completion", () => {
           },
           { role: "tool", content: "4", tool_call_id: "c" },
         ],
-        variables: { reasoning_effort: "none", enable_thinking: false },
+        variables: {},
+        thinking: { effort: "none", budget: null },
       },
       sampling: {
         temperature: 1,

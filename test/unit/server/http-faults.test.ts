@@ -116,12 +116,12 @@ describe("values (faults 16, 17, 19, 20, 23, 25)", () => {
     ['"tools":[{"type":"function","function":{"name":"f"}}]', "tools"],
     ['"response_format":{"type":"json_object"}', "response_format"],
     ['"chat_template":"x"', "chat_template"],
-    ['"chat_template_kwargs":{}', "chat_template_kwargs"],
+    ['"chat_template_kwargs":{"tools":"x"}', "chat_template_kwargs.tools"],
     ['"prompt_embeds":"x"', "prompt_embeds"],
     ['"cache_salt":"x"', "cache_salt"],
     [
       '"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"file:///etc/passwd"}}]}]',
-      "messages[0].content[0].type",
+      "messages[0].content[0]",
     ],
   ])("%s is a 400 that names the field", async (field, param) => {
     const error = await errorOf(await server.post(PATH, JSON.stringify(CHAT).replace(/}$/, `,${field}}`)), 400);

@@ -43,6 +43,23 @@ it.each(states)("%o is 503 with its reason on /ready and with Retry-After on req
   expect(await refused.json()).toMatchObject({ error: { type: "server_error" } });
 });
 
+it("a model that is not in memory is loaded on demand: ready; past its wait 503 with Retry-After, flex 429", async () => {
+  const impatient = await startTestServer({ maxWaitMs: 20, flexWaitMs: 20 });
+  impatient.engine.state = { name: "unloaded" };
+  impatient.engine.ready = () => new Promise(() => {});
+  const ready = await fetch(`${impatient.url}/ready`);
+  expect(ready.status).toBe(200);
+  expect(await ready.json()).toMatchObject({ models: [{ id: "demo", state: "unloaded" }] });
+  const late = await impatient.post("/v1/chat/completions", CHAT);
+  expect(late.status).toBe(503);
+  expect(Number(late.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+  expect(await late.json()).toMatchObject({ error: { code: "model_loading" } });
+  const flex = await impatient.post("/v1/chat/completions", { ...CHAT, service_tier: "flex" });
+  expect(flex.status).toBe(429);
+  expect(await flex.json()).toMatchObject({ error: { code: "resource_unavailable", type: "rate_limit_error" } });
+  await impatient.close();
+});
+
 it("a ready server says so, a draining one does not and takes nothing new", async () => {
   expect((await fetch(`${server.url}/ready`)).status).toBe(200);
   server.state.draining = true;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { foldSeed } from "../../../server/submission.ts";
+import { foldSeed, tierOf } from "../../../server/submission.ts";
 
 it("a seed becomes a uint32 that no choice can lift to llama.cpp's 'draw one'", () => {
   fc.assert(
@@ -13,4 +13,16 @@ it("a seed becomes a uint32 that no choice can lift to llama.cpp's 'draw one'", 
   );
   expect([0, 1, 42].map(foldSeed)).toEqual([0, 1, 42]);
   expect(foldSeed(-1)).not.toBe(foldSeed(1));
+});
+
+it.each([
+  [undefined, "default"],
+  ["auto", "default"],
+  ["default", "default"],
+  ["scale", "default"],
+  ["priority", "priority"],
+  ["fast", "priority"],
+  ["flex", "flex"],
+] as const)("service_tier %s is served as %s", (asked, tier) => {
+  expect(tierOf(asked)).toBe(tier);
 });

@@ -11,6 +11,7 @@ import { Metrics } from "../../../server/metrics.ts";
 import { ModelSet } from "../../../server/model-set.ts";
 import { buildNight, NIGHT_TIMES } from "../../../server/night.ts";
 import { OnlineLoad } from "../../../server/online-load.ts";
+import { Residency } from "../../../server/residency.ts";
 import { openRooms } from "../../../server/rooms.ts";
 import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
 import { validateHere } from "../batch/validate-here.ts";
@@ -38,6 +39,14 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
   const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
   const loads = new Loads();
+  const residency = new Residency({
+    engines: [engine],
+    budgetOf: () => Number.POSITIVE_INFINITY,
+    bytesOf: () => 1,
+    onlineOf: () => 0,
+    keepAliveMs: null,
+    now: () => performance.now(),
+  });
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
   const { night, batches, jobs } = buildNight({
@@ -46,6 +55,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     store,
     ledger,
     models,
+    residency,
     loads,
     metrics,
     batchMetrics: new BatchMetrics(metrics.registry),
@@ -66,6 +76,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
   });
   const app = createApp({
     models,
+    residency,
     loads,
     onlineShare: () => 0,
     metrics,
@@ -75,6 +86,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     batches,
     jobs,
     ledger,
+    prices,
     log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
     randomId,

@@ -1,0 +1,19 @@
+import type { ClaimedLine } from "../store/line-row.ts";
+
+/** A line whose n-th attempt or a later one is the server's own fault is given up: it would fail the same way for ever. */
+export const MAX_ATTEMPTS = 5;
+/** A line that passing faults met so often is told of. */
+export const TELLING_ATTEMPTS = 3;
+
+const FIRST_MS = 500;
+const LAST_MS = 60_000;
+
+/** Milliseconds that a line waits after its n-th attempt met a passing fault. */
+export function lineBackoff(attempt: number): number {
+  return Math.min(LAST_MS, FIRST_MS * 2 ** Math.min(attempt - 1, 10));
+}
+
+/** What the log is told of an attempt. */
+export function aboutLine({ batchId, number, attempt }: ClaimedLine, reason: string) {
+  return { batch: batchId, line: number, attempt, reason };
+}

@@ -1,0 +1,23 @@
+import type { EngineConfig, ModelNeeds } from "../config.ts";
+import type { EngineLog } from "./engine-log.ts";
+import { EngineProcess } from "./engine-process.ts";
+
+/** The engine process's script. */
+export const WORKER = new URL("../worker/main.js", import.meta.url);
+
+/**
+ * What a model would take, told by a process that ends with the answer: the server itself opens no model.
+ * Rejects when the file can't be loaded.
+ */
+export function measureModel(config: EngineConfig, log: EngineLog, entry: URL | string = WORKER): Promise<ModelNeeds> {
+  return new Promise((resolve, reject) => {
+    const process = new EngineProcess(entry, { type: "measure", config }, log, {
+      message: (message) => {
+        if (message.type === "measured") resolve(message.needs);
+        if (message.type === "failed") reject(new Error(message.message));
+        void process.stop(0);
+      },
+      died: (reason) => reject(new Error(reason)),
+    });
+  });
+}

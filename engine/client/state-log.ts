@@ -1,0 +1,29 @@
+import type { EngineLog } from "./engine-log.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+
+/** Tells of the state that an engine has come to. `pending`: requests that it has. */
+export function logState(log: EngineLog, model: string, { state, lastLoadMs }: Lifecycle, pending: number): void {
+  switch (state.name) {
+    case "loading":
+      log.debug({ model, progress: state.progress }, "Loading the model");
+      return;
+    case "ready":
+      log.info({ model, loadMs: Math.round(lastLoadMs) }, "The engine is ready");
+      return;
+    case "unloading":
+      log.info({ model }, "The model is unloaded");
+      return;
+    case "unloaded":
+      log.debug({ model }, "The model's memory is free");
+      return;
+    case "restarting":
+      log.error({ model, ...state, pending }, "The engine died and starts again");
+      return;
+    case "failed":
+      log.error({ model, reason: state.reason }, "The engine has failed; restart the server to try again");
+      return;
+    case "closed":
+      log.debug({ model }, "The engine is closed");
+      return;
+  }
+}

@@ -1,0 +1,58 @@
+import { statSync } from "node:fs";
+import { basename } from "node:path";
+import type { Adapter } from "../../config.ts";
+import type { Llama, Pointer } from "./bindings.ts";
+import { call } from "./call.ts";
+import type { Library } from "./library.ts";
+import type { Model } from "./model.ts";
+
+/** Adapters in memory, for contexts of the model that they were loaded for. They are freed with it. */
+export class Adapters {
+  /** Bytes of their files, which is what they take in memory. */
+  readonly bytes: number;
+  readonly #pointers: bigint[];
+  readonly #scales: number[];
+
+  constructor(bytes: number, pointers: bigint[], scales: number[]) {
+    this.bytes = bytes;
+    this.#pointers = pointers;
+    this.#scales = scales;
+  }
+
+  /** Every token that the context computes from here on goes through them. */
+  apply(llama: Llama, context: Pointer): void {
+    const count = this.#pointers.length;
+    if (count === 0) return;
+    const pointers = BigUint64Array.from(this.#pointers);
+    const status = llama.llama_set_adapters_lora(context, pointers, count, Float32Array.from(this.#scales));
+    if (status !== 0) throw new Error(`The adapters could not be set: llama_set_adapters_lora returned ${status}.`);
+  }
+}
+
+/** @throws Error with llama.cpp's own words when a file is no adapter, or one of another model */
+export async function loadAdapters(library: Library, model: Model, adapters: readonly Adapter[]): Promise<Adapters> {
+  const pointers: bigint[] = [];
+  let bytes = 0;
+  for (const { path } of adapters) {
+    pointers.push(await loadAdapter(library, model, path));
+    bytes += statSync(path).size;
+  }
+  const scales = adapters.map(({ scale }) => scale);
+  return new Adapters(bytes, pointers, scales);
+}
+
+async function loadAdapter(library: Library, model: Model, path: string): Promise<bigint> {
+  const { llama } = library;
+  const pointer = await call(llama.llama_adapter_lora_init, model.pointer, path);
+  const refused = (why: string) =>
+    new Error(`The adapter ${basename(path)} can't be put on this ${model.architecture} model: ${why}.`);
+  if (pointer === null) {
+    const complaint = library.complaints().at(-1) ?? "llama.cpp gave no reason";
+    throw refused(complaint.replace(/^\w+: (failed to apply lora adapter: )?/, ""));
+  }
+  // It would have to be switched on by a token in the middle of a sequence.
+  if (Number(llama.llama_adapter_get_alora_n_invocation_tokens(pointer)) > 0) {
+    throw refused("it is an activated LoRA, which is not supported");
+  }
+  return pointer;
+}

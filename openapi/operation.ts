@@ -1,0 +1,30 @@
+import type { z } from "zod";
+
+/** One method of one path, as the document tells it; a test holds this list against what the router serves. */
+export interface Operation {
+  method: "get" | "post" | "delete";
+  /** With parameters as the router writes them, `:model`. */
+  path: string;
+  id: string;
+  summary: string;
+  /** Name of the request body's schema. */
+  request?: string;
+  /** Name of the schema of a request body that is a multipart form. */
+  form?: string;
+  /** Schema of the query. */
+  query?: z.ZodObject;
+  /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
+  response: string;
+  /** Name of the schema of a 200 that answers a request for it alone. */
+  otherwise?: string;
+  /** Name of the schema of a 202. */
+  accepted?: string;
+  /** Name of the schema of each `data:` of a stream. */
+  stream?: string;
+  /** Statuses beside 200, with an Error body. */
+  failures: Record<string, string>;
+  /** Name of a 503's schema where it is not an Error. */
+  unready?: string;
+  /** A bearer token may be needed. */
+  bearer?: true;
+}

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { z } from "zod";
+import { dryRunResponse } from "../../openapi/dry-run.ts";
+import { errorResponse } from "../../openapi/error.ts";
+import { detokenizeResponse, tokenizeResponse } from "../../openapi/tokenize.ts";
+import { complete, user } from "./ask.ts";
+import { startServer, type TestServer } from "./server.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer("--threads", "1");
+});
+afterAll(() => server.stop());
+
+async function asked<T extends z.ZodType>(schema: T, path: string, body: object): Promise<z.infer<T>> {
+  const response = await server.post(path, body);
+  return schema.parse(await response.json());
+}
+
+async function refusal(path: string, body: object) {
+  return (await asked(errorResponse, path, body)).error;
+}
+
+const CHAT = { model: "demo", messages: [user("What is 7 + 8?")], nightshift: { dry_run: true } };
+
+test("a dry run tells the prompt, its tokens and what it may cost, and leaves no trace", async () => {
+  const before = await server.metrics();
+  const dry = await asked(dryRunResponse, "/v1/chat/completions", { ...CHAT, n: 2, max_tokens: 10 });
+  const text = "<|im_start|>user\nWhat is 7 + 8?<|im_end|>\n<|im_start|>assistant\n";
+  const input = dry.prompt_tokens * 100;
+  expect(dry).toMatchObject({ prompts: [{ text, tokens: dry.prompt_tokens }], max_completion_tokens: 20 });
+  expect(dry.cost_nano_usd.default).toEqual({ input, most: input + 20 * 400 });
+  expect(dry.cost_nano_usd.batch).toEqual({ input: input / 2, most: (input + 20 * 400) / 2 });
+  const { usage } = await complete(server.client, CHAT.messages, { max_tokens: 1 });
+  expect(dry.prompt_tokens).toBe(usage!.prompt_tokens);
+  const after = await server.metrics();
+  expect(after.sum("nightshift_requests_total")).toBe(before.sum("nightshift_requests_total") + 1);
+});
+
+test("a dry run of prompts takes the default of completions", async () => {
+  const body = { model: "demo", prompt: ["a", "b"], n: 2, nightshift: { dry_run: true } };
+  const dry = await asked(dryRunResponse, "/v1/completions", body);
+  expect(dry).toMatchObject({ prompts: [{ text: "a" }, { text: "b" }], max_completion_tokens: 64 });
+});
+
+test("a dry run is refused as the request would be", async () => {
+  const messages = [user("one two three ".repeat(4000))];
+  const error = await refusal("/v1/chat/completions", { ...CHAT, messages });
+  expect(error).toMatchObject({ code: "context_length_exceeded", param: "messages" });
+});
+
+test.each(["/v1", ""])("%s/tokenize speaks vLLM's and llama-server's shapes, and /detokenize undoes it", async (at) => {
+  const text = "Héllo <|im_end|> 🦉";
+  const plain = await asked(tokenizeResponse, `${at}/tokenize`, { prompt: text, return_token_strs: true });
+  expect(plain).toMatchObject({ count: plain.tokens.length, max_model_len: 4096 });
+  expect(plain.token_strs).toHaveLength(plain.count);
+  const back = await asked(detokenizeResponse, `${at}/detokenize`, { model: "demo", tokens: plain.tokens });
+  expect(back).toEqual({ prompt: text, content: text });
+  const { tokens } = await asked(tokenizeResponse, `${at}/tokenize`, { content: text, with_pieces: true });
+  expect(tokens).toContainEqual({ id: 1021, piece: "<|im_end|>" });
+  // Half characters.
+  expect(tokens.some((token) => typeof token === "object" && Array.isArray(token.piece))).toBe(true);
+  const { count } = await asked(tokenizeResponse, `${at}/tokenize`, { messages: CHAT.messages });
+  expect(count).toBe((await complete(server.client, CHAT.messages, { max_tokens: 1 })).usage!.prompt_tokens);
+});
+
+test.each([
+  ["/v1/tokenize", {}, "prompt", "missing_required_parameter"],
+  ["/v1/tokenize", { prompt: "a", content: "b" }, "prompt", "invalid_value"],
+  ["/v1/tokenize", { messages: [{ role: "user" }] }, "messages[0].content", "missing_required_parameter"],
+  ["/v1/tokenize", { model: "none", prompt: "a" }, "model", "model_not_found"],
+  ["/v1/detokenize", { tokens: [5000] }, "tokens", "invalid_value"],
+  ["/v1/detokenize", {}, "tokens", "missing_required_parameter"],
+])("%s of %j is refused", async (path, body, param, code) => {
+  expect(await refusal(path, body)).toMatchObject({ param, code });
+});

@@ -49,6 +49,7 @@ function shared(body: ChatRequest | CompletionRequest) {
     stopTokenIds: body.stop_token_ids ?? [],
     ignoreEos: body.ignore_eos ?? false,
     sampling: sampling(body),
+    grammar: null,
   };
 }
 

@@ -166,5 +166,6 @@ const SUBMISSION: Submission = {
     logitBias: [],
     seed: null,
   },
+  grammar: null,
   echo: false,
 };

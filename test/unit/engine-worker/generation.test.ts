@@ -39,6 +39,7 @@ const REQUEST: EngineRequest = {
     logitBias: [],
     seed: null,
   },
+  grammar: null,
   echo: false,
 };
 

@@ -40,7 +40,7 @@ describe("GBNF", () => {
   });
 });
 
-describe("a grammar is refused", () => {
+describe("a grammar is refused (fault 21)", () => {
   test.each([
     ["empty", "", /no rule 'root'/],
     ["without a root", 'a ::= "b"', /no rule 'root'/],

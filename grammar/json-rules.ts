@@ -21,6 +21,8 @@ const ESCAPED = new CodePoints([
 /** The rules of JSON itself, each added when it is first asked for. */
 export class JsonRules {
   readonly #grammar: GrammarBuilder;
+  /** Rules that refer to themselves, by the name that was asked for. */
+  readonly #made = new Map<string, string>();
 
   constructor(grammar: GrammarBuilder) {
     this.#grammar = grammar;
@@ -101,8 +103,6 @@ export class JsonRules {
       () => `"[" ${this.space} (${this.value} (${this.comma} ${this.value})* ${this.space})? "]"`,
     );
   }
-
-  readonly #made = new Map<string, string>();
 
   #recursive(name: string, body: () => string): string {
     const made = this.#made.get(name);

@@ -61,6 +61,17 @@ export interface Sampling {
   seed: number | null;
 }
 
+/** What the output must look like. */
+export interface GrammarRule {
+  /** GBNF; its first rule is `root`. */
+  gbnf: string;
+  /**
+   * Nothing is enforced until the answer holds one of these strings; from that string's first character on it is.
+   * null: from the answer's first token. Thoughts before the answer are free in either case.
+   */
+  triggers: readonly string[] | null;
+}
+
 export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
@@ -78,6 +89,7 @@ export interface EngineRequest {
   stopTokenIds: number[];
   ignoreEos: boolean;
   sampling: Sampling;
+  grammar: GrammarRule | null;
   /** Send the prompt's text back with `accepted`. */
   echo: boolean;
 }

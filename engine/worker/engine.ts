@@ -1,6 +1,6 @@
-import { randomInt } from "node:crypto";
 import { availableParallelism } from "node:os";
-import type { CacheScope, EngineConfig, ModelFacts } from "../config.ts";
+import { GbnfError } from "../../grammar/gbnf.ts";
+import type { EngineConfig, ModelFacts } from "../config.ts";
 import type {
   EngineError,
   EngineRequest,
@@ -12,53 +12,45 @@ import type {
 } from "../protocol.ts";
 import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
-import { Generation } from "./generation.ts";
+import type { Generation } from "./generation.ts";
+import { GenerationMaker } from "./generation-maker.ts";
+import { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";
 import type { KvCache } from "./kv/cache.ts";
 import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
 import { UnifiedCache } from "./kv/unified.ts";
-import { LogitRules } from "./logit-rules.ts";
 import { freeMemory } from "./machine-memory.ts";
 import { type Adapters, loadAdapters } from "./native/adapters.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
-import { Sampler } from "./native/sampler.ts";
-import { type BuiltPrompt, PromptBuilder } from "./prompt.ts";
+import { PromptBuilder } from "./prompt.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
-import { SequenceText } from "./text/sequence-text.ts";
-import { ThoughtBudget } from "./text/thought-budget.ts";
 
 /** The share of sequences and cells that flex and batch leave free for online work. */
 const RESERVED_SHARE = 1 / 8;
 /** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
 const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
-const MOST_SEED = 2 ** 32;
-/** The one scope of prefixes where owners share them. */
-const EVERYONE = "";
 
 /** One loaded model at work. */
 export class Engine {
   readonly facts: ModelFacts;
   readonly warnings: string[];
-  readonly #library: Library;
   readonly #model: Model;
   readonly #prompts: PromptBuilder;
   readonly #template: ChatTemplate;
+  readonly #grammars: VocabularyGrammars;
+  readonly #generations: GenerationMaker;
   readonly #loop: StepLoop;
   readonly #statusParts: StatusParts;
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
   readonly #requests = new Map<number, Generation[]>();
-  readonly #cacheScope: CacheScope;
-  readonly #reasoningBudget: number | null;
-  /** Tokens of the tag that ends a thought; none where the model does not think. */
-  readonly #closeTag: readonly number[];
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
@@ -109,11 +101,8 @@ export class Engine {
     const cache = makeCache(context, host, plan, cellBytes, { reuse, reserved, reservedCells });
     library.quiet();
 
-    this.#library = library;
     this.#model = model;
     this.#post = post;
-    this.#cacheScope = config.cacheScope;
-    this.#reasoningBudget = config.reasoningBudget;
     this.#template = new ChatTemplate(model.chatTemplate, {
       bos: vocabulary.text(vocabulary.bos),
       eos: vocabulary.text(vocabulary.eos),
@@ -122,7 +111,17 @@ export class Engine {
     });
     const tags = this.#template.reasoningTags;
     if (tags !== null) vocabulary.show([tags.open, tags.close]);
-    this.#closeTag = tags === null ? [] : [...vocabulary.tokenizeNow(tags.close, true)];
+    // After show(), which gives tokens a text.
+    this.#grammars = new VocabularyGrammars(vocabulary);
+    this.#generations = new GenerationMaker({
+      library,
+      vocabulary,
+      template: this.#template,
+      grammars: this.#grammars,
+      context: plan.context,
+      cacheScope: config.cacheScope,
+      reasoningBudget: config.reasoningBudget,
+    });
     this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
     const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
@@ -141,6 +140,7 @@ export class Engine {
       stepModel,
       now,
       post: (message) => this.#tell(message),
+      stuck: (generation) => this.#fail(generation.request.id),
     });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
     this.facts = factsOf(library, model, config, plan, {
@@ -167,17 +167,20 @@ export class Engine {
       const prompt = await this.#prompts.build(request.prompt);
       if (!this.#requests.has(request.id)) return;
       const { tokens } = prompt;
+      // Only a check: which grammars are kept is for their bound to say, so that no request in the queue holds one.
+      if (request.grammar !== null) this.#grammars.automaton(request.grammar.gbnf);
       const refusal = this.#refusal(tokens, request.prompt.kind);
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;
       this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
       poisonFailpoint(request.prompt);
-      const generations = this.#generations(request, prompt, arrival);
+      const generations = this.#generations.make(request, prompt, arrival);
       this.#requests.set(request.id, generations);
       for (const generation of generations) this.#loop.add(generation);
     } catch (error) {
-      if (!(error instanceof TemplateError)) throw error;
-      this.#refuse(request.id, error.error);
+      if (error instanceof TemplateError) this.#refuse(request.id, error.error);
+      else if (error instanceof GbnfError) this.#refuse(request.id, invalidGrammar(error.message));
+      else throw error;
     }
   }
 
@@ -197,6 +200,13 @@ export class Engine {
     this.#requests.delete(id);
   }
 
+  /** Ends a request whose grammar leaves nothing to draw. */
+  #fail(id: number): void {
+    const message = "The grammar allows nothing that this model's vocabulary can write next.";
+    this.#post({ type: "refused", id, error: { ...invalidGrammar(message), code: "grammar_dead_end" } });
+    this.cancel(id);
+  }
+
   /** Posts a step, and forgets the requests whose last sequence ended with it. */
   #tell(message: StepMessage): void {
     for (const { id, finish } of message.outputs) {
@@ -204,40 +214,6 @@ export class Engine {
       if (this.#requests.get(id)?.every((generation) => generation.finished)) this.#requests.delete(id);
     }
     this.#post(message);
-  }
-
-  #generations(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
-    const { tokens, startsInReasoning } = prompt;
-    const { sampling } = request;
-    const { vocabulary } = this.#model;
-    const seed = sampling.seed ?? randomInt(MOST_SEED);
-    const room = this.facts.context - tokens.length;
-    return Array.from({ length: request.n }, (_, index) => {
-      const rules = { ...request, endTokens: vocabulary.endTokens };
-      return new Generation({
-        request,
-        index,
-        // The sequences of one request stand together in the queue, in their order.
-        arrival: arrival + index / request.n,
-        scope: this.#cacheScope === "owner" ? request.owner : EVERYONE,
-        promptTokens: tokens,
-        limit: Math.min(room, request.maxTokens ?? room),
-        sampler: new Sampler(this.#library.llama, sampling, (seed + index) % MOST_SEED),
-        rules: LogitRules.for(rules, tokens),
-        text: new SequenceText({
-          stop: request.stop,
-          reasoningTags: request.prompt.kind === "chat" ? this.#template.reasoningTags : null,
-          startsInReasoning,
-        }),
-        thoughts: this.#thoughtBudget(request, prompt),
-      });
-    });
-  }
-
-  #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ThoughtBudget | null {
-    const tokens = prompt.thoughtBudget ?? this.#reasoningBudget;
-    if (request.prompt.kind !== "chat" || this.#closeTag.length === 0 || tokens === null) return null;
-    return Number.isFinite(tokens) ? new ThoughtBudget(tokens, this.#closeTag) : null;
   }
 
   #refusal(tokens: number[], kind: Prompt["kind"]): EngineError | null {
@@ -266,6 +242,10 @@ export class Engine {
   #echo(request: EngineRequest, tokens: number[]): string {
     return request.prompt.kind === "text" ? request.prompt.text : this.#prompts.text(tokens);
   }
+}
+
+function invalidGrammar(message: string): EngineError {
+  return { status: 400, type: "invalid_request_error", code: "invalid_value", param: null, message };
 }
 
 function makeCache(

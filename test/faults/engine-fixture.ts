@@ -168,5 +168,6 @@ const SUBMISSION: Submission = {
     logitBias: [],
     seed: null,
   },
+  grammar: null,
   echo: false,
 };

@@ -39,6 +39,7 @@ const REQUEST: EngineRequest = {
     logitBias: [],
     seed: null,
   },
+  grammar: null,
   echo: false,
 };
 
@@ -56,6 +57,7 @@ function generation(change: Partial<EngineRequest> = {}, limit = 100): Generatio
     limit,
     sampler,
     rules: null,
+    constraint: null,
     text,
     thoughts: null,
   };

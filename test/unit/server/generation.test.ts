@@ -101,6 +101,7 @@ describe("a whole chat completion", () => {
       stop: ["x"],
       stopTokenIds: [],
       ignoreEos: false,
+      grammar: null,
       echo: false,
       prompt: {
         kind: "chat",

@@ -1,0 +1,78 @@
+import { randomInt } from "node:crypto";
+import type { CacheScope } from "../config.ts";
+import type { EngineRequest } from "../protocol.ts";
+import { Generation } from "./generation.ts";
+import { Constraint } from "./grammar/constraint.ts";
+import type { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";
+import { LogitRules } from "./logit-rules.ts";
+import type { Library } from "./native/library.ts";
+import { Sampler } from "./native/sampler.ts";
+import type { Vocabulary } from "./native/vocabulary.ts";
+import type { BuiltPrompt } from "./prompt.ts";
+import type { ChatTemplate } from "./text/chat-template.ts";
+import { SequenceText } from "./text/sequence-text.ts";
+import { ThoughtBudget } from "./text/thought-budget.ts";
+
+const MOST_SEED = 2 ** 32;
+/** The one scope of prefixes where owners share them. */
+const EVERYONE = "";
+
+export interface GenerationMakerParts {
+  library: Library;
+  vocabulary: Vocabulary;
+  template: ChatTemplate;
+  grammars: VocabularyGrammars;
+  /** The longest sequence in tokens. */
+  context: number;
+  cacheScope: CacheScope;
+  /** Most tokens of a chat's thoughts where the request says nothing; null is without bound. */
+  reasoningBudget: number | null;
+}
+
+/** Makes the sequences of requests, each with all that it needs to draw tokens and to turn them into text. */
+export class GenerationMaker {
+  readonly #parts: GenerationMakerParts;
+  /** Tokens of the tag that ends a thought; none where the model does not think. */
+  readonly #closeTag: readonly number[];
+
+  constructor(parts: GenerationMakerParts) {
+    this.#parts = parts;
+    const tags = parts.template.reasoningTags;
+    this.#closeTag = tags === null ? [] : [...parts.vocabulary.tokenizeNow(tags.close, true)];
+  }
+
+  /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
+  make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
+    const { library, vocabulary, template, grammars, context, cacheScope } = this.#parts;
+    const { sampling, grammar: rule } = request;
+    const { tokens, startsInReasoning } = prompt;
+    const reasoning = {
+      reasoningTags: request.prompt.kind === "chat" ? template.reasoningTags : null,
+      startsInReasoning,
+    };
+    const seed = sampling.seed ?? randomInt(MOST_SEED);
+    const room = context - tokens.length;
+    return Array.from({ length: request.n }, (_, index) => {
+      const rules = { ...request, endTokens: vocabulary.endTokens };
+      return new Generation({
+        request,
+        index,
+        arrival: arrival + index / request.n,
+        scope: cacheScope === "owner" ? request.owner : EVERYONE,
+        promptTokens: tokens,
+        limit: Math.min(room, request.maxTokens ?? room),
+        sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
+        rules: LogitRules.for(rules, tokens),
+        constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning }),
+        text: new SequenceText({ stop: request.stop, ...reasoning }),
+        thoughts: this.#thoughtBudget(request, prompt),
+      });
+    });
+  }
+
+  #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ThoughtBudget | null {
+    const tokens = prompt.thoughtBudget ?? this.#parts.reasoningBudget;
+    if (request.prompt.kind !== "chat" || this.#closeTag.length === 0 || tokens === null) return null;
+    return Number.isFinite(tokens) ? new ThoughtBudget(tokens, this.#closeTag) : null;
+  }
+}

@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { Automaton, State } from "../../../engine/worker/grammar/automaton.ts";
+import { FORMATS } from "../../../grammar/formats.ts";
+import type { JsonSchema } from "../../../grammar/json-schema.ts";
+import { randomSchema } from "./random-schema.ts";
+import { schemaAutomaton } from "./reads.ts";
+
+/** Characters that values are made of, and half of one that takes two bytes. */
+const BYTES = [...Buffer.from('{}[]",:.0123456789-eEabcknxyz \n\\uTZ'), 0xc3, 0xa9];
+const MOST_BYTES = 4000;
+
+/** Text that the automaton allows, by chance; past 60 bytes by what comes first. Null when it did not end. */
+function wander(automaton: Automaton, pick: (below: number) => number): string | null {
+  const bytes: number[] = [];
+  let state: State = automaton.start;
+  while (bytes.length < MOST_BYTES) {
+    if (state.over || (state.complete && (bytes.length > 60 || pick(3) === 0))) {
+      return Buffer.from(bytes).toString();
+    }
+    const all = [...BYTES, ...Array.from({ length: 256 }, (_, byte) => byte)];
+    const allowed = (bytes.length > 60 ? [0x22, 0x5d, 0x7d, ...all] : all).filter(
+      (byte) => automaton.step(state, byte) !== null,
+    );
+    if (allowed.length === 0) throw new Error(`Nothing may follow ${JSON.stringify(Buffer.from(bytes).toString())}`);
+    const byte = bytes.length > 60 ? allowed[0]! : allowed[pick(Math.min(allowed.length, 40))]!;
+    bytes.push(byte);
+    state = automaton.step(state, byte)!;
+  }
+  return null;
+}
+
+test("whatever a schema's grammar allows is JSON that passes the schema", () => {
+  fc.assert(
+    fc.property(randomSchema, fc.gen(), (schema, gen) => {
+      const automaton = schemaAutomaton(schema);
+      const validator = z.fromJSONSchema(schema);
+      for (let i = 0; i < 5; i++) {
+        const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+        if (text === null) continue;
+        const result = validator.safeParse(JSON.parse(text));
+        expect(result.success, `${text} by ${JSON.stringify(schema)}: ${result.error?.message}`).toBe(true);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test.each([...FORMATS.keys()])("whatever is written as a %s passes zod's check of that format", (format) => {
+  const schema = { type: "string", format } as const;
+  const automaton = schemaAutomaton(schema);
+  const validator = z.fromJSONSchema(schema);
+  fc.assert(
+    fc.property(fc.gen(), (gen) => {
+      const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+      expect(text).not.toBeNull();
+      const result = validator.safeParse(JSON.parse(text!));
+      expect(result.success, `${text}: ${result.error?.message}`).toBe(true);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each<[string, z.ZodType]>([
+  ["email", z.email()],
+  ["date", z.iso.date()],
+  ["date-time", z.iso.datetime()],
+  ["time", z.iso.time()],
+  ["duration", z.iso.duration()],
+  ["ipv4", z.ipv4()],
+  ["ipv6", z.ipv6()],
+  ["uuid", z.uuid()],
+  ["a url", z.url()],
+])("what zod makes of %s can be enforced, and passes", (_, type) => {
+  const automaton = schemaAutomaton(z.toJSONSchema(type) as JsonSchema);
+  fc.assert(
+    fc.property(fc.gen(), (gen) => {
+      const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+      const result = type.safeParse(JSON.parse(text!));
+      expect(result.success, `${text}: ${result.error?.message}`).toBe(true);
+    }),
+    { numRuns: 40 },
+  );
+});

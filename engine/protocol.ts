@@ -23,11 +23,19 @@ export interface ChatMessage {
   tool_calls?: { id: string; type: "function"; function: { name: string; arguments: string } }[];
 }
 
+/** A function that the model may call, as the client described it. */
+export interface FunctionTool {
+  type: "function";
+  function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
+}
+
 export type Prompt =
   | {
       kind: "chat";
       messages: ChatMessage[] /** Values for the template's own switches. */;
       variables: Record<string, unknown>;
+      /** None: the template shows no tools, and no call is looked for in the answer. */
+      tools: FunctionTool[];
     }
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] };
@@ -89,7 +97,19 @@ export type ToEngine =
   /** Answered with `status`, also while a step computes. */
   | { type: "inspect" };
 
-export type FinishReason = "stop" | "length";
+/** tool_calls: the model ended its turn, and called tools in it. */
+export type FinishReason = "stop" | "length" | "tool_calls";
+
+/** A piece of a tool call. */
+export interface ToolCallDelta {
+  /** Which of the answer's calls. */
+  index: number;
+  /** Both of a call's first piece alone. */
+  id?: string;
+  name?: string;
+  /** More of its JSON text. */
+  arguments: string;
+}
 
 export interface SequenceOutput {
   id: number;
@@ -99,6 +119,8 @@ export interface SequenceOutput {
   text: string;
   /** The same for the model's thoughts (`<think>`). */
   reasoning: string;
+  /** Of calls; left out where the step brought none. */
+  toolCalls?: ToolCallDelta[];
   /** Tokens generated since this sequence's last output. */
   tokens: number;
   finish: SequenceFinish | null;

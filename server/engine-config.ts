@@ -4,7 +4,18 @@ import type { Options } from "./options/table.ts";
 /** What the engine process of one model is started with. */
 export function engineConfig(model: string, path: string, options: Options): EngineConfig {
   const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV, flashAttention } = options;
-  const { llamaDir, stepTokens, sloTtftMs, sloItlMs, batchTax, batchStepMs, memory, parkMemory, cacheScope } = options;
+  const {
+    llamaDir,
+    stepTokens,
+    sloTtftMs,
+    sloItlMs,
+    batchTax,
+    batchStepMs,
+    memory,
+    parkMemory,
+    cacheScope,
+    toolFormat,
+  } = options;
   return {
     model,
     path,
@@ -27,5 +38,6 @@ export function engineConfig(model: string, path: string, options: Options): Eng
     memory,
     parkMemory,
     cacheScope,
+    toolFormat: toolFormat[model] ?? null,
   };
 }

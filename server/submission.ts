@@ -3,6 +3,7 @@ import type { Prompt, Sampling, Tier } from "../engine/protocol.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
 import { engineMessage } from "./engine-message.ts";
+import { offeredTools } from "./tool-choice.ts";
 
 /** A checked body in the engine's terms. */
 export function chatSubmission(body: ChatRequest): Asked {
@@ -10,6 +11,7 @@ export function chatSubmission(body: ChatRequest): Asked {
     kind: "chat",
     messages: body.messages.map(engineMessage),
     variables: templateVariables(body),
+    tools: offeredTools(body),
   };
   return {
     ...shared(body),

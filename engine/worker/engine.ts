@@ -1,7 +1,8 @@
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
 import type { CacheScope, EngineConfig, ModelFacts } from "../config.ts";
 import type { EngineError, EngineRequest, EngineStatus, FromEngine, StepMessage } from "../protocol.ts";
+import { ToolParser } from "../tools/parser.ts";
 import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
@@ -45,6 +46,8 @@ export class Engine {
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
   readonly #requests = new Map<number, Generation[]>();
   readonly #cacheScope: CacheScope;
+  /** Control tokens that show as text while an answer is read for tool calls. */
+  readonly #toolMarks: ReadonlyMap<number, Uint8Array>;
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
@@ -99,14 +102,19 @@ export class Engine {
     this.#model = model;
     this.#post = post;
     this.#cacheScope = config.cacheScope;
-    this.#template = new ChatTemplate(model.chatTemplate, {
-      bos: vocabulary.text(vocabulary.bos),
-      eos: vocabulary.text(vocabulary.eos),
-      specialTokens: vocabulary.specialTexts,
-      hasToken: (text) => vocabulary.isToken(text),
-    });
+    this.#template = new ChatTemplate(
+      model.chatTemplate,
+      {
+        bos: vocabulary.text(vocabulary.bos),
+        eos: vocabulary.text(vocabulary.eos),
+        specialTokens: vocabulary.specialTexts,
+        hasToken: (text) => vocabulary.isToken(text),
+      },
+      config.toolFormat,
+    );
     const tags = this.#template.reasoningTags;
     if (tags !== null) vocabulary.show([tags.open, tags.close]);
+    this.#toolMarks = vocabulary.hidden(this.#template.toolFormat.marks);
     this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
     const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
@@ -132,6 +140,7 @@ export class Engine {
       cellBytes,
       parkBytes,
       fallback: this.#template.fallback,
+      toolFormat: this.#template.toolFormat.name,
     });
   }
 
@@ -183,6 +192,8 @@ export class Engine {
     const { vocabulary } = this.#model;
     const seed = sampling.seed ?? randomInt(MOST_SEED);
     const room = this.facts.context - tokens.length;
+    const readsCalls = this.#readsCalls(request);
+    const tools = request.prompt.kind === "chat" ? request.prompt.tools : [];
     return Array.from({ length: request.n }, (_, index) => {
       const rules = { ...request, endTokens: vocabulary.endTokens };
       return new Generation({
@@ -199,9 +210,15 @@ export class Engine {
           stop: request.stop,
           reasoningTags: request.prompt.kind === "chat" ? this.#template.reasoningTags : null,
           startsInReasoning,
+          ...(readsCalls && { calls: { parser: new ToolParser(this.#template.toolFormat, tools), newId: newCallId } }),
         }),
+        ...(readsCalls && { marks: this.#toolMarks }),
       });
     });
+  }
+
+  #readsCalls({ prompt }: EngineRequest): boolean {
+    return prompt.kind === "chat" && (prompt.tools.length > 0 || this.#template.toolFormat.always === true);
   }
 
   #refusal(tokens: number[], param: string): EngineError | null {
@@ -229,6 +246,10 @@ export class Engine {
   #echo(request: EngineRequest, tokens: number[]): string {
     return request.prompt.kind === "text" ? request.prompt.text : this.#prompts.text(tokens);
   }
+}
+
+function newCallId(): string {
+  return `call_${randomBytes(12).toString("hex")}`;
 }
 
 function makeCache(

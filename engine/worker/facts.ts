@@ -10,7 +10,7 @@ export function factsOf(
   model: Model,
   config: EngineConfig,
   plan: MemoryPlan,
-  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
+  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean; toolFormat: string },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const identity = [config.model, description, architecture, parameters, bytes, library.build];
@@ -35,6 +35,7 @@ export function factsOf(
     stepTokens: config.stepTokens,
     memory: model.memory,
     chatTemplate: !found.fallback,
+    toolFormat: found.toolFormat,
     build: library.build,
     libraryDir: library.directory,
     fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,

@@ -1,4 +1,4 @@
-import type { EngineRequest, FinishReason, SequenceOutput, Tier } from "../protocol.ts";
+import type { EngineRequest, FinishReason, SequenceOutput, Tier, ToolCallDelta } from "../protocol.ts";
 import type { LogitRules } from "./logit-rules.ts";
 import type { Sampler } from "./native/sampler.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
@@ -22,6 +22,8 @@ export interface GenerationParts {
   sampler: Sampler;
   rules: LogitRules | null;
   text: SequenceText;
+  /** Bytes of tokens that show in this one's output alone: the marks of tool calls. */
+  marks?: ReadonlyMap<number, Uint8Array>;
 }
 
 /** One sequence with all that turns its logits into text. */
@@ -45,6 +47,7 @@ export class Generation implements Sequence {
   readonly #promptLength: number;
   readonly #limit: number;
   readonly #text: SequenceText;
+  readonly #marks: ReadonlyMap<number, Uint8Array> | undefined;
   /** Drawn, but not yet turned into text. */
   readonly #fresh: number[] = [];
   #finish: FinishReason | null = null;
@@ -64,6 +67,7 @@ export class Generation implements Sequence {
     this.#promptLength = parts.promptTokens.length;
     this.#limit = parts.limit;
     this.#text = parts.text;
+    this.#marks = parts.marks;
   }
 
   get generated(): number {
@@ -95,14 +99,18 @@ export class Generation implements Sequence {
     if (tokens === 0) return null;
     let text = "";
     let reasoning = "";
+    const toolCalls: ToolCallDelta[] = [];
     let stopped = false;
     const before = this.generated - tokens;
     for (let i = 0; i < tokens && !stopped; i++) {
       // The token that ends an answer is no part of it: as in vLLM, also where the vocabulary gives it a text.
-      const piece = this.#ended && i === tokens - 1 ? NO_BYTES : vocabulary.piece(this.#fresh[i]!);
+      const token = this.#fresh[i]!;
+      const last = this.#ended && i === tokens - 1;
+      const piece = last ? NO_BYTES : (this.#marks?.get(token) ?? vocabulary.piece(token));
       const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
       text += certain.text;
       reasoning += certain.reasoning;
+      toolCalls.push(...certain.calls);
       stopped = certain.stopped;
     }
     this.#fresh.length = 0;
@@ -110,14 +118,17 @@ export class Generation implements Sequence {
       const rest = this.#text.finish(this.generated > this.request.minTokens);
       text += rest.text;
       reasoning += rest.reasoning;
+      toolCalls.push(...rest.calls);
       stopped = rest.stopped;
     }
     if (stopped) this.#finish = "stop";
     const finish = this.#finish === null ? null : this.#summary(this.#finish);
-    return { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    const output = { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    return toolCalls.length === 0 ? output : { ...output, toolCalls };
   }
 
-  #summary(reason: FinishReason) {
+  #summary(end: FinishReason) {
+    const reason: FinishReason = end === "stop" && this.#text.called ? "tool_calls" : end;
     return { reason, completionTokens: this.generated, reasoningTokens: this.#text.reasoningTokens };
   }
 }

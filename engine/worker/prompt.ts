@@ -27,7 +27,7 @@ export class PromptBuilder {
       const tokens = await this.#vocabulary.tokenize(prompt.text, false);
       return { tokens: [...this.#opening(), ...tokens], startsInReasoning: false };
     }
-    const rendered = this.#template.render(prompt.messages, prompt.variables, this.#now());
+    const rendered = this.#template.render(prompt.messages, prompt.variables, this.#now(), prompt.tools);
     const parts = rendered.pieces.map((piece) => this.#vocabulary.tokenize(piece.text, !piece.literal));
     const tokens: number[] = rendered.startsWithBos ? [] : this.#opening();
     for (const part of await Promise.all(parts)) for (const token of part) tokens.push(token);

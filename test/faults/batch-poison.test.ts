@@ -38,6 +38,7 @@ function mortalEngine() {
       memory: null,
       parkMemory: 0,
       cacheScope: "owner",
+      toolFormat: null,
     },
     {
       observer: { step() {}, restarted: () => void restarts++ },

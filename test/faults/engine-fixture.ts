@@ -143,6 +143,7 @@ const CONFIG: EngineConfig = {
   memory: null,
   parkMemory: 0,
   cacheScope: "owner",
+  toolFormat: null,
 };
 
 const SUBMISSION: Submission = {

@@ -1,0 +1,66 @@
+import { JsonRules } from "./json-rules.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { literal } from "./literal.ts";
+import { type SchemaOptions, SchemaRules } from "./schema-rules.ts";
+import { UnsupportedSchema } from "./unsupported-schema.ts";
+
+/** Of a grammar's text. A schema's rules are a few times as long as the schema. */
+const MOST_CHARACTERS = 256 * 1024;
+
+/** Collects the rules of a grammar in GBNF, the notation of llama.cpp. Equal rules are written once. */
+export class GrammarBuilder {
+  readonly json: JsonRules;
+  readonly #bodies = new Map<string, string>();
+  readonly #names = new Map<string, string>();
+  #characters = 0;
+
+  constructor() {
+    this.json = new JsonRules(this);
+  }
+
+  /**
+   * Adds the rules of a JSON schema; its local references count from this schema.
+   *
+   * @returns the rule's name
+   * @throws UnsupportedSchema with the keyword and its path
+   */
+  schema(schema: JsonSchema, options: SchemaOptions = {}): string {
+    return this.rule("schema", new SchemaRules(this, schema, options).whole());
+  }
+
+  /** Adds a rule with a right-hand side in GBNF. @returns its name: the one given, or one like it where that is taken */
+  rule(name: string, body: string): string {
+    const same = this.#names.get(body);
+    if (same !== undefined) return same;
+    const free = this.reserve(name);
+    this.define(free, body);
+    return free;
+  }
+
+  /** Takes a name for a rule that is defined later, so that rules may refer to it before. */
+  reserve(name: string): string {
+    const base = name.replace(/[^0-9A-Za-z]+/g, "-").slice(0, 32) || "rule";
+    let free = base;
+    for (let i = 2; free === "root" || this.#bodies.has(free); i++) free = `${base}-${i}`;
+    this.#bodies.set(free, "");
+    return free;
+  }
+
+  define(name: string, body: string): void {
+    this.#characters += name.length + body.length;
+    if (this.#characters > MOST_CHARACTERS) throw new UnsupportedSchema([], "the grammar that it takes is too large");
+    this.#bodies.set(name, body);
+    if (!this.#names.has(body)) this.#names.set(body, name);
+  }
+
+  /** @returns the whole grammar, `root` first */
+  build(root: string): string {
+    const rules = [...this.#bodies].map(([name, body]) => `${name} ::= ${body}\n`);
+    return `root ::= ${root}\n${rules.join("")}`;
+  }
+
+  /** A JSON value as it is written here: without spaces. */
+  value(value: unknown): string {
+    return literal(JSON.stringify(value));
+  }
+}

@@ -1,0 +1,54 @@
+import { regexes } from "zod/v4/core";
+
+const OCTET = '("25" [0-5] | "2" [0-4] [0-9] | "1" [0-9]{2} | [1-9]? [0-9])';
+const GROUP = "[0-9a-f]{1,4}";
+const YEAR_MONTH_DAY =
+  '([0-9]{3} [1-9] | [0-9]{2} [1-9] [0-9]) "-" (("01" | "03" | "05" | "07" | "08" | "10" | "12") "-" ("0" [1-9] | [12] [0-9] | "3" [01]) | ' +
+  '("04" | "06" | "09" | "11") "-" ("0" [1-9] | [12] [0-9] | "30") | "02-" ("0" [1-9] | "1" [0-9] | "2" [0-8])) | ' +
+  '[0-9]{2} ("0" [48] | [2468] [048] | [13579] [26]) "-02-29"';
+const CLOCK = '([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,6})?';
+const ZONE = '("Z" | [-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9])';
+const LABEL = "[a-z0-9] ([a-z0-9-]{0,61} [a-z0-9])?";
+const AMOUNT = "[1-9] [0-9]{0,5}";
+const TIME_AMOUNTS = `(${AMOUNT} "H" (${AMOUNT} "M")? (${AMOUNT} "S")? | ${AMOUNT} "M" (${AMOUNT} "S")? | ${AMOUNT} "S")`;
+const DATE_AMOUNTS = `(${AMOUNT} "Y" (${AMOUNT} "M")? (${AMOUNT} "D")? | ${AMOUNT} "M" (${AMOUNT} "D")? | ${AMOUNT} "D")`;
+
+/**
+ * What stands between the quotes, by format. Each is a part of what its RFC allows (JSON Schema 2020-12, 7.3), chosen so
+ * that validators agree on it: no leap seconds, small letters in hosts, no quoted names in addresses.
+ */
+export const FORMATS: ReadonlyMap<string, string> = new Map([
+  ["date", YEAR_MONTH_DAY],
+  ["time", `${CLOCK} ${ZONE}`],
+  ["date-time", `(${YEAR_MONTH_DAY}) "T" ${CLOCK} ${ZONE}`],
+  ["duration", `"P" (${DATE_AMOUNTS} ("T" ${TIME_AMOUNTS})? | "T" ${TIME_AMOUNTS} | ${AMOUNT} "W")`],
+  ["email", `[a-z0-9] ([-_+.]? [a-z0-9]){0,40} "@" (${LABEL} "."){1,4} [a-z]{2,24}`],
+  ["hostname", `(${LABEL} "."){0,4} ${LABEL}`],
+  ["ipv4", `${OCTET} ("." ${OCTET}){3}`],
+  ["ipv6", `(${GROUP} ":"){7} ${GROUP} | "::" (${GROUP} (":" ${GROUP}){0,6})? | (${GROUP} ":"){1} (":" ${GROUP}){1,6}`],
+  ["uuid", '[0-9a-f]{8} "-" [0-9a-f]{4} "-" [1-8] [0-9a-f]{3} "-" [89ab] [0-9a-f]{3} "-" [0-9a-f]{12}'],
+  [
+    "uri",
+    `"http" "s"? "://" (${LABEL} "."){0,4} ${LABEL} (":" [1-9] [0-9]{0,3})? ("/" [A-Za-z0-9._~-]*)* ("?" [A-Za-z0-9._~=&-]*)? ("#" [A-Za-z0-9._~-]*)?`,
+  ],
+]);
+
+/**
+ * Patterns that zod writes beside a format. The format's own rule keeps them, so they need not be converted; some look
+ * ahead and could not be.
+ */
+const IMPLIED: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["date", new Set([regexes.date.source])],
+  ["date-time", new Set([regexes.datetime({}).source, regexes.datetime({ offset: true }).source])],
+  ["time", new Set([regexes.time({}).source])],
+  ["duration", new Set([regexes.duration.source])],
+  ["email", new Set([regexes.email.source])],
+  ["hostname", new Set([regexes.hostname.source])],
+  ["ipv4", new Set([regexes.ipv4.source])],
+  ["ipv6", new Set([regexes.ipv6.source])],
+  ["uuid", new Set([regexes.uuid().source])],
+]);
+
+export function implies(format: string, pattern: string): boolean {
+  return IMPLIED.get(format)?.has(pattern) ?? false;
+}

@@ -1,0 +1,80 @@
+/** A JSON Schema as it comes from outside: an object of keywords, or a truth value. */
+export type JsonSchema = boolean | SchemaObject;
+export type SchemaObject = { readonly [keyword: string]: unknown };
+export type SchemaPath = readonly (string | number)[];
+
+/** Say something about a schema, and nothing about what is valid. Keywords that are not known at all say nothing either. */
+export const ANNOTATIONS: ReadonlySet<string> = new Set([
+  "$anchor",
+  "$comment",
+  "$defs",
+  "$id",
+  "$schema",
+  "$vocabulary",
+  "contentEncoding",
+  "contentMediaType",
+  "contentSchema",
+  "default",
+  "definitions",
+  "deprecated",
+  "description",
+  "discriminator",
+  "example",
+  "examples",
+  "id",
+  "nullable",
+  "readOnly",
+  "title",
+  "writeOnly",
+]);
+
+/** What a value must be to pass, and no grammar here can say; with the values that ask for nothing. */
+export const UNENFORCEABLE: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
+  ["$dynamicRef", never],
+  ["$recursiveRef", never],
+  ["contains", never],
+  ["dependencies", never],
+  ["dependentRequired", never],
+  ["dependentSchemas", never],
+  ["else", never],
+  ["if", never],
+  ["maxContains", never],
+  ["maxProperties", never],
+  ["minContains", never],
+  ["minProperties", (value) => value === 0],
+  ["not", never],
+  ["patternProperties", isEmpty],
+  ["propertyNames", (value) => value === true],
+  ["then", never],
+  ["unevaluatedItems", (value) => value === true],
+  ["unevaluatedProperties", (value) => value === true],
+  ["uniqueItems", (value) => value === false],
+]);
+
+/** Keywords that are converted, by the type of value that they speak of. */
+export const ASSERTIONS = {
+  any: ["$ref", "allOf", "anyOf", "const", "enum", "oneOf", "type"],
+  array: ["additionalItems", "items", "maxItems", "minItems", "prefixItems"],
+  number: ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"],
+  object: ["additionalProperties", "properties", "required"],
+  string: ["format", "maxLength", "minLength", "pattern"],
+} as const;
+
+const KNOWN = new Set<string>(Object.values(ASSERTIONS).flat());
+
+/** The keywords of a schema on which it depends what is valid. */
+export function assertions(schema: SchemaObject): string[] {
+  return Object.keys(schema).filter((key) => KNOWN.has(key) || UNENFORCEABLE.has(key));
+}
+
+export function isSchemaObject(value: unknown): value is SchemaObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function never(): boolean {
+  return false;
+}
+
+function isEmpty(value: unknown): boolean {
+  return isSchemaObject(value) && Object.keys(value).length === 0;
+}

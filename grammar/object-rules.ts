@@ -1,0 +1,75 @@
+import type { Convert } from "./array-rules.ts";
+import type { GrammarBuilder } from "./builder.ts";
+import { isSchemaObject, type SchemaObject, type SchemaPath } from "./json-schema.ts";
+import { otherNames } from "./other-names.ts";
+import { UnsupportedSchema } from "./unsupported-schema.ts";
+
+/**
+ * Objects of a schema, as a right-hand side: its properties in the order of the schema, those that are not required
+ * perhaps left out, then others where they are allowed. As in OpenAI's strict schemas and in llama.cpp, a schema that
+ * names properties and says nothing of others has no others.
+ */
+export function objectRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath, convert: Convert): string {
+  const { space, comma } = grammar.json;
+  const properties = propertiesOf(schema, path);
+  const required = requiredOf(schema, path);
+  const other = otherProperties(schema, properties.length > 0 || required.length > 0, path);
+  for (const name of required) {
+    if (properties.some(([known]) => known === name)) continue;
+    if (other === null) throw new UnsupportedSchema([...path, "required"], "it names a property that is not there.");
+    properties.push([name, other.schema, other.path]);
+  }
+  if (properties.length === 0 && other?.schema === true) return grammar.json.object;
+
+  const pairOf = (name: string, value: string) => `${name} ":" ${space} ${value}`;
+  let alone = "";
+  let after = "";
+  if (other !== null) {
+    const name = otherNames(
+      grammar,
+      properties.map(([known]) => known),
+    );
+    const pair = grammar.rule("pair", pairOf(name, convert(other.schema, other.path)));
+    after = grammar.rule("more", `(${comma} ${pair})*`);
+    alone = `(${pair} ${after})?`;
+  }
+  // From the last property backward: what may follow with nothing before it, and what after another property.
+  for (const [name, value, at] of properties.toReversed()) {
+    const pair = grammar.rule("pair", pairOf(grammar.value(name), convert(value, at)));
+    if (required.includes(name)) {
+      alone = `${pair} ${after}`;
+      after = `${comma} ${pair} ${after}`;
+    } else {
+      const skipped = alone;
+      alone = `(${pair} ${after} | ${skipped === "" ? '""' : skipped})`;
+      after = `(${comma} ${pair})? ${after}`;
+    }
+    alone = grammar.rule("first", alone);
+    after = grammar.rule("next", after);
+  }
+  return grammar.rule("object", `"{" ${space} ${alone} ${space} "}"`);
+}
+
+function propertiesOf(schema: SchemaObject, path: SchemaPath): [name: string, schema: unknown, path: SchemaPath][] {
+  const properties = schema.properties ?? {};
+  if (!isSchemaObject(properties))
+    throw new UnsupportedSchema([...path, "properties"], "an object of schemas is expected.");
+  return Object.entries(properties).map(([name, value]) => [name, value, [...path, "properties", name]]);
+}
+
+function requiredOf(schema: SchemaObject, path: SchemaPath): string[] {
+  const required = schema.required ?? [];
+  if (Array.isArray(required) && required.every((name) => typeof name === "string"))
+    return [...new Set<string>(required)];
+  throw new UnsupportedSchema([...path, "required"], "a list of names is expected.");
+}
+
+/** What properties that have no schema of their own are; null: there are none. */
+function otherProperties(
+  schema: SchemaObject,
+  named: boolean,
+  path: SchemaPath,
+): { schema: unknown; path: SchemaPath } | null {
+  const other = schema.additionalProperties ?? !named;
+  return other === false ? null : { schema: other, path: [...path, "additionalProperties"] };
+}

@@ -1,0 +1,36 @@
+import { isSchemaObject, type JsonSchema, type SchemaPath } from "./json-schema.ts";
+import { UnsupportedSchema } from "./unsupported-schema.ts";
+
+/** Finds what a local reference names (RFC 6901, in a URI fragment). Nothing is ever fetched. @throws UnsupportedSchema */
+export function resolvePointer(
+  root: JsonSchema,
+  reference: unknown,
+  from: SchemaPath,
+): { schema: unknown; path: SchemaPath } {
+  const at = [...from, "$ref"];
+  if (typeof reference !== "string" || !/^#(\/|$)/.test(reference)) {
+    throw new UnsupportedSchema(at, "only references within the schema, such as '#/$defs/name', are followed.");
+  }
+  let schema: unknown = root;
+  const path: (string | number)[] = [];
+  for (const part of reference.slice(1).split("/").slice(1)) {
+    const key = unescaped(part);
+    if (Array.isArray(schema) && /^\d{1,9}$/.test(key)) {
+      schema = schema[Number(key)];
+      path.push(Number(key));
+    } else {
+      schema = isSchemaObject(schema) && Object.hasOwn(schema, key) ? schema[key] : undefined;
+      path.push(key);
+    }
+  }
+  if (schema === undefined) throw new UnsupportedSchema(at, "it refers to nothing.");
+  return { schema, path };
+}
+
+function unescaped(part: string): string {
+  try {
+    return decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,57 @@
+import type { GrammarBuilder } from "./builder.ts";
+import { FORMATS, implies } from "./formats.ts";
+import type { SchemaObject, SchemaPath } from "./json-schema.ts";
+import { count, MOST_REPETITIONS } from "./keyword-values.ts";
+import { patternRule, UnsupportedPattern } from "./pattern.ts";
+import { UnsupportedSchema } from "./unsupported-schema.ts";
+
+/** Strings of a schema, as a right-hand side. */
+export function stringRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath): string {
+  const { format, pattern } = schema;
+  if (format !== undefined) return formatRule(grammar, schema, path);
+  if (pattern !== undefined) {
+    if (typeof pattern !== "string") throw new UnsupportedSchema([...path, "pattern"], "a pattern is a string.");
+    for (const length of ["minLength", "maxLength"]) {
+      if (schema[length] !== undefined) {
+        throw new UnsupportedSchema(
+          [...path, length],
+          "it is not supported beside 'pattern'; the pattern can bound the length.",
+        );
+      }
+    }
+    return `"\\"" ${convertedPattern(grammar, pattern, path)} "\\""`;
+  }
+  const least = count(schema, "minLength", path) ?? 0;
+  const most = count(schema, "maxLength", path);
+  if (most !== null && most < least)
+    throw new UnsupportedSchema([...path, "maxLength"], "it is less than 'minLength'.");
+  if (least === 0 && most === null) return grammar.json.string;
+  return grammar.rule("string", `"\\"" ${grammar.json.char}{${least},${most ?? ""}} "\\""`);
+}
+
+function formatRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath): string {
+  const { format, pattern } = schema;
+  const body = typeof format === "string" ? FORMATS.get(format) : undefined;
+  if (body === undefined) {
+    throw new UnsupportedSchema([...path, "format"], `supported formats are ${[...FORMATS.keys()].join(", ")}.`);
+  }
+  for (const other of ["minLength", "maxLength", "pattern"]) {
+    const implied = other === "pattern" && implies(String(format), String(pattern));
+    if (schema[other] !== undefined && !implied) {
+      throw new UnsupportedSchema([...path, other], "it is not supported beside 'format'.");
+    }
+  }
+  return `"\\"" ${grammar.rule(String(format), body)} "\\""`;
+}
+
+function convertedPattern(grammar: GrammarBuilder, pattern: string, path: SchemaPath): string {
+  try {
+    return grammar.rule(
+      "pattern",
+      patternRule(pattern, (set) => grammar.json.charOf(set), MOST_REPETITIONS),
+    );
+  } catch (error) {
+    if (error instanceof UnsupportedPattern) throw new UnsupportedSchema([...path, "pattern"], error.message);
+    throw error;
+  }
+}

@@ -41,8 +41,8 @@ export class WholeSink implements Sink {
     collected.text += output.text;
     collected.reasoning += output.reasoning;
     for (const { index, id = "", name = "", arguments: args } of output.toolCalls ?? []) {
-      const call = (collected.calls[index] ??= { id, name, arguments: "" });
-      call.arguments += args;
+      collected.calls[index] ??= { id, name, arguments: "" };
+      collected.calls[index].arguments += args;
     }
     if (output.finish !== null) collected.finish = output.finish.reason;
     if (output.tokens > 0) this.#firstToken();

@@ -1,4 +1,5 @@
-import type { CallableTool, CallSyntax, GrammarWriter, ToolFormat } from "./format.ts";
+import { literal } from "../../grammar/literal.ts";
+import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import { callArguments } from "./json-call.ts";
 import type { Output } from "./output.ts";
@@ -17,10 +18,10 @@ export const deepseek: ToolFormat = {
   marks: MARKS,
   fits: (template) => template.includes(CALLS) && template.includes(FENCE),
   read,
-  syntax: (tools, write) =>
-    syntax(tools, write, ({ name, parameters }) => {
-      const begin = write.literal(`${CALL}function${SEP}${name}\n${FENCE}\n`);
-      return `${begin} ${write.schema(parameters)} ${write.literal(`\n\`\`\`${CALL_END}`)}`;
+  syntax: (tools) =>
+    syntax(tools, ({ name, argumentsRule }) => {
+      const begin = literal(`${CALL}function${SEP}${name}\n${FENCE}\n`);
+      return `${begin} ${argumentsRule()} ${literal(`\n\`\`\`${CALL_END}`)}`;
     }),
 };
 
@@ -30,22 +31,18 @@ export const deepseekV31: ToolFormat = {
   marks: MARKS,
   fits: (template) => template.includes(CALLS) && !template.includes(FENCE),
   read,
-  syntax: (tools, write) =>
-    syntax(tools, write, ({ name, parameters }) => {
-      return `${write.literal(`${CALL}${name}${SEP}`)} ${write.schema(parameters)} ${write.literal(CALL_END)}`;
+  syntax: (tools) =>
+    syntax(tools, ({ name, argumentsRule }) => {
+      return `${literal(`${CALL}${name}${SEP}`)} ${argumentsRule()} ${literal(CALL_END)}`;
     }),
 };
 
-function syntax(
-  tools: readonly CallableTool[],
-  write: GrammarWriter,
-  call: (tool: CallableTool) => string,
-): CallSyntax {
+function syntax(tools: readonly CallableTool[], call: (tool: CallableTool) => string): CallSyntax {
   return {
     calls: tools.map(call),
-    open: write.literal(CALLS),
+    open: literal(CALLS),
     between: "[\\n]?",
-    close: write.literal(CALLS_END),
+    close: literal(CALLS_END),
     several: true,
     triggers: [CALLS],
   };

@@ -1,3 +1,4 @@
+import type { GrammarBuilder } from "../../grammar/builder.ts";
 import type { FunctionTool } from "../protocol.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
@@ -14,21 +15,15 @@ export type ToolEvent =
   /** The model begins to play the tool's part: its turn is over. */
   | { kind: "end" };
 
-/** What a format's grammar is written with. */
-export interface GrammarWriter {
-  /** Adds the rules of a JSON schema. @returns the rule's name */
-  schema(schema: unknown): string;
-  /** Adds a rule with a right-hand side in GBNF. @returns its name */
-  rule(name: string, body: string): string;
-  /** A quoted literal. */
-  literal(text: string): string;
-}
-
 /** A function that may be called, as a grammar needs it. */
 export interface CallableTool {
   name: string;
   /** The JSON schema of its arguments, an object. */
   parameters: Record<string, unknown>;
+  /** Adds the rules of its arguments as JSON. @returns the rule's name */
+  argumentsRule: () => string;
+  /** The same for the JSON of one argument, whose schema this is. */
+  valueRule: (schema: unknown) => string;
 }
 
 export interface CallSyntax {
@@ -57,5 +52,5 @@ export interface ToolFormat {
   readonly always?: true;
   /** Reads one answer to its end. What is no whole beginning of a call is text; nothing is ever an error. */
   read(input: Input, out: Output, tools: readonly FunctionTool[]): Reading;
-  syntax(tools: readonly CallableTool[], write: GrammarWriter): CallSyntax;
+  syntax(tools: readonly CallableTool[], grammar: GrammarBuilder): CallSyntax;
 }

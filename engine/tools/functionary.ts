@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import { callArguments } from "./json-call.ts";
@@ -33,9 +34,9 @@ export const functionary: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
-      return `${write.literal(`${FUNCTION}${name}>`)} ${write.schema(parameters)} ${write.literal(FUNCTION_END)}`;
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => {
+      return `${literal(`${FUNCTION}${name}>`)} ${argumentsRule()} ${literal(FUNCTION_END)}`;
     });
     return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers: [FUNCTION] };
   },
@@ -59,12 +60,10 @@ export const functionaryRecipients: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => `${write.literal(`${name}\n`)} ${write.schema(parameters)}`);
-    const between = `[\\n]? ${write.literal(TURN)}`;
-    // Behind `>>>`; text of its own would have begun with "all".
-    const triggers = tools.map(({ name }) => `${TURN}${name}\n`);
-    return { calls, open: `(${write.literal(TURN)})?`, between, close: "", several: true, triggers };
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => `${literal(`${name}\n`)} ${argumentsRule()}`);
+    const triggers = tools.map(({ name }) => `${name}\n`);
+    return { calls, open: "", between: `[\\n]? ${literal(TURN)}`, close: "", several: true, triggers };
   },
 };
 

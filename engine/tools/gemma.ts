@@ -1,9 +1,14 @@
-import type { CallableTool, CallSyntax, GrammarWriter, ToolFormat } from "./format.ts";
+import type { GrammarBuilder } from "../../grammar/builder.ts";
+import { literal } from "../../grammar/literal.ts";
+import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
 import { gemmaValue } from "./gemma-value.ts";
 import type { Input, Reading } from "./input.ts";
 import { membersRule } from "./members-grammar.ts";
 import type { Output } from "./output.ts";
 import { anyName } from "./tool-names.ts";
+
+/** Refers to itself; no other rule has this name. */
+const VALUE = "gemma-value";
 
 interface Marks {
   open: string;
@@ -36,7 +41,7 @@ function gemma(name: string, marks: Marks): ToolFormat {
     marks: Object.values(marks),
     fits: (template) => template.includes(marks.open),
     read: (input, out) => read(input, out, marks),
-    syntax: (tools, write) => syntax(tools, write, marks),
+    syntax: (tools, grammar) => syntax(tools, grammar, marks),
   };
 }
 
@@ -65,14 +70,14 @@ function* call(input: Input, out: Output, marks: Marks): Reading<boolean> {
 }
 
 /** Names, required arguments, scalar types and enums are enforced; lists and maps hold anything of this form. */
-function syntax(tools: readonly CallableTool[], write: GrammarWriter, marks: Marks): CallSyntax {
-  const quote = write.literal(marks.quote);
-  const string = write.rule("gemma-string", `${quote} [^<]* ${quote}`);
+function syntax(tools: readonly CallableTool[], grammar: GrammarBuilder, marks: Marks): CallSyntax {
+  const quote = literal(marks.quote);
+  const string = grammar.rule("gemma-string", `${quote} [^<]* ${quote}`);
   const name = "[a-zA-Z0-9_-]+";
   const scalar = '"true" | "false" | "null" | "-"? [0-9]+ ("." [0-9]+)?';
-  const list = '"[" (gemma-value ("," gemma-value)*)? "]"';
-  const map = `"{" (${name} ":" gemma-value ("," ${name} ":" gemma-value)*)? "}"`;
-  const any = write.rule("gemma-value", `${string} | ${scalar} | ${list} | ${map}`);
+  const list = `"[" (${VALUE} ("," ${VALUE})*)? "]"`;
+  const map = `"{" (${name} ":" ${VALUE} ("," ${name} ":" ${VALUE})*)? "}"`;
+  const any = grammar.rule(VALUE, `${string} | ${scalar} | ${list} | ${map}`);
   const types: Record<string, string> = {
     string,
     boolean: '("true" | "false")',
@@ -83,16 +88,16 @@ function syntax(tools: readonly CallableTool[], write: GrammarWriter, marks: Mar
     const fields = typeof schema === "object" && schema !== null ? schema : {};
     if ("enum" in fields && Array.isArray(fields.enum)) {
       const written = fields.enum.map((one: unknown) => {
-        return write.literal(typeof one === "string" ? `${marks.quote}${one}${marks.quote}` : JSON.stringify(one));
+        return literal(typeof one === "string" ? `${marks.quote}${one}${marks.quote}` : JSON.stringify(one));
       });
       return `(${written.join(" | ")})`;
     }
     return ("type" in fields && typeof fields.type === "string" ? types[fields.type] : undefined) ?? any;
   };
   const members = (parameters: Record<string, unknown>) =>
-    membersRule(parameters, '","', (key, schema) => `${write.literal(`${key}:`)} ${valueRule(schema)}`);
+    membersRule(parameters, '","', (key, schema) => `${literal(`${key}:`)} ${valueRule(schema)}`);
   const calls = tools.map(({ name, parameters }) => {
-    return `${write.literal(`${marks.open}call:${name}{`)} ${members(parameters)} ${write.literal(`}${marks.close}`)}`;
+    return `${literal(`${marks.open}call:${name}{`)} ${members(parameters)} ${literal(`}${marks.close}`)}`;
   });
   return { calls, open: "", between: "", close: "", several: true, triggers: [marks.open] };
 }

@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { FunctionTool } from "../protocol.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
@@ -26,12 +27,13 @@ export const glm: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
+  syntax(tools) {
+    const calls = tools.map((tool) => {
+      const { name } = tool;
       const one = (key: string, value: string) =>
-        `${write.literal(`${KEY}${key}${KEY_END}`)} [\\n]? ${write.literal(VALUE)} ${value} ${write.literal(VALUE_END)} [\\n]?`;
-      const args = taggedRule(parameters, VALUE_END, one, write);
-      return `${write.literal(`${OPEN}${name}`)} [\\n]? ${args} ${write.literal(CLOSE)}`;
+        `${literal(`${KEY}${key}${KEY_END}`)} [\\n]? ${literal(VALUE)} ${value} ${literal(VALUE_END)} [\\n]?`;
+      const args = taggedRule(tool, VALUE_END, one);
+      return `${literal(`${OPEN}${name}`)} [\\n]? ${args} ${literal(CLOSE)}`;
     });
     return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers: [OPEN] };
   },

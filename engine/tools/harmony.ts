@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
@@ -37,21 +38,21 @@ export const harmony: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
-      const begin = `${write.literal(` to=${FUNCTIONS}${name}`)} (${write.literal(`${CHANNEL}commentary`)})?`;
-      const kind = `(" "? (${write.literal(CONSTRAIN)})? "json")?`;
-      return `${begin} ${kind} ${write.literal(MESSAGE)} ${write.schema(parameters)}`;
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => {
+      const begin = `${literal(` to=${FUNCTIONS}${name}`)} (${literal(`${CHANNEL}commentary`)})?`;
+      const kind = `(" "? (${literal(CONSTRAIN)})? "json")?`;
+      return `${begin} ${kind} ${literal(MESSAGE)} ${argumentsRule()}`;
     });
-    const thought = `${write.literal(`${CHANNEL}analysis${MESSAGE}`)} [^<]* ${write.literal(`<|end|>${START}assistant`)}`;
+    const thought = `${literal(`${CHANNEL}analysis${MESSAGE}`)} [^<]* ${literal(`<|end|>${START}assistant`)}`;
     return {
       calls,
       open: "",
       between: "",
-      close: `(${write.literal(CALL)})?`,
+      close: `(${literal(CALL)})?`,
       several: false,
       triggers: [` to=${FUNCTIONS}`],
-      before: `(${thought})? (${write.literal(`${CHANNEL}commentary`)})?`,
+      before: `(${thought})? (${literal(`${CHANNEL}commentary`)})?`,
     };
   },
 };

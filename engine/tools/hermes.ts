@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import { jsonCall } from "./json-call.ts";
 import { anyName } from "./tool-names.ts";
@@ -31,10 +32,10 @@ export const hermes: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
-      const begin = write.literal(`{"name": ${JSON.stringify(name)}, "arguments": `);
-      return `${write.literal(OPEN)} [\\n]? ${begin} ${write.schema(parameters)} "}" [\\n]? ${write.literal(CLOSE)}`;
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => {
+      const begin = literal(`{"name": ${JSON.stringify(name)}, "arguments": `);
+      return `${literal(OPEN)} [\\n]? ${begin} ${argumentsRule()} "}" [\\n]? ${literal(CLOSE)}`;
     });
     return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers: [OPEN] };
   },

@@ -112,6 +112,7 @@ function* spaceText(input: Input, pass: (text: string) => void): Reading {
   }
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what has to be written as escapes
 const ESCAPED = /["\\\u0000-\u001f]/g;
 
 /** The inside of a JSON string: texts escaped one by one are together the escape of all of them. */

@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import { callArguments } from "./json-call.ts";
@@ -29,12 +30,12 @@ export const kimi: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
-      const begin = `${write.literal(`${CALL}functions.${name}:`)} [0-9]+ ${write.literal(ARGUMENTS)}`;
-      return `${begin} ${write.schema(parameters)} ${write.literal(CALL_END)}`;
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => {
+      const begin = `${literal(`${CALL}functions.${name}:`)} [0-9]+ ${literal(ARGUMENTS)}`;
+      return `${begin} ${argumentsRule()} ${literal(CALL_END)}`;
     });
-    const [open, close] = [write.literal(SECTION), write.literal(SECTION_END)];
+    const [open, close] = [literal(SECTION), literal(SECTION_END)];
     return { calls, open, between: "", close, several: true, triggers: [SECTION] };
   },
 };

@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import { jsonCall } from "./json-call.ts";
@@ -25,12 +26,12 @@ export const llama: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
+  syntax(tools) {
     const begins = tools.map(({ name }) => `{"name": ${JSON.stringify(name)}`);
-    const calls = tools.map(({ parameters }, index) => {
-      return `${write.literal(`${begins[index]}, "parameters": `)} ${write.schema(parameters)} "}"`;
+    const calls = tools.map(({ argumentsRule }, index) => {
+      return `${literal(`${begins[index]}, "parameters": `)} ${argumentsRule()} "}"`;
     });
-    const open = `(${write.literal(TAG)})?`;
+    const open = `(${literal(TAG)})?`;
     return { calls, open, between: '"; "', close: "", several: true, triggers: [TAG, ...begins] };
   },
 };

@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import { callArguments, jsonCall } from "./json-call.ts";
@@ -18,11 +19,11 @@ export const mistral: ToolFormat = {
   fits: (template) => template.includes(CALLS) && !template.includes(ARGS),
   read,
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
-      return `${write.literal(`{"name": ${JSON.stringify(name)}, "arguments": `)} ${write.schema(parameters)} "}"`;
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => {
+      return `${literal(`{"name": ${JSON.stringify(name)}, "arguments": `)} ${argumentsRule()} "}"`;
     });
-    const open = `${write.literal(CALLS)} " "? "["`;
+    const open = `${literal(CALLS)} " "? "["`;
     return { calls, open, between: '", "', close: '"]"', several: true, triggers: [CALLS] };
   },
 };
@@ -33,9 +34,9 @@ export const mistralArgs: ToolFormat = {
   fits: (template) => template.includes(CALLS) && template.includes(ARGS),
   read,
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
-      return `${write.literal(CALLS + name)} (${write.literal(CALL_ID)} [a-zA-Z0-9]+)? ${write.literal(ARGS)} ${write.schema(parameters)}`;
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => {
+      return `${literal(CALLS + name)} (${literal(CALL_ID)} [a-zA-Z0-9]+)? ${literal(ARGS)} ${argumentsRule()}`;
     });
     return { calls, open: "", between: "", close: "", several: true, triggers: [CALLS] };
   },

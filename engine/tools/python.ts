@@ -111,27 +111,27 @@ function* pythonString(input: Input): Reading<string | null> {
       text += next;
       continue;
     }
-    const escape = yield* input.peek();
-    if (escape === "") return null;
+    const letter = yield* input.peek();
+    if (letter === "") return null;
     input.skip();
-    const digits = CODES[escape];
-    text += digits === undefined ? (ESCAPES[escape] ?? plain(escape)) : yield* codePoint(input, escape, digits);
+    const digits = CODES[letter];
+    text += digits === undefined ? (ESCAPES[letter] ?? plain(letter)) : yield* codePoint(input, letter, digits);
   }
 }
 
 /** A backslash before any other character stays, but for quotes and itself. */
-function plain(escape: string): string {
-  return `'"\\`.includes(escape) ? escape : `\\${escape}`;
+function plain(letter: string): string {
+  return `'"\\`.includes(letter) ? letter : `\\${letter}`;
 }
 
-function* codePoint(input: Input, escape: string, digits: number): Reading<string> {
+function* codePoint(input: Input, letter: string, digits: number): Reading<string> {
   let hex = "";
   while (hex.length < digits && /[\da-fA-F]/.test(yield* input.peek())) {
     hex += yield* input.peek();
     input.skip();
   }
   const code = Number.parseInt(hex, 16);
-  return hex.length === digits && code <= 0x10ffff ? String.fromCodePoint(code) : `\\${escape}${hex}`;
+  return hex.length === digits && code <= 0x10ffff ? String.fromCodePoint(code) : `\\${letter}${hex}`;
 }
 
 /** Python's number as JSON; null for what is none there. */

@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
@@ -38,13 +39,13 @@ export const pythonic: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
+  syntax(tools, grammar) {
     const calls = tools.map(({ name, parameters }) => {
-      return `${write.literal(`${name}(`)} ${keywordRule(parameters, write)} ")"`;
+      return `${literal(`${name}(`)} ${keywordRule(parameters, grammar)} ")"`;
     });
     const triggers = [...MARKS, ...tools.map(({ name }) => `[${name}(`)];
-    const open = `(${MARKS.map((mark) => write.literal(mark)).join(" | ")})? "["`;
-    const ends = Object.values(BRACKETS).map((mark) => write.literal(mark));
+    const open = `(${MARKS.map((mark) => literal(mark)).join(" | ")})? "["`;
+    const ends = Object.values(BRACKETS).map((mark) => literal(mark));
     return { calls, open, between: '", "', close: `"]" (${ends.join(" | ")})?`, several: true, triggers };
   },
 };

@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { FunctionTool } from "../protocol.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
@@ -28,13 +29,14 @@ export const qwenCoder: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
-    const calls = tools.map(({ name, parameters }) => {
+  syntax(tools) {
+    const calls = tools.map((tool) => {
+      const { name } = tool;
       const one = (key: string, value: string) =>
-        `${write.literal(`${PARAMETER}${key}>\n`)} ${value} ${write.literal(`\n${PARAMETER_END}\n`)}`;
-      const args = taggedRule(parameters, `\n${PARAMETER_END}`, one, write);
-      const end = write.literal(`${FUNCTION_END}\n${CLOSE}`);
-      return `${write.literal(`${OPEN}\n${FUNCTION}${name}>\n`)} ${args} ${end}`;
+        `${literal(`${PARAMETER}${key}>\n`)} ${value} ${literal(`\n${PARAMETER_END}\n`)}`;
+      const args = taggedRule(tool, `\n${PARAMETER_END}`, one);
+      const end = literal(`${FUNCTION_END}\n${CLOSE}`);
+      return `${literal(`${OPEN}\n${FUNCTION}${name}>\n`)} ${args} ${end}`;
     });
     return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers: [OPEN] };
   },

@@ -1,3 +1,4 @@
+import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
@@ -28,11 +29,11 @@ export const toolCode: ToolFormat = {
     }
   },
 
-  syntax(tools, write) {
+  syntax(tools, grammar) {
     const calls = tools.map(({ name, parameters }) => {
-      return `${write.literal(`${name}(`)} ${keywordRule(parameters, write)} ")"`;
+      return `${literal(`${name}(`)} ${keywordRule(parameters, grammar)} ")"`;
     });
-    const [open, close] = [write.literal(`${OPEN}\n`), write.literal(`\n${CLOSE}`)];
+    const [open, close] = [literal(`${OPEN}\n`), literal(`\n${CLOSE}`)];
     return { calls, open, between: "[\\n]", close, several: true, triggers: [OPEN] };
   },
 };

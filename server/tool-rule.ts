@@ -1,0 +1,68 @@
+import type { FunctionTool, GrammarRule } from "../engine/protocol.ts";
+import type { CallableTool, ToolFormat } from "../engine/tools/format.ts";
+import { GrammarBuilder } from "../grammar/builder.ts";
+import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
+import { invalidRequest } from "../openapi/api-error.ts";
+import type { ToolChoice } from "./tool-choice.ts";
+
+/**
+ * The grammar that holds a model to a request's choice of tools; null where the model is free: it may call any tool, as
+ * often as it likes, and none of them is strict.
+ *
+ * Where a call is required it begins with the answer. Else text may come first, and the grammar holds from where the
+ * first call begins. The arguments of strict tools follow their schemas or the request is refused; of other tools, where
+ * their schemas can be enforced.
+ *
+ * Throws the ApiError of a strict tool whose schema can't be.
+ */
+export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | null {
+  const { callable, required, restricted, parallel } = choice;
+  if (!required && !restricted && parallel && !callable.some(isStrict)) return null;
+  const grammar = new GrammarBuilder();
+  const syntax = format.syntax(
+    callable.map((tool) => callableTool(tool, grammar)),
+    grammar,
+  );
+  const { open, calls, between, close, several, triggers, before = "" } = syntax;
+  const call = grammar.rule("call", calls.join(" | "));
+  const more = several && parallel ? `(${between} ${call})*` : "";
+  const answer = [open, call, more, close];
+  const root = (required ? [before, ...answer] : answer).filter(Boolean).join(" ");
+  return { gbnf: grammar.build(root), triggers: required ? null : triggers };
+}
+
+function isStrict({ function: { strict } }: FunctionTool): boolean {
+  return strict === true;
+}
+
+function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool {
+  const { name, parameters = { type: "object", properties: {} } } = tool.function;
+  const definitions = { $defs: parameters.$defs, definitions: parameters.definitions };
+  const enforced = (schema: Record<string, unknown>, object: boolean): string => {
+    try {
+      return grammar.schema(schema, { object });
+    } catch (error) {
+      if (!(error instanceof UnsupportedSchema)) throw error;
+      if (isStrict(tool)) throw unsupported(name, error);
+      return object ? grammar.json.object : grammar.json.value;
+    }
+  };
+  return {
+    name,
+    parameters,
+    argumentsRule: () => enforced(parameters, true),
+    valueRule: (schema) => {
+      const known = typeof schema === "object" && schema !== null;
+      return known ? enforced({ ...definitions, ...schema }, false) : grammar.json.value;
+    },
+  };
+}
+
+function unsupported(name: string, { path, message }: UnsupportedSchema) {
+  const where = ["parameters", ...path].join(".");
+  return invalidRequest(
+    "invalid_value",
+    "tools",
+    `Unsupported schema of the strict tool '${name}': '${where}': ${message}`,
+  );
+}

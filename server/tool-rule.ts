@@ -1,9 +1,22 @@
+import type { ModelFacts } from "../engine/config.ts";
+import type { Asked } from "../engine/engine.ts";
 import type { FunctionTool, GrammarRule } from "../engine/protocol.ts";
 import type { CallableTool, ToolFormat } from "../engine/tools/format.ts";
+import { toolFormat } from "../engine/tools/formats.ts";
 import { GrammarBuilder } from "../grammar/builder.ts";
 import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
 import { invalidRequest } from "../openapi/api-error.ts";
 import type { ToolChoice } from "./tool-choice.ts";
+
+/** The submissions of a request, with the grammar that its choice of tools takes on the model at hand. */
+export function enforceTools(
+  { submissions, toolChoice }: { submissions: Asked[]; toolChoice: ToolChoice | null },
+  facts: ModelFacts,
+): Asked[] {
+  if (toolChoice === null) return submissions;
+  const rule = toolRule(toolChoice, toolFormat(facts.toolFormat));
+  return rule === null ? submissions : submissions.map((asked) => ({ ...asked, grammar: rule }));
+}
 
 /**
  * The grammar that holds a model to a request's choice of tools; null where the model is free: it may call any tool, as

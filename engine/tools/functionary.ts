@@ -74,7 +74,8 @@ function* part(input: Input, out: Output, offered: (name: string) => boolean): R
   if (!(yield* input.accepts("\n"))) return false;
   input.commit();
   if (name === ALL) {
-    return (yield* input.until([TURN], (text) => out.text(text))) !== null;
+    yield* input.until([TURN], (text) => out.text(text));
+    return true;
   }
   out.call(name);
   yield* input.space();

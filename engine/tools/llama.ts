@@ -15,7 +15,7 @@ const TAG = "<|python_tag|>";
 export const llama: ToolFormat = {
   name: "llama",
   marks: [TAG],
-  fits: (template) => template.includes(TAG) || template.includes('"parameters": dictionary of argument name'),
+  fits: (template) => template.includes(TAG) || template.includes("dictionary of argument name"),
 
   *read(input, out, tools) {
     yield* input.space();

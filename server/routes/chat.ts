@@ -6,6 +6,7 @@ import { ChatChunks } from "../chat-chunks.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import type { GenerationRequest } from "../generation-route.ts";
 import { chatSubmission, tierOf } from "../submission.ts";
+import { toolChoice } from "../tool-choice.ts";
 import type { WholeChoice, WholeToolCall } from "../whole-sink.ts";
 
 /** Reads bodies of POST /v1/chat/completions. */
@@ -18,6 +19,7 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
       model: body.model,
       tier: tierOf(body.service_tier),
       submissions: [chatSubmission(body)],
+      toolChoice: toolChoice(body),
       stream: body.stream ?? false,
       includeUsage,
       chunks: (identity) => new ChatChunks(identity, includeUsage),

@@ -110,7 +110,7 @@ export class Generation implements Sequence {
       const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
       text += certain.text;
       reasoning += certain.reasoning;
-      toolCalls.push(...certain.calls);
+      if (certain.calls !== undefined) toolCalls.push(...certain.calls);
       stopped = certain.stopped;
     }
     this.#fresh.length = 0;
@@ -118,7 +118,7 @@ export class Generation implements Sequence {
       const rest = this.#text.finish(this.generated > this.request.minTokens);
       text += rest.text;
       reasoning += rest.reasoning;
-      toolCalls.push(...rest.calls);
+      if (rest.calls !== undefined) toolCalls.push(...rest.calls);
       stopped = rest.stopped;
     }
     if (stopped) this.#finish = "stop";

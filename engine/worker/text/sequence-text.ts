@@ -17,13 +17,13 @@ export interface SequenceTextOptions {
 }
 
 export interface CertainText extends SplitText {
-  calls: readonly ToolCallDelta[];
+  /** Left out where there are none. */
+  calls?: readonly ToolCallDelta[];
   /** A stop string is complete: the sequence is over, and nothing more will come of it. */
   stopped: boolean;
 }
 
-const NO_CALLS: readonly ToolCallDelta[] = [];
-const NOTHING: Readonly<CertainText> = { text: "", reasoning: "", calls: NO_CALLS, stopped: false };
+const NOTHING: Readonly<CertainText> = { text: "", reasoning: "", stopped: false };
 
 /** One sequence's way from token bytes to text: characters, thoughts and answer, tool calls, then stop strings. */
 export class SequenceText {
@@ -83,16 +83,16 @@ export class SequenceText {
   #answer(text: string, reasoning: string, armed: boolean): Readonly<CertainText> {
     if (text === "" && reasoning === "") return NOTHING;
     if (this.#calls !== undefined) return this.#read(this.#calls.parser, text, reasoning, armed);
-    if (this.#stop === null) return { text, reasoning, calls: NO_CALLS, stopped: false };
-    return { text: this.#stop.push(text, armed), reasoning, calls: NO_CALLS, stopped: this.#stop.stopped };
+    if (this.#stop === null) return { text, reasoning, stopped: false };
+    return { text: this.#stop.push(text, armed), reasoning, stopped: this.#stop.stopped };
   }
 
   #end(text: string, reasoning: string, armed: boolean): Readonly<CertainText> {
     const parser = this.#calls?.parser;
     const events: ToolEvent[] =
       parser === undefined ? [{ kind: "text", text }] : [...parser.push(text), ...parser.finish()];
-    const certain = this.#tell(events, reasoning, armed);
-    return { ...certain, text: certain.text + (this.#stop?.flush() ?? "") };
+    const told = this.#tell(events, reasoning, armed);
+    return { ...told, text: told.text + (this.#stop?.flush() ?? "") };
   }
 
   #read(parser: ToolParser, text: string, reasoning: string, armed: boolean): Readonly<CertainText> {
@@ -110,7 +110,7 @@ export class SequenceText {
       switch (event.kind) {
         case "text":
           text += this.#stop === null ? event.text : this.#stop.push(event.text, armed);
-          if (this.#stop?.stopped) return { text, reasoning, calls, stopped: true };
+          if (this.#stop?.stopped) return certain(text, reasoning, calls, true);
           break;
         case "thought":
           reasoning += event.text;
@@ -126,9 +126,13 @@ export class SequenceText {
           break;
         }
         case "end":
-          return { text, reasoning, calls, stopped: true };
+          return certain(text, reasoning, calls, true);
       }
     }
-    return { text, reasoning, calls, stopped: false };
+    return certain(text, reasoning, calls, false);
   }
+}
+
+function certain(text: string, reasoning: string, calls: readonly ToolCallDelta[], stopped: boolean): CertainText {
+  return calls.length === 0 ? { text, reasoning, stopped } : { text, reasoning, calls, stopped };
 }

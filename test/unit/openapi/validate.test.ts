@@ -89,7 +89,7 @@ describe("bounds of a chat request", () => {
     };
     expect(chatFault(harmless)).toBeNull();
     const refused = {
-      tools: [{}],
+      functions: [{ name: "f" }],
       tool_choice: "required",
       response_format: {},
       logprobs: true,
@@ -147,7 +147,7 @@ describe("a body made to hurt", () => {
       "messages",
       "stop",
       "n",
-      "tools",
+      "functions",
       "logit_bias",
       "metadata",
       "stream_options",

@@ -179,18 +179,20 @@ class PatternReader {
 
   #class(): CodePoints {
     const negated = this.#take("^");
-    let set = new CodePoints([]);
+    const ranges: Range[] = [];
     while (!this.#take("]")) {
-      const low = this.#classItem();
-      const single = low.ranges.length === 1 && low.ranges[0]![0] === low.ranges[0]![1];
-      if (single && this.#peek === "-" && this.#chars[this.#at + 1] !== "]") {
+      const low = this.#classItem().ranges;
+      const from = low.length === 1 && low[0]![0] === low[0]![1] ? low[0]![0] : null;
+      if (from !== null && this.#peek === "-" && this.#chars[this.#at + 1] !== "]") {
         this.#at++;
-        const high = this.#classItem();
-        set = set.union(new CodePoints([[low.ranges[0]![0], high.ranges.at(-1)?.[1] ?? 0]]));
+        const to = this.#classItem().ranges.at(-1)?.[1] ?? from;
+        if (to < from) throw this.#unsupported("a range that runs backward");
+        ranges.push([from, to]);
       } else {
-        set = set.union(low);
+        ranges.push(...low);
       }
     }
+    const set = new CodePoints(ranges);
     return negated ? set.complement() : set;
   }
 
@@ -221,7 +223,9 @@ class PatternReader {
   #braced(): number {
     let text = "";
     for (let char = this.#next(); char !== "}"; char = this.#next()) text += char;
-    return Number.parseInt(text, 16);
+    const point = Number.parseInt(text, 16);
+    if (!(point <= 0x10ffff)) throw this.#unsupported("an escape that is none");
+    return point;
   }
 }
 

@@ -3,6 +3,7 @@ import { boundedList, boundedMap } from "./bounded.ts";
 import { chatMessage } from "./message.ts";
 import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { oneConstraint, responseFormat } from "./response-format.ts";
 import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
 import { answerToolCall, toolCallDelta, toolChecks, toolFields } from "./tools.ts";
 import { finishReason, usage, usedTier } from "./usage.ts";
@@ -10,7 +11,6 @@ import { finishReason, usage, usedTier } from "./usage.ts";
 const MAX_METADATA_PAIRS = 16;
 const FUNCTIONS = "it is deprecated and not supported; send `tools` and `tool_choice`.";
 const LOGPROBS = "log probabilities are not supported yet.";
-const CONSTRAINED = 'only {"type": "text"} is supported yet.';
 
 const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
   .nullish()
@@ -39,7 +39,7 @@ export function chatRequest(limits: RequestLimits) {
       prediction: z.unknown().optional().describe("Taken and ignored: it could only make the same answer come sooner."),
       ...toolFields,
       modalities: refusedValue('only ["text"] is supported.', isTextOnly),
-      response_format: refusedValue(CONSTRAINED, isTextFormat),
+      response_format: responseFormat,
       logprobs: refusedField(LOGPROBS, isFalse),
       top_logprobs: refusedField(LOGPROBS),
       functions: refusedField(FUNCTIONS, isEmptyList),
@@ -49,16 +49,13 @@ export function chatRequest(limits: RequestLimits) {
       moderation: refusedField("moderation is not supported."),
     })
     .check(crossChecks((body) => body.max_completion_tokens ?? body.max_tokens))
+    .check(oneConstraint)
     .check(toolChecks);
 }
 export type ChatRequest = z.infer<ReturnType<typeof chatRequest>>;
 
 function isTextOnly(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => item === "text");
-}
-
-function isTextFormat(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "type" in value && value.type === "text";
 }
 
 const reasoning = z.string().optional().describe("Extension: the text of the model's thoughts.");

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { boundedList } from "./bounded.ts";
 import { refusedField, refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { oneConstraint } from "./response-format.ts";
 import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
 import { tokenList } from "./token-list.ts";
 import { finishReason, usage, usedTier } from "./usage.ts";
@@ -32,6 +33,7 @@ export function completionRequest(limits: RequestLimits) {
       logprobs: refusedField("log probabilities are not supported yet."),
     })
     .check(crossChecks((body) => body.max_tokens ?? DEFAULT_MAX_TOKENS))
+    .check(oneConstraint)
     .check((context) => {
       const { best_of, n } = context.value;
       if (best_of == null || best_of === (n ?? 1)) return;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { boundedList, boundedMap } from "./bounded.ts";
 import { isFalse, refusedField } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { grammarFields } from "./response-format.ts";
 
 /** Token ids and counts fit llama.cpp's int32. */
 export const INT32_MAX = 2 ** 31 - 1;
@@ -54,6 +55,7 @@ export function samplingFields(limits: RequestLimits) {
       .describe("`auto` and `scale` are served as `default`, `fast` as `priority`; the response names the tier used."),
     user: z.string().nullish().describe("Taken and ignored."),
     ...extensionFields,
+    ...grammarFields,
     ...refusedExtras,
   };
 }
@@ -81,7 +83,7 @@ const extensionFields = {
 };
 
 const ENGINE_FIELD = "it reaches for the engine and is not supported.";
-const STRUCTURED = "constrained output is not supported yet.";
+const STRUCTURED = "it is not supported; response_format, json_schema and grammar are.";
 
 /** Fields of other servers that would change the result if they were ignored, or that open the engine to a client. */
 const refusedExtras = {
@@ -98,8 +100,6 @@ const refusedExtras = {
   continue_final_message: refusedField("it is not supported.", isFalse),
   use_beam_search: refusedField("beam search is not supported.", isFalse),
   prompt_logprobs: refusedField("log probabilities are not supported yet."),
-  grammar: refusedField(STRUCTURED),
-  json_schema: refusedField(STRUCTURED),
   structured_outputs: refusedField(STRUCTURED),
   guided_json: refusedField(STRUCTURED),
   guided_regex: refusedField(STRUCTURED),

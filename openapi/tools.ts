@@ -51,6 +51,7 @@ export const toolFields = {
 interface ToolBody {
   tools?: z.infer<typeof toolFields.tools>;
   tool_choice?: z.infer<typeof toolFields.tool_choice>;
+  grammar?: string | null;
 }
 
 /** Rules between the fields above. */
@@ -59,6 +60,8 @@ export function toolChecks(context: z.core.ParsePayload<ToolBody>): void {
   const complain = (path: PropertyKey[], message: string) =>
     context.issues.push({ code: "custom", input: context.value, path, message });
   const names = (tools ?? []).flatMap((tool) => (tool.type === "function" ? [tool.function.name] : []));
+  if (names.length > 0 && context.value.grammar != null)
+    complain(["grammar"], "it is not allowed together with 'tools'");
   const twin = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (twin !== -1) complain(["tools", twin, "function", "name"], "another tool has the same name");
   if (choice == null || choice === "none" || choice === "auto") return;

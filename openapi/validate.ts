@@ -22,8 +22,9 @@ function describe(issue: Issue, prefix: Path, body: unknown): ApiError {
   }
   const param = pathText(path);
   const value = valueAt(body, path);
-  // A key that is there with the value null counts as given: only undefined is missing.
-  if (value === undefined) {
+  // A key that is there with the value null counts as given: only undefined is missing. A refusal may name what follows
+  // from several fields.
+  if (value === undefined && !isRefusal(issue)) {
     return invalidRequest("missing_required_parameter", param, `Missing required parameter: '${param}'.`);
   }
   switch (issue.code) {
@@ -44,6 +45,10 @@ function describe(issue: Issue, prefix: Path, body: unknown): ApiError {
     default:
       return invalidValue(param, issue.message, value);
   }
+}
+
+function isRefusal(issue: Issue): boolean {
+  return issue.code === "custom" && issue.params?.code !== undefined;
 }
 
 function describeCustom(issue: z.core.$ZodIssueCustom, param: string): ApiError {

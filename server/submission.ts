@@ -2,6 +2,7 @@ import type { Asked } from "../engine/engine.ts";
 import type { Prompt, Sampling, Tier } from "../engine/protocol.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
+import { answerGrammar } from "../openapi/response-format.ts";
 import { engineMessage } from "./engine-message.ts";
 import { offeredTools } from "./tool-choice.ts";
 
@@ -43,6 +44,7 @@ function isTokens(given: string[] | number[] | number[][]): given is number[] {
 
 function shared(body: ChatRequest | CompletionRequest) {
   const stop = body.stop ?? [];
+  const gbnf = answerGrammar(body);
   return {
     tier: tierOf(body.service_tier),
     n: body.n ?? 1,
@@ -51,7 +53,7 @@ function shared(body: ChatRequest | CompletionRequest) {
     stopTokenIds: body.stop_token_ids ?? [],
     ignoreEos: body.ignore_eos ?? false,
     sampling: sampling(body),
-    grammar: null,
+    grammar: gbnf === null ? null : { gbnf, triggers: null },
   };
 }
 

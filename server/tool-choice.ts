@@ -1,5 +1,8 @@
 import type { FunctionTool } from "../engine/protocol.ts";
+import type { JsonSchema } from "../grammar/json-schema.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
+
+const ANY_OBJECT: JsonSchema = { type: "object" };
 
 /** What of a request says which tools may be called, and how. */
 export interface ToolChoice {
@@ -11,6 +14,8 @@ export interface ToolChoice {
   restricted: boolean;
   /** More than one call may be made. */
   parallel: boolean;
+  /** What an answer without a call must be: a JSON schema; null for any text. */
+  answer: JsonSchema | null;
 }
 
 /**
@@ -27,15 +32,21 @@ export function toolChoice(body: ChatRequest): ToolChoice | null {
   const offered = offeredTools(body);
   if (offered.length === 0) return null;
   const { tool_choice: choice } = body;
-  const parallel = body.parallel_tool_calls ?? true;
+  const common = { parallel: body.parallel_tool_calls ?? true, answer: answerSchema(body) };
   if (typeof choice !== "object" || choice === null || choice.type === "custom") {
-    return { callable: offered, required: choice === "required", restricted: false, parallel };
+    return { callable: offered, required: choice === "required", restricted: false, ...common };
   }
   const names =
     choice.type === "function" ? [choice.function.name] : choice.allowed_tools.tools.map((tool) => tool.function.name);
   const callable = offered.filter((tool) => names.includes(tool.function.name));
   const required = choice.type === "function" || choice.allowed_tools.mode === "required";
-  return { callable, required, restricted: callable.length < offered.length, parallel };
+  return { callable, required, restricted: callable.length < offered.length, ...common };
+}
+
+function answerSchema({ response_format: format, json_schema }: ChatRequest): JsonSchema | null {
+  if (json_schema != null) return json_schema;
+  if (format?.type === "json_schema") return format.json_schema.schema ?? ANY_OBJECT;
+  return format?.type === "json_object" ? ANY_OBJECT : null;
 }
 
 type Described = Extract<NonNullable<ChatRequest["tools"]>[number], { type: "function" }>["function"];

@@ -23,14 +23,15 @@ export function enforceTools(
  * often as it likes, and none of them is strict.
  *
  * Where a call is required it begins with the answer. Else text may come first, and the grammar holds from where the
- * first call begins. The arguments of strict tools follow their schemas or the request is refused; of other tools, where
+ * first call begins; or the answer is either calls or what `response_format` asks for. The arguments of strict tools follow their schemas or the request is refused; of other tools, where
  * their schemas can be enforced.
  *
  * Throws the ApiError of a strict tool whose schema can't be.
  */
 export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | null {
-  const { callable, required, restricted, parallel } = choice;
-  if (!required && !restricted && parallel && !callable.some(isStrict)) return null;
+  const { callable, required, restricted, parallel, answer } = choice;
+  const free = !required && !restricted && parallel && answer === null;
+  if (free && !callable.some(isStrict)) return null;
   const grammar = new GrammarBuilder();
   const syntax = format.syntax(
     callable.map((tool) => callableTool(tool, grammar)),
@@ -39,9 +40,10 @@ export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | 
   const { open, calls, between, close, several, triggers, before = "" } = syntax;
   const call = grammar.rule("call", calls.join(" | "));
   const more = several && parallel ? `(${between} ${call})*` : "";
-  const answer = [open, call, more, close];
-  const root = (required ? [before, ...answer] : answer).filter(Boolean).join(" ");
-  return { gbnf: grammar.build(root), triggers: required ? null : triggers };
+  const text = [open, call, more, close].filter(Boolean).join(" ");
+  if (required) return { gbnf: grammar.build(`${before} ${text}`), triggers: null };
+  if (answer === null) return { gbnf: grammar.build(text), triggers };
+  return { gbnf: grammar.build(`${before} ${text} | ${grammar.schema(answer)}`), triggers: null };
 }
 
 function isStrict({ function: { strict } }: FunctionTool): boolean {

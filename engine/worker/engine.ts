@@ -1,11 +1,14 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
+import { GbnfError } from "../../grammar/gbnf.ts";
 import type { CacheScope, EngineConfig, ModelFacts } from "../config.ts";
 import type { EngineError, EngineRequest, EngineStatus, FromEngine, StepMessage } from "../protocol.ts";
-import { ToolParser } from "../tools/parser.ts";
+import { CallReading } from "./call-reading.ts";
 import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
+import { Constraint } from "./grammar/constraint.ts";
+import { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";
 import type { KvCache } from "./kv/cache.ts";
 import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
@@ -40,14 +43,14 @@ export class Engine {
   readonly #model: Model;
   readonly #prompts: PromptBuilder;
   readonly #template: ChatTemplate;
+  readonly #grammars: VocabularyGrammars;
   readonly #loop: StepLoop;
   readonly #statusParts: StatusParts;
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
   readonly #requests = new Map<number, Generation[]>();
   readonly #cacheScope: CacheScope;
-  /** Control tokens that show as text while an answer is read for tool calls. */
-  readonly #toolMarks: ReadonlyMap<number, Uint8Array>;
+  readonly #callReading: CallReading;
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
@@ -114,7 +117,9 @@ export class Engine {
     );
     const tags = this.#template.reasoningTags;
     if (tags !== null) vocabulary.show([tags.open, tags.close]);
-    this.#toolMarks = vocabulary.hidden(this.#template.toolFormat.marks);
+    // After show(), which gives tokens a text.
+    this.#grammars = new VocabularyGrammars(vocabulary);
+    this.#callReading = new CallReading(this.#template.toolFormat, vocabulary, this.#grammars);
     this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
     const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
@@ -133,6 +138,7 @@ export class Engine {
       stepModel,
       now,
       post: (message) => this.#tell(message),
+      stuck: (generation) => this.#fail(generation.request.id),
     });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
     this.facts = factsOf(library, model, config, plan, {
@@ -159,6 +165,8 @@ export class Engine {
     try {
       const { tokens, startsInReasoning } = await this.#prompts.build(request.prompt);
       if (!this.#requests.has(request.id)) return;
+      // Only a check: which grammars are kept is for their bound to say, so that no request in the queue holds one.
+      if (request.grammar !== null) this.#grammars.automaton(request.grammar.gbnf);
       const refusal = this.#refusal(tokens, request.prompt.kind === "chat" ? "messages" : "prompt");
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;
@@ -168,14 +176,22 @@ export class Engine {
       this.#requests.set(request.id, generations);
       for (const generation of generations) this.#loop.add(generation);
     } catch (error) {
-      if (!(error instanceof TemplateError)) throw error;
-      this.#refuse(request.id, error.error);
+      if (error instanceof TemplateError) this.#refuse(request.id, error.error);
+      else if (error instanceof GbnfError) this.#refuse(request.id, invalidGrammar(error.message));
+      else throw error;
     }
   }
 
   cancel(id: number): void {
     for (const generation of this.#requests.get(id) ?? []) this.#loop.cancel(generation);
     this.#requests.delete(id);
+  }
+
+  /** Ends a request whose grammar leaves nothing to draw. */
+  #fail(id: number): void {
+    const message = "The grammar allows nothing that this model's vocabulary can write next.";
+    this.#post({ type: "refused", id, error: { ...invalidGrammar(message), code: "grammar_dead_end" } });
+    this.cancel(id);
   }
 
   /** Posts a step, and forgets the requests whose last sequence ended with it. */
@@ -188,12 +204,15 @@ export class Engine {
   }
 
   #generations(request: EngineRequest, tokens: number[], arrival: number, startsInReasoning: boolean): Generation[] {
-    const { sampling } = request;
+    const { sampling, prompt, grammar: rule } = request;
     const { vocabulary } = this.#model;
+    const reasoningTags = prompt.kind === "chat" ? this.#template.reasoningTags : null;
+    const reasoning = { reasoningTags, startsInReasoning };
     const seed = sampling.seed ?? randomInt(MOST_SEED);
     const room = this.facts.context - tokens.length;
-    const readsCalls = this.#readsCalls(request);
-    const tools = request.prompt.kind === "chat" ? request.prompt.tools : [];
+    const reading = this.#callReading;
+    const read = reading.reads(prompt);
+    const grammars = read ? reading.grammars : this.#grammars;
     return Array.from({ length: request.n }, (_, index) => {
       const rules = { ...request, endTokens: vocabulary.endTokens };
       return new Generation({
@@ -206,19 +225,15 @@ export class Engine {
         limit: Math.min(room, request.maxTokens ?? room),
         sampler: new Sampler(this.#library.llama, sampling, (seed + index) % MOST_SEED),
         rules: LogitRules.for(rules, tokens),
+        constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning }),
         text: new SequenceText({
           stop: request.stop,
-          reasoningTags: request.prompt.kind === "chat" ? this.#template.reasoningTags : null,
-          startsInReasoning,
-          ...(readsCalls && { calls: { parser: new ToolParser(this.#template.toolFormat, tools), newId: newCallId } }),
+          ...reasoning,
+          ...(read && { calls: reading.calls(prompt) }),
         }),
-        ...(readsCalls && { marks: this.#toolMarks }),
+        ...(read && { marks: reading.marks }),
       });
     });
-  }
-
-  #readsCalls({ prompt }: EngineRequest): boolean {
-    return prompt.kind === "chat" && (prompt.tools.length > 0 || this.#template.toolFormat.always === true);
   }
 
   #refusal(tokens: number[], param: string): EngineError | null {
@@ -248,8 +263,8 @@ export class Engine {
   }
 }
 
-function newCallId(): string {
-  return `call_${randomBytes(12).toString("hex")}`;
+function invalidGrammar(message: string): EngineError {
+  return { status: 400, type: "invalid_request_error", code: "invalid_value", param: null, message };
 }
 
 function makeCache(

@@ -1,4 +1,5 @@
 import type { EngineRequest, FinishReason, SequenceOutput, Tier, ToolCallDelta } from "../protocol.ts";
+import type { Constraint } from "./grammar/constraint.ts";
 import type { LogitRules } from "./logit-rules.ts";
 import type { Sampler } from "./native/sampler.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
@@ -21,6 +22,7 @@ export interface GenerationParts {
   limit: number;
   sampler: Sampler;
   rules: LogitRules | null;
+  constraint: Constraint | null;
   text: SequenceText;
   /** Bytes of tokens that show in this one's output alone: the marks of tool calls. */
   marks?: ReadonlyMap<number, Uint8Array>;
@@ -37,6 +39,7 @@ export class Generation implements Sequence {
   readonly tokens: number[];
   readonly sampler: Sampler;
   readonly rules: LogitRules | null;
+  readonly constraint: Constraint | null;
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
@@ -64,6 +67,7 @@ export class Generation implements Sequence {
     this.tokens = [...parts.promptTokens];
     this.sampler = parts.sampler;
     this.rules = parts.rules;
+    this.constraint = parts.constraint;
     this.#promptLength = parts.promptTokens.length;
     this.#limit = parts.limit;
     this.#text = parts.text;
@@ -83,9 +87,11 @@ export class Generation implements Sequence {
   accept(token: number, vocabulary: TokenTexts): void {
     this.tokens.push(token);
     this.rules?.accept(token);
+    this.constraint?.accept(token);
     this.#fresh.push(token);
     this.#ended = (vocabulary.isEnd(token) && !this.request.ignoreEos) || this.request.stopTokenIds.includes(token);
-    if (this.#ended) this.#finish = "stop";
+    // Of a complete grammar only an end token could follow, which says nothing: it need not be computed.
+    if (this.#ended || this.constraint?.over) this.#finish = "stop";
     else if (this.generated >= this.#limit) this.#finish = "length";
   }
 

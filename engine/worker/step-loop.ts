@@ -1,5 +1,6 @@
 import type { SequenceStart, StepMessage, StepStats } from "../protocol.ts";
 import type { Generation } from "./generation.ts";
+import { redrawRefused } from "./grammar/redraw.ts";
 import type { KvCache } from "./kv/cache.ts";
 import type { Context } from "./native/context.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
@@ -17,6 +18,8 @@ export interface StepLoopParts {
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: StepMessage) => void;
+  /** Its grammar allows no token: its request can't go on. */
+  stuck: (generation: Generation) => void;
 }
 
 /** A step whose tokens are drawn, and whose text is made while the next one computes. */
@@ -133,15 +136,28 @@ export class StepLoop {
     const { context, vocabulary } = this.#parts;
     const drawing = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
     for (const generation of drawing) generation.rules?.apply(context.logits(rows.get(generation)!));
-    const samplers = drawing.map((generation) => generation.sampler);
-    const tokens = await context.sample(
-      samplers,
-      drawing.map((generation) => rows.get(generation)!),
-    );
-    drawing.forEach((generation, i) => {
-      generation.accept(tokens[i]!, vocabulary);
-      if (generation.finished) this.#end(generation);
+    const sample = (generations: Generation[]) =>
+      context.sample(
+        generations.map((generation) => generation.sampler),
+        generations.map((generation) => rows.get(generation)!),
+      );
+    const tokens = await sample(drawing);
+    const draws = drawing.map((generation, i) => {
+      return { generation, constraint: generation.constraint, row: rows.get(generation)!, token: tokens[i]! };
     });
+    const stuck = await redrawRefused(draws, {
+      logits: (row) => context.logits(row),
+      sample: (again) => sample(again.map(({ generation }) => generation)),
+    });
+    for (const draw of draws) {
+      const { generation, token } = draw;
+      if (stuck.has(draw)) {
+        this.#parts.stuck(generation);
+        continue;
+      }
+      generation.accept(token, vocabulary);
+      if (generation.finished) this.#end(generation);
+    }
     return drawing;
   }
 

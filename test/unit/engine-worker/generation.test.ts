@@ -48,7 +48,18 @@ function generation(change: Partial<EngineRequest> = {}, limit = 100): Generatio
   // Nothing is drawn here: the tokens come from the test.
   const sampler: Sampler = Object.create(Sampler.prototype);
   const text = new SequenceText({ stop: request.stop, reasoningTags: null, startsInReasoning: false });
-  const parts = { request, index: 0, arrival: 0, scope: "", promptTokens: [A, B], limit, sampler, rules: null, text };
+  const parts = {
+    request,
+    index: 0,
+    arrival: 0,
+    scope: "",
+    promptTokens: [A, B],
+    limit,
+    sampler,
+    rules: null,
+    constraint: null,
+    text,
+  };
   return new Generation(parts);
 }
 

@@ -115,6 +115,7 @@ describe("a whole chat completion", () => {
           { role: "tool", content: "4", tool_call_id: "c" },
         ],
         variables: { reasoning_effort: "none", enable_thinking: false },
+        tools: [],
       },
       sampling: {
         temperature: 1,

@@ -1,0 +1,157 @@
+import type { Network } from "../../../grammar/network.ts";
+
+/**
+ * Ways to read the text so far that are followed at once, free and called edges included. Only a grammar that is very
+ * ambiguous has more, and text that would lead there is taken as not allowed: it could be read in a number of ways that
+ * doubles with every character.
+ */
+const MOST_WAYS = 4096;
+/** States that are remembered; after these it begins anew, and those that sequences stand in live on with them. */
+const MOST_STATES = 4096;
+
+/** Where calls return to, innermost first. Each is made once, so that equal ones are the same object. */
+class Calls {
+  readonly id: number;
+  readonly node: number;
+  readonly outer: Calls | null;
+  readonly #inner = new Map<number, Calls>();
+
+  constructor(id: number, node: number, outer: Calls | null) {
+    this.id = id;
+    this.node = node;
+    this.outer = outer;
+  }
+
+  within(node: number, id: () => number): Calls {
+    let inner = this.#inner.get(node);
+    if (inner === undefined) {
+      inner = new Calls(id(), node, this);
+      this.#inner.set(node, inner);
+    }
+    return inner;
+  }
+}
+
+interface Way {
+  node: number;
+  calls: Calls;
+}
+
+/** All that may come after some text. */
+export class State {
+  /** Whether the text is complete. */
+  readonly complete: boolean;
+  readonly ways: readonly Way[];
+  /** By class of byte; null: nothing begins so; undefined: not known yet. */
+  readonly next: (State | null | undefined)[];
+
+  constructor(ways: readonly Way[], complete: boolean, classes: number) {
+    this.ways = ways;
+    this.complete = complete;
+    this.next = new Array<State | null | undefined>(classes);
+  }
+
+  /** Nothing may come after it. */
+  get over(): boolean {
+    return this.ways.length === 0;
+  }
+}
+
+/**
+ * Walks a network byte by byte, all its ways at once, and remembers each step: what is walked often is a look-up (lazy
+ * determinization, as regular expression engines do it). Its work and its memory are bounded whatever the grammar.
+ */
+export class Automaton {
+  readonly #network: Network;
+  /** By node: whether calls that return there can return further at once, and so need not be remembered. */
+  readonly #tails: Uint8Array;
+  #states = new Map<string, State>();
+  #nextCalls = 0;
+  #start: State;
+
+  constructor(network: Network) {
+    this.#network = network;
+    this.#tails = new Uint8Array(network.edges.length);
+    for (const exit of network.exits) this.#tails[exit] = 1;
+    this.#start = this.#begin();
+  }
+
+  get start(): State {
+    return this.#start;
+  }
+
+  /** @returns null when the byte may not follow */
+  step(state: State, byte: number): State | null {
+    const at = this.#network.classes[byte]!;
+    const known = state.next[at];
+    if (known !== undefined) return known;
+    const next = this.#follow(state, at);
+    state.next[at] = next;
+    return next;
+  }
+
+  /** @returns null when the bytes may not follow */
+  walk(state: State, bytes: Uint8Array): State | null {
+    let at: State | null = state;
+    for (let i = 0; i < bytes.length && at !== null; i++) at = this.step(at, bytes[i]!);
+    return at;
+  }
+
+  #begin(): State {
+    this.#states = new Map();
+    const outermost = new Calls(this.#nextCalls++, -1, null);
+    const start = this.#settle([{ node: this.#network.entries[this.#network.root]!, calls: outermost }]);
+    // The root's own beginning has more ways than may be followed: no text is allowed.
+    return start ?? new State([], false, this.#network.classCount);
+  }
+
+  #follow(state: State, at: number): State | null {
+    const ways: Way[] = [];
+    for (const { node, calls } of state.ways) {
+      for (const edge of this.#network.edges[node]!) {
+        if (edge.kind === "byte" && edge.low <= at && at <= edge.high) ways.push({ node: edge.to, calls });
+      }
+    }
+    return ways.length === 0 ? null : this.#settle(ways);
+  }
+
+  /** Follows all edges that take no byte. @returns null when there are too many ways */
+  #settle(todo: Way[]): State | null {
+    const { edges, entries, exits, rules } = this.#network;
+    const nodes = edges.length;
+    const seen = new Set<number>();
+    const ways = new Map<number, Way>();
+    let complete = false;
+    const id = () => this.#nextCalls++;
+    for (let way = todo.pop(); way !== undefined; way = todo.pop()) {
+      const { node, calls } = way;
+      const key = calls.id * nodes + node;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      if (seen.size > MOST_WAYS) return null;
+      if (node === exits[rules[node]!]) {
+        if (calls.outer === null) complete = true;
+        else todo.push({ node: calls.node, calls: calls.outer });
+      }
+      for (const edge of edges[node]!) {
+        if (edge.kind === "byte") ways.set(key, way);
+        else if (edge.kind === "free") todo.push({ node: edge.to, calls });
+        else {
+          const inner = this.#tails[edge.to] === 1 ? calls : calls.within(edge.to, id);
+          todo.push({ node: entries[edge.rule]!, calls: inner });
+        }
+      }
+    }
+    return this.#known(ways, complete);
+  }
+
+  #known(ways: Map<number, Way>, complete: boolean): State {
+    const key = `${[...ways.keys()].sort((a, b) => a - b).join()}${complete ? "!" : ""}`;
+    const known = this.#states.get(key);
+    if (known !== undefined) return known;
+    const state = new State([...ways.values()], complete, this.#network.classCount);
+    if (this.#states.size >= MOST_STATES) this.#start = this.#begin();
+    this.#states.set(key, state);
+    return state;
+  }
+}

@@ -1,0 +1,93 @@
+import type { Automaton, State } from "./automaton.ts";
+
+/**
+ * The tokens of a vocabulary by their bytes, as a tree that is laid out in one walk from its root: what begins alike is
+ * walked once, and what may not follow is left out with all that begins with it.
+ */
+export class TokenTrie {
+  /** Tokens in all, those without bytes included. */
+  readonly size: number;
+  readonly #bytes: Uint8Array;
+  readonly #depths: Uint16Array;
+  /** Where the walk goes on when a node is left out. */
+  readonly #skips: Int32Array;
+  /** The token that ends at a node, or −1; others of the same bytes follow in `#twins`. */
+  readonly #tokens: Int32Array;
+  readonly #twins = new Map<number, number[]>();
+
+  /** @param pieces each token's bytes; one without bytes is in no text */
+  constructor(pieces: readonly Uint8Array[]) {
+    this.size = pieces.length;
+    const order = pieces.flatMap((piece, token) => (piece.length > 0 ? [token] : []));
+    order.sort((a, b) => Buffer.compare(pieces[a]!, pieces[b]!));
+    let nodes = 0;
+    let before: Uint8Array = new Uint8Array(0);
+    for (const token of order) {
+      nodes += pieces[token]!.length - shared(before, pieces[token]!);
+      before = pieces[token]!;
+    }
+    this.#bytes = new Uint8Array(nodes);
+    this.#depths = new Uint16Array(nodes);
+    this.#skips = new Int32Array(nodes);
+    this.#tokens = new Int32Array(nodes).fill(-1);
+    this.#lay(order, pieces);
+  }
+
+  #lay(order: readonly number[], pieces: readonly Uint8Array[]): void {
+    const path: number[] = [];
+    let node = 0;
+    const close = (depth: number) => {
+      while (path.length > depth) this.#skips[path.pop()!] = node;
+    };
+    let before: Uint8Array = new Uint8Array(0);
+    for (const token of order) {
+      const piece = pieces[token]!;
+      const common = shared(before, piece);
+      close(common);
+      for (let depth = common; depth < piece.length; depth++) {
+        this.#bytes[node] = piece[depth]!;
+        this.#depths[node] = depth;
+        path.push(node++);
+      }
+      const end = path.at(-1)!;
+      if (this.#tokens[end] === -1) this.#tokens[end] = token;
+      else this.#twins.set(end, [...(this.#twins.get(end) ?? []), token]);
+      before = piece;
+    }
+    close(0);
+  }
+
+  /** Marks the tokens that may follow a state, one bit each. */
+  allowed(automaton: Automaton, state: State): Uint32Array {
+    const mask = new Uint32Array(Math.ceil(this.size / 32));
+    const mark = (token: number) => {
+      mask[token >>> 5]! |= 1 << (token & 31);
+    };
+    const states: State[] = [state];
+    const nodes = this.#bytes.length;
+    for (let node = 0; node < nodes; ) {
+      const depth = this.#depths[node]!;
+      const next = automaton.step(states[depth]!, this.#bytes[node]!);
+      if (next === null) {
+        node = this.#skips[node]!;
+        continue;
+      }
+      states[depth + 1] = next;
+      const token = this.#tokens[node]!;
+      if (token !== -1) {
+        mark(token);
+        for (const twin of this.#twins.get(node) ?? []) mark(twin);
+      }
+      node++;
+    }
+    return mask;
+  }
+}
+
+/** How many bytes two pieces begin with in common. */
+function shared(one: Uint8Array, other: Uint8Array): number {
+  const most = Math.min(one.length, other.length);
+  let length = 0;
+  while (length < most && one[length] === other[length]) length++;
+  return length;
+}

@@ -1,0 +1,74 @@
+import { GbnfError } from "./gbnf.ts";
+import type { Network } from "./network.ts";
+
+/** @throws GbnfError for a network that could be walked for ever, or into nothing */
+export function checkNetwork(network: Network): void {
+  const ends = spread(network, true).done;
+  if (ends[network.root] !== 1)
+    throw new GbnfError("The grammar's root can never come to an end: a rule always goes on to itself.");
+  if (hasCycle(spread(network, false).calls)) {
+    throw new GbnfError("The grammar is left-recursive: a rule begins with itself. Put what it begins with first.");
+  }
+}
+
+/**
+ * Walks all rules from their beginnings, past calls of rules that are known to be done. With `bytes` byte edges are walked
+ * too, so that a rule is done when some text passes it; without, when the empty text does.
+ *
+ * Every node is walked once: where a call is not known to be done, its target waits for that rule.
+ */
+function spread(network: Network, bytes: boolean): { done: Uint8Array; calls: Set<number>[] } {
+  const { entries, exits, rules, edges } = network;
+  const done = new Uint8Array(entries.length);
+  const calls = entries.map(() => new Set<number>());
+  const waiting: number[][] = entries.map(() => []);
+  const reached = new Uint8Array(edges.length);
+  const todo: number[] = [];
+  const reach = (node: number) => {
+    if (reached[node] === 1) return;
+    reached[node] = 1;
+    todo.push(node);
+  };
+  for (const entry of entries) reach(entry);
+  for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
+    const rule = rules[node]!;
+    if (node === exits[rule]) {
+      done[rule] = 1;
+      for (const target of waiting[rule]!.splice(0)) reach(target);
+    }
+    for (const edge of edges[node]!) {
+      if (edge.kind === "free" || (edge.kind === "byte" && bytes)) reach(edge.to);
+      if (edge.kind !== "call") continue;
+      calls[rule]!.add(edge.rule);
+      if (done[edge.rule] === 1) reach(edge.to);
+      else waiting[edge.rule]!.push(edge.to);
+    }
+  }
+  return { done, calls };
+}
+
+/** Without recursion of its own: chains of rules may be as long as the grammar. */
+function hasCycle(graph: readonly ReadonlySet<number>[]): boolean {
+  const UNSEEN = 0;
+  const OPEN = 1;
+  const CLOSED = 2;
+  const states = new Uint8Array(graph.length);
+  for (let start = 0; start < graph.length; start++) {
+    if (states[start] !== UNSEEN) continue;
+    states[start] = OPEN;
+    const path = [{ node: start, next: graph[start]!.values() }];
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const { value, done } = top.next.next();
+      if (done) {
+        states[top.node] = CLOSED;
+        path.pop();
+      } else if (states[value] === OPEN) {
+        return true;
+      } else if (states[value] === UNSEEN) {
+        states[value] = OPEN;
+        path.push({ node: value, next: graph[value]!.values() });
+      }
+    }
+  }
+  return false;
+}

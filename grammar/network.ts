@@ -1,0 +1,209 @@
+import { CodePoints } from "./code-points.ts";
+import { GbnfError, type Item, parseGbnf, type Rules, type Sequence } from "./gbnf.ts";
+import { checkNetwork } from "./network-check.ts";
+import { utf8Sequences } from "./utf8.ts";
+
+/** Repetitions are written out, so that a grammar of 20 characters can ask for any number of nodes. */
+const MOST_NODES = 100_000;
+const MOST_EDGES = 300_000;
+const ASCII = new CodePoints([[0, 0x7f]]);
+
+/**
+ * A grammar over bytes as a recursive transition network (Woods 1970): a graph for each rule, whose edges take a byte, call
+ * a rule and go on at their target, or cost nothing.
+ */
+export interface Network {
+  readonly root: number;
+  /** By rule: the node where it begins, the node where it ends. */
+  readonly entries: readonly number[];
+  readonly exits: readonly number[];
+  /** By node: its rule, and its edges. */
+  readonly rules: readonly number[];
+  readonly edges: readonly (readonly Edge[])[];
+  /** Bytes that no edge tells apart have one class. */
+  readonly classes: Uint8Array;
+  readonly classCount: number;
+}
+
+export type Edge =
+  /** Takes bytes of these classes, inclusive. */
+  | { kind: "byte"; low: number; high: number; to: number }
+  | { kind: "call"; rule: number; to: number }
+  | { kind: "free"; to: number };
+
+/**
+ * @throws GbnfError for a grammar that is none, that is too large, that refers to rules that are not there, has no `root`,
+ * is left-recursive, or can never come to an end
+ */
+export function compileGbnf(text: string): Network {
+  const network = new NetworkMaker(parseGbnf(text)).network();
+  checkNetwork(network);
+  return network;
+}
+
+class NetworkMaker {
+  readonly #rules: Rules;
+  readonly #ids = new Map<string, number>();
+  readonly #entries: number[] = [];
+  readonly #exits: number[] = [];
+  readonly #nodeRules: number[] = [];
+  readonly #edges: Edge[][] = [];
+  /** Bytes at which an edge begins, or that follow one. */
+  readonly #cuts = new Uint8Array(257);
+  #edgeCount = 0;
+  #rule = 0;
+
+  constructor(rules: Rules) {
+    this.#rules = rules;
+  }
+
+  network(): Network {
+    for (const name of this.#rules.keys()) this.#enter(name);
+    const root = this.#ids.get("root");
+    if (root === undefined) throw new GbnfError("The grammar has no rule 'root'.");
+    for (const [name, alternatives] of this.#rules) {
+      this.#rule = this.#ids.get(name)!;
+      this.#choice(alternatives, this.#entries[this.#rule]!, this.#exits[this.#rule]!);
+    }
+    const classes = new Uint8Array(256);
+    for (let byte = 1; byte < 256; byte++) classes[byte] = classes[byte - 1]! + this.#cuts[byte]!;
+    const classCount = classes[255]! + 1;
+    const edges = this.#edges.map((list) =>
+      list.map((edge) =>
+        edge.kind === "byte" ? { ...edge, low: classes[edge.low]!, high: classes[edge.high]! } : edge,
+      ),
+    );
+    return { root, entries: this.#entries, exits: this.#exits, rules: this.#nodeRules, edges, classes, classCount };
+  }
+
+  #enter(name: string): number {
+    const id = this.#entries.length;
+    this.#ids.set(name, id);
+    this.#rule = id;
+    this.#entries.push(this.#node());
+    this.#exits.push(this.#node());
+    return id;
+  }
+
+  #node(): number {
+    if (this.#edges.length >= MOST_NODES) throw tooLarge();
+    this.#nodeRules.push(this.#rule);
+    return this.#edges.push([]) - 1;
+  }
+
+  #edge(from: number, edge: Edge): void {
+    if (++this.#edgeCount > MOST_EDGES) throw tooLarge();
+    this.#edges[from]!.push(edge);
+  }
+
+  #choice(alternatives: readonly Sequence[], from: number, to: number): void {
+    for (const sequence of alternatives) {
+      let at = from;
+      sequence.forEach((item, i) => {
+        const next = i === sequence.length - 1 ? to : this.#node();
+        this.#item(item, at, next);
+        at = next;
+      });
+      if (sequence.length === 0) this.#edge(from, { kind: "free", to });
+    }
+  }
+
+  #item(item: Item, from: number, to: number): void {
+    switch (item.kind) {
+      case "text":
+        this.#text(item.text, from, to);
+        break;
+      case "chars":
+        this.#chars(item.set, from, to);
+        break;
+      case "choice":
+        this.#choice(item.alternatives, from, to);
+        break;
+      case "repeat":
+        this.#repeat(item.item, item.min, item.max, from, to);
+        break;
+      case "rule":
+        this.#edge(from, { kind: "call", rule: this.#ruleOf(item.name), to });
+        break;
+    }
+  }
+
+  #ruleOf(name: string): number {
+    const rule = this.#ids.get(name);
+    if (rule !== undefined) return rule;
+    throw new GbnfError(`The grammar refers to a rule '${name.slice(0, 64)}' that it does not define.`);
+  }
+
+  #text(text: string, from: number, to: number): void {
+    const bytes = new TextEncoder().encode(text);
+    let at = from;
+    for (const [i, byte] of bytes.entries()) {
+      const next = i === bytes.length - 1 ? to : this.#node();
+      this.#bytes(at, byte, byte, next);
+      at = next;
+    }
+    if (bytes.length === 0) this.#edge(from, { kind: "free", to });
+  }
+
+  /** ASCII directly; what takes more bytes by a rule that is made once for each set, as sets are repeated a lot. */
+  #chars(set: CodePoints, from: number, to: number): void {
+    for (const [low, high] of set.ranges) {
+      if (low <= 0x7f) this.#bytes(from, low, Math.min(high, 0x7f), to);
+    }
+    const long = set.without(ASCII);
+    if (!long.empty) this.#edge(from, { kind: "call", rule: this.#longChars(long), to });
+  }
+
+  #longChars(set: CodePoints): number {
+    // No rule of a grammar can have this name.
+    const name = set.gbnf;
+    const known = this.#ids.get(name);
+    if (known !== undefined) return known;
+    const caller = this.#rule;
+    const id = this.#enter(name);
+    for (const ranges of utf8Sequences(set)) {
+      let at = this.#entries[id]!;
+      ranges.forEach(([low, high], i) => {
+        const next = i === ranges.length - 1 ? this.#exits[id]! : this.#node();
+        this.#bytes(at, low, high, next);
+        at = next;
+      });
+    }
+    this.#rule = caller;
+    return id;
+  }
+
+  #repeat(item: Item, min: number, max: number | null, from: number, to: number): void {
+    let at = from;
+    for (let i = 0; i < min; i++) {
+      const next = this.#node();
+      this.#item(item, at, next);
+      at = next;
+    }
+    if (max === null) {
+      // A node of its own: others may lead to `from`, and must not find the loop there.
+      const loop = this.#node();
+      this.#edge(at, { kind: "free", to: loop });
+      this.#item(item, loop, loop);
+      at = loop;
+    } else {
+      for (let i = min; i < max; i++) {
+        const next = this.#node();
+        this.#edge(at, { kind: "free", to });
+        this.#item(item, at, next);
+        at = next;
+      }
+    }
+    this.#edge(at, { kind: "free", to });
+  }
+
+  #bytes(from: number, low: number, high: number, to: number): void {
+    this.#cuts[low] = 1;
+    this.#cuts[high + 1] = 1;
+    this.#edge(from, { kind: "byte", low, high, to });
+  }
+}
+
+function tooLarge(): GbnfError {
+  return new GbnfError("The grammar is too large with its repetitions written out.");
+}

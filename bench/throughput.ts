@@ -18,6 +18,8 @@ export interface ThroughputPlan {
   requests: number | null;
   repeats: number;
   endpoint: Endpoint;
+  /** Every answer is held to it; one that ends early counts fewer tokens. Null: answers are free. */
+  jsonSchema: Record<string, unknown> | null;
   seed: number;
 }
 
@@ -45,7 +47,8 @@ export async function measureThroughput(
   for (const streams of plan.streams) {
     const requests = plan.requests ?? Math.max(streams > 8 ? 1 : 2, Math.ceil(8 / streams));
     const load = (target: Target, prompt: number, tokens: number, each: number, prefix: typeof shared) => {
-      const settings = { max_tokens: tokens, temperature: 0, ignore_eos: true };
+      const held = plan.jsonSchema === null ? {} : { json_schema: plan.jsonSchema };
+      const settings = { max_tokens: tokens, temperature: 0, ignore_eos: true, ...held };
       // drawn before the clock starts, and afresh for every load: no prompt comes twice
       const bodies = Array.from({ length: streams * each }, () => makers.get(target)!(prompt, prefix, random));
       return closedLoop(streams, each, (client, i) => stream(target, { ...bodies[client * each + i]!, ...settings }));

@@ -4,8 +4,8 @@ import { checkNetwork } from "./network-check.ts";
 import { utf8Sequences } from "./utf8.ts";
 
 /** Repetitions are written out, so that a grammar of 20 characters can ask for any number of nodes. */
-const MOST_NODES = 100_000;
-const MOST_EDGES = 300_000;
+const MOST_NODES = 40_000;
+const MOST_EDGES = 120_000;
 const ASCII = new CodePoints([[0, 0x7f]]);
 
 /**

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
 
 const MOST = 2 ** 31 - 1;
@@ -14,4 +15,11 @@ export function whole(least: number): (text: string) => number {
 /** Reads whole numbers of at least `least`, separated by commas. */
 export function wholes(least: number): (text: string) => number[] {
   return (text) => text.split(",").map(whole(least));
+}
+
+/** A file with a JSON object. */
+export function jsonFile(path: string): Record<string, unknown> {
+  const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+  if (typeof value !== "object" || value === null) throw new InvalidArgumentError("a JSON object is expected");
+  return { ...value };
 }

@@ -3,7 +3,7 @@ import { machineFacts, machineLine } from "../machine.ts";
 import { doubts, reuse, writeReport } from "../report.ts";
 import { figure, table } from "../table.ts";
 import { compare, measureThroughput, THROUGHPUT_HEAD, throughputRows } from "../throughput.ts";
-import { whole, wholes } from "./arguments.ts";
+import { jsonFile, whole, wholes } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addPeerOptions, type PeerOptions, withArms } from "./arms.ts";
 
 interface Options extends ArmOptions, PeerOptions {
@@ -12,6 +12,7 @@ interface Options extends ArmOptions, PeerOptions {
   shared: number;
   tokens: number;
   requests?: number;
+  jsonSchema?: Record<string, unknown>;
 }
 
 export function throughputCommand(args: string[]): Command {
@@ -21,13 +22,14 @@ export function throughputCommand(args: string[]): Command {
     .option("--prompt <tokens>", "tokens of each prompt", whole(1), 128)
     .option("--shared <tokens>", "how many of them all prompts have in common", whole(0), 0)
     .option("--tokens <n>", "tokens that each request generates", whole(2), 64)
+    .option("--json-schema <file>", "a JSON schema that every answer is held to; one that is long enough", jsonFile)
     .option("--requests <n>", "requests of each stream (default: 8 at 1 stream, 2 up to 8 streams, 1 above)", whole(1));
   return addPeerOptions(addArmOptions(command, "completions")).action(async (options: Options) => {
     const machine = machineFacts(args);
     if (options.shared > options.prompt) throw new Error("--shared is a part of --prompt: it can't be more");
     await withArms(options, async ({ targets, server }) => {
       const warnings: string[] = [];
-      const plan = { ...options, requests: options.requests ?? null };
+      const plan = { ...options, requests: options.requests ?? null, jsonSchema: options.jsonSchema ?? null };
       const arms = await measureThroughput(targets, plan, (streams, label, result) => {
         process.stderr.write(`${streams} streams, ${label}: ${figure(result.tokensPerSecond)} tokens/s\n`);
         const arm = `${streams} streams, ${label}`;

@@ -32,6 +32,7 @@ async function run(lab: Laboratory): Promise<Section> {
     tokens,
     shared: 0,
     requests: null,
+    jsonSchema: null,
     repeats: lab.repeats,
     endpoint: "completions",
     seed: lab.seed,

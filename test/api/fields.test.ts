@@ -10,7 +10,6 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const FUNCTION = { name: "get_time", parameters: { type: "object", properties: {} } };
-const SCHEMA = { type: "json_schema", json_schema: { name: "x", schema: { type: "object" } } };
 
 /** The SDK sends fields and values that its types do not know as they are. */
 function chat(fields: Record<string, unknown>) {
@@ -93,8 +92,6 @@ describe("fields of a chat that are refused by name", () => {
   test.each<[string, unknown]>([
     ["functions", [FUNCTION]],
     ["function_call", { name: "get_time" }],
-    ["response_format", SCHEMA],
-    ["response_format", { type: "json_object" }],
     ["logprobs", true],
     ["top_logprobs", 2],
     ["audio", { voice: "alloy", format: "wav" }],
@@ -105,7 +102,7 @@ describe("fields of a chat that are refused by name", () => {
     ["chat_template_kwargs", { enable_thinking: true }],
     ["prompt_embeds", "AAAA"],
     ["cache_salt", "s"],
-    ["grammar", 'root ::= "a"'],
+    ["guided_grammar", 'root ::= "a"'],
     ["guided_json", {}],
     ["structured_outputs", {}],
   ])("%s: %j", async (field, value) => {

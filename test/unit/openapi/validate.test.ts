@@ -70,6 +70,10 @@ describe("bounds of a chat request", () => {
     [{ service_tier: "auto" }, null],
     [{ service_tier: "batch" }, "service_tier"],
     [{ reasoning_effort: "extreme" }, "reasoning_effort"],
+    [{ response_format: { type: "json_schema" } }, "response_format.json_schema"],
+    [{ response_format: { type: "json_object" }, grammar: 'root ::= "a"' }, "grammar"],
+    [{ grammar: "root ::= x" }, "grammar"],
+    [{ json_schema: { properties: { a: { uniqueItems: true } } } }, "json_schema.properties.a.uniqueItems"],
     [{ messages: [] }, "messages"],
     [{ messages: [{ role: "assistant" }] }, "messages[0].content"],
     [{ messages: [{ role: "robot", content: "x" }] }, "messages[0].role"],
@@ -91,12 +95,11 @@ describe("bounds of a chat request", () => {
     const refused = {
       functions: [{ name: "f" }],
       tool_choice: "required",
-      response_format: {},
       logprobs: true,
       store: true,
       audio: {},
     };
-    for (const [field, value] of Object.entries({ ...refused, grammar: "root ::= x", functions: [{}] })) {
+    for (const [field, value] of Object.entries({ ...refused, guided_json: {}, functions: [{}] })) {
       const error = chatFault({ [field]: value });
       expect(error?.code, field).toMatch(/^unsupported_(parameter|value)$/);
       expect(error?.message).toContain(`'${field}'`);

@@ -114,7 +114,7 @@ describe("values (faults 16, 17, 19, 20, 23, 25)", () => {
     ['"logprobs":true', "logprobs"],
     ['"top_logprobs":2', "top_logprobs"],
     ['"tools":[{"type":"function","function":{"name":"a name"}}]', "tools[0].function.name"],
-    ['"response_format":{"type":"json_object"}', "response_format"],
+    ['"response_format":{"type":"xml"}', "response_format.type"],
     ['"chat_template":"x"', "chat_template"],
     ['"chat_template_kwargs":{}', "chat_template_kwargs"],
     ['"prompt_embeds":"x"', "prompt_embeds"],

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { startServer, type TestServer } from "../api/server.ts";
+import { chatLine, jsonl, reaches, results, submit } from "./batch-rig.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const SCHEMA: Record<string, unknown> = {
+  type: "object",
+  properties: { name: { type: "string", maxLength: 10 }, known: { type: "boolean" } },
+  required: ["name", "known"],
+  additionalProperties: false,
+};
+
+function held(schema: Record<string, unknown>): Record<string, unknown> {
+  return {
+    response_format: { type: "json_schema", json_schema: { name: "x", schema } },
+    max_tokens: 80,
+    temperature: 1,
+  };
+}
+
+test("a batch's lines are held to their schemas", async () => {
+  const lines = Array.from({ length: 8 }, (_, i) => chatLine(`q${i}`, "Who is Ann?", { ...held(SCHEMA), seed: i }));
+  const made = await submit(server.client, jsonl(lines));
+  const { output } = await results(server.client, await reaches(server.client, made.id, "completed"));
+  expect(output).toHaveLength(8);
+  for (const { response } of output) {
+    const { message, finish_reason } = response!.body.choices[0]!;
+    expect(finish_reason).toBe("stop");
+    expect(z.fromJSONSchema(SCHEMA).safeParse(JSON.parse(message.content!)).success).toBe(true);
+  }
+});
+
+test("a schema that can't be enforced fails the batch at validation, by line and path", async () => {
+  const bad = { ...SCHEMA, minProperties: 1 };
+  const made = await submit(server.client, jsonl([chatLine("a", "x", held(SCHEMA)), chatLine("b", "x", held(bad))]));
+  const batch = await reaches(server.client, made.id, "failed");
+  expect(batch.errors?.data).toMatchObject([
+    { code: "invalid_request", line: 2, param: "body.response_format.json_schema.schema.minProperties" },
+  ]);
+});

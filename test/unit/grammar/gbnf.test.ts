@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
+import { GbnfError } from "../../../grammar/gbnf.ts";
+import { compileGbnf } from "../../../grammar/network.ts";
+import { reader } from "./reads.ts";
+
+describe("GBNF", () => {
+  test.each<[string, string, string[], string[]]>([
+    ["literals and alternatives", 'root ::= "a" | "bc"', ["a", "bc"], ["", "b", "abc"]],
+    ["classes", "root ::= [a-c] [^a-c\\n] [\\]\\-]", ["ax]", "cé-"], ["aa]", "a\n]"]],
+    ["any character", "root ::= .", ["x", "é", "😀"], ["", "xy"]],
+    ["escapes", 'root ::= "\\x41\\u00e9\\U0001F600\\"\\\\"', ['Aé😀"\\'], ["A"]],
+    [
+      "repetitions",
+      'root ::= "a"* "b"+ "c"? ("d" | "e"){2} "f"{1,2} "g"{2,}',
+      ["bdeffgg", "aabbcddfggg"],
+      ["bdefg", "bdeffff"],
+    ],
+    [
+      "rules, comments and line breaks",
+      'root ::= # here\n  item ("," item)*\nitem ::= [0-9]+ |\n  "x"\n',
+      ["1,x,22"],
+      ["1,"],
+    ],
+    ["right recursion", 'root ::= "a" root | "b"', ["b", "aaab"], ["a", "ba"]],
+    ["recursion in the middle", 'root ::= "(" root ")" | ""', ["", "((()))"], ["(", "(()"]],
+    ["what may be nothing, repeated", 'root ::= ("a"? "b"?)* "c"', ["c", "abbac"], ["ab"]],
+  ])("%s", (_, gbnf, good, bad) => {
+    const reads = reader(gbnf);
+    for (const text of good) expect(reads(text), text).toBe(true);
+    for (const text of bad) expect(reads(text), text).toBe(false);
+  });
+
+  test("half a character is followed by the rest of an allowed one alone", () => {
+    const automaton = new Automaton(compileGbnf("root ::= [à-é]"));
+    const half = automaton.walk(automaton.start, Uint8Array.of(0xc3))!;
+    expect(automaton.step(half, 0xa9)?.complete).toBe(true);
+    expect(automaton.step(half, 0xaa)).toBeNull();
+    expect(automaton.step(automaton.start, 0xa9)).toBeNull();
+  });
+});
+
+describe("a grammar is refused (fault 21)", () => {
+  test.each([
+    ["empty", "", /no rule 'root'/],
+    ["without a root", 'a ::= "b"', /no rule 'root'/],
+    ["with a rule that is not there", "root ::= a", /'a'/],
+    ["with a rule twice", 'root ::= "a"\nroot ::= "b"', /twice/],
+    ["left-recursive", 'root ::= root "a" | "b"', /left-recursive/],
+    ["left-recursive past what may be nothing", 'root ::= e root "a" | "b"\ne ::= "x"?', /left-recursive/],
+    ["left-recursive over several rules", 'root ::= a\na ::= b "x" | "y"\nb ::= a', /left-recursive/],
+    ["left-recursive in a rule that is not used", 'root ::= "a"\nb ::= b "c"', /left-recursive/],
+    ["that never ends", 'root ::= "a" root', /never come to an end/],
+    ["with a class of nothing", "root ::= []", /never come to an end/],
+    ["with an open literal", 'root ::= "a', /never closed/],
+    ["with an open class", "root ::= [a", /never closed/],
+    ["with an open group", 'root ::= ("a"', /'\)'/],
+    ["with a repetition of nothing", "root ::= *", /nothing to repeat/],
+    ["with a backward repetition", 'root ::= "a"{3,2}', /before it begins/],
+    ["with a backward range", "root ::= [z-a]", /backward/],
+    ["with half of a pair", 'root ::= "\\ud800"', /no character/],
+    ["with a token", "root ::= <[5]>", /tokens/],
+    ["with an endless repetition count", `root ::= "a"{${"9".repeat(40)}}`, /expected/],
+    ["that grows with its repetitions", 'root ::= ((("a"{100}){100}){100}){100}', /too large/],
+    ["that repeats nothing without measure", 'root ::= ""{999999999}', /too large/],
+    ["nested deep", `root ::= ${"(".repeat(100_000)}"a"${")".repeat(100_000)}`, /deeper/],
+    ["with repetitions of repetitions", `root ::= "a"${"?".repeat(100_000)}`, /deeper|deep/],
+    ["long", `root ::= "${"a".repeat(600_000)}"`, /longer/],
+  ])("%s", (_, gbnf, message) => {
+    const before = performance.now();
+    expect(() => compileGbnf(gbnf)).toThrow(GbnfError);
+    expect(() => compileGbnf(gbnf)).toThrow(message);
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+});
+
+test("a long chain of rules is read without recursion", () => {
+  const rules = Array.from({ length: 3000 }, (_, i) => `r${i} ::= r${i + 1}`);
+  expect(reader(`root ::= r0\n${rules.join("\n")}\nr3000 ::= "x"`)("x")).toBe(true);
+});
+
+test("text that could be read in a number of ways that doubles is not allowed, and costs little", () => {
+  const automaton = new Automaton(compileGbnf('root ::= "a" root "x" | "a" root "y" | "b"'));
+  let state = automaton.start;
+  let length = 0;
+  const before = performance.now();
+  for (let next = automaton.step(state, 0x61); next !== null && length < 1000; next = automaton.step(state, 0x61)) {
+    state = next;
+    length++;
+  }
+  expect(length).toBeGreaterThan(5);
+  expect(length).toBeLessThan(20);
+  // What is left can still come to an end.
+  expect(automaton.walk(state, Buffer.from(`b${"x".repeat(length)}`))?.complete).toBe(true);
+  expect(performance.now() - before).toBeLessThan(2000);
+});

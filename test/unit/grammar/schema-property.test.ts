@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { Automaton, State } from "../../../engine/worker/grammar/automaton.ts";
+import { randomSchema } from "./random-schema.ts";
+import { schemaAutomaton } from "./reads.ts";
+
+/** Characters that values are made of, and half of one that takes two bytes. */
+const BYTES = [...Buffer.from('{}[]",:.0123456789-eEabcknxyz \n\\uTZ'), 0xc3, 0xa9];
+const MOST_BYTES = 4000;
+
+/** Text that the automaton allows, by chance; past 60 bytes by what comes first. Null when it did not end. */
+function wander(automaton: Automaton, pick: (below: number) => number): string | null {
+  const bytes: number[] = [];
+  let state: State = automaton.start;
+  while (bytes.length < MOST_BYTES) {
+    if (state.over || (state.complete && (bytes.length > 60 || pick(3) === 0))) {
+      return Buffer.from(bytes).toString();
+    }
+    const all = [...BYTES, ...Array.from({ length: 256 }, (_, byte) => byte)];
+    const allowed = (bytes.length > 60 ? [0x22, 0x5d, 0x7d, ...all] : all).filter(
+      (byte) => automaton.step(state, byte) !== null,
+    );
+    if (allowed.length === 0) throw new Error(`Nothing may follow ${JSON.stringify(Buffer.from(bytes).toString())}`);
+    const byte = bytes.length > 60 ? allowed[0]! : allowed[pick(Math.min(allowed.length, 40))]!;
+    bytes.push(byte);
+    state = automaton.step(state, byte)!;
+  }
+  return null;
+}
+
+test("whatever a schema's grammar allows is JSON that passes the schema", () => {
+  fc.assert(
+    fc.property(randomSchema, fc.gen(), (schema, gen) => {
+      const automaton = schemaAutomaton(schema);
+      const validator = z.fromJSONSchema(schema);
+      for (let i = 0; i < 5; i++) {
+        const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+        if (text === null) continue;
+        const result = validator.safeParse(JSON.parse(text));
+        expect(result.success, `${text} by ${JSON.stringify(schema)}: ${result.error?.message}`).toBe(true);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

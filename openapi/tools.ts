@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { schemaGrammar } from "../grammar/checked-grammar.ts";
+import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
 import { boundedList } from "./bounded.ts";
 import type { Refusal } from "./refused.ts";
 
@@ -8,15 +10,30 @@ const MAX_DESCRIPTION = 65_536;
 const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
 const jsonSchema = z.record(z.string(), z.unknown());
 
-const functionTool = z.object({
-  type: z.literal("function"),
-  function: z.object({
+const described = z
+  .object({
     name: functionName,
     description: z.string().max(MAX_DESCRIPTION).nullish(),
     parameters: jsonSchema.nullish().describe("JSON schema of the arguments. Default: none."),
-    strict: z.boolean().nullish().describe("The arguments of every call follow the schema, enforced by a grammar."),
-  }),
-});
+    strict: z
+      .boolean()
+      .nullish()
+      .describe("true: the arguments of every call follow the schema; what of it can't be enforced is refused."),
+  })
+  .check((context) => {
+    const { strict, parameters } = context.value;
+    if (strict !== true || parameters == null) return;
+    try {
+      schemaGrammar(parameters);
+    } catch (error) {
+      if (!(error instanceof UnsupportedSchema)) throw error;
+      const params: Refusal = { code: "unsupported_value" };
+      const path = ["parameters", ...error.path];
+      context.issues.push({ code: "custom", input: parameters, path, params: { ...params }, message: error.message });
+    }
+  });
+
+const functionTool = z.object({ type: z.literal("function"), function: described });
 
 /** Kinds of tools that OpenAI knows and this server does not run: refused by name. */
 const foreignTool = z

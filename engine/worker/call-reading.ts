@@ -15,7 +15,11 @@ export class CallReading {
   readonly #format: ToolFormat;
 
   /** `grammars` are those of answers that are not read. */
-  constructor(format: ToolFormat, vocabulary: Vocabulary, grammars: VocabularyGrammars) {
+  constructor(
+    format: ToolFormat,
+    vocabulary: Pick<Vocabulary, "size" | "endTokens" | "isEnd" | "piece" | "hidden">,
+    grammars: VocabularyGrammars,
+  ) {
     this.#format = format;
     const marks = vocabulary.hidden(format.marks);
     this.marks = marks;

@@ -223,7 +223,10 @@ describe("what is refused", () => {
     ["tool_choice", { tool_choice: "required" }],
     ["tool_choice.function.name", { tools: [ADD], tool_choice: { type: "function", function: { name: "sub" } } }],
     ["tools", { tools: Array(129).fill(ADD) }],
-    ["tools", { tools: [strict(tool("f", "", { a: { type: "string", not: { const: "x" } } }))] }],
+    [
+      "tools[0].function.parameters.properties.a.not",
+      { tools: [strict(tool("f", "", { a: { type: "string", not: { const: "x" } } }))] },
+    ],
   ])("%s", async (param, fields) => {
     const refused = complete(server.client, "Hello!", fields);
     await expect(refused).rejects.toMatchObject({ status: 400, param });

@@ -9,7 +9,7 @@ import { answerToolCall, toolCallDelta, toolChecks, toolFields } from "./tools.t
 import { finishReason, usage, usedTier } from "./usage.ts";
 
 const MAX_METADATA_PAIRS = 16;
-const FUNCTIONS = "it is deprecated and not supported; send `tools` and `tool_choice`.";
+const FUNCTIONS = "it is deprecated and not supported; send tools.";
 const LOGPROBS = "log probabilities are not supported yet.";
 
 const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)

@@ -5,13 +5,15 @@ import { type SchemaOptions, SchemaRules } from "./schema-rules.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 /** Of a grammar's text. A schema's rules are a few times as long as the schema. */
-const MOST_CHARACTERS = 256 * 1024;
+const MOST_CHARACTERS = 448 * 1024;
 
 /** Collects the rules of a grammar in GBNF, the notation of llama.cpp. Equal rules are written once. */
 export class GrammarBuilder {
   readonly json: JsonRules;
   readonly #bodies = new Map<string, string>();
   readonly #names = new Map<string, string>();
+  /** How often a name was wanted. */
+  readonly #wanted = new Map<string, number>();
   #characters = 0;
 
   constructor() {
@@ -41,7 +43,11 @@ export class GrammarBuilder {
   reserve(name: string): string {
     const base = name.replace(/[^0-9A-Za-z]+/g, "-").slice(0, 32) || "rule";
     let free = base;
-    for (let i = 2; free === "root" || this.#bodies.has(free); i++) free = `${base}-${i}`;
+    while (free === "root" || this.#bodies.has(free)) {
+      const times = (this.#wanted.get(base) ?? 1) + 1;
+      this.#wanted.set(base, times);
+      free = `${base}-${times}`;
+    }
     this.#bodies.set(free, "");
     return free;
   }

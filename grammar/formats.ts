@@ -8,7 +8,9 @@ const YEAR_MONTH_DAY =
   '[0-9]{2} ("0" [48] | [2468] [048] | [13579] [26]) "-02-29"';
 const CLOCK = '([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,6})?';
 const ZONE = '("Z" | [-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9])';
-const LABEL = "[a-z0-9] ([a-z0-9-]{0,61} [a-z0-9])?";
+// Two hyphens would make it punycode, and a last label of digits an IPv4 address.
+const LABEL = '[a-z0-9] ("-"? [a-z0-9]){0,30}';
+const HOST = `(${LABEL} "."){0,4} [a-z] ("-"? [a-z0-9]){0,30}`;
 const AMOUNT = "[1-9] [0-9]{0,5}";
 const TIME_AMOUNTS = `(${AMOUNT} "H" (${AMOUNT} "M")? (${AMOUNT} "S")? | ${AMOUNT} "M" (${AMOUNT} "S")? | ${AMOUNT} "S")`;
 const DATE_AMOUNTS = `(${AMOUNT} "Y" (${AMOUNT} "M")? (${AMOUNT} "D")? | ${AMOUNT} "M" (${AMOUNT} "D")? | ${AMOUNT} "D")`;
@@ -23,32 +25,41 @@ export const FORMATS: ReadonlyMap<string, string> = new Map([
   ["date-time", `(${YEAR_MONTH_DAY}) "T" ${CLOCK} ${ZONE}`],
   ["duration", `"P" (${DATE_AMOUNTS} ("T" ${TIME_AMOUNTS})? | "T" ${TIME_AMOUNTS} | ${AMOUNT} "W")`],
   ["email", `[a-z0-9] ([-_+.]? [a-z0-9]){0,40} "@" (${LABEL} "."){1,4} [a-z]{2,24}`],
-  ["hostname", `(${LABEL} "."){0,4} ${LABEL}`],
+  ["hostname", HOST],
   ["ipv4", `${OCTET} ("." ${OCTET}){3}`],
   ["ipv6", `(${GROUP} ":"){7} ${GROUP} | "::" (${GROUP} (":" ${GROUP}){0,6})? | (${GROUP} ":"){1} (":" ${GROUP}){1,6}`],
   ["uuid", '[0-9a-f]{8} "-" [0-9a-f]{4} "-" [1-8] [0-9a-f]{3} "-" [89ab] [0-9a-f]{3} "-" [0-9a-f]{12}'],
   [
     "uri",
-    `"http" "s"? "://" (${LABEL} "."){0,4} ${LABEL} (":" [1-9] [0-9]{0,3})? ("/" [A-Za-z0-9._~-]*)* ("?" [A-Za-z0-9._~=&-]*)? ("#" [A-Za-z0-9._~-]*)?`,
+    `"http" "s"? "://" ${HOST} (":" [1-9] [0-9]{0,3})? ("/" [A-Za-z0-9._~-]*)* ("?" [A-Za-z0-9._~=&-]*)? ("#" [A-Za-z0-9._~-]*)?`,
   ],
 ]);
 
 /**
- * Patterns that zod writes beside a format. The format's own rule keeps them, so they need not be converted; some look
- * ahead and could not be.
+ * Patterns that zod writes beside a format, with the rule that keeps both where it is not the format's own. They need not
+ * be converted, and some look ahead and could not be.
  */
-const IMPLIED: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ["date", new Set([regexes.date.source])],
-  ["date-time", new Set([regexes.datetime({}).source, regexes.datetime({ offset: true }).source])],
-  ["time", new Set([regexes.time({}).source])],
-  ["duration", new Set([regexes.duration.source])],
-  ["email", new Set([regexes.email.source])],
-  ["hostname", new Set([regexes.hostname.source])],
-  ["ipv4", new Set([regexes.ipv4.source])],
-  ["ipv6", new Set([regexes.ipv6.source])],
-  ["uuid", new Set([regexes.uuid().source])],
+const ZOD: ReadonlyMap<string, ReadonlyMap<string, string | null>> = new Map([
+  ["date", new Map([[regexes.date.source, null]])],
+  [
+    "date-time",
+    new Map<string, string | null>([
+      [regexes.datetime({}).source, `(${YEAR_MONTH_DAY}) "T" ${CLOCK} "Z"`],
+      [regexes.datetime({ offset: true }).source, null],
+    ]),
+  ],
+  ["duration", new Map([[regexes.duration.source, null]])],
+  ["email", new Map([[regexes.email.source, null]])],
+  ["hostname", new Map([[regexes.hostname.source, null]])],
+  ["ipv4", new Map([[regexes.ipv4.source, null]])],
+  ["ipv6", new Map([[regexes.ipv6.source, null]])],
+  ["uuid", new Map([[regexes.uuid().source, null]])],
 ]);
 
-export function implies(format: string, pattern: string): boolean {
-  return IMPLIED.get(format)?.has(pattern) ?? false;
+/** The rule of a format, and of a pattern beside it. @returns null where there is none that keeps both */
+export function formatBody(format: string, pattern: unknown): string | null {
+  const body = FORMATS.get(format) ?? null;
+  if (pattern === undefined || body === null) return body;
+  const variant = ZOD.get(format)?.get(String(pattern));
+  return variant === undefined ? null : (variant ?? body);
 }

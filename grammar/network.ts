@@ -50,6 +50,8 @@ class NetworkMaker {
   readonly #edges: Edge[][] = [];
   /** Bytes at which an edge begins, or that follow one. */
   readonly #cuts = new Uint8Array(257);
+  /** By set, as one that is repeated comes again and again. */
+  readonly #longRules = new Map<CodePoints, number | null>();
   #edgeCount = 0;
   #rule = 0;
 
@@ -150,11 +152,21 @@ class NetworkMaker {
     for (const [low, high] of set.ranges) {
       if (low <= 0x7f) this.#bytes(from, low, Math.min(high, 0x7f), to);
     }
-    const long = set.without(ASCII);
-    if (!long.empty) this.#edge(from, { kind: "call", rule: this.#longChars(long), to });
+    const rule = this.#longChars(set);
+    if (rule !== null) this.#edge(from, { kind: "call", rule, to });
   }
 
-  #longChars(set: CodePoints): number {
+  /** @returns null where the set has no character of several bytes */
+  #longChars(set: CodePoints): number | null {
+    const made = this.#longRules.get(set);
+    if (made !== undefined) return made;
+    const long = set.without(ASCII);
+    const rule = long.empty ? null : this.#longRule(long);
+    this.#longRules.set(set, rule);
+    return rule;
+  }
+
+  #longRule(set: CodePoints): number {
     // No rule of a grammar can have this name.
     const name = set.gbnf;
     const known = this.#ids.get(name);

@@ -2,6 +2,8 @@ import { oneOf } from "./literal.ts";
 
 /** Digits that a double keeps. */
 const EXACT_DIGITS = 15;
+/** A bound so far out is taken as none: integers without one have at most 15 digits. */
+const FAR = 1e18;
 const BEYOND = 10 ** EXACT_DIGITS;
 const FRACTION = `("." [0-9]{1,${EXACT_DIGITS}})?`;
 
@@ -20,8 +22,11 @@ export interface Bounds {
 
 /** Integers within bounds, as a right-hand side. @returns null where there is none */
 export function integers({ min, max, openMin, openMax }: Bounds): string | null {
-  const low = min === null ? null : BigInt(Math.ceil(min)) + (openMin && Number.isInteger(min) ? 1n : 0n);
-  const high = max === null ? null : BigInt(Math.floor(max)) - (openMax && Number.isInteger(max) ? 1n : 0n);
+  if ((min ?? 0) >= FAR || (max ?? 0) <= -FAR) return null;
+  const low =
+    min === null || min <= -FAR ? null : BigInt(Math.ceil(min)) + (openMin && Number.isInteger(min) ? 1n : 0n);
+  const high =
+    max === null || max >= FAR ? null : BigInt(Math.floor(max)) - (openMax && Number.isInteger(max) ? 1n : 0n);
   return wholes(low, high);
 }
 
@@ -127,12 +132,9 @@ function magnitudes(low: number, high: number | null, openLow: boolean, openHigh
   return parts.length === 0 ? null : oneOf(parts);
 }
 
-/** A number's digits before and after the point. */
+/** Digits before and after the point, of a number that is written without an exponent. */
 function decimal(value: number): [whole: string, fraction: string] {
-  const [whole, rest] = value
-    .toFixed(EXACT_DIGITS)
-    .replace(/\.?0+$/, "")
-    .split(".");
+  const [whole, rest] = String(value).split(".");
   return [whole!, rest ?? ""];
 }
 

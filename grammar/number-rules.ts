@@ -4,6 +4,9 @@ import { bound } from "./keyword-values.ts";
 import { type Bounds, integers, numbers } from "./number-range.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
+/** Below it a number is written with an exponent. */
+const LEAST = 1e-6;
+
 /** Numbers of a schema, or its integers alone, as a right-hand side. */
 export function numberRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath, integer: boolean): string {
   const { multipleOf } = schema;
@@ -22,6 +25,11 @@ export function numberRule(grammar: GrammarBuilder, schema: SchemaObject, path: 
 }
 
 function boundsOf(schema: SchemaObject, path: SchemaPath): Bounds {
+  for (const keyword of ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]) {
+    const value = Math.abs(Number(schema[keyword] ?? 0));
+    if (value > 0 && value < LEAST)
+      throw new UnsupportedSchema([...path, keyword], "it is too near to 0 to be enforced.");
+  }
   const min = bound(schema, "minimum", path);
   const above = exclusive(schema, "exclusiveMinimum", path);
   const max = bound(schema, "maximum", path);

@@ -4,6 +4,8 @@ import { isSchemaObject, type SchemaObject, type SchemaPath } from "./json-schem
 import { otherNames } from "./other-names.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
+const MOST_NAME = 256;
+
 /**
  * Objects of a schema, as a right-hand side: its properties in the order of the schema, those that are not required
  * perhaps left out, then others where they are allowed. As in OpenAI's strict schemas and in llama.cpp, a schema that
@@ -54,7 +56,12 @@ function propertiesOf(schema: SchemaObject, path: SchemaPath): [name: string, sc
   const properties = schema.properties ?? {};
   if (!isSchemaObject(properties))
     throw new UnsupportedSchema([...path, "properties"], "an object of schemas is expected.");
-  return Object.entries(properties).map(([name, value]) => [name, value, [...path, "properties", name]]);
+  return Object.entries(properties).map(([name, value]) => {
+    if (name.length > MOST_NAME) {
+      throw new UnsupportedSchema([...path, "properties"], `a name has more than ${MOST_NAME} characters.`);
+    }
+    return [name, value, [...path, "properties", name]];
+  });
 }
 
 function requiredOf(schema: SchemaObject, path: SchemaPath): string[] {

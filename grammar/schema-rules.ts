@@ -31,6 +31,7 @@ const MOST_DEPTH = 128;
 /** Schemas in all, each as often as it is converted. */
 const MOST_SCHEMAS = 10_000;
 const MOST_ENUM_VALUES = 1000;
+const MOST_ONE_OF = 256;
 
 /** Converts one schema, with all that it refers to. */
 export class SchemaRules {
@@ -150,6 +151,12 @@ export class SchemaRules {
       }
       return branch;
     };
+    if (keyword === "oneOf" && branches.length > MOST_ONE_OF) {
+      throw new UnsupportedSchema(
+        [...path, "oneOf"],
+        `at most ${MOST_ONE_OF} schemas can be compared with one another.`,
+      );
+    }
     if (keyword === "oneOf" && !disjoint(schemas.map(resolved), resolved)) {
       throw new UnsupportedSchema([...path, "oneOf"], "its schemas may overlap, and only one may match; use 'anyOf'.");
     }

@@ -1,5 +1,5 @@
 import type { GrammarBuilder } from "./builder.ts";
-import { FORMATS, implies } from "./formats.ts";
+import { FORMATS, formatBody } from "./formats.ts";
 import type { SchemaObject, SchemaPath } from "./json-schema.ts";
 import { count, MOST_REPETITIONS } from "./keyword-values.ts";
 import { patternRule, UnsupportedPattern } from "./pattern.ts";
@@ -31,17 +31,15 @@ export function stringRule(grammar: GrammarBuilder, schema: SchemaObject, path: 
 
 function formatRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath): string {
   const { format, pattern } = schema;
-  const body = typeof format === "string" ? FORMATS.get(format) : undefined;
-  if (body === undefined) {
+  if (typeof format !== "string" || !FORMATS.has(format)) {
     throw new UnsupportedSchema([...path, "format"], `supported formats are ${[...FORMATS.keys()].join(", ")}.`);
   }
-  for (const other of ["minLength", "maxLength", "pattern"]) {
-    const implied = other === "pattern" && implies(String(format), String(pattern));
-    if (schema[other] !== undefined && !implied) {
-      throw new UnsupportedSchema([...path, other], "it is not supported beside 'format'.");
-    }
+  const body = formatBody(format, pattern);
+  const beside = ["minLength", "maxLength"].find((keyword) => schema[keyword] !== undefined);
+  if (body === null || beside !== undefined) {
+    throw new UnsupportedSchema([...path, beside ?? "pattern"], "it is not supported beside 'format'.");
   }
-  return `"\\"" ${grammar.rule(String(format), body)} "\\""`;
+  return `"\\"" ${grammar.rule(format, body)} "\\""`;
 }
 
 function convertedPattern(grammar: GrammarBuilder, pattern: string, path: SchemaPath): string {

@@ -3,7 +3,7 @@ import { zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { randomSchema } from "../unit/grammar/random-schema.ts";
-import { ask, complete, END_OF_TURN, type Options, stream } from "./ask.ts";
+import { ask, complete, type Options, stream } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 let server: TestServer;
@@ -134,12 +134,18 @@ describe("grammar", () => {
     expect(two.choices.map(({ message }) => message.content)).toEqual(texts);
   });
 
-  test("one that leaves nothing to draw costs its own request alone", async () => {
-    const forbidden = Object.fromEntries(Array.from({ length: 1020 }, (_, token) => [token, -100]));
+  test("one that can be read in ever more ways is kept, and costs nobody else", async () => {
     const others = ask(server.client, "Count from 3 to 12.");
-    const bias: Record<string, number> = { ...forbidden, [END_OF_TURN]: 100 };
-    const answer = await ask(server.client, "x", grammar('root ::= "ab"', { logit_bias: bias }));
-    expect(answer).toBe("ab");
+    const gbnf = 'root ::= "a" root "x" | "a" root "y" | "b"';
+    const { choices } = await complete(server.client, "x", grammar(gbnf, { max_tokens: 60, logit_bias: { 97: 50 } }));
+    expect(choices[0]!.message.content).toMatch(/^a{5,}(b[xy]*)?$/);
+    expect(await others).toBe("3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
+  });
+
+  test("one that leaves nothing to draw costs its own request alone", async () => {
+    const others = ask(server.client, "Count from 3 to 12.");
+    const stuck = complete(server.client, "x", grammar('root ::= ""', { ignore_eos: true }));
+    await expect(stuck).rejects.toMatchObject({ status: 400, code: "grammar_dead_end" });
     expect(await others).toBe("3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
   });
 });

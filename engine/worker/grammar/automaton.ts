@@ -9,6 +9,13 @@ const MOST_WAYS = 4096;
 /** States that are remembered; after these it begins anew, and those that sequences stand in live on with them. */
 const MOST_STATES = 4096;
 
+/**
+ * Ways that may be followed before they are paid for by tokens, and what each token pays. A way costs about a microsecond
+ * once, later it is remembered; so a grammar that leads to ever new ways can't take more than some milliseconds a token.
+ */
+const MOST_CREDIT = 200_000;
+const TOKEN_CREDIT = 10_000;
+
 /** Where calls return to, innermost first. Each is made once, so that equal ones are the same object. */
 class Calls {
   readonly id: number;
@@ -67,6 +74,7 @@ export class Automaton {
   readonly #tails: Uint8Array;
   #states = new Map<string, State>();
   #nextCalls = 0;
+  #credit = MOST_CREDIT;
   #start: State;
 
   constructor(network: Network) {
@@ -80,11 +88,22 @@ export class Automaton {
     return this.#start;
   }
 
+  /** Whether some bytes were last refused for want of credit alone. */
+  get exhausted(): boolean {
+    return this.#credit <= 0;
+  }
+
+  /** A token was taken: what follows may cost something again. */
+  pay(): void {
+    this.#credit = Math.min(MOST_CREDIT, this.#credit + TOKEN_CREDIT);
+  }
+
   /** @returns null when the byte may not follow */
   step(state: State, byte: number): State | null {
     const at = this.#network.classes[byte]!;
     const known = state.next[at];
     if (known !== undefined) return known;
+    if (this.exhausted) return null;
     const next = this.#follow(state, at);
     state.next[at] = next;
     return next;
@@ -128,6 +147,7 @@ export class Automaton {
       const key = calls.id * nodes + node;
       if (seen.has(key)) continue;
       seen.add(key);
+      this.#credit--;
       if (seen.size > MOST_WAYS) return null;
       if (node === exits[rules[node]!]) {
         if (calls.outer === null) complete = true;

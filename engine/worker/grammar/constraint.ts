@@ -71,6 +71,7 @@ export class Constraint {
     if (next === null) throw new Error(`The grammar does not allow token ${token}.`);
     this.#position = next;
     this.#asked = null;
+    if (next.phase === "grammar") next.automaton.pay();
   }
 
   /** Makes tokens that may not come impossible to draw; `refused` is one that was drawn. */

@@ -6,6 +6,8 @@ export interface Left {
   token: number;
 }
 
+const ALL = 0xffffffff;
+
 /** Makes every token without its bit impossible to draw. */
 export function maskLogits(logits: Float32Array, mask: Uint32Array): Left {
   let count = 0;
@@ -18,6 +20,8 @@ export function maskLogits(logits: Float32Array, mask: Uint32Array): Left {
       logits.fill(Number.NEGATIVE_INFINITY, from, to);
       continue;
     }
+    // Inside of a string nearly every word is full.
+    if (bits === ALL && count > 1) continue;
     for (let i = from; i < to; i++) {
       if (((bits >>> (i - from)) & 1) === 0) {
         logits[i] = Number.NEGATIVE_INFINITY;

@@ -41,7 +41,8 @@ export class VocabularyGrammars {
   /** The tokens that may come now, one bit each; end tokens where the text is complete. Not to be written to. */
   allowed(automaton: Automaton, state: State): Uint32Array {
     const mask = this.#masks.get(state) ?? this.#made(automaton, state);
-    keep(this.#masks, state, mask, this.#mostMasks);
+    // One that was cut short for want of credit says too little.
+    if (!automaton.exhausted) keep(this.#masks, state, mask, this.#mostMasks);
     return mask;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
+import { TokenTrie } from "../../../engine/worker/grammar/token-trie.ts";
 import { GbnfError } from "../../../grammar/gbnf.ts";
 import { compileGbnf } from "../../../grammar/network.ts";
 import { reader } from "./reads.ts";
@@ -93,4 +94,21 @@ test("text that could be read in a number of ways that doubles is not allowed, a
   // What is left can still come to an end.
   expect(automaton.walk(state, Buffer.from(`b${"x".repeat(length)}`))?.complete).toBe(true);
   expect(performance.now() - before).toBeLessThan(2000);
+});
+
+test("a grammar that leads to ever new ways comes to rest, and goes on as tokens are taken", () => {
+  // Every letter opens its own bracket, in two ways: no two texts lead to the same state.
+  const letters = [..."abcdefghijklmnopqrstuvwxyz"];
+  const pairs = letters.map((letter) => `"${letter}" root "${letter}" | "${letter}" root "${letter.toUpperCase()}"`);
+  const automaton = new Automaton(compileGbnf(`root ::= ${pairs.join(" | ")} | "."`));
+  const pieces = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => Buffer.from(a + b + c))));
+  const trie = new TokenTrie(pieces);
+  const deep = automaton.walk(automaton.start, Buffer.from("abcd"))!;
+  const before = performance.now();
+  trie.allowed(automaton, deep);
+  expect(automaton.exhausted).toBe(true);
+  expect(performance.now() - before).toBeLessThan(3000);
+  expect(automaton.step(deep, 0x2e)).toBeNull();
+  while (automaton.exhausted) automaton.pay();
+  expect(automaton.step(deep, 0x2e)).not.toBeNull();
 });

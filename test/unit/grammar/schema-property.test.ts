@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Automaton, State } from "../../../engine/worker/grammar/automaton.ts";
+import { FORMATS } from "../../../grammar/formats.ts";
+import type { JsonSchema } from "../../../grammar/json-schema.ts";
 import { randomSchema } from "./random-schema.ts";
 import { schemaAutomaton } from "./reads.ts";
 
@@ -42,5 +44,42 @@ test("whatever a schema's grammar allows is JSON that passes the schema", () => 
       }
     }),
     { numRuns: 60 },
+  );
+});
+
+test.each([...FORMATS.keys()])("whatever is written as a %s passes zod's check of that format", (format) => {
+  const schema = { type: "string", format } as const;
+  const automaton = schemaAutomaton(schema);
+  const validator = z.fromJSONSchema(schema);
+  fc.assert(
+    fc.property(fc.gen(), (gen) => {
+      const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+      expect(text).not.toBeNull();
+      const result = validator.safeParse(JSON.parse(text!));
+      expect(result.success, `${text}: ${result.error?.message}`).toBe(true);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each<[string, z.ZodType]>([
+  ["email", z.email()],
+  ["date", z.iso.date()],
+  ["date-time", z.iso.datetime()],
+  ["time", z.iso.time()],
+  ["duration", z.iso.duration()],
+  ["ipv4", z.ipv4()],
+  ["ipv6", z.ipv6()],
+  ["uuid", z.uuid()],
+  ["a url", z.url()],
+])("what zod makes of %s can be enforced, and passes", (_, type) => {
+  const automaton = schemaAutomaton(z.toJSONSchema(type) as JsonSchema);
+  fc.assert(
+    fc.property(fc.gen(), (gen) => {
+      const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+      const result = type.safeParse(JSON.parse(text!));
+      expect(result.success, `${text}: ${result.error?.message}`).toBe(true);
+    }),
+    { numRuns: 40 },
   );
 });

@@ -147,6 +147,7 @@ describe("bounds of numbers", () => {
     [{ maximum: -10 }],
     [{ minimum: 1.5, maximum: 99.5 }],
     [{ minimum: -9007199254740991, maximum: 9007199254740991 }],
+    [{ minimum: -1e300, maximum: 1e300 }],
   ])("integers within %j", (bounds) => {
     const reads = schemaReader({ type: "integer", ...bounds });
     for (const value of integers) expect(reads(String(value)), String(value)).toBe(within(value, bounds));
@@ -164,6 +165,7 @@ describe("bounds of numbers", () => {
     [{ minimum: -1.25 }],
     [{ exclusiveMaximum: -0.5 }],
     [{ minimum: -2, maximum: 0 }],
+    [{ minimum: 0.1, maximum: 1e300 }],
   ])("numbers within %j", (bounds) => {
     const reads = schemaReader({ type: "number", ...bounds });
     for (const value of decimals) expect(reads(String(value)), String(value)).toBe(within(value, bounds));
@@ -210,7 +212,10 @@ describe("a schema that can't be enforced is named by its path", () => {
     ["schemas that may overlap", { oneOf: [{ type: "integer" }, { type: "number" }] }, "oneOf"],
     ["no value at all", { type: "string", enum: [1] }, "enum"],
     ["bounds without a number between", { type: "integer", minimum: 3, maximum: 2 }, "maximum"],
+    ["a bound next to 0", { type: "number", minimum: 1e-300 }, "minimum"],
     ["false", { properties: { a: false }, required: ["a"] }, "properties.a"],
+    ["a name without measure", { properties: { ["n".repeat(300)]: {} } }, "properties"],
+    ["too many to compare", { oneOf: Array.from({ length: 300 }, (_, i) => ({ const: i })) }, "oneOf"],
     ["too many values", { enum: Array.from({ length: 1001 }, (_, i) => i) }, "enum"],
     ["schemas in schemas without end", deep(200), Array.from({ length: 128 }, () => "anyOf.0").join(".")],
     ["a repetition of repetitions", repeated(6), ""],

@@ -51,8 +51,10 @@ export function bodyCheck(
   }
 }
 
-function checkedChat({ messages, max_completion_tokens, max_tokens, n }: ChatRequest): CheckedBody {
+function checkedChat({ messages, tools, max_completion_tokens, max_tokens, n }: ChatRequest): CheckedBody {
   const text = new PromptText();
+  // Templates show them before the conversation.
+  if (tools?.length) text.add(JSON.stringify(tools));
   for (const message of messages) {
     text.add(`${message.role}\n`);
     const { content } = message;

@@ -43,6 +43,8 @@ export interface EngineConfig {
   reasoningBudget: number | null;
   /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
   cacheScope: CacheScope;
+  /** One of `TOOL_FORMAT_NAMES`; null takes the one that the chat template asks for. */
+  toolFormat: string | null;
 }
 
 /** A LoRA adapter in GGUF format; at scale 0 it changes nothing, at 1 what it was trained to. */
@@ -99,6 +101,8 @@ export interface ModelFacts {
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   /** False: the model has no template of its own and ChatML stands in. */
   chatTemplate: boolean;
+  /** How the model writes tool calls: one of `TOOL_FORMAT_NAMES`. */
+  toolFormat: string;
   /** The llama.cpp release and where its library lies. */
   build: string;
   libraryDir: string;

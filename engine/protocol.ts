@@ -34,12 +34,20 @@ export interface Thinking {
   budget: number | null;
 }
 
+/** A function that the model may call, as the client described it. */
+export interface FunctionTool {
+  type: "function";
+  function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
+}
+
 export type Prompt =
   | {
       kind: "chat";
       messages: ChatMessage[] /** Values for the template's own switches. */;
       variables: Record<string, unknown>;
       thinking: Thinking;
+      /** None: the template shows no tools, and no call is looked for in the answer. */
+      tools: FunctionTool[];
     }
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] };
@@ -122,7 +130,19 @@ export type ToEngine =
   /** Answered with `tokenized`, also while a step computes; ids are apart from those of requests. */
   | { type: "tokenize"; id: number; question: TokenQuestion };
 
-export type FinishReason = "stop" | "length";
+/** tool_calls: the model ended its turn, and called tools in it. */
+export type FinishReason = "stop" | "length" | "tool_calls";
+
+/** A piece of a tool call. */
+export interface ToolCallDelta {
+  /** Which of the answer's calls. */
+  index: number;
+  /** Both of a call's first piece alone. */
+  id?: string;
+  name?: string;
+  /** More of its JSON text. */
+  arguments: string;
+}
 
 export interface SequenceOutput {
   id: number;
@@ -132,6 +152,8 @@ export interface SequenceOutput {
   text: string;
   /** The same for the model's thoughts (`<think>`). */
   reasoning: string;
+  /** Of calls; left out where the step brought none. */
+  toolCalls?: ToolCallDelta[];
   /** Tokens generated since this sequence's last output. */
   tokens: number;
   finish: SequenceFinish | null;

@@ -7,10 +7,11 @@ import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "./ref
 import type { RequestLimits } from "./request-limits.ts";
 import { oneConstraint, responseFormat } from "./response-format.ts";
 import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
+import { answerToolCall, toolCallDelta, toolChecks, toolFields } from "./tools.ts";
 import { finishReason, usage, usedTier } from "./usage.ts";
 
 const MAX_METADATA_PAIRS = 16;
-const TOOLS = "tools are not supported yet.";
+const FUNCTIONS = "it is deprecated and not supported; send tools.";
 const LOGPROBS = "log probabilities are not supported yet.";
 
 const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
@@ -36,21 +37,20 @@ export function chatRequest(limits: RequestLimits) {
       prompt_cache_retention: z.unknown().optional().describe("Taken and ignored."),
       prompt_cache_options: z.unknown().optional().describe("Taken and ignored."),
       prediction: z.unknown().optional().describe("Taken and ignored: it could only make the same answer come sooner."),
-      parallel_tool_calls: z.boolean().nullish().describe("Taken and ignored: there are no tools yet."),
+      ...toolFields,
       modalities: refusedValue('only ["text"] is supported.', isTextOnly),
       response_format: responseFormat,
       logprobs: refusedField(LOGPROBS, isFalse),
       top_logprobs: refusedField(LOGPROBS),
-      tools: refusedField(TOOLS, isEmptyList),
-      tool_choice: refusedField(TOOLS, isOneOf("none", "auto")),
-      functions: refusedField(TOOLS, isEmptyList),
-      function_call: refusedField(TOOLS, isOneOf("none", "auto")),
+      functions: refusedField(FUNCTIONS, isEmptyList),
+      function_call: refusedField(FUNCTIONS, isOneOf("none", "auto")),
       audio: refusedField("audio is not supported."),
       web_search_options: refusedField("web search is not supported."),
       moderation: refusedField("moderation is not supported."),
     })
     .check(crossChecks((body) => body.max_completion_tokens ?? body.max_tokens))
-    .check(oneConstraint);
+    .check(oneConstraint)
+    .check(toolChecks);
 }
 export type ChatRequest = z.infer<ReturnType<typeof chatRequest>>;
 
@@ -70,9 +70,10 @@ export const chatResponse = z.object({
       index: z.int(),
       message: z.object({
         role: z.literal("assistant"),
-        content: z.string(),
+        content: z.string().nullable().describe("null beside tool calls where the model said nothing."),
         refusal: z.null(),
         reasoning_content: reasoning,
+        tool_calls: z.array(answerToolCall).optional(),
       }),
       logprobs: z.null(),
       finish_reason: finishReason,
@@ -98,6 +99,7 @@ export const chatChunk = z.object({
         role: z.literal("assistant").optional(),
         content: z.string().optional(),
         reasoning_content: reasoning,
+        tool_calls: z.array(toolCallDelta).optional(),
       }),
       logprobs: z.null(),
       finish_reason: finishReason.nullable(),

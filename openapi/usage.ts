@@ -11,7 +11,7 @@ export const usage = z.object({
 });
 export type Usage = z.infer<typeof usage>;
 
-export const finishReason = z.enum(["stop", "length"]);
+export const finishReason = z.enum(["stop", "length", "tool_calls"]);
 
 /** The tier that was used. */
 export const usedTier = z.enum(["priority", "default", "flex"]);

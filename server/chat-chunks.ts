@@ -1,4 +1,4 @@
-import type { FinishReason } from "../engine/protocol.ts";
+import type { FinishReason, ToolCallDelta } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 
@@ -18,10 +18,11 @@ export class ChatChunks implements ChunkFormat {
     return this.#chunk(choice, `{"role":"assistant","content":""}`, "null");
   }
 
-  delta(choice: number, text: string, reasoning: string): string {
+  delta(choice: number, text: string, reasoning: string, calls: readonly ToolCallDelta[]): string {
     const thought = reasoning === "" ? "" : `"reasoning_content":${JSON.stringify(reasoning)}`;
     const said = text === "" ? "" : `"content":${JSON.stringify(text)}`;
-    return this.#chunk(choice, `{${thought}${thought && said && ","}${said}}`, "null");
+    const called = calls.length === 0 ? "" : `"tool_calls":${JSON.stringify(calls.map(callDelta))}`;
+    return this.#chunk(choice, `{${[thought, said, called].filter(Boolean).join()}}`, "null");
   }
 
   last(choice: number, reason: FinishReason): string {
@@ -35,4 +36,9 @@ export class ChatChunks implements ChunkFormat {
   #chunk(choice: number, delta: string, reason: string): string {
     return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":null,"finish_reason":${reason}}${this.#tail}`;
   }
+}
+
+function callDelta({ index, id, name, arguments: args }: ToolCallDelta) {
+  if (id === undefined) return { index, function: { arguments: args } };
+  return { index, id, type: "function", function: { name, arguments: args } };
 }

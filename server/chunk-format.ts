@@ -1,4 +1,4 @@
-import type { FinishReason } from "../engine/protocol.ts";
+import type { FinishReason, ToolCallDelta } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
 
 /** What every chunk and every whole body of one call says about it. */
@@ -14,7 +14,7 @@ export interface CallIdentity {
 export interface ChunkFormat {
   /** A choice's first event; empty where the endpoint has none. `prompt` is echoed. */
   first(choice: number, prompt: string): string;
-  delta(choice: number, text: string, reasoning: string): string;
+  delta(choice: number, text: string, reasoning: string, calls: readonly ToolCallDelta[]): string;
   last(choice: number, reason: FinishReason): string;
   usage(usage: Usage): string;
 }

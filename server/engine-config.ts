@@ -16,6 +16,7 @@ export function engineConfig({ name, path, adapters }: ResolvedModel, options: O
     parkMemory,
     cacheScope,
     reasoningBudget,
+    toolFormat,
   } = options;
   return {
     model: name,
@@ -41,5 +42,6 @@ export function engineConfig({ name, path, adapters }: ResolvedModel, options: O
     parkMemory,
     cacheScope,
     reasoningBudget,
+    toolFormat: toolFormat[name] ?? null,
   };
 }

@@ -14,6 +14,7 @@ import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
+import { enforceTools } from "./tool-rule.ts";
 import { checkTokens } from "./vocabulary-check.ts";
 import type { WholeChoice } from "./whole-sink.ts";
 
@@ -100,7 +101,9 @@ class LineCall {
         choices = whole;
       },
     );
-    const submissions = this.#request.submissions.map((asked) => ({ ...asked, owner, tier: "batch" as const }));
+    const submissions = enforceTools(this.#request, this.#place.facts).map((asked) => {
+      return { ...asked, owner, tier: "batch" as const };
+    });
     const call: Call = new Call(submissions, this.#place, sink, meter, clock, clock.now());
     let timedOut = false;
     let timer: NodeJS.Timeout | undefined;

@@ -19,6 +19,8 @@ import { sendPending } from "./routes/jobs.ts";
 import { EventStream } from "./sse.ts";
 import { fromStore } from "./store-failure.ts";
 import { StreamSink } from "./stream-sink.ts";
+import type { ToolChoice } from "./tool-choice.ts";
+import { enforceTools } from "./tool-rule.ts";
 import { checkTokens } from "./vocabulary-check.ts";
 import type { OnlineTier } from "./wait.ts";
 import { type WholeChoice, WholeSink } from "./whole-sink.ts";
@@ -28,6 +30,8 @@ export interface GenerationRequest {
   model: string;
   tier: OnlineTier;
   submissions: Asked[];
+  /** Null where no tools are offered. */
+  toolChoice: ToolChoice | null;
   stream: boolean;
   includeUsage: boolean;
   /** Nothing is to be generated: only what it would be and cost is asked. */
@@ -158,7 +162,7 @@ export class GenerationRoute {
           sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
         });
     const owner = ownerOf(req);
-    const submissions = request.submissions.map((asked) => ({ ...asked, owner }));
+    const submissions = enforceTools(request, place.facts).map((asked) => ({ ...asked, owner }));
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());

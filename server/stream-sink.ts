@@ -1,9 +1,11 @@
-import type { SequenceOutput } from "../engine/protocol.ts";
+import type { SequenceOutput, ToolCallDelta } from "../engine/protocol.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type ChunkFormat, DONE } from "./chunk-format.ts";
 import type { Sink } from "./sink.ts";
 import type { EventStream } from "./sse.ts";
+
+const NO_CALLS: ToolCallDelta[] = [];
 
 /** A call's choices as one stream of events; several choices take turns by index. */
 export class StreamSink implements Sink {
@@ -27,15 +29,15 @@ export class StreamSink implements Sink {
     this.#prompts.set(choice, text);
   }
 
-  output(choice: number, { text, reasoning, finish }: SequenceOutput): void {
-    const speaks = text !== "" || reasoning !== "";
+  output(choice: number, { text, reasoning, toolCalls = NO_CALLS, finish }: SequenceOutput): void {
+    const speaks = text !== "" || reasoning !== "" || toolCalls.length > 0;
     if (!speaks && finish === null) return;
     let events = "";
     if (!this.#begun.has(choice)) {
       this.#begun.add(choice);
       events = this.#format.first(choice, this.#prompts.get(choice) ?? "");
     }
-    if (speaks) events += this.#format.delta(choice, text, reasoning);
+    if (speaks) events += this.#format.delta(choice, text, reasoning, toolCalls);
     if (finish !== null) events += this.#format.last(choice, finish.reason);
     this.#stream.push(events);
   }

@@ -4,6 +4,7 @@ import type { ChatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
 import { answerGrammar } from "../openapi/response-format.ts";
 import { engineMessage } from "./engine-message.ts";
+import { offeredTools } from "./tool-choice.ts";
 
 /** A checked body in the engine's terms. */
 export function chatSubmission(body: ChatRequest): Asked {
@@ -12,6 +13,7 @@ export function chatSubmission(body: ChatRequest): Asked {
     messages: body.messages.map(engineMessage),
     variables: templateVariables(body),
     thinking: { effort: body.reasoning_effort ?? null, budget: thoughtBudget(body) },
+    tools: offeredTools(body),
   };
   return {
     ...shared(body),

@@ -2,9 +2,16 @@ import type { FinishReason, SequenceOutput } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { Sink } from "./sink.ts";
 
+export interface WholeToolCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
 export interface WholeChoice {
   text: string;
   reasoning: string;
+  calls: WholeToolCall[];
   finish: FinishReason;
 }
 
@@ -33,6 +40,10 @@ export class WholeSink implements Sink {
     const collected = this.#choices[choice]!;
     collected.text += output.text;
     collected.reasoning += output.reasoning;
+    for (const { index, id = "", name = "", arguments: args } of output.toolCalls ?? []) {
+      collected.calls[index] ??= { id, name, arguments: "" };
+      collected.calls[index].arguments += args;
+    }
     if (output.finish !== null) collected.finish = output.finish.reason;
     if (output.tokens > 0) this.#firstToken();
   }
@@ -51,5 +62,5 @@ export class WholeSink implements Sink {
 }
 
 function emptyChoice(): WholeChoice {
-  return { text: "", reasoning: "", finish: "length" };
+  return { text: "", reasoning: "", calls: [], finish: "length" };
 }

@@ -10,6 +10,7 @@ import type {
   StepMessage,
   TokenQuestion,
 } from "../protocol.ts";
+import { CallReading } from "./call-reading.ts";
 import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import type { Generation } from "./generation.ts";
@@ -103,12 +104,16 @@ export class Engine {
 
     this.#model = model;
     this.#post = post;
-    this.#template = new ChatTemplate(model.chatTemplate, {
-      bos: vocabulary.text(vocabulary.bos),
-      eos: vocabulary.text(vocabulary.eos),
-      specialTokens: vocabulary.specialTexts,
-      hasToken: (text) => vocabulary.isToken(text),
-    });
+    this.#template = new ChatTemplate(
+      model.chatTemplate,
+      {
+        bos: vocabulary.text(vocabulary.bos),
+        eos: vocabulary.text(vocabulary.eos),
+        specialTokens: vocabulary.specialTexts,
+        hasToken: (text) => vocabulary.isToken(text),
+      },
+      config.toolFormat,
+    );
     const tags = this.#template.reasoningTags;
     if (tags !== null) vocabulary.show([tags.open, tags.close]);
     // After show(), which gives tokens a text.
@@ -118,6 +123,7 @@ export class Engine {
       vocabulary,
       template: this.#template,
       grammars: this.#grammars,
+      calls: new CallReading(this.#template.toolFormat, vocabulary, this.#grammars),
       context: plan.context,
       cacheScope: config.cacheScope,
       reasoningBudget: config.reasoningBudget,
@@ -148,6 +154,7 @@ export class Engine {
       cellBytes,
       parkBytes,
       fallback: this.#template.fallback,
+      toolFormat: this.#template.toolFormat.name,
     });
   }
 

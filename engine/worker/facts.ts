@@ -11,7 +11,7 @@ export function factsOf(
   model: Model,
   config: EngineConfig,
   plan: MemoryPlan,
-  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
+  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean; toolFormat: string },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const adapters = config.adapters.map(({ path, scale }) => ({ name: basename(path), scale }));
@@ -38,6 +38,7 @@ export function factsOf(
     stepTokens: config.stepTokens,
     memory: model.memory,
     chatTemplate: !found.fallback,
+    toolFormat: found.toolFormat,
     build: library.build,
     libraryDir: library.directory,
     fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,

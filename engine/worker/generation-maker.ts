@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type { CacheScope } from "../config.ts";
 import type { EngineRequest } from "../protocol.ts";
+import type { CallReading } from "./call-reading.ts";
 import { Generation } from "./generation.ts";
 import { Constraint } from "./grammar/constraint.ts";
 import type { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";
@@ -21,7 +22,9 @@ export interface GenerationMakerParts {
   library: Library;
   vocabulary: Vocabulary;
   template: ChatTemplate;
+  /** Of answers that are not read for calls. */
   grammars: VocabularyGrammars;
+  calls: CallReading;
   /** The longest sequence in tokens. */
   context: number;
   cacheScope: CacheScope;
@@ -43,13 +46,15 @@ export class GenerationMaker {
 
   /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
   make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
-    const { library, vocabulary, template, grammars, context, cacheScope } = this.#parts;
+    const { library, vocabulary, template, calls, context, cacheScope } = this.#parts;
     const { sampling, grammar: rule } = request;
     const { tokens, startsInReasoning } = prompt;
     const reasoning = {
       reasoningTags: request.prompt.kind === "chat" ? template.reasoningTags : null,
       startsInReasoning,
     };
+    const read = calls.reads(request.prompt) ? { prompt: request.prompt } : null;
+    const grammars = read === null ? this.#parts.grammars : calls.grammars;
     const seed = sampling.seed ?? randomInt(MOST_SEED);
     const room = context - tokens.length;
     return Array.from({ length: request.n }, (_, index) => {
@@ -64,8 +69,13 @@ export class GenerationMaker {
         sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
         rules: LogitRules.for(rules, tokens),
         constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning }),
-        text: new SequenceText({ stop: request.stop, ...reasoning }),
+        text: new SequenceText({
+          stop: request.stop,
+          ...reasoning,
+          ...(read !== null && { calls: calls.calls(read.prompt) }),
+        }),
         thoughts: this.#thoughtBudget(request, prompt),
+        ...(read !== null && { marks: calls.marks }),
       });
     });
   }

@@ -1,4 +1,4 @@
-import type { EngineRequest, FinishReason, SequenceOutput, Tier } from "../protocol.ts";
+import type { EngineRequest, FinishReason, SequenceOutput, Tier, ToolCallDelta } from "../protocol.ts";
 import type { Constraint } from "./grammar/constraint.ts";
 import type { LogitRules } from "./logit-rules.ts";
 import type { Sampler } from "./native/sampler.ts";
@@ -26,6 +26,8 @@ export interface GenerationParts {
   constraint: Constraint | null;
   text: SequenceText;
   thoughts: ThoughtBudget | null;
+  /** Bytes of tokens that show in this one's output alone: the marks of tool calls. */
+  marks?: ReadonlyMap<number, Uint8Array>;
 }
 
 /** One sequence with all that turns its logits into text. */
@@ -51,6 +53,7 @@ export class Generation implements Sequence {
   readonly #limit: number;
   readonly #text: SequenceText;
   readonly #thoughts: ThoughtBudget | null;
+  readonly #marks: ReadonlyMap<number, Uint8Array> | undefined;
   /** Drawn, but not yet turned into text. */
   readonly #fresh: number[] = [];
   #finish: FinishReason | null = null;
@@ -72,6 +75,7 @@ export class Generation implements Sequence {
     this.#limit = parts.limit;
     this.#text = parts.text;
     this.#thoughts = parts.thoughts;
+    this.#marks = parts.marks;
   }
 
   get generated(): number {
@@ -110,14 +114,18 @@ export class Generation implements Sequence {
     if (tokens === 0) return null;
     let text = "";
     let reasoning = "";
+    const toolCalls: ToolCallDelta[] = [];
     let stopped = false;
     const before = this.generated - tokens;
     for (let i = 0; i < tokens && !stopped; i++) {
       // The token that ends an answer is no part of it: as in vLLM, also where the vocabulary gives it a text.
-      const piece = this.#ended && i === tokens - 1 ? NO_BYTES : vocabulary.piece(this.#fresh[i]!);
+      const token = this.#fresh[i]!;
+      const last = this.#ended && i === tokens - 1;
+      const piece = last ? NO_BYTES : (this.#marks?.get(token) ?? vocabulary.piece(token));
       const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
       text += certain.text;
       reasoning += certain.reasoning;
+      if (certain.calls !== undefined) toolCalls.push(...certain.calls);
       stopped = certain.stopped;
     }
     this.#fresh.length = 0;
@@ -125,14 +133,17 @@ export class Generation implements Sequence {
       const rest = this.#text.finish(this.generated > this.request.minTokens);
       text += rest.text;
       reasoning += rest.reasoning;
+      if (rest.calls !== undefined) toolCalls.push(...rest.calls);
       stopped = rest.stopped;
     }
     if (stopped) this.#finish = "stop";
     const finish = this.#finish === null ? null : this.#summary(this.#finish);
-    return { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    const output = { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    return toolCalls.length === 0 ? output : { ...output, toolCalls };
   }
 
-  #summary(reason: FinishReason) {
+  #summary(end: FinishReason) {
+    const reason: FinishReason = end === "stop" && this.#text.called ? "tool_calls" : end;
     return { reason, completionTokens: this.generated, reasoningTokens: this.#text.reasoningTokens };
   }
 }

@@ -32,7 +32,8 @@ export class PromptBuilder {
       return { tokens: [...this.#opening(), ...tokens], ...plain };
     }
     const { variables, budget } = thinkingPlan(prompt.thinking, this.#template.thinking);
-    const rendered = this.#template.render(prompt.messages, { ...variables, ...prompt.variables }, this.#now());
+    const given = { ...variables, ...prompt.variables };
+    const rendered = this.#template.render(prompt.messages, given, this.#now(), prompt.tools);
     const parts = rendered.pieces.map((piece) => this.#vocabulary.tokenize(piece.text, !piece.literal));
     const tokens: number[] = rendered.startsWithBos ? [] : this.#opening();
     for (const part of await Promise.all(parts)) for (const token of part) tokens.push(token);

@@ -1,5 +1,6 @@
 import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
 import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/config.ts";
+import { TOOL_FORMAT_NAMES } from "../../engine/tools/formats.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import {
   choice,
@@ -19,6 +20,7 @@ import {
 } from "./kind.ts";
 import { prices, tierFactors } from "./price-kind.ts";
 import { shift } from "./shift-kind.ts";
+import { toolFormats } from "./tool-format-kind.ts";
 import { webhooks } from "./webhooks-kind.ts";
 
 /** One option: its key in the table is its YAML key; flag and environment variable follow from it (name.ts). */
@@ -79,6 +81,14 @@ export const OPTIONS = {
     "forever: all models are loaded at start and kept",
   ),
   sequences: row("Models", integer(1, 256), 32, "Sequences that run at once."),
+
+  toolFormat: row<Record<string, string>>(
+    "Models",
+    toolFormats(),
+    {},
+    `How a model writes tool calls, where its chat template does not tell: ${TOOL_FORMAT_NAMES.join(", ")}. Repeatable.`,
+    "what the chat template asks for",
+  ),
 
   kv: row(
     "Engine",

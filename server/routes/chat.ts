@@ -6,7 +6,8 @@ import { ChatChunks } from "../chat-chunks.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import type { GenerationRequest } from "../generation-route.ts";
 import { chatSubmission, tierOf } from "../submission.ts";
-import type { WholeChoice } from "../whole-sink.ts";
+import { toolChoice } from "../tool-choice.ts";
+import type { WholeChoice, WholeToolCall } from "../whole-sink.ts";
 
 /** Reads bodies of POST /v1/chat/completions. */
 export function chatReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
@@ -18,6 +19,7 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
       model: body.model,
       tier: tierOf(body.service_tier),
       submissions: [chatSubmission(body)],
+      toolChoice: toolChoice(body),
       stream: body.stream ?? false,
       includeUsage,
       dryRun: body.nightshift?.dry_run ?? false,
@@ -33,13 +35,14 @@ function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
     object: "chat.completion",
     created: identity.created,
     model: identity.model,
-    choices: choices.map(({ text, reasoning, finish }, index) => ({
+    choices: choices.map(({ text, reasoning, calls, finish }, index) => ({
       index,
       message: {
         role: "assistant",
-        content: text,
+        content: text === "" && calls.length > 0 ? null : text,
         refusal: null,
         ...(reasoning !== "" && { reasoning_content: reasoning }),
+        ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
       },
       logprobs: null,
       finish_reason: finish,
@@ -48,4 +51,8 @@ function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
     service_tier: identity.tier,
     system_fingerprint: identity.fingerprint,
   };
+}
+
+function toolCall({ id, name, arguments: args }: WholeToolCall) {
+  return { id, type: "function" as const, function: { name, arguments: args } };
 }

@@ -18,6 +18,7 @@ export function completionReader(limits: RequestLimits): (body: unknown) => Gene
       model: body.model,
       tier: tierOf(body.service_tier),
       submissions: completionSubmissions(body),
+      toolChoice: null,
       stream: body.stream ?? false,
       includeUsage,
       dryRun: body.nightshift?.dry_run ?? false,

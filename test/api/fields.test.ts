@@ -90,8 +90,6 @@ describe("fields of a chat that are taken", () => {
 
 describe("fields of a chat that are refused by name", () => {
   test.each<[string, unknown]>([
-    ["tools", [{ type: "function", function: FUNCTION }]],
-    ["tool_choice", "required"],
     ["functions", [FUNCTION]],
     ["function_call", { name: "get_time" }],
     ["logprobs", true],

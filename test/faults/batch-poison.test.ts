@@ -40,6 +40,7 @@ function mortalEngine() {
       cacheScope: "owner",
       reasoningBudget: null,
       adapters: [],
+      toolFormat: null,
     },
     {
       observer: { step() {}, restarted: () => void restarts++ },

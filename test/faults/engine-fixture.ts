@@ -145,6 +145,7 @@ const CONFIG: EngineConfig = {
   cacheScope: "owner",
   reasoningBudget: null,
   adapters: [],
+  toolFormat: null,
 };
 
 const SUBMISSION: Submission = {

@@ -57,10 +57,17 @@ export class Vocabulary {
 
   /** Lets these control tokens show in the output as their text: marks that the server itself looks for there. */
   show(texts: readonly string[]): void {
-    for (let token = 0; token < this.size; token++) {
+    for (const [token, bytes] of this.hidden(texts)) this.#pieces[token] = bytes;
+  }
+
+  /** The tokens of these texts that do not show in the output, with the bytes that they would show. */
+  hidden(texts: readonly string[]): Map<number, Uint8Array> {
+    const found = new Map<number, Uint8Array>();
+    for (let token = 0; texts.length > 0 && token < this.size; token++) {
       if (this.#render(token, false).length > 0) continue;
-      if (texts.includes(this.text(token))) this.#pieces[token] = this.#render(token, true);
+      if (texts.includes(this.text(token))) found.set(token, this.#render(token, true));
     }
+    return found;
   }
 
   /** The text of any token, control tokens included; empty for −1. */

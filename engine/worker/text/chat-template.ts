@@ -1,4 +1,6 @@
-import type { ChatMessage, EngineError } from "../../protocol.ts";
+import type { ChatMessage, EngineError, FunctionTool } from "../../protocol.ts";
+import type { ToolFormat } from "../../tools/format.ts";
+import { recognise, toolFormat } from "../../tools/formats.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";
 import type { ReasoningTags } from "./reasoning.ts";
 import { SpecialTokens } from "./special-tokens.ts";
@@ -6,12 +8,17 @@ import { type Guard, type PromptPiece, StandIns } from "./stand-ins.ts";
 import { templateMessages } from "./template-messages.ts";
 import { reasoningTags, type TemplateTraits, templateTraits } from "./template-traits.ts";
 import type { ThinkingTraits } from "./thinking.ts";
+import { templateTool } from "./tool-prompt.ts";
 
 const CHATML =
   "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + (message.content or '') + '<|im_end|>\\n' }}" +
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 const LONGEST_REASON = 300;
+/** The one that tools are told of in where the template does not show them. */
+const FALLBACK_FORMAT = "hermes";
+/** For templates that show tools and name no format: bare JSON is what they ask for. */
+const UNNAMED_FORMAT = "llama";
 
 /** What of a model's vocabulary its template needs. */
 export interface TemplateVocabulary {
@@ -57,12 +64,15 @@ export class ChatTemplate {
   readonly fallback: boolean;
   readonly warning: string | null;
   readonly reasoningTags: ReasoningTags | null;
+  /** How the model writes tool calls, as far as its template tells. */
+  readonly toolFormat: ToolFormat;
   readonly #template: JinjaTemplate;
   readonly #vocabulary: TemplateVocabulary;
   readonly #tokens: SpecialTokens;
   readonly #traits: TemplateTraits;
 
-  constructor(source: string | null, vocabulary: TemplateVocabulary) {
+  /** `format` names the tool format where the template is not to decide. */
+  constructor(source: string | null, vocabulary: TemplateVocabulary, format: string | null = null) {
     const { template, warning } = parsed(source);
     this.#template = template;
     this.warning = warning;
@@ -70,6 +80,7 @@ export class ChatTemplate {
     this.#vocabulary = vocabulary;
     this.#tokens = new SpecialTokens([...vocabulary.specialTokens, vocabulary.bos, vocabulary.eos]);
     this.#traits = templateTraits(template);
+    this.toolFormat = format === null ? formatOf(template.source, this.#traits) : toolFormat(format);
     this.reasoningTags = reasoningTags(template.source, vocabulary.hasToken ?? (() => false));
   }
 
@@ -83,18 +94,33 @@ export class ChatTemplate {
    * false). A last message of the assistant is a finished turn, as for OpenAI, and a new one begins after it.
    * `now` is for templates that write the date. Throws a `TemplateError`.
    */
-  render(messages: ChatMessage[], variables: Record<string, unknown>, now: Date): RenderedPrompt {
+  render(
+    messages: ChatMessage[],
+    variables: Record<string, unknown>,
+    now: Date,
+    tools: readonly FunctionTool[] = [],
+  ): RenderedPrompt {
     for (const name of Object.keys(variables)) {
       if (OWN_NAMES.has(name)) {
         throw new TemplateError("invalid_value", "chat_template_kwargs", `The template sets '${name}' itself.`);
       }
     }
-    const shaped = templateMessages(messages, this.#traits);
-    const userText = JSON.stringify([shaped, variables]);
+    if (tools.length > 0 && !this.#traits.tools && this.toolFormat.name !== FALLBACK_FORMAT) {
+      throw new TemplateError(
+        "invalid_value",
+        "tools",
+        `The model's chat template takes no tools, and --tool-format ${this.toolFormat.name} has no prompt of its own; ` +
+          `${FALLBACK_FORMAT} has.`,
+      );
+    }
+    const shaped = templateMessages(messages, this.#traits, tools);
+    const shown = tools.length > 0 && this.#traits.tools ? tools.map(templateTool) : null;
+    const userText = JSON.stringify([shaped, variables, shown]);
     const standIns = new StandIns(this.#tokens, this.#template.source, userText);
     const guarded = (guard: Guard) => ({
       // A role is one of the protocol's names, which templates compare and write between special tokens.
       messages: shaped.map(({ role, ...rest }) => ({ ...(standIns.protect(rest, guard) as object), role })),
+      tools: standIns.protect(shown, guard),
       ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, standIns.protect(value, guard)])),
     });
     try {
@@ -132,6 +158,12 @@ export class ChatTemplate {
     if (this.reasoningTags === null || last === undefined || last.literal) return false;
     return last.text.trimEnd().endsWith(this.reasoningTags.open);
   }
+}
+
+function formatOf(source: string, traits: TemplateTraits): ToolFormat {
+  const named = recognise(source);
+  if (named?.always || traits.tools) return named ?? toolFormat(UNNAMED_FORMAT);
+  return toolFormat(FALLBACK_FORMAT);
 }
 
 function parsed(source: string | null): { template: JinjaTemplate; warning: string | null } {

@@ -6,7 +6,7 @@ const LONGEST_RANGE = 100_000;
 
 /** Names that a template gets from here; a client can't give them another meaning. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(
-  "messages bos_token eos_token raise_exception strftime_now range namespace true false none True False None".split(
+  "messages tools bos_token eos_token raise_exception strftime_now range namespace true false none True False None".split(
     " ",
   ),
 );

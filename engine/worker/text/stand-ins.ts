@@ -9,6 +9,14 @@ export interface PromptPiece {
 /** `open` guards what a string holds by itself; `closed` also what a template could complete or let fall together. */
 export type Guard = "open" | "closed";
 
+/** Of messages, tools and JSON schemas. */
+const FIELDS: ReadonlySet<string> = new Set(
+  (
+    "role content name reasoning_content tool_calls tool_call_id id type function arguments description parameters " +
+    "properties required items enum const default format title additionalProperties anyOf oneOf allOf nullable"
+  ).split(" "),
+);
+
 const PRIVATE_USE = /[\uE000-\uF8FF]|\\u(?:e[0-9a-f]{3}|f[0-8][0-9a-f]{2})/gi;
 const ASTRAL_PRIVATE_USE = /[\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}]/gu;
 const STAND_IN = /[\uE000-\uF8FF\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}]|\\u(?:e[0-9a-f]{3}|f[0-8][0-9a-f]{2})/giu;
@@ -36,13 +44,19 @@ export class StandIns {
     this.#free = freeCharacters(templateSource + userText);
   }
 
-  /** A copy of `value` with all of its strings guarded, the keys of objects too. */
+  /**
+   * A copy of `value` with all of its strings guarded, the keys of objects too; not those that templates look fields up
+   * by, which are no text of a client and may be parts of tokens (`tool_calls` is one of `<|tool_calls_section_begin|>`).
+   */
   protect(value: unknown, guard: Guard): unknown {
     if (typeof value === "string") return guard === "open" ? this.#open(value) : this.#closed(value);
     if (Array.isArray(value)) return value.map((item) => this.protect(item, guard));
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [this.protect(key, guard), this.protect(item, guard)]),
+      Object.entries(value).map(([key, item]) => [
+        FIELDS.has(key) ? key : this.protect(key, guard),
+        this.protect(item, guard),
+      ]),
     );
   }
 

@@ -1,24 +1,75 @@
-import type { ChatMessage } from "../../protocol.ts";
+import { createHash } from "node:crypto";
+import type { ChatMessage, FunctionTool } from "../../protocol.ts";
 import type { TemplateTraits } from "./template-traits.ts";
+import { toolInstructions, withCallsAsText, withInstructions } from "./tool-prompt.ts";
 
 /** The depth that the server allows a request's own JSON; arguments are JSON inside of a string, which it can't see. */
 const DEEPEST = 64;
+/** What the deprecated `function_call` and `function` messages have for an id. */
+const LEGACY_CALL_ID = "call_0";
 
 export type TemplateMessage = Record<string, unknown> & { role: string };
 
 /**
  * Messages as a template of these traits takes them:
- * - `developer` becomes `system` where the template does not know it;
+ * - `developer` becomes `system` where the template does not know it, and `function` becomes `tool`;
+ * - where it does not show tools or calls, these become text (tool-prompt.ts);
  * - where the template has no system role, these messages' text goes before the first user message's;
+ * - where it takes one call a message, each call has its own, with its result;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
  * - thoughts of earlier answers are in the field where the template looks for them, or left out;
- * - a tool call's arguments are parsed where the template wants an object.
+ * - a tool call's arguments are parsed where the template wants an object, and its id is made short where it has to be;
+ * - a result has the name of its tool.
  */
-export function templateMessages(messages: ChatMessage[], traits: TemplateTraits): TemplateMessage[] {
-  const named = messages.map((message) =>
-    message.role === "developer" && !traits.developer ? { ...message, role: "system" as const } : message,
-  );
-  return (traits.system ? named : withoutSystem(named)).map((message) => templateMessage(message, traits));
+export function templateMessages(
+  messages: ChatMessage[],
+  traits: TemplateTraits,
+  tools: readonly FunctionTool[] = [],
+): TemplateMessage[] {
+  let shaped = withNames(messages.map((message) => withKnownRole(message, traits)));
+  if (!traits.calls) shaped = withCallsAsText(shaped);
+  else if (!traits.parallelCalls) shaped = withSingleCalls(shaped);
+  if (tools.length > 0 && !traits.tools) shaped = withInstructions(shaped, toolInstructions(tools));
+  return (traits.system ? shaped : withoutSystem(shaped)).map((message) => templateMessage(message, traits));
+}
+
+function withKnownRole(message: ChatMessage, traits: TemplateTraits): ChatMessage {
+  if (message.role === "developer" && !traits.developer) return { ...message, role: "system" };
+  return message.role === "function" ? { ...message, role: "tool", tool_call_id: LEGACY_CALL_ID } : message;
+}
+
+function withNames(messages: ChatMessage[]): ChatMessage[] {
+  const names = new Map<string, string>();
+  return messages.map((message) => {
+    for (const call of message.tool_calls ?? []) names.set(call.id, call.function.name);
+    if (message.role !== "tool" || message.name !== undefined) return message;
+    const name = names.get(message.tool_call_id ?? "");
+    return name === undefined ? message : { ...message, name };
+  });
+}
+
+/** Results follow their calls; one that belongs to none stays where it is. */
+function withSingleCalls(messages: ChatMessage[]): ChatMessage[] {
+  const result: ChatMessage[] = [];
+  const moved = new Set<ChatMessage>();
+  messages.forEach((message, index) => {
+    const calls = message.tool_calls ?? [];
+    if (calls.length < 2) {
+      if (!moved.has(message)) result.push(message);
+      return;
+    }
+    const end = messages.findIndex((later, at) => at > index && later.role !== "tool");
+    const answers = messages.slice(index + 1, end === -1 ? undefined : end);
+    calls.forEach((call, at) => {
+      const first = at === 0 ? message : { ...message, content: null, reasoning_content: "" };
+      result.push({ ...first, tool_calls: [call] });
+      const answer = answers.find((one) => one.tool_call_id === call.id && !moved.has(one));
+      if (answer === undefined) return;
+      moved.add(answer);
+      result.push(answer);
+    });
+  });
+  return result;
 }
 
 function withoutSystem(messages: ChatMessage[]): ChatMessage[] {
@@ -33,21 +84,30 @@ function withoutSystem(messages: ChatMessage[]): ChatMessage[] {
 }
 
 function templateMessage(message: ChatMessage, traits: TemplateTraits): TemplateMessage {
-  const { role, content, tool_calls: calls, reasoning_content: thoughts, ...rest } = message;
+  const { role, content, tool_calls: calls, tool_call_id: resultOf, reasoning_content: thoughts, ...rest } = message;
   const given = Object.entries(rest).filter(([, value]) => value !== undefined && value !== null);
   const result: TemplateMessage = { ...Object.fromEntries(given), role, content };
-  if (thoughts && traits.thoughtsAs !== null) {
-    result[traits.thoughtsAs] = thoughts;
-    // Harmony has one place for what stands before a call: its templates refuse content and thoughts side by side.
-    if (traits.thoughtsAs === "thinking" && calls?.length) result.content = null;
-  }
+  if (resultOf !== undefined) result.tool_call_id = callId(resultOf, traits);
   if (calls !== undefined && calls.length > 0) {
+    result.content = content ?? traits.noContent;
     result.tool_calls = calls.map((call) => ({
       ...call,
+      id: callId(call.id, traits),
       function: { ...call.function, arguments: callArguments(call.function.arguments, traits) },
     }));
   }
+  if (thoughts && traits.thoughtsAs !== null) {
+    result[traits.thoughtsAs] = thoughts;
+    // Harmony has one place for what stands before a call: its templates refuse content and thoughts side by side.
+    if (traits.thoughtsAs === "thinking" && calls?.length) result.content = traits.noContent;
+  }
   return result;
+}
+
+/** Equal ids stay equal: a result finds its call. */
+function callId(id: string, traits: TemplateTraits): string {
+  if (!traits.shortCallIds || /^[a-zA-Z0-9]{9}$/.test(id)) return id;
+  return createHash("sha256").update(id).digest("hex").slice(0, 9);
 }
 
 /** Text that is not a JSON object stays text: models do write such, and clients send it back. */

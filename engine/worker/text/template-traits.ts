@@ -10,6 +10,16 @@ export interface TemplateTraits {
   developer: boolean;
   /** A tool call's arguments are an object for it (most), or their JSON text (DeepSeek). */
   argumentsAs: "object" | "text";
+  /** It shows the tools that it is given. */
+  tools: boolean;
+  /** It shows tool calls and their results. */
+  calls: boolean;
+  /** What it takes for the content of a message that has calls and no text. */
+  noContent: null | "";
+  /** It refuses ids of calls that are not nine letters or digits long. */
+  shortCallIds: boolean;
+  /** A message may have more than one call. */
+  parallelCalls: boolean;
   /** The field of an earlier answer in which it looks for the thoughts before it; null: it shows none (most). */
   thoughtsAs: "reasoning_content" | "thinking" | null;
   thinking: ThinkingTraits;
@@ -23,34 +33,49 @@ const REASONING_TAGS: ReasoningTags[] = [
 ];
 
 const QUESTION = { role: "user", content: "zebra-question" };
+const TOOL = {
+  type: "function",
+  function: {
+    name: "zebra_tool",
+    description: "stripes",
+    parameters: { type: "object", properties: { city: { type: "string", description: "where" } }, required: ["city"] },
+  },
+};
 const EPOCH = new Date(0);
+/** Mistral's templates refuse an id that is not nine letters or digits long. */
+const SHORT_ID = "call00001";
 
 export function templateTraits(template: JinjaTemplate): TemplateTraits {
-  const shows = (messages: unknown[], ...words: string[]): boolean => {
+  const shows = (messages: unknown[], words: string[], tools: unknown[] | null = null): boolean => {
     try {
-      const variables = { messages, bos_token: "", eos_token: "", tools: null, documents: null };
+      const variables = { messages, bos_token: "", eos_token: "", tools, documents: null };
       const rendered = template.render({ ...variables, add_generation_prompt: true }, EPOCH);
       return words.every((word) => rendered.includes(word));
     } catch {
       return false;
     }
   };
-  const called = (args: unknown): unknown[] => {
-    // Mistral's templates refuse an id that is not nine letters or digits long.
-    const call = { id: "call00001", type: "function", function: { name: "weather", arguments: args } };
-    return [
-      QUESTION,
-      { role: "assistant", content: null, tool_calls: [call] },
-      { role: "tool", content: "rain", name: "weather", tool_call_id: call.id },
-    ];
+  const forms = ([null, ""] as const).flatMap((noContent) =>
+    (["object", "text"] as const).map((argumentsAs) => ({ noContent, argumentsAs })),
+  );
+  const called = ({ noContent, argumentsAs }: (typeof forms)[number], ...ids: string[]): unknown[] => {
+    const args = argumentsAs === "object" ? { zebra: "stripe" } : '{"zebra": "stripe"}';
+    const calls = ids.map((id) => ({ id, type: "function", function: { name: "weather", arguments: args } }));
+    const results = ids.map((id) => ({ role: "tool", content: `rain-${id}`, name: "weather", tool_call_id: id }));
+    return [QUESTION, { role: "assistant", content: noContent, tool_calls: calls }, ...results];
   };
+  const words = ["zebra", "stripe", `rain-${SHORT_ID}`];
+  const form = forms.find((one) => shows(called(one, SHORT_ID), words));
+  const second = "call00002";
   return {
-    system: shows([{ role: "system", content: "zebra-rule" }, QUESTION], "zebra-rule") || !shows([QUESTION]),
+    system: shows([{ role: "system", content: "zebra-rule" }, QUESTION], ["zebra-rule"]) || !shows([QUESTION], []),
     developer: template.source.includes("developer"),
-    argumentsAs:
-      !shows(called({ zebra: "stripe" }), "zebra", "stripe") && shows(called('{"zebra": "stripe"}'), "zebra", "stripe")
-        ? "text"
-        : "object",
+    tools: shows([QUESTION], ["zebra_tool"], [TOOL]),
+    calls: form !== undefined,
+    argumentsAs: form?.argumentsAs ?? "object",
+    noContent: form?.noContent ?? null,
+    shortCallIds: form !== undefined && !shows(called(form, "call_0123456789abcdef"), ["stripe"]),
+    parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), [...words, `rain-${second}`]),
     thoughtsAs: shownThoughts(template.source),
     thinking: thinkingTraits(template),
   };

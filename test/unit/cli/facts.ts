@@ -23,6 +23,7 @@ export const FACTS: ModelFacts = {
   stepTokens: 512,
   memory: "full",
   chatTemplate: true,
+  toolFormat: "hermes",
   build: "llama.cpp 1.2.3",
   libraryDir: "/lib/llama",
   fingerprint: "fp_1",

@@ -93,8 +93,7 @@ describe("bounds of a chat request", () => {
     };
     expect(chatFault(harmless)).toBeNull();
     const refused = {
-      tools: [{}],
-      tool_choice: "required",
+      functions: [{ name: "f" }],
       logprobs: true,
       store: true,
       audio: {},
@@ -151,6 +150,7 @@ describe("a body made to hurt", () => {
       "stop",
       "n",
       "tools",
+      "tool_choice",
       "logit_bias",
       "metadata",
       "stream_options",

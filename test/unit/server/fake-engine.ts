@@ -25,6 +25,7 @@ export const FACTS: ModelFacts = {
   stepTokens: 512,
   memory: "full",
   chatTemplate: true,
+  toolFormat: "hermes",
   build: "b1",
   libraryDir: "",
   fingerprint: "fp_demo_b1",

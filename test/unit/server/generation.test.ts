@@ -116,6 +116,7 @@ describe("a whole chat completion", () => {
         ],
         variables: {},
         thinking: { effort: "none", budget: null },
+        tools: [],
       },
       sampling: {
         temperature: 1,

@@ -113,7 +113,7 @@ describe("values (faults 16, 17, 19, 20, 23, 25)", () => {
     [`"stop":"${"x".repeat(257)}"`, "stop"],
     ['"logprobs":true', "logprobs"],
     ['"top_logprobs":2', "top_logprobs"],
-    ['"tools":[{"type":"function","function":{"name":"f"}}]', "tools"],
+    ['"tools":[{"type":"function","function":{"name":"a name"}}]', "tools[0].function.name"],
     ['"response_format":{"type":"xml"}', "response_format.type"],
     ['"chat_template":"x"', "chat_template"],
     ['"chat_template_kwargs":{"tools":"x"}', "chat_template_kwargs.tools"],

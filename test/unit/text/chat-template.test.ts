@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { ChatMessage } from "../../../engine/protocol.ts";
+import type { ChatMessage, FunctionTool } from "../../../engine/protocol.ts";
 import { ChatTemplate, TemplateError, type TemplateVocabulary } from "../../../engine/worker/text/chat-template.ts";
 import {
   CHATML,
@@ -37,8 +37,9 @@ function text(
   vocabulary: TemplateVocabulary,
   messages: ChatMessage[],
   variables: Record<string, unknown> = {},
+  tools: FunctionTool[] = [],
 ): string {
-  const { pieces } = new ChatTemplate(source, vocabulary).render(messages, variables, NOW);
+  const { pieces } = new ChatTemplate(source, vocabulary).render(messages, variables, NOW, tools);
   return pieces.map((piece) => piece.text).join("");
 }
 
@@ -81,11 +82,13 @@ describe("golden prompts", () => {
   });
 
   test("Qwen: tools, calls with parsed arguments, thoughts cut, thinking off", () => {
-    const tools = [{ type: "function", function: { name: "weather" } }];
+    const described = { name: "weather", description: "Rain?", parameters: { type: "object", properties: {} } };
+    const tools: FunctionTool[] = [{ type: "function", function: described }];
     const messages = [system("S"), ...CALLS, assistant("<think>\nhm\n</think>\n\nYes."), user("Thanks")];
-    expect(text(QWEN, CHATML, messages, { tools, enable_thinking: false })).toBe(
+    expect(text(QWEN, CHATML, messages, { enable_thinking: false }, tools)).toBe(
       [
-        '<|im_start|>system\nS\n\nFunctions:\n<tools>\n{"type": "function", "function": {"name": "weather"}}\n',
+        '<|im_start|>system\nS\n\nFunctions:\n<tools>\n{"type": "function", "function": {"name": "weather", ',
+        '"description": "Rain?", "parameters": {"type": "object", "properties": {}}}}\n',
         "</tools><|im_end|>\n<|im_start|>user\nRain?<|im_end|>\n<|im_start|>assistant\n\n<tool_call>\n",
         '{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call><|im_end|>\n',
         "<|im_start|>user\n<tool_response>\nyes\n</tool_response><|im_end|>\n",

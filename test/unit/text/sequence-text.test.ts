@@ -1,5 +1,7 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { toolFormat } from "../../../engine/tools/formats.ts";
+import { ToolParser } from "../../../engine/tools/parser.ts";
 import { SequenceText, type SequenceTextOptions } from "../../../engine/worker/text/sequence-text.ts";
 import { pieces } from "./pieces.ts";
 
@@ -84,4 +86,41 @@ test("arbitrary token borders give the same text, reasoning and stop", () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+describe("tool calls", () => {
+  const reading = (format: string) => ({
+    parser: new ToolParser(toolFormat(format), []),
+    newId: () => "call_new",
+  });
+  const CALL = '<tool_call>{"name": "f", "arguments": {"a": "stop"}}</tool_call>';
+
+  test("come by index behind thoughts, and hold no stop string", () => {
+    const tags = { open: "<think>", close: "</think>" };
+    const options = { stop: ["stop"], reasoningTags: tags, startsInReasoning: true, calls: reading("hermes") };
+    const sequence = new SequenceText(options);
+    expect(sequence.push(bytes("Hm</think>"))).toEqual({ text: "", reasoning: "Hm", stopped: false });
+    expect(sequence.push(bytes(`So: ${CALL}`))).toEqual({
+      text: "So:",
+      reasoning: "",
+      calls: [{ index: 0, id: "call_new", name: "f", arguments: '{"a": "stop"}' }],
+      stopped: false,
+    });
+    expect(sequence.push(bytes('<tool_call>{"name": "g", "arguments": {"b"')).calls).toEqual([
+      { index: 1, id: "call_new", name: "g", arguments: '{"b"' },
+    ]);
+    expect(sequence.push(bytes(": 1}")).calls).toEqual([{ index: 1, arguments: ": 1}" }]);
+    expect(sequence.push(bytes("}</tool_call> stop"))).toEqual({ text: "", reasoning: "", stopped: true });
+    expect(sequence.called).toBe(true);
+  });
+
+  test("a thought in a channel counts as reasoning", () => {
+    const sequence = new SequenceText({ ...PLAIN, calls: reading("harmony") });
+    for (const token of ["<|channel|>", "analysis", "<|message|>", "Hm", " yes", "<|end|>", "<|start|>", "assistant"]) {
+      sequence.push(bytes(token));
+    }
+    for (const token of ["<|channel|>", "final", "<|message|>"]) sequence.push(bytes(token));
+    expect(sequence.push(bytes("Hello"))).toEqual({ text: "Hello", reasoning: "", stopped: false });
+    expect(sequence.reasoningTokens).toBe(4);
+  });
 });

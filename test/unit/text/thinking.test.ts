@@ -77,7 +77,10 @@ describe("thoughts of earlier answers", () => {
       reasoning_content: "2 + 2",
     });
     expect(given("{{ messages[0].thinking }}")).toMatchObject({ content: "4", thinking: "2 + 2" });
-    expect(given("{{ messages[0]['thinking'] }}", true)).toMatchObject({ content: null, thinking: "2 + 2" });
+    expect(given("{{ messages[0]['thinking'] }}{{ messages | tojson }}", true)).toMatchObject({
+      content: null,
+      thinking: "2 + 2",
+    });
   });
 
   test("are left out where it does not look", () => {

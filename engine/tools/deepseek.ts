@@ -1,0 +1,84 @@
+import { literal } from "../../grammar/literal.ts";
+import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
+import type { Input, Reading } from "./input.ts";
+import { callArguments } from "./json-call.ts";
+import type { Output } from "./output.ts";
+
+const CALLS = "<｜tool▁calls▁begin｜>";
+const CALLS_END = "<｜tool▁calls▁end｜>";
+const CALL = "<｜tool▁call▁begin｜>";
+const CALL_END = "<｜tool▁call▁end｜>";
+const SEP = "<｜tool▁sep｜>";
+const MARKS = [CALLS, CALLS_END, CALL, CALL_END, SEP];
+const FENCE = "```json";
+
+/** DeepSeek V3 and R1: the name behind a separator, the arguments in a fence. */
+export const deepseek: ToolFormat = {
+  name: "deepseek",
+  marks: MARKS,
+  fits: (template) => template.includes(CALLS) && template.includes(FENCE),
+  read,
+  syntax: (tools) =>
+    syntax(tools, ({ name, argumentsRule }) => {
+      const begin = literal(`${CALL}function${SEP}${name}\n${FENCE}\n`);
+      return `${begin} ${argumentsRule()} ${literal(`\n\`\`\`${CALL_END}`)}`;
+    }),
+};
+
+/** DeepSeek V3.1 and later: the name before the separator, the arguments bare. */
+export const deepseekV31: ToolFormat = {
+  name: "deepseek-v3.1",
+  marks: MARKS,
+  fits: (template) => template.includes(CALLS) && !template.includes(FENCE),
+  read,
+  syntax: (tools) =>
+    syntax(tools, ({ name, argumentsRule }) => {
+      return `${literal(`${CALL}${name}${SEP}`)} ${argumentsRule()} ${literal(CALL_END)}`;
+    }),
+};
+
+function syntax(tools: readonly CallableTool[], call: (tool: CallableTool) => string): CallSyntax {
+  return {
+    calls: tools.map(call),
+    open: literal(CALLS),
+    between: "[\\n]?",
+    close: literal(CALLS_END),
+    several: true,
+    triggers: [CALLS],
+  };
+}
+
+/** Both forms: models of one are served with templates of the other. */
+function* read(input: Input, out: Output): Reading {
+  for (;;) {
+    if ((yield* input.until([CALLS], (text) => out.text(text))) === null) return;
+    let any = false;
+    while (yield* input.attempt(() => oneCall(input, out))) any = true;
+    if (!any) out.text(CALLS);
+    else
+      yield* input.attempt(function* () {
+        yield* input.space();
+        return yield* input.accepts(CALLS_END);
+      });
+  }
+}
+
+function* oneCall(input: Input, out: Output): Reading<boolean> {
+  yield* input.space();
+  if (!(yield* input.accepts(CALL))) return false;
+  const head = (yield* input.word(/[^<\n]/)).trim();
+  if (head === "" || !(yield* input.accepts(SEP))) return false;
+  yield* input.space();
+  const bare = (yield* input.peek()) === "{";
+  const name = head === "function" && !bare ? (yield* input.word(/[^<\n`]/)).trim() : head;
+  if (name === "") return false;
+  input.commit();
+  out.call(name);
+  yield* input.space();
+  yield* input.accepts(FENCE);
+  yield* input.space();
+  const whole = yield* callArguments(input, (text) => out.arguments(text));
+  // Behind the arguments only the fence's end is left; behind broken ones it is a part of what the model wrote.
+  yield* input.until([CALL_END], (text) => whole || out.arguments(text));
+  return true;
+}

@@ -1,0 +1,56 @@
+import type { GrammarBuilder } from "../../grammar/builder.ts";
+import type { FunctionTool } from "../protocol.ts";
+import type { Input, Reading } from "./input.ts";
+import type { Output } from "./output.ts";
+
+/** What an answer turned out to hold, in its order. Joined, events are the same wherever the answer's pieces were cut. */
+export type ToolEvent =
+  | { kind: "text"; text: string }
+  /** Of the model's thoughts, in formats that have a channel for these. */
+  | { kind: "thought"; text: string }
+  /** A call begins; `id` is the model's own, where its format has one. */
+  | { kind: "call"; name: string; id: string | null }
+  /** More of the latest call's arguments, as JSON. */
+  | { kind: "arguments"; text: string }
+  /** The model begins to play the tool's part: its turn is over. */
+  | { kind: "end" };
+
+/** A function that may be called, as a grammar needs it. */
+export interface CallableTool {
+  name: string;
+  /** The JSON schema of its arguments, an object. */
+  parameters: Record<string, unknown>;
+  /** Adds the rules of its arguments as JSON. @returns the rule's name */
+  argumentsRule: () => string;
+  /** The same for the JSON of one argument, whose schema this is. */
+  valueRule: (schema: unknown) => string;
+}
+
+export interface CallSyntax {
+  /** Right-hand sides in GBNF: one whole call for each tool, in their order. */
+  calls: string[];
+  /** What stands before the first call, between two and after the last; "" for nothing. */
+  open: string;
+  between: string;
+  close: string;
+  /** False: one answer holds one call at most. */
+  several: boolean;
+  /** Where text may come first: the output that begins the calls holds one of these, and `open` begins with it. */
+  triggers: string[];
+  /** What may stand before `open` where a call is required, in GBNF. */
+  before?: string;
+}
+
+/** How the models of one family write tool calls. */
+export interface ToolFormat {
+  readonly name: string;
+  /** Whether a chat template asks its model for this format. */
+  fits(template: string): boolean;
+  /** Texts, of control tokens in some vocabularies, that must show in the output for this format to be read. */
+  readonly marks: readonly string[];
+  /** True: answers have this form also where no tools are offered. */
+  readonly always?: true;
+  /** Reads one answer to its end. What is no whole beginning of a call is text; nothing is ever an error. */
+  read(input: Input, out: Output, tools: readonly FunctionTool[]): Reading;
+  syntax(tools: readonly CallableTool[], grammar: GrammarBuilder): CallSyntax;
+}

@@ -1,0 +1,47 @@
+import { deepseek, deepseekV31 } from "./deepseek.ts";
+import type { ToolFormat } from "./format.ts";
+import { functionary, functionaryRecipients } from "./functionary.ts";
+import { functionGemma, gemma4 } from "./gemma.ts";
+import { glm } from "./glm.ts";
+import { harmony } from "./harmony.ts";
+import { hermes } from "./hermes.ts";
+import { kimi } from "./kimi.ts";
+import { llama } from "./llama.ts";
+import { mistral, mistralArgs } from "./mistral.ts";
+import { pythonic } from "./pythonic.ts";
+import { qwenCoder } from "./qwen-coder.ts";
+import { toolCode } from "./tool-code.ts";
+
+/** In the order in which templates are asked: those whose marks others have too come later. */
+const FORMATS: readonly ToolFormat[] = [
+  harmony,
+  kimi,
+  deepseek,
+  deepseekV31,
+  mistral,
+  mistralArgs,
+  functionGemma,
+  gemma4,
+  glm,
+  qwenCoder,
+  hermes,
+  functionaryRecipients,
+  functionary,
+  pythonic,
+  llama,
+  toolCode,
+];
+
+export const TOOL_FORMAT_NAMES: readonly string[] = FORMATS.map(({ name }) => name).sort();
+
+/** @throws Error for a name that is not one of `TOOL_FORMAT_NAMES` */
+export function toolFormat(name: string): ToolFormat {
+  const format = FORMATS.find((one) => one.name === name);
+  if (format === undefined) throw new Error(`There is no tool format '${name}'.`);
+  return format;
+}
+
+/** The format that a template's text asks for; null where it names none that is known. */
+export function recognise(template: string): ToolFormat | null {
+  return FORMATS.find((format) => format.fits(template)) ?? null;
+}

@@ -1,0 +1,101 @@
+import type { Input, Reading } from "./input.ts";
+import { jsonString, jsonValue } from "./json.ts";
+import type { Output } from "./output.ts";
+
+/**
+ * | what came of it | |
+ * |---|---|
+ * | whole | a call was told, to its end |
+ * | broken | a call was told, and then came what is no JSON: that is next |
+ * | none | it is no call; nothing was taken, nothing told |
+ */
+export type JsonCall = "whole" | "broken" | "none";
+
+/**
+ * Takes `{"name": …, "arguments": …}`, where the arguments may be called parameters, stand before the name, be missing,
+ * or be the text of their JSON; other members are passed over. The call is told when its name is known and its arguments
+ * begin; from there on they are told as they come.
+ */
+export function* jsonCall(input: Input, out: Output, accepts: (name: string) => boolean): Reading<JsonCall> {
+  const state = { told: false };
+  let whole = false;
+  const called = yield* input.attempt(function* () {
+    whole = yield* members(input, out, accepts, state);
+    return whole || state.told;
+  });
+  if (!called) return "none";
+  return whole ? "whole" : "broken";
+}
+
+function* members(
+  input: Input,
+  out: Output,
+  accepts: (name: string) => boolean,
+  state: { told: boolean },
+): Reading<boolean> {
+  let name: string | null = null;
+  let id: string | null = null;
+  let early: string | null = null;
+  const tell = () => {
+    if (name === null) return;
+    state.told = true;
+    input.commit();
+    out.call(name, id);
+  };
+  if (!(yield* input.accepts("{"))) return false;
+  for (;;) {
+    yield* input.space();
+    const key = yield* jsonString(input);
+    yield* input.space();
+    if (key === null || !(yield* input.accepts(":"))) return false;
+    yield* input.space();
+    if (key === "name" && name === null) {
+      name = yield* jsonString(input);
+      if (name === null || name === "" || !accepts(name)) return false;
+    } else if (key === "id" && (yield* input.peek()) === '"') {
+      id = yield* jsonString(input);
+    } else if ((key === "arguments" || key === "parameters") && !state.told && early === null) {
+      if (name === null) {
+        early = yield* kept(input);
+        if (early === null) return false;
+      } else {
+        tell();
+        if (!(yield* callArguments(input, (text) => out.arguments(text)))) return false;
+      }
+    } else if ((yield* kept(input)) === null) return false;
+    yield* input.space();
+    if (yield* input.accepts("}")) break;
+    if (!(yield* input.accepts(","))) return false;
+  }
+  if (name === null) return false;
+  if (!state.told) {
+    tell();
+    out.arguments(early ?? "{}");
+  }
+  return true;
+}
+
+/** The arguments, whole; null where they are no JSON. */
+function* kept(input: Input): Reading<string | null> {
+  let text = "";
+  const whole = yield* callArguments(input, (piece) => {
+    text += piece;
+  });
+  return whole ? text : null;
+}
+
+/** Takes arguments and passes them on as JSON of an object, which some models write as a string, or as null for none. */
+export function* callArguments(input: Input, pass: (text: string) => void): Reading<boolean> {
+  const first = yield* input.peek();
+  if (first === '"') {
+    const text = yield* jsonString(input);
+    if (text !== null) pass(text.trim() === "" ? "{}" : text);
+    return text !== null;
+  }
+  if (first === "n") {
+    const none = yield* input.accepts("null");
+    if (none) pass("{}");
+    return none;
+  }
+  return yield* jsonValue(input, pass);
+}

@@ -1,0 +1,143 @@
+import type { Input, Reading } from "./input.ts";
+import type { Output } from "./output.ts";
+
+const DEEPEST = 64;
+const NAME_START = /[A-Za-z_]/;
+const IN_NAME = /[\w.]/;
+const IN_NUMBER = /[-+.\w]/;
+const ESCAPES: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", "0": "\0", "\n": "" };
+const CODES: Record<string, number> = { x: 2, u: 4, U: 8 };
+const LITERALS: Record<string, string> = {
+  True: "true",
+  False: "false",
+  None: "null",
+  true: "true",
+  false: "false",
+  null: "null",
+};
+
+/**
+ * Takes `f(a=1, b="x")` and tells it as a call with JSON arguments, as they come.
+ *
+ * @returns false, with nothing told, where it is no call of a function that `accepts` knows; true as soon as it is one,
+ * also when it breaks off
+ */
+export function* pythonCall(input: Input, out: Output, accepts: (name: string) => boolean): Reading<boolean> {
+  const name = yield* pythonName(input);
+  if (!accepts(name) || !(yield* input.accepts("("))) return false;
+  input.commit();
+  out.call(name);
+  yield* keywords(input, (text) => out.arguments(text));
+  return true;
+}
+
+export function* pythonName(input: Input): Reading<string> {
+  return NAME_START.test(yield* input.peek()) ? yield* input.word(IN_NAME) : "";
+}
+
+function* keywords(input: Input, pass: (text: string) => void): Reading<boolean> {
+  pass("{");
+  for (let first = true; ; first = false) {
+    yield* input.space();
+    if (yield* input.accepts(")")) break;
+    const key = yield* pythonName(input);
+    yield* input.space();
+    if (key === "" || !(yield* input.accepts("="))) return false;
+    pass(`${first ? "" : ", "}${JSON.stringify(key)}: `);
+    yield* input.space();
+    if (!(yield* pythonValue(input, pass, 0))) return false;
+    yield* input.space();
+    if (!(yield* input.accepts(",")) && (yield* input.peek()) !== ")") return false;
+  }
+  pass("}");
+  return true;
+}
+
+/** Takes a Python literal and passes it on as JSON. @returns false where there is none */
+export function* pythonValue(input: Input, pass: (text: string) => void, depth: number): Reading<boolean> {
+  const first = yield* input.peek();
+  if (first === '"' || first === "'") {
+    const text = yield* pythonString(input);
+    if (text !== null) pass(JSON.stringify(text));
+    return text !== null;
+  }
+  if (first === "[" || first === "(" || first === "{") {
+    return depth < DEEPEST && (yield* container(input, pass, depth, first));
+  }
+  const word = yield* input.word(IN_NUMBER);
+  const json = LITERALS[word] ?? numberJson(word);
+  if (json === null) return false;
+  pass(json);
+  return true;
+}
+
+function* container(input: Input, pass: (text: string) => void, depth: number, open: string): Reading<boolean> {
+  input.skip();
+  const close = open === "[" ? "]" : open === "(" ? ")" : "}";
+  const isMap = open === "{";
+  pass(isMap ? "{" : "[");
+  for (let first = true; ; first = false) {
+    yield* input.space();
+    if (yield* input.accepts(close)) break;
+    if (!first) pass(", ");
+    if (isMap) {
+      const quote = yield* input.peek();
+      const key = quote === '"' || quote === "'" ? yield* pythonString(input) : null;
+      yield* input.space();
+      if (key === null || !(yield* input.accepts(":"))) return false;
+      pass(`${JSON.stringify(key)}: `);
+      yield* input.space();
+    }
+    if (!(yield* pythonValue(input, pass, depth + 1))) return false;
+    yield* input.space();
+    if (!(yield* input.accepts(",")) && (yield* input.peek()) !== close) return false;
+  }
+  pass(isMap ? "}" : "]");
+  return true;
+}
+
+/** A string as its value; null when it does not end. */
+function* pythonString(input: Input): Reading<string | null> {
+  const quote = yield* input.peek();
+  const end = (yield* input.accepts(quote.repeat(3))) ? quote.repeat(3) : quote;
+  if (end.length === 1) input.skip();
+  let text = "";
+  for (;;) {
+    if (yield* input.accepts(end)) return text;
+    const next = yield* input.peek();
+    if (next === "") return null;
+    input.skip();
+    if (next !== "\\") {
+      text += next;
+      continue;
+    }
+    const letter = yield* input.peek();
+    if (letter === "") return null;
+    input.skip();
+    const digits = CODES[letter];
+    text += digits === undefined ? (ESCAPES[letter] ?? plain(letter)) : yield* codePoint(input, letter, digits);
+  }
+}
+
+/** A backslash before any other character stays, but for quotes and itself. */
+function plain(letter: string): string {
+  return `'"\\`.includes(letter) ? letter : `\\${letter}`;
+}
+
+function* codePoint(input: Input, letter: string, digits: number): Reading<string> {
+  let hex = "";
+  while (hex.length < digits && /[\da-fA-F]/.test(yield* input.peek())) {
+    hex += yield* input.peek();
+    input.skip();
+  }
+  const code = Number.parseInt(hex, 16);
+  return hex.length === digits && code <= 0x10ffff ? String.fromCodePoint(code) : `\\${letter}${hex}`;
+}
+
+/** Python's number as JSON; null for what is none there. */
+function numberJson(text: string): string | null {
+  const plainDigits = text.replace(/(?<=\d)_(?=\d)/g, "").replace(/^\+/, "");
+  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(plainDigits)) return plainDigits;
+  const value = /^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(plainDigits) ? Number(plainDigits) : Number.NaN;
+  return Number.isFinite(value) ? JSON.stringify(value) : null;
+}

@@ -1,0 +1,65 @@
+import { literal } from "../../grammar/literal.ts";
+import type { ToolFormat } from "./format.ts";
+import type { Input, Reading } from "./input.ts";
+import type { Output } from "./output.ts";
+import { pythonCall } from "./python.ts";
+import { keywordRule } from "./python-grammar.ts";
+import { anyName, nameCheck } from "./tool-names.ts";
+
+/** What stands around the list in the models that mark it. */
+const BRACKETS: Record<string, string> = {
+  "<|python_start|>": "<|python_end|>",
+  "<|tool_call_start|>": "<|tool_call_end|>",
+};
+const MARKS = Object.keys(BRACKETS);
+
+/**
+ * Llama 3.2 and 4, LFM2 and ToolACE: `[f(a=1), g(b="x")]`, as the answer or between marks. Without marks it is a list of
+ * calls only when it begins with an offered tool. Python's literals become JSON.
+ */
+export const pythonic: ToolFormat = {
+  name: "pythonic",
+  marks: [...MARKS, ...Object.values(BRACKETS)],
+  fits: (template) => template.includes("[func_name1(") || MARKS.some((mark) => template.includes(mark)),
+
+  *read(input, out, tools) {
+    yield* input.space();
+    yield* input.attempt(() => list(input, out, nameCheck(tools)));
+    for (;;) {
+      const mark = yield* input.until(MARKS, (text) => out.text(text));
+      if (mark === null) return;
+      const called = yield* input.attempt(function* () {
+        yield* input.space();
+        if (!(yield* list(input, out, anyName))) return false;
+        yield* input.space();
+        yield* input.accepts(BRACKETS[mark]!);
+        return true;
+      });
+      if (!called) out.text(mark);
+    }
+  },
+
+  syntax(tools, grammar) {
+    const calls = tools.map(({ name, parameters }) => {
+      return `${literal(`${name}(`)} ${keywordRule(parameters, grammar)} ")"`;
+    });
+    const triggers = [...MARKS, ...tools.map(({ name }) => `[${name}(`)];
+    const open = `(${MARKS.map((mark) => literal(mark)).join(" | ")})? "["`;
+    const ends = Object.values(BRACKETS).map((mark) => literal(mark));
+    return { calls, open, between: '", "', close: `"]" (${ends.join(" | ")})?`, several: true, triggers };
+  },
+};
+
+function* list(input: Input, out: Output, accepts: (name: string) => boolean): Reading<boolean> {
+  if (!(yield* input.accepts("["))) return false;
+  yield* input.space();
+  if (!(yield* pythonCall(input, out, accepts))) return false;
+  for (;;) {
+    yield* input.space();
+    if (!(yield* input.accepts(","))) break;
+    yield* input.space();
+    if (!(yield* pythonCall(input, out, anyName))) break;
+  }
+  yield* input.accepts("]");
+  return true;
+}

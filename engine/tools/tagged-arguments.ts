@@ -1,0 +1,73 @@
+import type { Input, Reading } from "./input.ts";
+import { escaped } from "./json.ts";
+
+/** A value that was written as text, as the JSON that the argument's schema asks for. */
+export function argumentJson(text: string, schema: unknown): string {
+  const types = schemaTypes(schema);
+  const value = text.trim();
+  const json = types.length === 1 && types[0] === "string" ? null : jsonOf(value, types);
+  return json ?? JSON.stringify(text);
+}
+
+/** Whether the argument is a string, so that its text can be passed on while it comes. */
+export function isText(schema: unknown): boolean {
+  const types = schemaTypes(schema);
+  return types.length === 1 && types[0] === "string";
+}
+
+/** Of a schema that does not say, none. */
+function schemaTypes(schema: unknown): string[] {
+  if (typeof schema !== "object" || schema === null || !("type" in schema)) return [];
+  const { type } = schema;
+  return (Array.isArray(type) ? type : [type]).filter((one) => typeof one === "string");
+}
+
+const PYTHON: Record<string, string> = { True: "true", False: "false", None: "null" };
+
+function jsonOf(text: string, types: string[]): string | null {
+  const written = PYTHON[text] ?? text;
+  let value: unknown;
+  try {
+    value = JSON.parse(written);
+  } catch {
+    return null;
+  }
+  if (types.length === 0) return written;
+  return types.some((type) => isOfType(value, type)) ? written : null;
+}
+
+function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case "integer":
+      return Number.isInteger(value);
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "null":
+      return value === null;
+    default:
+      return typeof value === type;
+  }
+}
+
+/** Takes a value up to one of the marks and passes it on as JSON, a string while it comes. @returns whether the mark came */
+export function* taggedValue(
+  input: Input,
+  ends: readonly string[],
+  schema: unknown,
+  pass: (text: string) => void,
+): Reading<boolean> {
+  if (isText(schema)) {
+    pass('"');
+    const end = yield* input.until(ends, (text) => pass(escaped(text)));
+    if (end !== null) pass('"');
+    return end !== null;
+  }
+  let text = "";
+  const end = yield* input.until(ends, (piece) => {
+    text += piece;
+  });
+  if (end !== null) pass(argumentJson(text, schema));
+  return end !== null;
+}

@@ -1,0 +1,62 @@
+import type { ChatMessage, FunctionTool } from "../../protocol.ts";
+
+/**
+ * Tools for models whose templates know nothing of them, in the form of Hermes, which many models have seen: a part of
+ * the system message tells of the tools, calls and results in the history are text.
+ */
+export function toolInstructions(tools: readonly FunctionTool[]): string {
+  const described = tools.map((tool) => JSON.stringify(templateTool(tool)));
+  return [
+    "# Tools",
+    "",
+    "You may call functions to help with the user's request. They are described between <tools> and </tools>:",
+    "<tools>",
+    ...described,
+    "</tools>",
+    "",
+    "To call one, write its name and arguments as JSON between <tool_call> and </tool_call>; for several calls, repeat it:",
+    "<tool_call>",
+    '{"name": "the function\'s name", "arguments": {"argument": "value"}}',
+    "</tool_call>",
+    "The results come between <tool_response> and </tool_response>. Answer without a call where none is needed.",
+  ].join("\n");
+}
+
+/** The messages with another part at the end of their system message, or with such a message before them. */
+export function withInstructions(messages: readonly ChatMessage[], instructions: string): ChatMessage[] {
+  const [first, ...others] = messages;
+  if (first?.role !== "system") return [{ role: "system", content: instructions }, ...messages];
+  return [{ ...first, content: [first.content ?? "", instructions].filter(Boolean).join("\n\n") }, ...others];
+}
+
+/** Calls as text of the assistant, results as the user's, those of one turn in one message. */
+export function withCallsAsText(messages: readonly ChatMessage[]): ChatMessage[] {
+  const result: ChatMessage[] = [];
+  let answering = false;
+  for (const message of messages) {
+    const last = result.at(-1);
+    if (message.role === "tool") {
+      const content = `<tool_response>\n${message.content ?? ""}\n</tool_response>`;
+      if (answering && last !== undefined) last.content += `\n${content}`;
+      else result.push({ role: "user", content });
+    } else {
+      const { tool_calls: calls, ...rest } = message;
+      const texts = (calls ?? []).map(({ function: { name, arguments: args } }) => {
+        return `<tool_call>\n{"name": ${JSON.stringify(name)}, "arguments": ${args}}\n</tool_call>`;
+      });
+      const content = texts.length === 0 ? rest.content : [rest.content ?? "", ...texts].filter(Boolean).join("\n");
+      result.push({ ...rest, content });
+    }
+    answering = message.role === "tool";
+  }
+  return result;
+}
+
+/** A tool with all that templates read of one, whatever its client left out. */
+export function templateTool({ function: { name, description, parameters } }: FunctionTool) {
+  const properties = { type: "object", properties: {} };
+  return {
+    type: "function",
+    function: { name, description: description ?? "", parameters: { ...properties, ...parameters } },
+  };
+}

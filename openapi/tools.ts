@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { schemaGrammar } from "../grammar/checked-grammar.ts";
+import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
+import { boundedList } from "./bounded.ts";
+import type { Refusal } from "./refused.ts";
+
+const MAX_TOOLS = 128;
+const MAX_DESCRIPTION = 65_536;
+
+const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
+const jsonSchema = z.record(z.string(), z.unknown());
+
+const described = z
+  .object({
+    name: functionName,
+    description: z.string().max(MAX_DESCRIPTION).nullish(),
+    parameters: jsonSchema.nullish().describe("JSON schema of the arguments. Default: none."),
+    strict: z
+      .boolean()
+      .nullish()
+      .describe("true: the arguments of every call follow the schema; what of it can't be enforced is refused."),
+  })
+  .check((context) => {
+    const { strict, parameters } = context.value;
+    if (strict !== true || parameters == null) return;
+    try {
+      schemaGrammar(parameters);
+    } catch (error) {
+      if (!(error instanceof UnsupportedSchema)) throw error;
+      const params: Refusal = { code: "unsupported_value" };
+      const path = ["parameters", ...error.path];
+      context.issues.push({ code: "custom", input: parameters, path, params: { ...params }, message: error.message });
+    }
+  });
+
+const functionTool = z.object({ type: z.literal("function"), function: described });
+
+/** Kinds of tools that OpenAI knows and this server does not run: refused by name. */
+const foreignTool = z
+  .object({ type: z.literal("custom") })
+  .check((context) => {
+    const params: Refusal = { code: "unsupported_value" };
+    const message = "tools of type 'custom' are not supported; this server takes 'function'.";
+    context.issues.push({ code: "custom", input: context.value, path: ["type"], params: { ...params }, message });
+  })
+  .describe("Refused with 400 `unsupported_value`: tools are functions.");
+
+const named = z.object({ type: z.literal("function"), function: z.object({ name: functionName }) });
+const allowed = z.object({
+  type: z.literal("allowed_tools"),
+  allowed_tools: z.object({
+    mode: z.enum(["auto", "required"]),
+    tools: boundedList(named, { min: 1, max: MAX_TOOLS }),
+  }),
+});
+
+export const toolFields = {
+  tools: boundedList(z.discriminatedUnion("type", [functionTool, foreignTool]), { max: MAX_TOOLS })
+    .nullish()
+    .describe("Functions that the model may call."),
+  tool_choice: z
+    .union([z.enum(["none", "auto", "required"]), z.discriminatedUnion("type", [named, allowed, foreignTool])])
+    .nullish()
+    .describe("Default `auto`. `required`, a named function and `allowed_tools` are enforced by a grammar."),
+  parallel_tool_calls: z.boolean().nullish().describe("false: at most one call in an answer. Default true."),
+};
+
+interface ToolBody {
+  tools?: z.infer<typeof toolFields.tools>;
+  tool_choice?: z.infer<typeof toolFields.tool_choice>;
+  grammar?: string | null;
+}
+
+/** Rules between the fields above. */
+export function toolChecks(context: z.core.ParsePayload<ToolBody>): void {
+  const { tools, tool_choice: choice } = context.value;
+  const complain = (path: PropertyKey[], message: string) =>
+    context.issues.push({ code: "custom", input: context.value, path, message });
+  const names = (tools ?? []).flatMap((tool) => (tool.type === "function" ? [tool.function.name] : []));
+  if (names.length > 0 && context.value.grammar != null)
+    complain(["grammar"], "it is not allowed together with 'tools'");
+  const twin = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (twin !== -1) complain(["tools", twin, "function", "name"], "another tool has the same name");
+  if (choice == null || choice === "none" || choice === "auto") return;
+  if (names.length === 0) return void complain(["tool_choice"], "it is only allowed when 'tools' are given");
+  if (choice === "required" || choice.type === "custom") return;
+  if (choice.type === "function") {
+    if (!names.includes(choice.function.name)) complain(["tool_choice", "function", "name"], "there is no such tool");
+    return;
+  }
+  const unknown = choice.allowed_tools.tools.findIndex((tool) => !names.includes(tool.function.name));
+  const path = ["tool_choice", "allowed_tools", "tools", unknown, "function", "name"];
+  if (unknown !== -1) complain(path, "there is no such tool");
+}
+
+const callFunction = z.object({ name: z.string(), arguments: z.string().describe("JSON, as the model wrote it.") });
+
+export const answerToolCall = z.object({ id: z.string(), type: z.literal("function"), function: callFunction });
+
+export const toolCallDelta = z.object({
+  index: z.int(),
+  id: z.string().optional().describe("With `type` and `name` in the first piece of a call alone."),
+  type: z.literal("function").optional(),
+  function: z.object({ name: z.string().optional(), arguments: z.string() }),
+});

@@ -1,0 +1,83 @@
+import type { ModelFacts } from "../engine/config.ts";
+import type { Asked } from "../engine/engine.ts";
+import type { FunctionTool, GrammarRule } from "../engine/protocol.ts";
+import type { CallableTool, ToolFormat } from "../engine/tools/format.ts";
+import { toolFormat } from "../engine/tools/formats.ts";
+import { GrammarBuilder } from "../grammar/builder.ts";
+import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
+import { invalidRequest } from "../openapi/api-error.ts";
+import type { ToolChoice } from "./tool-choice.ts";
+
+/** The submissions of a request, with the grammar that its choice of tools takes on the model at hand. */
+export function enforceTools(
+  { submissions, toolChoice }: { submissions: Asked[]; toolChoice: ToolChoice | null },
+  facts: ModelFacts,
+): Asked[] {
+  if (toolChoice === null) return submissions;
+  const rule = toolRule(toolChoice, toolFormat(facts.toolFormat));
+  return rule === null ? submissions : submissions.map((asked) => ({ ...asked, grammar: rule }));
+}
+
+/**
+ * The grammar that holds a model to a request's choice of tools; null where the model is free: it may call any tool, as
+ * often as it likes, and none of them is strict.
+ *
+ * Where a call is required it begins with the answer. Else text may come first, and the grammar holds from where the
+ * first call begins; or the answer is either calls or what `response_format` asks for. The arguments of strict tools follow their schemas or the request is refused; of other tools, where
+ * their schemas can be enforced.
+ *
+ * Throws the ApiError of a strict tool whose schema can't be.
+ */
+export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | null {
+  const { callable, required, restricted, parallel, answer } = choice;
+  const free = !required && !restricted && parallel && answer === null;
+  if (free && !callable.some(isStrict)) return null;
+  const grammar = new GrammarBuilder();
+  const syntax = format.syntax(
+    callable.map((tool) => callableTool(tool, grammar)),
+    grammar,
+  );
+  const { open, calls, between, close, several, triggers, before = "" } = syntax;
+  const call = grammar.rule("call", calls.join(" | "));
+  const more = several && parallel ? `(${between} ${call})*` : "";
+  const text = [open, call, more, close].filter(Boolean).join(" ");
+  if (required) return { gbnf: grammar.build(`${before} ${text}`), triggers: null };
+  if (answer === null) return { gbnf: grammar.build(text), triggers };
+  return { gbnf: grammar.build(`${before} ${text} | ${grammar.schema(answer)}`), triggers: null };
+}
+
+function isStrict({ function: { strict } }: FunctionTool): boolean {
+  return strict === true;
+}
+
+function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool {
+  const { name, parameters = { type: "object", properties: {} } } = tool.function;
+  const definitions = { $defs: parameters.$defs, definitions: parameters.definitions };
+  const enforced = (schema: Record<string, unknown>, object: boolean): string => {
+    try {
+      return grammar.schema(schema, { object });
+    } catch (error) {
+      if (!(error instanceof UnsupportedSchema)) throw error;
+      if (isStrict(tool)) throw unsupported(name, error);
+      return object ? grammar.json.object : grammar.json.value;
+    }
+  };
+  return {
+    name,
+    parameters,
+    argumentsRule: () => enforced(parameters, true),
+    valueRule: (schema) => {
+      const known = typeof schema === "object" && schema !== null;
+      return known ? enforced({ ...definitions, ...schema }, false) : grammar.json.value;
+    },
+  };
+}
+
+function unsupported(name: string, { path, message }: UnsupportedSchema) {
+  const where = ["parameters", ...path].join(".");
+  return invalidRequest(
+    "invalid_value",
+    "tools",
+    `Unsupported schema of the strict tool '${name}': '${where}': ${message}`,
+  );
+}

@@ -1,0 +1,133 @@
+import { describe, expect, test } from "vitest";
+import type { GrammarRule } from "../../../engine/protocol.ts";
+import { TOOL_FORMAT_NAMES, toolFormat } from "../../../engine/tools/formats.ts";
+import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
+import { compileGbnf } from "../../../grammar/network.ts";
+import type { ApiError } from "../../../openapi/api-error.ts";
+import type { ToolChoice } from "../../../server/tool-choice.ts";
+import { toolRule } from "../../../server/tool-rule.ts";
+import { read, WEATHER } from "./reading.ts";
+
+/** One call of get_weather in Paris as each format writes it, behind what the prompt ends with. */
+const CALLS: Record<string, string> = {
+  hermes: '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>',
+  llama: '{"name": "get_weather", "parameters": {"city": "Paris"}}',
+  pythonic: '[get_weather(city="Paris")]',
+  mistral: '[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Paris"}}]',
+  "mistral-args": '[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}',
+  deepseek:
+    '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{"city": "Paris"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+  "deepseek-v3.1":
+    '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+  functiongemma: "<start_function_call>call:get_weather{city:<escape>Paris<escape>}<end_function_call>",
+  gemma4: '<|tool_call>call:get_weather{city:<|"|>Paris<|"|>}<tool_call|>',
+  "tool-code": '```tool_code\nget_weather(city="Paris")\n```',
+  functionary: '<function=get_weather>{"city": "Paris"}</function>',
+  "functionary-v3.2": 'get_weather\n{"city": "Paris"}',
+  glm: "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>",
+  "qwen-coder": "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>",
+  kimi: '<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>',
+  harmony: '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}',
+};
+
+const CITY = {
+  ...WEATHER,
+  function: {
+    ...WEATHER.function,
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" }, days: { type: "integer" }, unit: { enum: ["C", "F"] }, more: {} },
+      required: ["city"],
+      additionalProperties: false,
+    },
+  },
+};
+const REQUIRED: ToolChoice = { callable: [CITY], required: true, restricted: false, parallel: false, answer: null };
+
+function ruleOf(name: string, choice: ToolChoice): GrammarRule {
+  return toolRule(choice, toolFormat(name))!;
+}
+
+/** Whether the grammar takes the text: not at all, as a beginning, or as a whole. */
+function taken({ gbnf }: GrammarRule, text: string): "whole" | "beginning" | null {
+  const automaton = new Automaton(compileGbnf(gbnf));
+  const state = automaton.walk(automaton.start, Buffer.from(text));
+  if (state === null) return null;
+  return state.complete ? "whole" : "beginning";
+}
+
+describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
+  const call = CALLS[name]!;
+
+  test("the grammar takes a call as it is read", () => {
+    expect(read(name, call, [CITY]).calls).toMatchObject([{ name: "get_weather", arguments: '{"city": "Paris"}' }]);
+    expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
+  });
+
+  test("but no other tool's, no text, and none that lacks an argument", () => {
+    const rule = ruleOf(name, REQUIRED);
+    expect(taken(rule, call.replace("get_weather", "get_time"))).toBeNull();
+    expect(taken(rule, "Paris is nice.")).toBeNull();
+    const empty = call
+      .replace('{"city": "Paris"}', "{}")
+      .replace('city="Paris"', "")
+      .replace(/city:(<\S+>)Paris\1/, "")
+      .replace(/<arg_key>.*<\/arg_value>\n/s, "")
+      .replace(/<parameter=.*<\/parameter>\n/s, "");
+    expect(empty).not.toBe(call);
+    expect(taken(rule, empty)).toBeNull();
+  });
+
+  test("where text may come first, it begins with one of its triggers", () => {
+    const rule = ruleOf(name, { ...REQUIRED, required: false });
+    const starts = rule.triggers!.map((trigger) => call.indexOf(trigger)).filter((at) => at >= 0);
+    expect(taken(rule, call.slice(Math.min(...starts)))).toBe("whole");
+  });
+});
+
+const FREE: ToolChoice = { ...REQUIRED, required: false, parallel: true };
+
+test("a model that may do as it likes has no grammar", () => {
+  expect(toolRule(FREE, toolFormat("hermes"))).toBeNull();
+});
+
+test.each<[string, Partial<ToolChoice>]>([
+  ["calls are one at most", { parallel: false }],
+  ["a tool is not allowed", { restricted: true }],
+  ["a tool is strict", { callable: [{ ...CITY, function: { ...CITY.function, strict: true } }] }],
+])("there is one when %s", (_, changed) => {
+  expect(toolRule({ ...FREE, ...changed }, toolFormat("hermes"))?.triggers).toEqual(["<tool_call>"]);
+});
+
+test("several calls are one after the other, unless they may not be", () => {
+  const two = `${CALLS.hermes}\n${CALLS.hermes}`;
+  expect(taken(ruleOf("hermes", { ...REQUIRED, parallel: true }), two)).toBe("whole");
+  expect(taken(ruleOf("hermes", REQUIRED), two)).toBeNull();
+});
+
+test("gpt-oss may think before a call that is required", () => {
+  const thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
+  expect(taken(ruleOf("harmony", REQUIRED), thought + CALLS.harmony)).toBe("whole");
+});
+
+test("beside a response format an answer is calls or that", () => {
+  const rule = ruleOf("hermes", { ...FREE, answer: { type: "object", properties: {}, additionalProperties: false } });
+  expect(rule.triggers).toBeNull();
+  expect(["{}", CALLS.hermes!, "Paris"].map((text) => taken(rule, text))).toEqual(["whole", "whole", null]);
+});
+
+describe("a schema that no grammar can say", () => {
+  const parameters = { type: "object", properties: { a: { not: { const: 1 } } }, required: ["a"] };
+  const odd = (strict: boolean) => ({ type: "function" as const, function: { name: "odd", parameters, strict } });
+
+  test("is any object where the tool is not strict", () => {
+    const rule = ruleOf("hermes", { ...REQUIRED, callable: [odd(false)] });
+    expect(taken(rule, '<tool_call>\n{"name": "odd", "arguments": {"b": [1]}}\n</tool_call>')).toBe("whole");
+  });
+
+  test("is refused where it is, by its path", () => {
+    const refused = () => ruleOf("hermes", { ...REQUIRED, callable: [odd(true)] });
+    expect(refused).toThrow(expect.objectContaining<Partial<ApiError>>({ status: 400, param: "tools" }));
+    expect(refused).toThrow(/'odd': 'parameters.properties.a.not'/);
+  });
+});

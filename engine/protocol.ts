@@ -49,6 +49,14 @@ export interface Sampling {
   seed: number | null;
 }
 
+/** What a request wants to know of its tokens' probabilities. */
+export interface LogprobsWanted {
+  /** So many of the best tokens at each place, beside the one that stands there. */
+  top: number;
+  /** Of the prompt's tokens too. */
+  prompt: boolean;
+}
+
 export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
@@ -58,7 +66,7 @@ export interface EngineRequest {
   prompt: Prompt;
   /** Sequences over the one prompt. */
   n: number;
-  /** Most tokens to generate for each sequence; null runs until the context is full. */
+  /** Most tokens to generate for each sequence, perhaps none; null runs until the context is full. */
   maxTokens: number | null;
   /** No end token and no stop string ends a sequence before this many tokens. */
   minTokens: number;
@@ -68,6 +76,8 @@ export interface EngineRequest {
   sampling: Sampling;
   /** Send the prompt's text back with `accepted`. */
   echo: boolean;
+  /** Null: nothing is computed for it. */
+  logprobs: LogprobsWanted | null;
 }
 
 export type ToEngine =
@@ -79,6 +89,21 @@ export type ToEngine =
 
 export type FinishReason = "stop" | "length";
 
+/** A token and the logarithm of its probability as the model gives it: before temperature, penalties and biases. */
+export interface TokenLogprob {
+  /** Perhaps half a character; of a control token, which shows nothing, its name. */
+  bytes: Uint8Array;
+  logprob: number;
+}
+
+export interface RankedLogprob extends TokenLogprob {
+  /** The best tokens at this place, best first. */
+  top: TokenLogprob[];
+}
+
+/** Of a prompt's token; null for the first, which nothing stands before. */
+export type PromptLogprob = Omit<RankedLogprob, "logprob"> & { logprob: number | null };
+
 export interface SequenceOutput {
   id: number;
   /** Which of the request's n sequences. */
@@ -89,6 +114,10 @@ export interface SequenceOutput {
   reasoning: string;
   /** Tokens generated since this sequence's last output. */
   tokens: number;
+  /** Of the tokens that `text` is made of; absent unless asked for. */
+  logprobs?: RankedLogprob[];
+  /** With a sequence's first output, where asked for. */
+  promptLogprobs?: PromptLogprob[];
   finish: SequenceFinish | null;
 }
 

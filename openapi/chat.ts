@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList, boundedMap } from "./bounded.ts";
+import { chatLogprobs, MOST_CHAT_LOGPROBS } from "./logprobs.ts";
 import { chatMessage } from "./message.ts";
 import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
@@ -8,7 +9,6 @@ import { finishReason, usage, usedTier } from "./usage.ts";
 
 const MAX_METADATA_PAIRS = 16;
 const TOOLS = "tools are not supported yet.";
-const LOGPROBS = "log probabilities are not supported yet.";
 const CONSTRAINED = 'only {"type": "text"} is supported yet.';
 
 const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
@@ -39,8 +39,13 @@ export function chatRequest(limits: RequestLimits) {
       parallel_tool_calls: z.boolean().nullish().describe("Taken and ignored: there are no tools yet."),
       modalities: refusedValue('only ["text"] is supported.', isTextOnly),
       response_format: refusedValue(CONSTRAINED, isTextFormat),
-      logprobs: refusedField(LOGPROBS, isFalse),
-      top_logprobs: refusedField(LOGPROBS),
+      logprobs: z.boolean().nullish().describe("Each token of the content with its log probability."),
+      top_logprobs: z
+        .int()
+        .min(0)
+        .max(MOST_CHAT_LOGPROBS)
+        .nullish()
+        .describe("And so many of the best tokens at its place. Only with `logprobs: true`."),
       tools: refusedField(TOOLS, isEmptyList),
       tool_choice: refusedField(TOOLS, isOneOf("none", "auto")),
       functions: refusedField(TOOLS, isEmptyList),
@@ -49,7 +54,12 @@ export function chatRequest(limits: RequestLimits) {
       web_search_options: refusedField("web search is not supported."),
       moderation: refusedField("moderation is not supported."),
     })
-    .check(crossChecks((body) => body.max_completion_tokens ?? body.max_tokens));
+    .check(crossChecks((body) => body.max_completion_tokens ?? body.max_tokens))
+    .check(({ value, issues }) => {
+      if (value.top_logprobs == null || value.logprobs === true) return;
+      const message = "it is only allowed when 'logprobs' is true";
+      issues.push({ code: "custom", input: value, path: ["top_logprobs"], message });
+    });
 }
 export type ChatRequest = z.infer<ReturnType<typeof chatRequest>>;
 
@@ -77,7 +87,7 @@ export const chatResponse = z.object({
         refusal: z.null(),
         reasoning_content: reasoning,
       }),
-      logprobs: z.null(),
+      logprobs: chatLogprobs,
       finish_reason: finishReason,
     }),
   ),
@@ -102,7 +112,7 @@ export const chatChunk = z.object({
         content: z.string().optional(),
         reasoning_content: reasoning,
       }),
-      logprobs: z.null(),
+      logprobs: chatLogprobs,
       finish_reason: finishReason.nullable(),
     }),
   ),

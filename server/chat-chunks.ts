@@ -1,5 +1,6 @@
-import type { FinishReason } from "../engine/protocol.ts";
+import type { FinishReason, RankedLogprob } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
+import { chatLogprobs } from "./chat-logprobs.ts";
 import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 
 /** chat.completion.chunk */
@@ -15,24 +16,25 @@ export class ChatChunks implements ChunkFormat {
   }
 
   first(choice: number): string {
-    return this.#chunk(choice, `{"role":"assistant","content":""}`, "null");
+    return this.#chunk(choice, `{"role":"assistant","content":""}`, "null", "null");
   }
 
-  delta(choice: number, text: string, reasoning: string): string {
+  delta(choice: number, text: string, reasoning: string, logprobs?: readonly RankedLogprob[]): string {
     const thought = reasoning === "" ? "" : `"reasoning_content":${JSON.stringify(reasoning)}`;
     const said = text === "" ? "" : `"content":${JSON.stringify(text)}`;
-    return this.#chunk(choice, `{${thought}${thought && said && ","}${said}}`, "null");
+    const known = logprobs === undefined || logprobs.length === 0 ? "null" : JSON.stringify(chatLogprobs(logprobs));
+    return this.#chunk(choice, `{${thought}${thought && said && ","}${said}}`, known, "null");
   }
 
   last(choice: number, reason: FinishReason): string {
-    return this.#chunk(choice, "{}", `"${reason}"`);
+    return this.#chunk(choice, "{}", "null", `"${reason}"`);
   }
 
   usage(usage: Usage): string {
     return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
   }
 
-  #chunk(choice: number, delta: string, reason: string): string {
-    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":null,"finish_reason":${reason}}${this.#tail}`;
+  #chunk(choice: number, delta: string, logprobs: string, reason: string): string {
+    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${reason}}${this.#tail}`;
   }
 }

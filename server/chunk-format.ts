@@ -1,4 +1,4 @@
-import type { FinishReason } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob, RankedLogprob } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
 
 /** What every chunk and every whole body of one call says about it. */
@@ -12,9 +12,9 @@ export interface CallIdentity {
 
 /** Events of one call's stream, as whole `data: …\n\n` texts; all but the text itself is worked out once. */
 export interface ChunkFormat {
-  /** A choice's first event; empty where the endpoint has none. `prompt` is echoed. */
-  first(choice: number, prompt: string): string;
-  delta(choice: number, text: string, reasoning: string): string;
+  /** A choice's first event; empty where the endpoint has none. `prompt` is echoed, with its probabilities if wanted. */
+  first(choice: number, prompt: string, logprobs?: readonly PromptLogprob[]): string;
+  delta(choice: number, text: string, reasoning: string, logprobs?: readonly RankedLogprob[]): string;
   last(choice: number, reason: FinishReason): string;
   usage(usage: Usage): string;
 }

@@ -1,4 +1,4 @@
-import type { SequenceOutput } from "../engine/protocol.ts";
+import type { PromptLogprob, SequenceOutput } from "../engine/protocol.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type ChunkFormat, DONE } from "./chunk-format.ts";
@@ -12,6 +12,7 @@ export class StreamSink implements Sink {
   readonly #includeUsage: boolean;
   readonly #begun = new Set<number>();
   readonly #prompts = new Map<number, string>();
+  readonly #promptLogprobs = new Map<number, readonly PromptLogprob[]>();
 
   constructor(stream: EventStream, format: ChunkFormat, includeUsage: boolean) {
     this.#stream = stream;
@@ -27,15 +28,17 @@ export class StreamSink implements Sink {
     this.#prompts.set(choice, text);
   }
 
-  output(choice: number, { text, reasoning, finish }: SequenceOutput): void {
-    const speaks = text !== "" || reasoning !== "";
+  output(choice: number, { text, reasoning, finish, logprobs, promptLogprobs }: SequenceOutput): void {
+    const speaks = text !== "" || reasoning !== "" || (logprobs !== undefined && logprobs.length > 0);
+    if (promptLogprobs !== undefined) this.#promptLogprobs.set(choice, promptLogprobs);
     if (!speaks && finish === null) return;
     let events = "";
     if (!this.#begun.has(choice)) {
       this.#begun.add(choice);
-      events = this.#format.first(choice, this.#prompts.get(choice) ?? "");
+      events = this.#format.first(choice, this.#prompts.get(choice) ?? "", this.#promptLogprobs.get(choice));
+      this.#promptLogprobs.delete(choice);
     }
-    if (speaks) events += this.#format.delta(choice, text, reasoning);
+    if (speaks) events += this.#format.delta(choice, text, reasoning, logprobs);
     if (finish !== null) events += this.#format.last(choice, finish.reason);
     this.#stream.push(events);
   }

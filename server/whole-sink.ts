@@ -1,4 +1,4 @@
-import type { FinishReason, SequenceOutput } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob, RankedLogprob, SequenceOutput } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { Sink } from "./sink.ts";
 
@@ -6,6 +6,10 @@ export interface WholeChoice {
   text: string;
   reasoning: string;
   finish: FinishReason;
+  /** Null unless asked for. */
+  logprobs: RankedLogprob[] | null;
+  /** Of the echoed prompt. */
+  promptLogprobs: PromptLogprob[];
 }
 
 /** Collects a call's choices for one body. */
@@ -33,6 +37,11 @@ export class WholeSink implements Sink {
     const collected = this.#choices[choice]!;
     collected.text += output.text;
     collected.reasoning += output.reasoning;
+    if (output.logprobs !== undefined) {
+      collected.logprobs ??= [];
+      collected.logprobs.push(...output.logprobs);
+    }
+    if (output.promptLogprobs !== undefined) collected.promptLogprobs = output.promptLogprobs;
     if (output.finish !== null) collected.finish = output.finish.reason;
     if (output.tokens > 0) this.#firstToken();
   }
@@ -51,5 +60,5 @@ export class WholeSink implements Sink {
 }
 
 function emptyChoice(): WholeChoice {
-  return { text: "", reasoning: "", finish: "length" };
+  return { text: "", reasoning: "", finish: "length", logprobs: null, promptLogprobs: [] };
 }

@@ -10,12 +10,13 @@ import { HostMemory } from "./kv/host-memory.ts";
 import { SplitCache } from "./kv/split.ts";
 import { UnifiedCache } from "./kv/unified.ts";
 import { LogitRules } from "./logit-rules.ts";
+import { LogprobTrail } from "./logprob-trail.ts";
 import { Context } from "./native/context.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { Sampler } from "./native/sampler.ts";
-import { PromptBuilder } from "./prompt.ts";
+import { type BuiltPrompt, PromptBuilder } from "./prompt.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
@@ -148,14 +149,15 @@ export class Engine {
     const arrival = this.#arrivals++;
     this.#requests.set(request.id, []);
     try {
-      const { tokens, startsInReasoning } = await this.#prompts.build(request.prompt);
+      const prompt = await this.#prompts.build(request.prompt);
+      const { tokens } = prompt;
       if (!this.#requests.has(request.id)) return;
       const refusal = this.#refusal(tokens, request.prompt.kind === "chat" ? "messages" : "prompt");
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;
       this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
       poisonFailpoint(request.prompt);
-      const generations = this.#generations(request, tokens, arrival, startsInReasoning);
+      const generations = this.#generations(request, prompt, arrival);
       this.#requests.set(request.id, generations);
       for (const generation of generations) this.#loop.add(generation);
     } catch (error) {
@@ -178,8 +180,9 @@ export class Engine {
     this.#post(message);
   }
 
-  #generations(request: EngineRequest, tokens: number[], arrival: number, startsInReasoning: boolean): Generation[] {
-    const { sampling } = request;
+  #generations(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
+    const { sampling, logprobs: wanted } = request;
+    const { tokens, opening, startsInReasoning } = prompt;
     const { vocabulary } = this.#model;
     const seed = sampling.seed ?? randomInt(MOST_SEED);
     const room = this.facts.context - tokens.length;
@@ -190,11 +193,12 @@ export class Engine {
         index,
         // The sequences of one request stand together in the queue, in their order.
         arrival: arrival + index / request.n,
-        scope: this.#cacheScope === "owner" ? request.owner : EVERYONE,
+        scope: this.#scopeOf(request),
         promptTokens: tokens,
         limit: Math.min(room, request.maxTokens ?? room),
         sampler: new Sampler(this.#library.llama, sampling, (seed + index) % MOST_SEED),
         rules: LogitRules.for(rules, tokens),
+        logprobs: wanted === null ? null : new LogprobTrail({ wanted, prompt: tokens, opening, vocabulary }),
         text: new SequenceText({
           stop: request.stop,
           reasoningTags: request.prompt.kind === "chat" ? this.#template.reasoningTags : null,
@@ -202,6 +206,12 @@ export class Engine {
         }),
       });
     });
+  }
+
+  /** A prompt whose every token is to be scored must be computed from its beginning: it has a scope of its own. */
+  #scopeOf({ id, owner, logprobs }: EngineRequest): string {
+    if (logprobs?.prompt) return `${id}\n`;
+    return this.#cacheScope === "owner" ? owner : EVERYONE;
   }
 
   #refusal(tokens: number[], param: string): EngineError | null {

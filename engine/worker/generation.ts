@@ -1,5 +1,6 @@
 import type { EngineRequest, FinishReason, SequenceOutput, Tier } from "../protocol.ts";
 import type { LogitRules } from "./logit-rules.ts";
+import type { LogprobTrail } from "./logprob-trail.ts";
 import type { Sampler } from "./native/sampler.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 import type { Sequence } from "./scheduler/sequence.ts";
@@ -21,6 +22,8 @@ export interface GenerationParts {
   limit: number;
   sampler: Sampler;
   rules: LogitRules | null;
+  /** Null where no probabilities are wanted. */
+  logprobs: LogprobTrail | null;
   text: SequenceText;
 }
 
@@ -35,6 +38,8 @@ export class Generation implements Sequence {
   readonly tokens: number[];
   readonly sampler: Sampler;
   readonly rules: LogitRules | null;
+  readonly logprobs: LogprobTrail | null;
+  readonly scored: boolean;
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
@@ -48,6 +53,8 @@ export class Generation implements Sequence {
   /** Drawn, but not yet turned into text. */
   readonly #fresh: number[] = [];
   #finish: FinishReason | null = null;
+  /** Characters of the answer that were sent. */
+  #sent = 0;
   /** Whether the last token ended it. */
   #ended = false;
 
@@ -61,6 +68,8 @@ export class Generation implements Sequence {
     this.tokens = [...parts.promptTokens];
     this.sampler = parts.sampler;
     this.rules = parts.rules;
+    this.logprobs = parts.logprobs;
+    this.scored = parts.request.logprobs?.prompt ?? false;
     this.#promptLength = parts.promptTokens.length;
     this.#limit = parts.limit;
     this.#text = parts.text;
@@ -73,6 +82,16 @@ export class Generation implements Sequence {
   /** Its text is complete or a token ended it: nothing more is to be computed. */
   get finished(): boolean {
     return this.#finish !== null;
+  }
+
+  /** Whether nothing is to be drawn: its prompt is all that is wanted. */
+  get promptOnly(): boolean {
+    return this.#limit === 0;
+  }
+
+  /** Its prompt is computed, and that was all. */
+  complete(): void {
+    this.#finish = "length";
   }
 
   /** Takes the token that was drawn for it. */
@@ -88,22 +107,25 @@ export class Generation implements Sequence {
   /**
    * Turns the tokens drawn since the last call into what the client is sent.
    *
-   * @returns null when there were none
+   * @returns null when there were none, unless none were wanted
    */
   output(vocabulary: TokenTexts): SequenceOutput | null {
     const tokens = this.#fresh.length;
-    if (tokens === 0) return null;
+    if (tokens === 0 && !this.promptOnly) return null;
     let text = "";
     let reasoning = "";
     let stopped = false;
     const before = this.generated - tokens;
     for (let i = 0; i < tokens && !stopped; i++) {
       // The token that ends an answer is no part of it: as in vLLM, also where the vocabulary gives it a text.
-      const piece = this.#ended && i === tokens - 1 ? NO_BYTES : vocabulary.piece(this.#fresh[i]!);
+      const ends = this.#ended && i === tokens - 1;
+      const piece = ends ? NO_BYTES : vocabulary.piece(this.#fresh[i]!);
+      const start = this.#text.answered;
       const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
       text += certain.text;
       reasoning += certain.reasoning;
       stopped = certain.stopped;
+      this.logprobs?.place(start, ends ? "end" : this.#text.thinking ? "thought" : "answer");
     }
     this.#fresh.length = 0;
     if (!stopped && this.#finish !== null) {
@@ -114,7 +136,16 @@ export class Generation implements Sequence {
     }
     if (stopped) this.#finish = "stop";
     const finish = this.#finish === null ? null : this.#summary(this.#finish);
-    return { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    const output: SequenceOutput = { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    if (this.logprobs !== null) this.#tellLogprobs(this.logprobs, output, finish !== null && !stopped);
+    return output;
+  }
+
+  #tellLogprobs(logprobs: LogprobTrail, output: SequenceOutput, all: boolean): void {
+    this.#sent += output.text.length;
+    output.logprobs = logprobs.take(this.#sent, all);
+    const prompt = logprobs.takePrompt();
+    if (prompt !== null) output.promptLogprobs = prompt;
   }
 
   #summary(reason: FinishReason) {

@@ -19,6 +19,14 @@ export interface StepLoopParts {
   post: (message: StepMessage) => void;
 }
 
+/** Where in a step's batch logits are looked for. */
+interface FilledStep {
+  /** Of each sequence that gets a token, its row. */
+  rows: Map<Generation, number>;
+  /** Tokens of prompts that are to be scored, in order. */
+  scored: { sequence: Generation; position: number; row: number }[];
+}
+
 /** A step whose tokens are drawn, and whose text is made while the next one computes. */
 interface DrawnStep {
   started: SequenceStart[];
@@ -80,7 +88,7 @@ export class StepLoop {
     }
     const planned = now();
     const announced = announce(started);
-    const rows = this.#fill(entries);
+    const { rows, scored } = this.#fill(entries);
     const filled = now();
     const decoding = context.decode();
     const telling = this.#tell();
@@ -103,6 +111,7 @@ export class StepLoop {
       parkedBytes: cache.host.used,
     };
     for (const { sequence, count } of entries) sequence.computed += count;
+    for (const { sequence, position, row } of scored) sequence.logprobs?.score(position, context.logits(row));
     const drawn = await this.#draw(rows);
     stats.cellsUsed = cache.used;
     stats.sampleMs = now() - decoded;
@@ -112,37 +121,49 @@ export class StepLoop {
     return true;
   }
 
-  /** @returns for each sequence that gets a token, the row of its logits */
-  #fill(entries: PlanEntry<Generation>[]): Map<Generation, number> {
+  #fill(entries: PlanEntry<Generation>[]): FilledStep {
     const { batch } = this.#parts.context;
     const rows = new Map<Generation, number>();
+    const scored: FilledStep["scored"] = [];
     batch.clear();
     for (const { sequence, count } of entries) {
       const { tokens, computed, id } = sequence;
       const produces = count === remaining(sequence);
       for (let i = 0; i < count; i++) {
         const last = produces && i === count - 1;
-        const row = batch.add(tokens[computed + i]!, computed + i, id, last);
+        const position = computed + i;
+        const wanted = sequence.scored && sequence.logprobs?.wants(position) === true;
+        const row = batch.add(tokens[position]!, position, id, last || wanted);
         if (last) rows.set(sequence, row);
+        if (wanted) scored.push({ sequence, position, row });
       }
     }
-    return rows;
+    return { rows, scored };
   }
 
   async #draw(rows: Map<Generation, number>): Promise<Generation[]> {
     const { context, vocabulary } = this.#parts;
-    const drawing = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
-    for (const generation of drawing) generation.rules?.apply(context.logits(rows.get(generation)!));
+    const reached = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
+    const drawing = reached.filter((generation) => !generation.promptOnly);
+    for (const generation of drawing) {
+      // The model's own distribution: whoever writes into the row comes after.
+      generation.logprobs?.read(context.logits(rows.get(generation)!), generation.rules !== null);
+      generation.rules?.apply(context.logits(rows.get(generation)!));
+    }
     const samplers = drawing.map((generation) => generation.sampler);
     const tokens = await context.sample(
       samplers,
       drawing.map((generation) => rows.get(generation)!),
     );
     drawing.forEach((generation, i) => {
+      generation.logprobs?.draw(tokens[i]!);
       generation.accept(tokens[i]!, vocabulary);
-      if (generation.finished) this.#end(generation);
     });
-    return drawing;
+    for (const generation of reached) {
+      if (generation.promptOnly) generation.complete();
+      if (generation.finished) this.#end(generation);
+    }
+    return reached;
   }
 
   /** Makes the last step's text and posts it. @returns the milliseconds that each of the two took */

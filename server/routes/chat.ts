@@ -3,6 +3,7 @@ import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Usage } from "../../openapi/usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import { ChatChunks } from "../chat-chunks.ts";
+import { chatLogprobs } from "../chat-logprobs.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import type { GenerationRequest } from "../generation-route.ts";
 import { chatSubmission, tierOf } from "../submission.ts";
@@ -32,7 +33,7 @@ function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
     object: "chat.completion",
     created: identity.created,
     model: identity.model,
-    choices: choices.map(({ text, reasoning, finish }, index) => ({
+    choices: choices.map(({ text, reasoning, finish, logprobs }, index) => ({
       index,
       message: {
         role: "assistant",
@@ -40,7 +41,7 @@ function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
         refusal: null,
         ...(reasoning !== "" && { reasoning_content: reasoning }),
       },
-      logprobs: null,
+      logprobs: logprobs === null ? null : chatLogprobs(logprobs),
       finish_reason: finish,
     })),
     usage,

@@ -167,4 +167,5 @@ const SUBMISSION: Submission = {
     seed: null,
   },
   echo: false,
+  logprobs: null,
 };

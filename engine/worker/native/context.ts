@@ -1,5 +1,6 @@
 import koffi from "koffi";
 import type { EngineConfig } from "../../config.ts";
+import { MOST_SCORED } from "../scheduler/step-draft.ts";
 import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
 import type { Llama, Pointer } from "./bindings.ts";
@@ -62,7 +63,7 @@ export class Context {
       n_ubatch: config.stepTokens,
       n_seq_max: plan.ids,
       // Fewer rows than ids abort the process; the default reserves n_batch rows of the whole vocabulary.
-      n_outputs_max: plan.ids,
+      n_outputs_max: plan.ids + MOST_SCORED,
       n_threads: threads,
       n_threads_batch: threads,
       flash_attn_type: FLASH_ATTENTION[flashAttention(config, model)],

@@ -25,6 +25,7 @@ export class SequenceText {
   readonly #stop: StopMatcher | null;
   #tokens = 0;
   #reasoningTokens = 0;
+  #answered = 0;
 
   constructor(options: SequenceTextOptions) {
     const { stop, reasoningTags, startsInReasoning } = options;
@@ -35,6 +36,17 @@ export class SequenceText {
   /** Tokens of the thoughts so far, their tags included. */
   get reasoningTokens(): number {
     return this.#reasoningTokens;
+  }
+
+  /** Characters (UTF-16 units) of the answer so far, with those that may still turn out to begin a stop string. */
+  get answered(): number {
+    return this.#answered;
+  }
+
+  /** Whether the last token was a thought, or of what stands around thoughts. */
+  get thinking(): boolean {
+    const reasoning = this.#reasoning;
+    return reasoning !== null && !reasoning.done && !reasoning.undecided;
   }
 
   /**
@@ -67,6 +79,7 @@ export class SequenceText {
 
   #answer(text: string, reasoning: string, armed: boolean): Readonly<CertainText> {
     if (text === "" && reasoning === "") return NOTHING;
+    this.#answered += text.length;
     if (this.#stop === null) return { text, reasoning, stopped: false };
     return { text: this.#stop.push(text, armed), reasoning, stopped: this.#stop.stopped };
   }

@@ -92,7 +92,6 @@ describe("bounds of a chat request", () => {
       tools: [{}],
       tool_choice: "required",
       response_format: {},
-      logprobs: true,
       store: true,
       audio: {},
     };

@@ -102,6 +102,7 @@ describe("a whole chat completion", () => {
       stopTokenIds: [],
       ignoreEos: false,
       echo: false,
+      logprobs: null,
       prompt: {
         kind: "chat",
         messages: [

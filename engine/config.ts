@@ -47,6 +47,18 @@ export type CacheScope = (typeof CACHE_SCOPES)[number];
 export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
 export type CacheType = (typeof CACHE_TYPES)[number];
 
+/** How a model makes one vector of a text. */
+export const POOLINGS = ["mean", "cls", "last", "rank"] as const;
+export type Pooling = (typeof POOLINGS)[number];
+
+export interface EmbeddingFacts {
+  pooling: Pooling;
+  /** Numbers in a vector. */
+  width: number;
+  /** The longest input in tokens. */
+  context: number;
+}
+
 /** What is known of a loaded model. */
 export interface ModelFacts {
   model: string;
@@ -77,6 +89,10 @@ export interface ModelFacts {
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   /** False: the model has no template of its own and ChatML stands in. */
   chatTemplate: boolean;
+  /** False: the model only embeds, or ranks. */
+  generates: boolean;
+  /** Null: there is no memory for it. */
+  embedding: EmbeddingFacts | null;
   /** The llama.cpp release and where its library lies. */
   build: string;
   libraryDir: string;

@@ -7,6 +7,7 @@ import type { EngineConfig, KvKind, ModelFacts } from "./config.ts";
  * Life of a request: `submit` → `accepted` (its prompt is counted, it is queued) or `refused`;
  * then step messages carry `started` once per sequence and its outputs until one has `finish`.
  * `cancel` ends a request at any time: nothing more is sent for it.
+ * Life of an `embed`: `accepted` or `refused`, then piece messages until every input has its vector.
  */
 
 export const TIERS = ["priority", "default", "flex", "batch"] as const;
@@ -80,9 +81,26 @@ export interface EngineRequest {
   logprobs: LogprobsWanted | null;
 }
 
+/** One text to be read: `pair` is a query and a document, told to a model that ranks. */
+export type EmbeddingInput =
+  | { kind: "text"; text: string }
+  | { kind: "tokens"; tokens: number[] }
+  | { kind: "pair"; query: string; document: string };
+
+/** Texts whose meaning is wanted as one vector each; a model that ranks gives a vector of one score. */
+export interface EmbeddingRequest {
+  /** Unique among all requests. */
+  id: number;
+  tier: Tier;
+  /** Whose it is, as an opaque name. */
+  owner: string;
+  inputs: EmbeddingInput[];
+}
+
 export type ToEngine =
   | { type: "start"; config: EngineConfig }
   | { type: "submit"; request: EngineRequest }
+  | { type: "embed"; request: EmbeddingRequest }
   | { type: "cancel"; id: number }
   /** Answered with `status`, also while a step computes. */
   | { type: "inspect" };
@@ -209,6 +227,26 @@ export interface StepMessage {
   stats: StepStats;
 }
 
+/** One per piece of embedding work: what one decode between two steps has brought. */
+export interface PieceMessage {
+  type: "piece";
+  /** Requests whose first input began. */
+  started: number[];
+  /** Of length 1, or of scores as they come from a model that ranks. */
+  vectors: { id: number; index: number; vector: Float32Array }[];
+  stats: PieceStats;
+}
+
+export interface PieceStats {
+  /** Its decode, and what was read of it. */
+  ms: number;
+  /** Whether somebody waits for it: it was of tier priority or default. */
+  online: boolean;
+  /** Inputs and tokens that it computed. */
+  inputs: number;
+  tokens: number;
+}
+
 /** What the fit says of steps to come, in milliseconds and sequences or tokens. */
 export interface StepOutlook {
   /** Positions that each sequence is taken to have, none in common with another. */
@@ -259,5 +297,7 @@ export type FromEngine =
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
   | { type: "refused"; id: number; error: EngineError }
-  | { type: "status"; status: EngineStatus }
+  /** Null from an engine that has no steps: its model only embeds. */
+  | { type: "status"; status: EngineStatus | null }
+  | PieceMessage
   | StepMessage;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { batch, batchList, batchRequest } from "./batches.ts";
 import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
+import { embeddingsRequest, embeddingsResponse } from "./embeddings.ts";
 import { engineList } from "./engine.ts";
 import { errorResponse } from "./error.ts";
 import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
@@ -9,8 +10,9 @@ import { health, readiness } from "./health.ts";
 import { job } from "./jobs.ts";
 import { model, modelList } from "./models.ts";
 import { type Operation, operations } from "./operations.ts";
-import { costsPage, usagePage } from "./organization-usage.ts";
+import { costsPage, embeddingsUsagePage, usagePage } from "./organization-usage.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { rerankRequest, rerankResponse } from "./rerank.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "./uploads.ts";
 
 type Json = Record<string, unknown>;
@@ -21,6 +23,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
     ...componentSchemas("input", {
       ChatCompletionRequest: chatRequest(limits),
       CompletionRequest: completionRequest(limits),
+      EmbeddingsRequest: embeddingsRequest(limits),
+      RerankRequest: rerankRequest(limits),
       CreateFileForm: createFileForm,
       CreateUploadRequest: createUpload,
       AddUploadPartForm: addUploadPartForm,
@@ -32,9 +36,12 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       ChatCompletionChunk: chatChunk,
       Completion: completionResponse,
       CompletionChunk: completionChunk,
+      Embeddings: embeddingsResponse,
+      Ranks: rerankResponse,
       Model: model,
       ModelList: modelList,
       UsagePage: usagePage,
+      EmbeddingsUsagePage: embeddingsUsagePage,
       CostsPage: costsPage,
       File: file,
       FileList: fileList,

@@ -1,17 +1,26 @@
 import { randomInt } from "node:crypto";
 import { availableParallelism, freemem } from "node:os";
 import type { CacheScope, EngineConfig, ModelFacts } from "../config.ts";
-import type { EngineError, EngineRequest, EngineStatus, FromEngine, StepMessage } from "../protocol.ts";
+import type {
+  EmbeddingRequest,
+  EngineError,
+  EngineRequest,
+  EngineStatus,
+  FromEngine,
+  StepMessage,
+} from "../protocol.ts";
+import type { Embedder } from "./embedding/embedder.ts";
+import { embeddingPlan, openEmbedder } from "./embedding/open-embedder.ts";
+import { EmbeddingEngine } from "./embedding-engine.ts";
 import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import { Generation } from "./generation.ts";
-import type { KvCache } from "./kv/cache.ts";
 import { HostMemory } from "./kv/host-memory.ts";
-import { SplitCache } from "./kv/split.ts";
-import { UnifiedCache } from "./kv/unified.ts";
+import { makeCache } from "./kv/make-cache.ts";
 import { LogitRules } from "./logit-rules.ts";
 import { LogprobTrail } from "./logprob-trail.ts";
 import { Context } from "./native/context.ts";
+import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
@@ -23,11 +32,10 @@ import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
 import { SequenceText } from "./text/sequence-text.ts";
+import { WorkLoop } from "./work-loop.ts";
 
 /** The share of sequences and cells that flex and batch leave free for online work. */
 const RESERVED_SHARE = 1 / 8;
-/** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
-const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
 const MOST_SEED = 2 ** 32;
 /** The one scope of prefixes where owners share them. */
 const EVERYONE = "";
@@ -40,7 +48,9 @@ export class Engine {
   readonly #model: Model;
   readonly #prompts: PromptBuilder;
   readonly #template: ChatTemplate;
-  readonly #loop: StepLoop;
+  readonly #steps: StepLoop;
+  readonly #embedder: Embedder | null;
+  readonly #loop: WorkLoop;
   readonly #statusParts: StatusParts;
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
@@ -49,7 +59,7 @@ export class Engine {
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
-  static async load(config: EngineConfig, post: (message: FromEngine) => void): Promise<Engine> {
+  static async load(config: EngineConfig, post: (message: FromEngine) => void): Promise<Engine | EmbeddingEngine> {
     if (config.stepTokens <= config.sequences) {
       throw new Error(
         `A step of ${config.stepTokens} tokens has no room for a prompt beside ${config.sequences} sequences: ` +
@@ -63,18 +73,22 @@ export class Engine {
     const free = onGpu ? gpu.reduce((sum, device) => sum + device.free, 0) : hostFree;
     const model = await loadModel(library, config, (progress) => post({ type: "loading", progress }));
     const facts = model.memoryFacts(config, free);
+    if (model.pooling !== null) {
+      const embedding = embeddingPlan(model, config, facts, 0);
+      return new EmbeddingEngine(library, model, config, facts, embedding, post);
+    }
     const plan = planMemory(config, facts);
     const taken = onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
     const parkBytes = planParking(config, facts, hostFree - taken);
-    return new Engine(library, model, config, plan, parkBytes, post);
+    const embedding = embeddingPlan(model, config, facts, plan.cells * facts.cellBytes);
+    return new Engine(library, model, config, { ...plan, parkBytes, embedding }, post);
   }
 
   private constructor(
     library: Library,
     model: Model,
     config: EngineConfig,
-    plan: MemoryPlan,
-    parkBytes: number,
+    plan: MemoryPlan & { parkBytes: number; embedding: EmbeddingPlan | null },
     post: (message: FromEngine) => void,
   ) {
     const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
@@ -88,7 +102,7 @@ export class Engine {
     const stepModel = new StepModel();
     const now = () => performance.now();
     const host = new HostMemory({
-      bytes: parkBytes,
+      bytes: plan.parkBytes,
       tokenBytes: cellBytes,
       recomputeMs: (from, to) => recomputeMs(stepModel, from, to),
       now,
@@ -118,7 +132,8 @@ export class Engine {
       options: { ...options, context: plan.context },
       reservedCells,
     };
-    this.#loop = new StepLoop({
+    const wake = () => this.#loop.wake();
+    this.#steps = new StepLoop({
       context,
       vocabulary,
       cache,
@@ -126,13 +141,18 @@ export class Engine {
       stepModel,
       now,
       post: (message) => this.#tell(message),
+      wake,
     });
+    const run = { threads, now, post, wake };
+    this.#embedder = plan.embedding === null ? null : openEmbedder(library, model, config, plan.embedding, run);
+    this.#loop = new WorkLoop({ steps: this.#steps, embedder: this.#embedder, limits: options, now });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
     this.facts = factsOf(library, model, config, plan, {
       threads,
       cellBytes,
-      parkBytes,
+      parkBytes: plan.parkBytes,
       fallback: this.#template.fallback,
+      embedding: this.#embedder?.facts ?? null,
     });
   }
 
@@ -159,16 +179,31 @@ export class Engine {
       poisonFailpoint(request.prompt);
       const generations = this.#generations(request, prompt, arrival);
       this.#requests.set(request.id, generations);
-      for (const generation of generations) this.#loop.add(generation);
+      for (const generation of generations) this.#steps.add(generation);
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       this.#refuse(request.id, error.error);
     }
   }
 
+  async embed(request: EmbeddingRequest): Promise<void> {
+    if (this.#embedder !== null) return this.#embedder.submit(request);
+    const message =
+      "There is no memory for embeddings beside the weights and the cache: lower --context or --sequences.";
+    const error = {
+      status: 400,
+      type: "invalid_request_error" as const,
+      code: "unsupported_model",
+      param: "model",
+      message,
+    };
+    this.#refuse(request.id, error);
+  }
+
   cancel(id: number): void {
-    for (const generation of this.#requests.get(id) ?? []) this.#loop.cancel(generation);
+    for (const generation of this.#requests.get(id) ?? []) this.#steps.cancel(generation);
     this.#requests.delete(id);
+    this.#embedder?.cancel(id);
   }
 
   /** Posts a step, and forgets the requests whose last sequence ended with it. */
@@ -239,21 +274,6 @@ export class Engine {
   #echo(request: EngineRequest, tokens: number[]): string {
     return request.prompt.kind === "text" ? request.prompt.text : this.#prompts.text(tokens);
   }
-}
-
-function makeCache(
-  context: Context,
-  host: HostMemory,
-  plan: MemoryPlan,
-  cellBytes: number,
-  { reuse, reserved, reservedCells }: { reuse: boolean; reserved: number; reservedCells: number },
-): KvCache {
-  if (plan.kv === "unified") {
-    return new UnifiedCache(context.memory, host, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
-  }
-  const capacity = context.sequenceCells;
-  const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
-  return new SplitCache(context.memory, host, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
 }
 
 /** What it would take to compute tokens of a prompt again, alone. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { EngineConfig, ModelFacts } from "../config.ts";
+import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../config.ts";
 import type { Library } from "./native/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
@@ -10,7 +10,13 @@ export function factsOf(
   model: Model,
   config: EngineConfig,
   plan: MemoryPlan,
-  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean },
+  found: {
+    threads: number;
+    cellBytes: number;
+    parkBytes: number;
+    fallback: boolean;
+    embedding: EmbeddingFacts | null;
+  },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const identity = [config.model, description, architecture, parameters, bytes, library.build];
@@ -35,6 +41,8 @@ export function factsOf(
     stepTokens: config.stepTokens,
     memory: model.memory,
     chatTemplate: !found.fallback,
+    generates: model.pooling === null,
+    embedding: found.embedding,
     build: library.build,
     libraryDir: library.directory,
     fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,

@@ -1,4 +1,5 @@
-import type { SequenceStart, StepMessage, StepStats } from "../protocol.ts";
+import type { SequenceStart, StepMessage, StepStats, Tier } from "../protocol.ts";
+import type { Want } from "./embedding/turns.ts";
 import type { Generation } from "./generation.ts";
 import type { KvCache } from "./kv/cache.ts";
 import type { Context } from "./native/context.ts";
@@ -17,6 +18,8 @@ export interface StepLoopParts {
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: StepMessage) => void;
+  /** There is something to do. */
+  wake: () => void;
 }
 
 /** Where in a step's batch logits are looked for. */
@@ -43,7 +46,6 @@ export class StepLoop {
   readonly #parts: StepLoopParts;
   readonly #cancelled = new Set<Generation>();
   #last: DrawnStep | null = null;
-  #wake: (() => void) | null = null;
 
   constructor(parts: StepLoopParts) {
     this.#parts = parts;
@@ -51,7 +53,7 @@ export class StepLoop {
 
   add(generation: Generation): void {
     this.#parts.scheduler.add(generation);
-    this.#wake?.();
+    this.#parts.wake();
   }
 
   /** Takes effect before the next step: while one computes, nothing may be taken from its hands. */
@@ -59,22 +61,24 @@ export class StepLoop {
     if (generation.state === "ended") return;
     generation.cancelled = true;
     this.#cancelled.add(generation);
-    this.#wake?.();
+    this.#parts.wake();
   }
 
-  /** Runs for as long as the process lives. @throws DecodeError when llama.cpp can't go on */
-  async run(): Promise<never> {
-    for (;;) {
-      if (await this.#step()) continue;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = null;
-    }
+  /** What its sequences are, by the best of them. */
+  get want(): Want {
+    const { running, waiting } = this.#parts.scheduler.byTier;
+    const count = (tier: Tier) => running[tier] + waiting[tier];
+    if (count("priority") + count("default") > 0) return "online";
+    return count("flex") + count("batch") > 0 ? "lower" : "nothing";
   }
 
-  /** @returns false when nothing was left that a step could compute or tell */
-  async #step(): Promise<boolean> {
+  /** Tells what the last step has brought, when the next one is not to come at once. */
+  flush(): void {
+    this.#tell();
+  }
+
+  /** @returns false when nothing was left that a step could compute or tell @throws DecodeError when llama.cpp can't go on */
+  async step(): Promise<boolean> {
     const { context, scheduler, stepModel, cache, now } = this.#parts;
     const begin = now();
     for (const generation of this.#cancelled) this.#end(generation);

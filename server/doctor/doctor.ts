@@ -34,7 +34,7 @@ async function tryModel({ name, path }: ResolvedModel, options: Options, log: Lo
   const start = performance.now();
   const warnings: string[] = [];
   const engine = startLocalEngine(engineConfig(name, path, options), {
-    observer: { step: () => {}, restarted: () => {} },
+    observer: { step: () => {}, piece: () => {}, restarted: () => {} },
     log: {
       ...{ debug: () => {}, info: () => {}, error: () => {} },
       // The engine's warnings about the model are logged; here they belong into the report.

@@ -40,7 +40,7 @@ function mortalEngine() {
       cacheScope: "owner",
     },
     {
-      observer: { step() {}, restarted: () => void restarts++ },
+      observer: { step() {}, piece() {}, restarted: () => void restarts++ },
       log,
       entry: ENTRY,
       restart: { ...FAST_RESTART, healthyMs: 300 },

@@ -35,6 +35,7 @@ export class Rig {
       {
         observer: {
           step: (_, stats) => this.steps.push(stats),
+          piece: () => {},
           restarted: () => {
             this.restarts += 1;
           },

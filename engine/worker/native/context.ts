@@ -12,9 +12,9 @@ import type { Model } from "./model.ts";
 import type { Sampler } from "./sampler.ts";
 
 /** enum ggml_type */
-const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;
+export const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;
 /** enum llama_flash_attn_type */
-const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
+export const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
 /**
  * llama.cpp's CPU kernel for few rows spends a fixed effort on every key: with heads of 32 numbers decoding is 2.2 times
  * as fast without it (llama-batched-bench, demo model, 8 and 32 sequences, 64 + 128 tokens: 5,170 against 2,360 and 5,610
@@ -124,7 +124,7 @@ export class Context {
   }
 }
 
-function flashAttention(config: EngineConfig, model: Model): EngineConfig["flashAttention"] {
+export function flashAttention(config: EngineConfig, model: Model): EngineConfig["flashAttention"] {
   if (config.flashAttention !== "auto") return config.flashAttention;
   const gpu = model.devices.some((device) => device.kind === "gpu");
   // llama.cpp keeps a quantized V cache with flash attention alone.

@@ -10,7 +10,7 @@ const RULES: ValidateRules = {
   endpoint: "/v1/chat/completions",
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo", "other"],
-  bounds: new Map([["demo", { vocabulary: 1000, context: 50 }]]),
+  bounds: new Map([["demo", { vocabulary: 1000, context: 50, generates: true, embedding: { width: 4, context: 50 } }]]),
   maxLines: 50_000,
   maxLineBytes: 1024 * 1024,
   maxErrors: 3,

@@ -22,6 +22,8 @@ export const FACTS: ModelFacts = {
   stepTokens: 512,
   memory: "full",
   chatTemplate: true,
+  generates: true,
+  embedding: { pooling: "mean", width: 4, context: 2048 },
   build: "llama.cpp 1.2.3",
   libraryDir: "/lib/llama",
   fingerprint: "fp_1",

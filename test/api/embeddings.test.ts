@@ -5,6 +5,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeModel } from "../../bench/model.ts";
 import { SHAPES } from "../../bench/shapes.ts";
+import type { RerankResponse } from "../../openapi/rerank.ts";
 import { complete, stream } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 
@@ -47,11 +48,25 @@ async function vectorsOf(model: string, input: Body["input"]): Promise<number[][
   return (await embed({ model, input })).data.map(({ embedding }) => embedding);
 }
 
+interface Raw {
+  data: { embedding: string }[];
+}
+
+interface UsagePage {
+  data: { results: { object: string; model: string; input_tokens: number }[] }[];
+}
+
+async function bodyOf<T>(response: Promise<Response>): Promise<T> {
+  const body: unknown = await (await response).json();
+  // What the tests then read of it is what they check.
+  return body as T;
+}
+
 function dot(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
 }
 
-async function refusal(work: Promise<unknown>): Promise<OpenAI.APIError> {
+async function refusal(work: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
   const error = await work.then(
     () => null,
     (thrown: unknown) => thrown,
@@ -100,8 +115,8 @@ describe("a request for embeddings", () => {
   test("float and base64 are the same numbers", async () => {
     const body = { model: "demo", input: TEXTS[1]! };
     const floats = await embed({ ...body, encoding_format: "float" });
-    const raw = await (await server.post("/v1/embeddings", { ...body, encoding_format: "base64" })).json();
-    const bytes = Buffer.from(raw.data[0].embedding, "base64");
+    const raw = await bodyOf<Raw>(server.post("/v1/embeddings", { ...body, encoding_format: "base64" }));
+    const bytes = Buffer.from(raw.data[0]!.embedding, "base64");
     const numbers = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
     expect(numbers).toEqual(floats.data[0]!.embedding);
   });
@@ -163,8 +178,8 @@ describe("a request for embeddings", () => {
     const page = async (kind: string) => {
       const query = "start_time=0&bucket_width=1d&limit=31&group_by=model&group_by=endpoint";
       const from = Math.floor(Date.now() / 86_400_000) * 86_400;
-      const response = await fetch(`${server.origin}/v1/organization/usage/${kind}?${query.replace("=0", `=${from}`)}`);
-      return (await response.json()).data[0].results as { object: string; model: string; input_tokens: number }[];
+      const url = `${server.origin}/v1/organization/usage/${kind}?${query.replace("=0", `=${from}`)}`;
+      return (await bodyOf<UsagePage>(fetch(url))).data[0]!.results;
     };
     const embeddings = await page("embeddings");
     const demo = embeddings.find(({ model }) => model === "demo")!;
@@ -197,22 +212,22 @@ describe("ranks", () => {
   }
 
   test("every document once, the best first, the same alone as beside others", async () => {
-    const { results, usage, model } = await (await rank({})).json();
+    const { results, usage, model } = await bodyOf<RerankResponse>(rank({}));
     expect(model).toBe("ranker");
-    expect(results.map(({ index }: { index: number }) => index).sort()).toEqual([0, 1, 2]);
-    const scores = results.map((result: { relevance_score: number }) => result.relevance_score);
+    expect(results.map(({ index }) => index).sort()).toEqual([0, 1, 2]);
+    const scores = results.map((result) => result.relevance_score);
     expect(scores).toEqual([...scores].sort((a, b) => b - a));
     expect(new Set(scores).size).toBe(3);
     const [best] = results;
-    const alone = await (await rank({ documents: [documents[best.index]] })).json();
-    expect(alone.results[0].relevance_score).toBeCloseTo(best.relevance_score, 3);
+    const alone = await bodyOf<RerankResponse>(rank({ documents: [documents[best!.index]] }));
+    expect(alone.results[0]!.relevance_score).toBeCloseTo(best!.relevance_score, 3);
     expect(usage.total_tokens).toBeGreaterThan(alone.usage.total_tokens);
   });
 
   test("top_n and return_documents", async () => {
-    const { results } = await (await rank({ top_n: 1, return_documents: true })).json();
+    const { results } = await bodyOf<RerankResponse>(rank({ top_n: 1, return_documents: true }));
     expect(results).toHaveLength(1);
-    expect(results[0].document).toEqual({ text: documents[results[0].index] });
+    expect(results[0]!.document).toEqual({ text: documents[results[0]!.index] });
   });
 
   test.each([
@@ -222,6 +237,6 @@ describe("ranks", () => {
   ])("%j is refused", async (body, code) => {
     const response = await rank(body);
     expect(response.status).toBe(400);
-    expect((await response.json()).error.code).toBe(code);
+    expect(await response.json()).toMatchObject({ error: { code } });
   });
 });

@@ -95,7 +95,8 @@ export class Embedder {
     const { plan, now, post } = this.#parts;
     const context = this.#context;
     const online = this.want === "online";
-    const limits = { tokens: plan.pieceTokens, inputs: MOST_BEGUN, ms, whole: plan.whole, costs: this.#costs };
+    const { batchTokens: alone, togetherTokens: together, whole } = plan;
+    const limits = { alone, together, inputs: MOST_BEGUN, ms, whole, costs: this.#costs };
     const entries = planPiece(this.#waiting(), limits);
     if (context === null || entries.length === 0) return 0;
     this.#makeRoom(context, entries);

@@ -13,8 +13,9 @@ export interface PieceEntry<R extends Readable> {
 }
 
 export interface PieceLimits {
-  /** Most tokens of several inputs, and most inputs. */
-  tokens: number;
+  /** Most tokens of one input alone; of several together; and most inputs. */
+  alone: number;
+  together: number;
   inputs: number;
   /** Milliseconds that it should take. */
   ms: number;
@@ -36,8 +37,7 @@ export function planPiece<R extends Readable>(queue: Iterable<R>, limits: PieceL
   for (const input of queue) {
     if (entries.length === limits.inputs) break;
     const remaining = input.tokens.length - input.computed;
-    const alone = limits.whole && entries.length === 0;
-    const room = alone ? remaining : Math.min(remaining, limits.tokens - tokens);
+    const room = Math.min(remaining, entries.length === 0 ? limits.alone : limits.together - tokens);
     const least = Math.min(remaining, limits.whole ? remaining : LEAST_CHUNK);
     if (room < least) break;
     const fits = fitting(tokens, room, limits);

@@ -7,7 +7,14 @@ const COSTS: PieceLimits["costs"] = {
   predict: ({ prefill }) => prefill / 2,
   reach: { prefill: 10_000, decode: 0 },
 };
-const LIMITS: PieceLimits = { tokens: 100, inputs: 8, ms: Number.POSITIVE_INFINITY, whole: false, costs: COSTS };
+const LIMITS: PieceLimits = {
+  alone: 100,
+  together: 100,
+  inputs: 8,
+  ms: Number.POSITIVE_INFINITY,
+  whole: false,
+  costs: COSTS,
+};
 
 function inputs(...lengths: number[]) {
   return lengths.map((length) => ({ tokens: new Array<number>(length).fill(1), computed: 0 }));
@@ -25,7 +32,8 @@ test.each<[string, number[], Partial<PieceLimits>, number[]]>([
   ["a rest too short for a beginning stays empty", [95, 250], {}, [95]],
   ["no more than the time allows", [30, 30, 30], { ms: 20 }, [30]],
   ["but always some of the first", [250], { ms: 0.1 }, [16]],
-  ["a whole input alone may be longer than a piece", [250, 5], { whole: true }, [250]],
+  ["a whole input alone may be longer than a piece", [250, 5], { whole: true, alone: 300 }, [250]],
+  ["inputs that share cells may have fewer tokens than one alone", [90, 5], { together: 40 }, [90]],
   ["whole inputs are not cut to fit", [60, 60], { whole: true }, [60]],
   ["nor for time", [60, 60], { whole: true, ms: 0.1 }, [60]],
 ])("%s", (_, lengths, limits, expected) => {
@@ -37,13 +45,13 @@ test("whatever waits: all of it is computed once, in order, within the limits, a
   const limit = fc.record({ ms: fc.constantFrom(1, 20, Number.POSITIVE_INFINITY), whole: fc.boolean() });
   fc.assert(
     fc.property(lengths, limit, (given, change) => {
-      const limits = { ...LIMITS, ...change };
+      const limits = { ...LIMITS, alone: 300, ...change };
       const queue = inputs(...given);
       for (let waiting = queue; waiting.length > 0; ) {
         const entries = planPiece(waiting, limits);
         expect(entries.length).toBeGreaterThan(0);
         const tokens = entries.reduce((sum, { count }) => sum + count, 0);
-        if (entries.length > 1) expect(tokens).toBeLessThanOrEqual(limits.tokens);
+        if (entries.length > 1) expect(tokens).toBeLessThanOrEqual(limits.together);
         for (const [i, { input, count }] of entries.entries()) {
           expect(input).toBe(waiting[i]);
           input.computed += count;

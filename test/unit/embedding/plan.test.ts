@@ -10,6 +10,7 @@ const CAUSAL: EmbeddingShape = {
   trainedContext: 32_768,
   cellBytes: 12_288,
   whole: false,
+  gpu: false,
 };
 const ENCODER: EmbeddingShape = { ...CAUSAL, pooling: "cls", vocabulary: 30_522, trainedContext: 512, whole: true };
 const CONFIG = { context: null, stepTokens: 512 };
@@ -17,9 +18,15 @@ const CONFIG = { context: null, stepTokens: 512 };
 test("a model that generates reads as long inputs as prompts, in pieces whose logits stay within 128 MiB", () => {
   const plan = planEmbedding(CONFIG, CAUSAL, 4 * GIB)!;
   expect(plan.context).toBe(8192);
-  expect(plan.pieceTokens * CAUSAL.vocabulary * 8).toBeLessThanOrEqual(128 * 2 ** 20);
-  expect(plan.cells).toBeGreaterThanOrEqual(plan.context + plan.pieceTokens);
-  expect(planEmbedding(CONFIG, { ...CAUSAL, vocabulary: 1024 }, GIB)!.pieceTokens).toBe(512);
+  expect(plan.batchTokens * CAUSAL.vocabulary * 8).toBeLessThanOrEqual(128 * 2 ** 20);
+  expect(plan.cells).toBeGreaterThanOrEqual(plan.context + plan.batchTokens);
+  expect(planEmbedding(CONFIG, { ...CAUSAL, vocabulary: 1024 }, GIB)!.batchTokens).toBe(512);
+});
+
+test("several inputs have as many tokens together as pays: on a CPU few, on a GPU all of a piece", () => {
+  const small = { ...CAUSAL, vocabulary: 1024 };
+  expect(planEmbedding(CONFIG, small, GIB)!.togetherTokens).toBe(64);
+  expect(planEmbedding(CONFIG, { ...small, gpu: true }, GIB)!.togetherTokens).toBe(512);
 });
 
 test("where memory is short inputs are shorter, and then there are none", () => {

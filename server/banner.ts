@@ -23,7 +23,7 @@ export function banner({ url, version, models, demo, command, startMs }: BannerC
   }
   lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`, "", "Try it:", "");
   const [first] = models;
-  if (first !== undefined) lines.push(`  ${curlLine(url, first.model)}`, "");
+  if (first !== undefined) lines.push(`  ${curlLine(url, first)}`, "");
   if (demo) {
     lines.push(
       "The demo model knows only a few tricks. To serve a real one:",
@@ -38,7 +38,9 @@ export function banner({ url, version, models, demo, command, startMs }: BannerC
 
 function modelLine(facts: ModelFacts): string {
   const { model, description, context, sequences, kv } = facts;
-  return `${model}: ${description}; context ${context.toLocaleString("en-US")} tokens, ${sequences} sequences (${kv} KV cache)`;
+  const head = `${model}: ${description}; context ${context.toLocaleString("en-US")} tokens`;
+  if (facts.generates) return `${head}, ${sequences} sequences (${kv} KV cache)`;
+  return facts.embedding?.pooling === "rank" ? `${head}, ranks documents` : `${head}, embeddings alone`;
 }
 
 function computeLine(facts: ModelFacts): string {
@@ -47,8 +49,18 @@ function computeLine(facts: ModelFacts): string {
 }
 
 /** One line that a POSIX shell takes as it stands, whatever the model's name holds. */
-function curlLine(url: string, model: string): string {
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }], stream: true });
-  const quoted = body.replaceAll("'", `'\\''`);
-  return `curl -N ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '${quoted}'`;
+function curlLine(url: string, facts: ModelFacts): string {
+  const { path, body } = trial(facts);
+  const quoted = JSON.stringify(body).replaceAll("'", `'\\''`);
+  return `curl -N ${url}${path} -H 'Content-Type: application/json' -d '${quoted}'`;
+}
+
+/** A request that the model can answer. */
+function trial({ model, generates, embedding }: ModelFacts): { path: string; body: object } {
+  if (generates) {
+    const messages = [{ role: "user", content: "Hello!" }];
+    return { path: "/v1/chat/completions", body: { model, messages, stream: true } };
+  }
+  if (embedding?.pooling !== "rank") return { path: "/v1/embeddings", body: { model, input: "Hello!" } };
+  return { path: "/v1/rerank", body: { model, query: "A greeting?", documents: ["Hello!", "Goodbye!"] } };
 }

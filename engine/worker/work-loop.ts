@@ -46,8 +46,10 @@ export class WorkLoop {
     if (embedder === null || embedder.want === "nothing") return steps?.step() ?? false;
     if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder))) > 0;
     const { want } = steps;
-    const stepped = this.#turns.stepNext(want, embedder.want) && (await this.#step(steps, want));
-    const pieceMs = this.#pieceMs(want, embedder);
+    const stepNext = this.#turns.stepNext(want, embedder.want);
+    const stepped = stepNext && (await this.#step(steps, want));
+    // Whoever can't go on keeps no piece waiting.
+    const pieceMs = this.#pieceMs(stepNext && !stepped ? "nothing" : want, embedder);
     if (pieceMs === 0) return stepped;
     const pieces = embedder.want;
     const piece = embedder.piece(pieceMs);

@@ -25,6 +25,7 @@ import {
 } from "./lifecycle.ts";
 import { engineDied, refusalOf } from "./refusal.ts";
 import { refusedTicket } from "./refused-ticket.ts";
+import { logState } from "./state-log.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface LocalEngineDeps {
@@ -227,7 +228,7 @@ class LocalEngine implements Engine {
     const before = this.#life.state;
     const { life, effect } = advance(this.#life, event, this.#deps.now(), this.#deps.restart);
     this.#life = life;
-    if (before !== life.state) this.#logState();
+    if (before !== life.state) logState(this.#deps.log, this.model, life, this.pending);
     switch (effect) {
       case "start":
         this.#deps.observer.restarted(this.model);
@@ -279,28 +280,5 @@ class LocalEngine implements Engine {
     if (state.name === "failed") return new Error(state.reason);
     if (state.name === "closed") return new Error(`The engine of '${this.model}' was closed.`);
     return null;
-  }
-
-  #logState(): void {
-    const { log } = this.#deps;
-    const state = this.state;
-    const about = { model: this.model };
-    switch (state.name) {
-      case "loading":
-        log.debug({ ...about, progress: state.progress }, "Loading the model");
-        return;
-      case "ready":
-        log.info({ ...about, loadMs: Math.round(this.#life.lastLoadMs) }, "The engine is ready");
-        return;
-      case "restarting":
-        log.error({ ...about, ...state, pending: this.pending }, "The engine died and starts again");
-        return;
-      case "failed":
-        log.error({ ...about, reason: state.reason }, "The engine has failed; restart the server to try again");
-        return;
-      case "closed":
-        log.debug(about, "The engine is closed");
-        return;
-    }
   }
 }

@@ -2,10 +2,11 @@ import { invalidRequest } from "../openapi/api-error.ts";
 import type { BatchEndpoint } from "../openapi/batches.ts";
 import { type ChatRequest, chatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
+import { type EmbeddingsRequest, embeddingsRequest } from "../openapi/embeddings.ts";
 import { narrowed } from "../openapi/narrowed.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import { validate } from "../openapi/validate.ts";
-import { checkBounds, type ModelBounds } from "./model-bounds.ts";
+import { checkBounds, checkEmbeddingBounds, type ModelBounds } from "./model-bounds.ts";
 import { PrefixKey } from "./prefix-key.ts";
 
 /** What is known of a body that its endpoint would take. */
@@ -14,6 +15,8 @@ export interface CheckedBody {
   prefix: readonly number[];
   /** A guess at prompt and answer together, for forecasts. */
   estimatedTokens: number;
+  /** Inputs of embeddings. */
+  inputs: number;
 }
 
 /** Throws the ApiError that the synchronous endpoint would answer with. */
@@ -48,6 +51,15 @@ export function bodyCheck(
       const schemaFor = narrowed(completionRequest(limits));
       return (body) => checkedCompletion(within(validate(schemaFor(body), body)));
     }
+    case "/v1/embeddings": {
+      const schema = embeddingsRequest(limits);
+      return (body) => {
+        const checked = validate(schema, body);
+        const known = bounds.get(checked.model);
+        if (known !== undefined) checkEmbeddingBounds(checked, known);
+        return checkedInput(checked);
+      };
+    }
   }
 }
 
@@ -67,12 +79,14 @@ function checkedChat({ messages, tools, max_completion_tokens, max_tokens, n }: 
 
 function checkedCompletion({ prompt, max_tokens, n }: CompletionRequest): CheckedBody {
   const text = new PromptText();
-  const prompts = typeof prompt === "string" || typeof prompt[0] === "number" ? [prompt] : prompt;
-  for (const one of prompts) {
-    if (typeof one === "string") text.add(one);
-    else if (Array.isArray(one)) text.addTokens(one);
-  }
-  return text.checked(max_tokens ?? DEFAULT_MAX_TOKENS, (n ?? 1) * prompts.length);
+  const prompts = text.addAll(prompt);
+  return text.checked(max_tokens ?? DEFAULT_MAX_TOKENS, (n ?? 1) * prompts);
+}
+
+function checkedInput({ input }: EmbeddingsRequest): CheckedBody {
+  const text = new PromptText();
+  const inputs = text.addAll(input);
+  return { ...text.checked(0, 0), inputs };
 }
 
 /** Measures a prompt, and keeps nothing of it. */
@@ -90,8 +104,18 @@ class PromptText {
     this.#chars += tokens.length * CHARS_PER_TOKEN;
   }
 
+  /** @returns how many texts there are */
+  addAll(given: CompletionRequest["prompt"]): number {
+    const texts = typeof given === "string" || typeof given[0] === "number" ? [given] : given;
+    for (const one of texts) {
+      if (typeof one === "string") this.add(one);
+      else if (Array.isArray(one)) this.addTokens(one);
+    }
+    return texts.length;
+  }
+
   checked(answerTokens: number, choices: number): CheckedBody {
     const answer = Math.min(answerTokens, MOST_ANSWER) * choices;
-    return { prefix: this.#key.key, estimatedTokens: Math.ceil(this.#chars / CHARS_PER_TOKEN) + answer };
+    return { prefix: this.#key.key, estimatedTokens: Math.ceil(this.#chars / CHARS_PER_TOKEN) + answer, inputs: 0 };
   }
 }

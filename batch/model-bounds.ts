@@ -1,6 +1,7 @@
 import { invalidRequest } from "../openapi/api-error.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
 import type { CompletionRequest } from "../openapi/completions.ts";
+import type { EmbeddingsRequest } from "../openapi/embeddings.ts";
 import { checkVocabulary } from "../openapi/vocabulary.ts";
 
 /** What a loaded model is known to refuse. */
@@ -9,13 +10,19 @@ export interface ModelBounds {
   vocabulary: number;
   /** Tokens of prompt and answer together. */
   context: number;
+  generates: boolean;
+  /** Of its vectors; null for a model that makes none. */
+  embedding: { width: number; context: number } | null;
 }
 
 /**
  * Throws the 400 that a line would certainly end with when it runs: a token id that the model does not have, or a prompt
  * of tokens that leaves no room for an answer. How many tokens a text has, only the engine knows.
  */
-export function checkBounds(body: ChatRequest | CompletionRequest, { vocabulary, context }: ModelBounds): void {
+export function checkBounds(body: ChatRequest | CompletionRequest, bounds: ModelBounds): void {
+  const { vocabulary, context, generates } = bounds;
+  if (!generates)
+    throw invalidRequest("unsupported_model", "model", `The model '${body.model}' does not generate text.`);
   checkVocabulary(Object.keys(body.logit_bias ?? {}).map(Number), "logit_bias", vocabulary);
   checkVocabulary(body.stop_token_ids ?? [], "stop_token_ids", vocabulary);
   if (!("prompt" in body)) return;
@@ -25,6 +32,21 @@ export function checkBounds(body: ChatRequest | CompletionRequest, { vocabulary,
     const message = `This model's maximum context length is ${context} tokens, and the prompt alone has ${tokens.length}.`;
     throw invalidRequest("context_length_exceeded", "prompt", message);
   }
+}
+
+/** The same for an input of embeddings. */
+export function checkEmbeddingBounds(body: EmbeddingsRequest, { vocabulary, embedding }: ModelBounds): void {
+  if (embedding === null)
+    throw invalidRequest("unsupported_model", "model", `The model '${body.model}' makes no embeddings.`);
+  for (const tokens of tokenPrompts(body.input)) {
+    checkVocabulary(tokens, "input", vocabulary);
+    if (tokens.length <= embedding.context) continue;
+    const message = `This model reads at most ${embedding.context} tokens of one input, and one has ${tokens.length}.`;
+    throw invalidRequest("context_length_exceeded", "input", message);
+  }
+  if ((body.dimensions ?? 1) <= embedding.width) return;
+  const message = `Invalid 'dimensions': this model's vectors have ${embedding.width} numbers.`;
+  throw invalidRequest("invalid_value", "dimensions", message);
 }
 
 function tokenPrompts(prompt: CompletionRequest["prompt"]): number[][] {

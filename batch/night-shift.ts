@@ -136,7 +136,10 @@ export class NightShift {
   #bounds(): Map<string, ModelBounds> {
     const bounds = new Map<string, ModelBounds>();
     for (const { model, facts } of this.#deps.engines) {
-      if (facts !== null) bounds.set(model, { vocabulary: facts.vocabulary, context: facts.context });
+      if (facts === null) continue;
+      const { vocabulary, context, generates } = facts;
+      const embedding = facts.embedding?.pooling === "rank" ? null : facts.embedding;
+      bounds.set(model, { vocabulary, context, generates, embedding });
     }
     return bounds;
   }

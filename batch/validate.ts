@@ -1,5 +1,5 @@
 import { ApiError } from "../openapi/api-error.ts";
-import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
+import { type BatchEndpoint, type BatchError, MAX_BATCH_INPUTS } from "../openapi/batches.ts";
 import { parseJson } from "../openapi/json-text.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { InputLine } from "./input-lines.ts";
@@ -38,6 +38,7 @@ export class Validator {
   readonly #errors: BatchError[] = [];
   #badLines = 0;
   #lines = 0;
+  #inputs = 0;
   #model: string | null = null;
 
   constructor(rules: ValidateRules) {
@@ -61,6 +62,14 @@ export class Validator {
     } else if (this.#badLines === 0) {
       this.index.add(line);
     }
+  }
+
+  /** Counts the inputs of a line of embeddings; its batch may have so many and no more. */
+  #tooMany(inputs: number): Fault | null {
+    this.#inputs += inputs;
+    if (this.#inputs <= MAX_BATCH_INPUTS || this.#inputs - inputs > MAX_BATCH_INPUTS) return null;
+    const message = `With this line the batch has more than ${MAX_BATCH_INPUTS} inputs, which is the most.`;
+    return fault("too_many_inputs", "body.input", message);
   }
 
   /** Tells what the lines so far came to. */
@@ -98,6 +107,8 @@ export class Validator {
     }
     const checked = this.#checkModel(body) ?? this.#checkBody(body);
     if ("code" in checked) return checked;
+    const tooMany = this.#tooMany(checked.inputs);
+    if (tooMany !== null) return tooMany;
     return {
       number: input.number,
       customId: String(customId),

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { batchCommand } from "./commands/batch.ts";
+import { embeddingsCommand } from "./commands/embeddings.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { soakCommand } from "./commands/soak.ts";
@@ -14,6 +15,7 @@ export async function run(args: string[]): Promise<number> {
     .exitOverride()
     .addCommand(modelCommand())
     .addCommand(throughputCommand(args))
+    .addCommand(embeddingsCommand(args))
     .addCommand(prefixCommand(args))
     .addCommand(batchCommand(args))
     .addCommand(soakCommand(args))

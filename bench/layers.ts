@@ -46,6 +46,25 @@ export function attentionLayer(layer: Layer, { normedHeads = false } = {}): Tens
   ];
 }
 
+/** BERT: no gate, and the norms stand behind what they norm. */
+export function bertLayer(layer: Layer): TensorShape[] {
+  const { width, heads, headWidth } = layer;
+  const norm = (name: string) => [
+    vector(layer, `${name}.weight`, width),
+    vector(layer, `${name}.bias`, width, { constant: 0 }),
+  ];
+  return [
+    matrix(layer, "attn_q", width, heads * headWidth),
+    matrix(layer, "attn_k", width, heads * headWidth),
+    matrix(layer, "attn_v", width, heads * headWidth),
+    closing(layer, "attn_output", heads * headWidth),
+    ...norm("attn_output_norm"),
+    matrix(layer, "ffn_up", width, layer.feedForward),
+    closing(layer, "ffn_down", layer.feedForward),
+    ...norm("layer_output_norm"),
+  ];
+}
+
 export function feedForward(layer: Layer): TensorShape[] {
   return [
     vector(layer, "ffn_norm.weight", layer.width),

@@ -1,6 +1,7 @@
 import type { GgufKind, GgufValue } from "./gguf.ts";
 import {
   attentionLayer,
+  bertLayer,
   feedForward,
   gemmaLayer,
   type Layer,
@@ -23,6 +24,8 @@ export interface Shape {
 const EPSILON = 1e-5;
 const TINY = { layers: 4, width: 64, heads: 4, kvHeads: 2, headWidth: 16, feedForward: 128, vocabulary: 512 };
 const WINDOW = 32;
+/** enum llama_pooling_type */
+const POOLING_TYPE = { mean: 1, cls: 2, rank: 4 };
 
 /** Every shape by its name on the command line. The tiny ones are one per kind of memory in llama.cpp. */
 export const SHAPES: Record<string, () => Shape> = {
@@ -41,6 +44,9 @@ export const SHAPES: Record<string, () => Shape> = {
   "tiny-swa": () => tinySlidingWindow(),
   "tiny-recurrent": () => tinyRecurrent(),
   "tiny-hybrid": () => tinyHybrid(),
+  "tiny-embedding": () => tinyEncoder("mean"),
+  "tiny-embedding-cls": () => tinyEncoder("cls"),
+  "tiny-ranking": () => tinyEncoder("rank"),
 };
 
 function llama(sizes: Sizes, { kind = "q8_0" as GgufKind, tied = true, context = 32_768 } = {}): Shape {
@@ -122,6 +128,41 @@ function tinyHybrid(): Shape {
         ...(attends(layer.index) ? attentionLayer(layer, { normedHeads: true }) : shortConvolutionLayer(layer, kernel)),
         ...feedForward(layer),
       ]),
+    ],
+  };
+}
+
+/** BERT: all tokens see each other, and one vector or one score comes of them. */
+function tinyEncoder(pooling: keyof typeof POOLING_TYPE): Shape {
+  const context = 256;
+  const { width, heads } = TINY;
+  const uint32s = {
+    context_length: context,
+    embedding_length: width,
+    block_count: TINY.layers,
+    feed_forward_length: TINY.feedForward,
+    "attention.head_count": heads,
+    pooling_type: POOLING_TYPE[pooling],
+  };
+  return {
+    architecture: "bert",
+    kind: "f32",
+    vocabulary: TINY.vocabulary,
+    metadata: {
+      ...numbers("bert", uint32s),
+      "bert.attention.layer_norm_epsilon": { type: "float32", value: EPSILON },
+      "bert.attention.causal": { type: "bool", value: false },
+      "tokenizer.ggml.token_type_count": { type: "uint32", value: 1 },
+    },
+    tensors: () => [
+      { name: "token_embd.weight", dims: [width, TINY.vocabulary], fill: { std: 0.5 } },
+      { name: "position_embd.weight", dims: [width, context], fill: { std: 0.1 } },
+      { name: "token_embd_norm.weight", dims: [width], fill: { constant: 1 } },
+      { name: "token_embd_norm.bias", dims: [width], fill: { constant: 0 } },
+      ...stack(TINY, bertLayer),
+      ...(pooling === "rank"
+        ? [{ name: "cls.output.weight", dims: [width, 1], fill: { std: 1 / Math.sqrt(width) } }]
+        : []),
     ],
   };
 }

@@ -69,6 +69,18 @@ export interface ModelNeeds {
   free: number;
 }
 
+/** How a model makes one vector of a text. */
+export const POOLINGS = ["mean", "cls", "last", "rank"] as const;
+export type Pooling = (typeof POOLINGS)[number];
+
+export interface EmbeddingFacts {
+  pooling: Pooling;
+  /** Numbers in a vector. */
+  width: number;
+  /** The longest input in tokens. */
+  context: number;
+}
+
 /** What is known of a loaded model. */
 export interface ModelFacts {
   model: string;
@@ -101,8 +113,12 @@ export interface ModelFacts {
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   /** False: the model has no template of its own and ChatML stands in. */
   chatTemplate: boolean;
-  /** How the model writes tool calls: one of `TOOL_FORMAT_NAMES`. */
+  /** How the model writes tool calls: one of `TOOL_FORMAT_NAMES`; empty where it does not generate. */
   toolFormat: string;
+  /** False: the model only embeds, or ranks. */
+  generates: boolean;
+  /** Null: there is no memory for it. */
+  embedding: EmbeddingFacts | null;
   /** The llama.cpp release and where its library lies. */
   build: string;
   libraryDir: string;

@@ -2,8 +2,10 @@ import type { ApiError } from "../openapi/api-error.ts";
 import type { ModelFacts } from "./config.ts";
 import type {
   Backlog,
+  EmbeddingRequest,
   EngineRequest,
   EngineStatus,
+  PieceStats,
   SequenceOutput,
   StepStats,
   TokenAnswer,
@@ -25,6 +27,8 @@ export interface Engine {
   readonly backlog: Backlog | null;
   /** Never throws: what goes wrong reaches the listener, after this call has returned. */
   submit(request: Submission, listener: RequestListener): Ticket;
+  /** The same for vectors of texts. */
+  embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket;
   /** Resolves when the state next becomes ready; rejects when it becomes failed or closed. */
   ready(): Promise<ModelFacts>;
   /** How it is doing now; null while it is not ready, when it does not answer, or for one that can't tell. */
@@ -39,6 +43,7 @@ export interface Engine {
 }
 
 export type Submission = Omit<EngineRequest, "id">;
+export type EmbeddingSubmission = Omit<EmbeddingRequest, "id">;
 /** What a body says by itself: not who sent it. */
 export type Asked = Omit<Submission, "owner">;
 
@@ -66,18 +71,27 @@ export type EngineState =
   | { name: "failed"; reason: string }
   | { name: "closed" };
 
-/** What a request hears, in this order: accepted, (started, output…) per sequence; or failed at any point, once, last. */
-export interface RequestListener {
+/** What every request hears: accepted before all else, and failed at any point, once, last. */
+export interface WorkListener {
   accepted(promptTokens: number, promptText: string | null): void;
-  /** @param agoMs milliseconds since the first step of the sequence began */
-  started(index: number, cachedTokens: number, agoMs: number): void;
-  output(output: SequenceOutput): void;
   failed(error: ApiError): void;
   /**
    * The engine process died. True: the client has seen nothing yet and the listener has forgotten what it collected, so
    * the request may run once more from the start (accepted, started and output come again). False: failed() follows.
    */
   mayRestart(): boolean;
+}
+
+/** Between accepted and the end: (started, output…) per sequence. */
+export interface RequestListener extends WorkListener {
+  started(index: number, cachedTokens: number): void;
+  output(output: SequenceOutput): void;
+}
+
+/** Between accepted and the end: started, then a vector for every input, in any order. */
+export interface EmbeddingListener extends WorkListener {
+  started(): void;
+  vector(index: number, vector: Float32Array): void;
 }
 
 export interface Ticket {
@@ -88,5 +102,6 @@ export interface Ticket {
 /** Where engines report what they measure; the server's metrics implement it. */
 export interface EngineObserver {
   step(model: string, stats: StepStats): void;
+  piece(model: string, stats: PieceStats): void;
   restarted(model: string): void;
 }

@@ -7,6 +7,7 @@ import type { EngineConfig, KvKind, ModelFacts, ModelNeeds } from "./config.ts";
  * Life of a request: `submit` → `accepted` (its prompt is counted, it is queued) or `refused`;
  * then step messages carry `started` once per sequence and its outputs until one has `finish`.
  * `cancel` ends a request at any time: nothing more is sent for it.
+ * Life of an `embed`: `accepted` or `refused`, then piece messages until every input has its vector.
  */
 
 export const TIERS = ["priority", "default", "flex", "batch"] as const;
@@ -80,6 +81,14 @@ export interface GrammarRule {
   triggers: readonly string[] | null;
 }
 
+/** What a request wants to know of its tokens' probabilities. */
+export interface LogprobsWanted {
+  /** So many of the best tokens at each place, beside the one that stands there. */
+  top: number;
+  /** Of the prompt's tokens too. */
+  prompt: boolean;
+}
+
 export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
@@ -89,7 +98,7 @@ export interface EngineRequest {
   prompt: Prompt;
   /** Sequences over the one prompt. */
   n: number;
-  /** Most tokens to generate for each sequence; null runs until the context is full. */
+  /** Most tokens to generate for each sequence, perhaps none; null runs until the context is full. */
   maxTokens: number | null;
   /** No end token and no stop string ends a sequence before this many tokens. */
   minTokens: number;
@@ -100,6 +109,24 @@ export interface EngineRequest {
   grammar: GrammarRule | null;
   /** Send the prompt's text back with `accepted`. */
   echo: boolean;
+  /** Null: nothing is computed for it. */
+  logprobs: LogprobsWanted | null;
+}
+
+/** One text to be read: `pair` is a query and a document, told to a model that ranks. */
+export type EmbeddingInput =
+  | { kind: "text"; text: string }
+  | { kind: "tokens"; tokens: number[] }
+  | { kind: "pair"; query: string; document: string };
+
+/** Texts whose meaning is wanted as one vector each; a model that ranks gives a vector of one score. */
+export interface EmbeddingRequest {
+  /** Unique among all requests. */
+  id: number;
+  tier: Tier;
+  /** Whose it is, as an opaque name. */
+  owner: string;
+  inputs: EmbeddingInput[];
 }
 
 /** What is asked of tokens and texts alone: no step has to answer it. */
@@ -124,6 +151,7 @@ export type ToEngine =
   /** In place of `start`: answered with `measured` or `failed`, then the process exits. Nothing is loaded. */
   | { type: "measure"; config: EngineConfig }
   | { type: "submit"; request: EngineRequest }
+  | { type: "embed"; request: EmbeddingRequest }
   | { type: "cancel"; id: number }
   /** Answered with `status`, also while a step computes. */
   | { type: "inspect" }
@@ -144,6 +172,21 @@ export interface ToolCallDelta {
   arguments: string;
 }
 
+/** A token and the logarithm of its probability as the model gives it: before temperature, penalties and biases. */
+export interface TokenLogprob {
+  /** Perhaps half a character; of a control token, which shows nothing, its name. */
+  bytes: Uint8Array;
+  logprob: number;
+}
+
+export interface RankedLogprob extends TokenLogprob {
+  /** The best tokens at this place, best first. */
+  top: TokenLogprob[];
+}
+
+/** Of a prompt's token; null for the first, which nothing stands before. */
+export type PromptLogprob = Omit<RankedLogprob, "logprob"> & { logprob: number | null };
+
 export interface SequenceOutput {
   id: number;
   /** Which of the request's n sequences. */
@@ -156,6 +199,10 @@ export interface SequenceOutput {
   toolCalls?: ToolCallDelta[];
   /** Tokens generated since this sequence's last output. */
   tokens: number;
+  /** Of the tokens that `text` is made of; absent unless asked for. */
+  logprobs?: RankedLogprob[];
+  /** With a sequence's first output, where asked for. */
+  promptLogprobs?: PromptLogprob[];
   finish: SequenceFinish | null;
 }
 
@@ -254,6 +301,26 @@ export interface StepMessage {
   stats: StepStats;
 }
 
+/** One per piece of embedding work: what one decode between two steps has brought. */
+export interface PieceMessage {
+  type: "piece";
+  /** Requests whose first input began. */
+  started: number[];
+  /** Of length 1, or of scores as they come from a model that ranks. */
+  vectors: { id: number; index: number; vector: Float32Array }[];
+  stats: PieceStats;
+}
+
+export interface PieceStats {
+  /** Its decode, and what was read of it. */
+  ms: number;
+  /** Whether somebody waits for it: it was of tier priority or default. */
+  online: boolean;
+  /** Inputs and tokens that it computed. */
+  inputs: number;
+  tokens: number;
+}
+
 /** What the fit says of steps to come, in milliseconds and sequences or tokens. */
 export interface StepOutlook {
   /** Positions that each sequence is taken to have, none in common with another. */
@@ -305,6 +372,8 @@ export type FromEngine =
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
   | { type: "refused"; id: number; error: EngineError }
-  | { type: "status"; status: EngineStatus }
+  /** Null from an engine that has no steps: its model only embeds. */
+  | { type: "status"; status: EngineStatus | null }
   | { type: "tokenized"; id: number; answer: TokenAnswer | { error: EngineError } }
+  | PieceMessage
   | StepMessage;

@@ -1,10 +1,22 @@
-import type { CostsPage, CostsResult, UsagePage, UsageResult } from "../openapi/organization-usage.ts";
+import type {
+  CostsPage,
+  CostsResult,
+  EmbeddingsUsagePage,
+  EmbeddingsUsageResult,
+  UsagePage,
+  UsageResult,
+} from "../openapi/organization-usage.ts";
 import type { UsageSum } from "../store/usage.ts";
 import type { BucketPage } from "./buckets.ts";
 
 /** Sums of the ledger as OpenAI's usage page. */
 export function usagePageOf(page: BucketPage, sums: readonly UsageSum[]): UsagePage {
   return pageOf(page, sums, usageResult);
+}
+
+/** Sums over what was read for vectors and scores. */
+export function embeddingsPageOf(page: BucketPage, sums: readonly UsageSum[]): EmbeddingsUsagePage {
+  return pageOf(page, sums, embeddingsResult);
 }
 
 /** Sums of the ledger, grouped by model and tier when `byItem`, as OpenAI's costs page. */
@@ -51,6 +63,24 @@ function usageResult(sum: UsageSum): UsageResult {
     nightshift: {
       endpoint: sum.endpoint,
       reasoning_tokens: sum.reasoningTokens,
+      cost_nano_usd: sum.costNano,
+      default_cost_nano_usd: sum.defaultCostNano,
+    },
+  };
+}
+
+function embeddingsResult(sum: UsageSum): EmbeddingsUsageResult {
+  return {
+    object: "organization.usage.embeddings.result",
+    input_tokens: sum.inputTokens,
+    num_model_requests: sum.requests,
+    project_id: sum.owner,
+    user_id: null,
+    api_key_id: sum.keyId,
+    model: sum.model,
+    nightshift: {
+      endpoint: sum.endpoint,
+      service_tier: sum.tier,
       cost_nano_usd: sum.costNano,
       default_cost_nano_usd: sum.defaultCostNano,
     },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { boundedMap } from "./bounded.ts";
 
 /** Endpoints that a batch may name. */
-export const BATCH_ENDPOINTS = ["/v1/chat/completions", "/v1/completions"] as const;
+export const BATCH_ENDPOINTS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings"] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
 /** What becomes what stands in store/batch-row.ts. */
@@ -19,6 +19,8 @@ export const BATCH_STATUSES = [
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 export const MAX_BATCH_LINES = 50_000;
+/** Of all lines of a batch together. */
+export const MAX_BATCH_INPUTS = 50_000;
 export const COMPLETION_WINDOW = "24h";
 const MAX_METADATA_PAIRS = 16;
 const HOUR = 3600;

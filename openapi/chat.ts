@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedList, boundedMap } from "./bounded.ts";
 import { vendorFields } from "./dry-run.ts";
+import { chatLogprobs, MOST_CHAT_LOGPROBS } from "./logprobs.ts";
 import { chatMessage } from "./message.ts";
 import { reasoningFields } from "./reasoning-fields.ts";
 import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "./refused.ts";
@@ -12,7 +13,6 @@ import { finishReason, usage, usedTier } from "./usage.ts";
 
 const MAX_METADATA_PAIRS = 16;
 const FUNCTIONS = "it is deprecated and not supported; send tools.";
-const LOGPROBS = "log probabilities are not supported yet.";
 
 const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
   .nullish()
@@ -40,8 +40,13 @@ export function chatRequest(limits: RequestLimits) {
       ...toolFields,
       modalities: refusedValue('only ["text"] is supported.', isTextOnly),
       response_format: responseFormat,
-      logprobs: refusedField(LOGPROBS, isFalse),
-      top_logprobs: refusedField(LOGPROBS),
+      logprobs: z.boolean().nullish().describe("Each token of the content with its log probability."),
+      top_logprobs: z
+        .int()
+        .min(0)
+        .max(MOST_CHAT_LOGPROBS)
+        .nullish()
+        .describe("And so many of the best tokens at its place. Only with `logprobs: true`."),
       functions: refusedField(FUNCTIONS, isEmptyList),
       function_call: refusedField(FUNCTIONS, isOneOf("none", "auto")),
       audio: refusedField("audio is not supported."),
@@ -50,7 +55,12 @@ export function chatRequest(limits: RequestLimits) {
     })
     .check(crossChecks((body) => body.max_completion_tokens ?? body.max_tokens))
     .check(oneConstraint)
-    .check(toolChecks);
+    .check(toolChecks)
+    .check(({ value, issues }) => {
+      if (value.top_logprobs == null || value.logprobs === true) return;
+      const message = "it is only allowed when 'logprobs' is true";
+      issues.push({ code: "custom", input: value, path: ["top_logprobs"], message });
+    });
 }
 export type ChatRequest = z.infer<ReturnType<typeof chatRequest>>;
 
@@ -75,7 +85,7 @@ export const chatResponse = z.object({
         reasoning_content: reasoning,
         tool_calls: z.array(answerToolCall).optional(),
       }),
-      logprobs: z.null(),
+      logprobs: chatLogprobs,
       finish_reason: finishReason,
     }),
   ),
@@ -101,7 +111,7 @@ export const chatChunk = z.object({
         reasoning_content: reasoning,
         tool_calls: z.array(toolCallDelta).optional(),
       }),
-      logprobs: z.null(),
+      logprobs: chatLogprobs,
       finish_reason: finishReason.nullable(),
     }),
   ),

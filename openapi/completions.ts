@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { boundedList } from "./bounded.ts";
 import { vendorFields } from "./dry-run.ts";
-import { refusedField, refusedValue } from "./refused.ts";
+import { completionLogprobs, MOST_COMPLETION_LOGPROBS } from "./logprobs.ts";
+import { refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { oneConstraint } from "./response-format.ts";
-import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
+import { crossChecks, INT32_MAX, samplingFields } from "./sampling-fields.ts";
 import { tokenList } from "./token-list.ts";
 import { finishReason, usage, usedTier } from "./usage.ts";
 
@@ -26,22 +27,39 @@ export function completionRequest(limits: RequestLimits) {
           boundedList(tokens, { min: 1, max: limits.prompts }),
         ])
         .describe("A string, strings, tokens or token lists; the choices of prompt i begin at index i × n."),
-      max_tokens: tokenBudget.nullish().describe(`Default ${DEFAULT_MAX_TOKENS}.`),
+      max_tokens: z
+        .int()
+        .min(0)
+        .max(INT32_MAX)
+        .nullish()
+        .describe(`Default ${DEFAULT_MAX_TOKENS}. 0 reads the prompt alone, as to score it with echo and logprobs.`),
       ...samplingFields(limits),
       nightshift: vendorFields.nullish(),
       echo: z.boolean().nullish().describe("Each choice's text begins with its prompt."),
       best_of: z.int().min(0).max(MAX_BEST_OF).nullish().describe("Only equal to n: nothing is drawn and thrown away."),
       suffix: refusedValue("filling in the middle is not supported.", (value) => value === ""),
-      logprobs: refusedField("log probabilities are not supported yet."),
+      logprobs: z
+        .int()
+        .min(0)
+        .max(MOST_COMPLETION_LOGPROBS)
+        .nullish()
+        .describe(
+          "Each token with its log probability and so many of the best at its place; with echo the prompt's too.",
+        ),
     })
     .check(crossChecks((body) => body.max_tokens ?? DEFAULT_MAX_TOKENS))
     .check(oneConstraint)
     .check((context) => {
-      const { best_of, n } = context.value;
-      if (best_of == null || best_of === (n ?? 1)) return;
-      const message = `only the value of 'n' (${n ?? 1}) is supported.`;
+      const { best_of, n, echo, logprobs } = context.value;
       const params = { code: "unsupported_value" };
-      context.issues.push({ code: "custom", input: best_of, path: ["best_of"], params, message });
+      if (best_of != null && best_of !== (n ?? 1)) {
+        const message = `only the value of 'n' (${n ?? 1}) is supported.`;
+        context.issues.push({ code: "custom", input: best_of, path: ["best_of"], params, message });
+      }
+      if ((n ?? 1) > 1 && echo === true && logprobs != null) {
+        const message = "only 1 is supported with echo and logprobs: every choice would repeat the prompt's.";
+        context.issues.push({ code: "custom", input: n, path: ["n"], params, message });
+      }
     });
 }
 export type CompletionRequest = z.infer<ReturnType<typeof completionRequest>>;
@@ -56,7 +74,7 @@ const completion = z.object({
     z.object({
       text: z.string(),
       index: z.int(),
-      logprobs: z.null(),
+      logprobs: completionLogprobs,
       finish_reason: finishReason.nullable(),
       reasoning_content: z.string().optional().describe("Extension: the text of the model's thoughts."),
     }),

@@ -3,6 +3,7 @@ import { batch, batchList, batchRequest } from "./batches.ts";
 import { chatChunk, chatRequest, chatResponse } from "./chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "./completions.ts";
 import { dryRunResponse } from "./dry-run.ts";
+import { embeddingsRequest, embeddingsResponse } from "./embeddings.ts";
 import { engineList } from "./engine.ts";
 import { errorResponse } from "./error.ts";
 import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
@@ -11,8 +12,9 @@ import { job } from "./jobs.ts";
 import { model, modelList } from "./models.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
-import { costsPage, usagePage } from "./organization-usage.ts";
+import { costsPage, embeddingsUsagePage, usagePage } from "./organization-usage.ts";
 import type { RequestLimits } from "./request-limits.ts";
+import { rerankRequest, rerankResponse } from "./rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "./tokenize.ts";
 import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "./uploads.ts";
 
@@ -26,6 +28,8 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       CompletionRequest: completionRequest(limits),
       TokenizeRequest: tokenizeRequest(limits),
       DetokenizeRequest: detokenizeRequest(limits),
+      EmbeddingsRequest: embeddingsRequest(limits),
+      RerankRequest: rerankRequest(limits),
       CreateFileForm: createFileForm,
       CreateUploadRequest: createUpload,
       AddUploadPartForm: addUploadPartForm,
@@ -40,9 +44,12 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       DryRun: dryRunResponse,
       Tokens: tokenizeResponse,
       Detokenized: detokenizeResponse,
+      Embeddings: embeddingsResponse,
+      Ranks: rerankResponse,
       Model: model,
       ModelList: modelList,
       UsagePage: usagePage,
+      EmbeddingsUsagePage: embeddingsUsagePage,
       CostsPage: costsPage,
       File: file,
       FileList: fileList,

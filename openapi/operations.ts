@@ -1,7 +1,7 @@
 import { batchListQuery } from "./batches.ts";
 import { fileListQuery } from "./files.ts";
 import type { Operation } from "./operation.ts";
-import { costsQuery, usageQuery } from "./organization-usage.ts";
+import { costsQuery, embeddingsUsageQuery, usageQuery } from "./organization-usage.ts";
 import { tokenOperations } from "./token-operations.ts";
 
 const generationFailures = {
@@ -50,6 +50,24 @@ export const operations: readonly Operation[] = [
     failures: generationFailures,
   },
   ...["/v1", ""].flatMap(tokenOperations),
+  {
+    method: "post",
+    path: "/v1/embeddings",
+    id: "createEmbeddings",
+    summary: "The meaning of one or more texts, as a vector each.",
+    request: "EmbeddingsRequest",
+    response: "Embeddings",
+    failures: generationFailures,
+  },
+  {
+    method: "post",
+    path: "/v1/rerank",
+    id: "rerank",
+    summary: "How relevant documents are to a query, by a model that ranks.",
+    request: "RerankRequest",
+    response: "Ranks",
+    failures: generationFailures,
+  },
   {
     method: "get",
     path: "/v1/models",
@@ -218,6 +236,15 @@ export const operations: readonly Operation[] = [
     summary: "Tokens and requests by time, from the ledger.",
     query: usageQuery,
     response: "UsagePage",
+    failures: { "400": "The query is not valid.", "503": "The store does not work." },
+  },
+  {
+    method: "get",
+    path: "/v1/organization/usage/embeddings",
+    id: "embeddingsUsage",
+    summary: "Tokens and requests of embeddings and ranks by time, from the ledger.",
+    query: embeddingsUsageQuery,
+    response: "EmbeddingsUsagePage",
     failures: { "400": "The query is not valid.", "503": "The store does not work." },
   },
   {

@@ -26,6 +26,22 @@ const usageResult = z.object({
   }),
 });
 
+const embeddingsResult = z.object({
+  object: z.literal("organization.usage.embeddings.result"),
+  input_tokens: count,
+  num_model_requests: count,
+  project_id: text.describe("Null unless grouped by; so are the next ones."),
+  user_id: text,
+  api_key_id: text,
+  model: text,
+  nightshift: z.object({
+    endpoint: text.describe("With group_by=endpoint, an extension: /v1/embeddings or /v1/rerank."),
+    service_tier: text.describe("With group_by=service_tier, an extension: priority, default, flex or batch."),
+    cost_nano_usd: z.int().describe("What it cost, in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+  }),
+});
+
 const costsResult = z.object({
   object: z.literal("organization.costs.result"),
   amount: z.object({ value: z.number(), currency: z.literal("usd") }),
@@ -52,9 +68,12 @@ function pageOf<Result extends z.ZodType>(result: Result) {
 }
 
 export const usagePage = pageOf(usageResult);
+export const embeddingsUsagePage = pageOf(embeddingsResult);
 export const costsPage = pageOf(costsResult);
 export type UsageResult = z.infer<typeof usageResult>;
 export type UsagePage = z.infer<typeof usagePage>;
+export type EmbeddingsUsageResult = z.infer<typeof embeddingsResult>;
+export type EmbeddingsUsagePage = z.infer<typeof embeddingsUsagePage>;
 export type CostsResult = z.infer<typeof costsResult>;
 export type CostsPage = z.infer<typeof costsPage>;
 
@@ -92,6 +111,10 @@ export const usageQuery = z.object({
   group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "batch", "service_tier", "endpoint"])),
 });
 export type UsageQueryParameters = z.infer<typeof usageQuery>;
+
+export const embeddingsUsageQuery = usageQuery.omit({ batch: true }).extend({
+  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "service_tier", "endpoint"])),
+});
 
 export const costsQuery = z.object({
   ...range,

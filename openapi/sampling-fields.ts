@@ -99,7 +99,7 @@ const refusedExtras = {
   ),
   continue_final_message: refusedField("it is not supported.", isFalse),
   use_beam_search: refusedField("beam search is not supported.", isFalse),
-  prompt_logprobs: refusedField("log probabilities are not supported yet."),
+  prompt_logprobs: refusedField("a prompt is scored by /v1/completions with echo and logprobs."),
   structured_outputs: refusedField(STRUCTURED),
   guided_json: refusedField(STRUCTURED),
   guided_regex: refusedField(STRUCTURED),

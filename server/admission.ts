@@ -101,11 +101,19 @@ export class Admission {
     return this.#predict(model, load, tier);
   }
 
-  /** Throws Overload, with Retry-After, when `requests` more would be too many, or wait for longer than `patienceMs`. */
-  admit(place: Place, tier: OnlineTier, requests: number, patienceMs: number | null): void {
+  /**
+   * Throws Overload, with Retry-After, when `requests` more would be too many, or wait for longer than `patienceMs`.
+   * `waitMs` is what they are expected to wait, if that is not what a generation would.
+   */
+  admit(
+    place: Place,
+    tier: OnlineTier,
+    requests: number,
+    patienceMs: number | null,
+    waitMs = this.waitMs(place, tier),
+  ): void {
     const { model, load } = place;
     const { queueLimit } = this.#deps.options;
-    const waitMs = this.waitMs(place, tier);
     // A call with many prompts may go over the limit at an empty queue: waiting would never make it fit.
     if (load.waiting > 0 && load.waiting + requests > queueLimit) {
       const message = `The model '${model.id}' has ${load.waiting} requests waiting, and at most ${queueLimit} may.`;

@@ -2,6 +2,7 @@ import express, { type Express, type RequestHandler } from "express";
 import { ApiError } from "../openapi/api-error.ts";
 import { Admission } from "./admission.ts";
 import type { AppDependencies } from "./dependencies.ts";
+import { EmbeddingRoute } from "./embedding-route.ts";
 import { GenerationRoute } from "./generation-route.ts";
 import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
@@ -10,6 +11,7 @@ import { requestContext } from "./middleware/request-context.ts";
 import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./routes/batches.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
+import { embeddingsReader } from "./routes/embeddings.ts";
 import { engines } from "./routes/engine.ts";
 import { createFile, deleteFile, fileContent, listFiles, retrieveFile } from "./routes/files.ts";
 import { health, ready } from "./routes/health.ts";
@@ -17,9 +19,10 @@ import { removeJob, retrieveJob } from "./routes/jobs.ts";
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
+import { rerankReader } from "./routes/rerank.ts";
 import { detokenize, tokenize } from "./routes/tokenize.ts";
 import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
-import { completionsUsage, costs } from "./routes/usage.ts";
+import { completionsUsage, costs, embeddingsUsage } from "./routes/usage.ts";
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
@@ -40,6 +43,9 @@ export function createApp(dependencies: AppDependencies): Express {
     completionReader(options.limits),
   );
 
+  const embeddings = new EmbeddingRoute("/v1/embeddings", dependencies, admission, embeddingsReader(options.limits));
+  const rerank = new EmbeddingRoute("/v1/rerank", dependencies, admission, rerankReader(options.limits));
+
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -55,6 +61,8 @@ export function createApp(dependencies: AppDependencies): Express {
     post(app, `${prefix}/tokenize`, tokenize({ models, admission, options }));
     post(app, `${prefix}/detokenize`, detokenize({ models, admission, options }));
   }
+  post(app, "/v1/embeddings", embeddings.handler);
+  post(app, "/v1/rerank", rerank.handler);
   get(app, "/v1/models", listModels(models));
   get(app, "/v1/models/:model", retrieveModel(admission));
   app.route("/v1/files").post(createFile(files)).get(listFiles(files)).all(otherMethod("GET, HEAD, POST, OPTIONS"));
@@ -81,6 +89,7 @@ export function createApp(dependencies: AppDependencies): Express {
     .delete(removeJob(jobs))
     .all(otherMethod("GET, HEAD, DELETE, OPTIONS"));
   get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
+  get(app, "/v1/organization/usage/embeddings", embeddingsUsage(store, clock));
   get(app, "/v1/organization/costs", costs(store, clock));
   get(app, "/v1/nightshift/engine", engines(models, options.machinePrice));
   get(app, "/health", health(version));

@@ -24,8 +24,10 @@ export function banner({ url, version, models, onDemand, demo, command, startMs 
   for (const [index, line] of about.entries()) lines.push(`${index === 0 ? "  Model     " : "            "}${line}`);
   if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
   lines.push("", "Try it:", "");
-  const first = models[0]?.model ?? onDemand[0];
-  if (first !== undefined) lines.push(`  ${curlLine(url, first)}`, "");
+  const [first] = models;
+  const [asleep] = onDemand;
+  if (first !== undefined) lines.push(`  ${curlLine(url, trial(first))}`, "");
+  else if (asleep !== undefined) lines.push(`  ${curlLine(url, chatTrial(asleep))}`, "");
   if (demo) {
     lines.push(
       "The demo model knows only a few tricks. To serve a real one:",
@@ -40,7 +42,9 @@ export function banner({ url, version, models, onDemand, demo, command, startMs 
 
 function modelLine(facts: ModelFacts): string {
   const { model, description, context, sequences, kv } = facts;
-  return `${model}: ${description}; context ${context.toLocaleString("en-US")} tokens, ${sequences} sequences (${kv} KV cache)`;
+  const head = `${model}: ${description}; context ${context.toLocaleString("en-US")} tokens`;
+  if (facts.generates) return `${head}, ${sequences} sequences (${kv} KV cache)`;
+  return facts.embedding?.pooling === "rank" ? `${head}, ranks documents` : `${head}, embeddings alone`;
 }
 
 function computeLine(facts: ModelFacts): string {
@@ -49,8 +53,24 @@ function computeLine(facts: ModelFacts): string {
 }
 
 /** One line that a POSIX shell takes as it stands, whatever the model's name holds. */
-function curlLine(url: string, model: string): string {
-  const body = JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }], stream: true });
-  const quoted = body.replaceAll("'", `'\\''`);
-  return `curl -N ${url}/v1/chat/completions -H 'Content-Type: application/json' -d '${quoted}'`;
+function curlLine(url: string, { path, body }: Trial): string {
+  const quoted = JSON.stringify(body).replaceAll("'", `'\\''`);
+  return `curl -N ${url}${path} -H 'Content-Type: application/json' -d '${quoted}'`;
+}
+
+interface Trial {
+  path: string;
+  body: object;
+}
+
+/** A request that the model can answer. */
+function trial({ model, generates, embedding }: ModelFacts): Trial {
+  if (generates) return chatTrial(model);
+  if (embedding?.pooling !== "rank") return { path: "/v1/embeddings", body: { model, input: "Hello!" } };
+  return { path: "/v1/rerank", body: { model, query: "A greeting?", documents: ["Hello!", "Goodbye!"] } };
+}
+
+function chatTrial(model: string): Trial {
+  const messages = [{ role: "user", content: "Hello!" }];
+  return { path: "/v1/chat/completions", body: { model, messages, stream: true } };
 }

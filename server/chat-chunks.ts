@@ -1,6 +1,7 @@
 import type { FinishReason, ToolCallDelta } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
-import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
+import { chatLogprobs } from "./chat-logprobs.ts";
+import type { CallIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
 
 /** chat.completion.chunk */
 export class ChatChunks implements ChunkFormat {
@@ -15,26 +16,27 @@ export class ChatChunks implements ChunkFormat {
   }
 
   first(choice: number): string {
-    return this.#chunk(choice, `{"role":"assistant","content":""}`, "null");
+    return this.#chunk(choice, `{"role":"assistant","content":""}`, "null", "null");
   }
 
-  delta(choice: number, text: string, reasoning: string, calls: readonly ToolCallDelta[]): string {
+  delta(choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: SaidPiece): string {
     const thought = reasoning === "" ? "" : `"reasoning_content":${JSON.stringify(reasoning)}`;
     const said = text === "" ? "" : `"content":${JSON.stringify(text)}`;
-    const called = calls.length === 0 ? "" : `"tool_calls":${JSON.stringify(calls.map(callDelta))}`;
-    return this.#chunk(choice, `{${[thought, said, called].filter(Boolean).join()}}`, "null");
+    const called = toolCalls.length === 0 ? "" : `"tool_calls":${JSON.stringify(toolCalls.map(callDelta))}`;
+    const known = logprobs.length === 0 ? "null" : JSON.stringify(chatLogprobs(logprobs));
+    return this.#chunk(choice, `{${[thought, said, called].filter(Boolean).join()}}`, known, "null");
   }
 
   last(choice: number, reason: FinishReason): string {
-    return this.#chunk(choice, "{}", `"${reason}"`);
+    return this.#chunk(choice, "{}", "null", `"${reason}"`);
   }
 
   usage(usage: Usage): string {
     return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
   }
 
-  #chunk(choice: number, delta: string, reason: string): string {
-    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":null,"finish_reason":${reason}}${this.#tail}`;
+  #chunk(choice: number, delta: string, logprobs: string, reason: string): string {
+    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${reason}}${this.#tail}`;
   }
 }
 

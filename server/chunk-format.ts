@@ -1,4 +1,4 @@
-import type { FinishReason, ToolCallDelta } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob, SequenceOutput } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
 
 /** What every chunk and every whole body of one call says about it. */
@@ -10,11 +10,14 @@ export interface CallIdentity {
   fingerprint: string;
 }
 
+/** What of an output is told as it comes. */
+export type SaidPiece = Pick<SequenceOutput, "text" | "reasoning" | "toolCalls" | "logprobs">;
+
 /** Events of one call's stream, as whole `data: …\n\n` texts; all but the text itself is worked out once. */
 export interface ChunkFormat {
-  /** A choice's first event; empty where the endpoint has none. `prompt` is echoed. */
-  first(choice: number, prompt: string): string;
-  delta(choice: number, text: string, reasoning: string, calls: readonly ToolCallDelta[]): string;
+  /** A choice's first event; empty where the endpoint has none. `prompt` is echoed, with its probabilities if wanted. */
+  first(choice: number, prompt: string, logprobs?: readonly PromptLogprob[]): string;
+  delta(choice: number, said: SaidPiece): string;
   last(choice: number, reason: FinishReason): string;
   usage(usage: Usage): string;
 }

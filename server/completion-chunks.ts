@@ -1,11 +1,13 @@
-import type { FinishReason } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
-import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
+import type { CallIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
+import { CompletionTokens } from "./completion-logprobs.ts";
 
 /** text_completion, as a stream sends it. */
 export class CompletionChunks implements ChunkFormat {
   readonly #head: string;
   readonly #tail: string;
+  readonly #tokens = new Map<number, CompletionTokens>();
 
   constructor({ id, created, model, tier, fingerprint }: CallIdentity, includeUsage: boolean) {
     const common = {
@@ -20,24 +22,33 @@ export class CompletionChunks implements ChunkFormat {
     this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
   }
 
-  first(choice: number, prompt: string): string {
-    return prompt === "" ? "" : this.#chunk(choice, JSON.stringify(prompt), "", "null");
+  first(choice: number, prompt: string, logprobs?: readonly PromptLogprob[]): string {
+    if (prompt === "") return "";
+    return this.#chunk(choice, JSON.stringify(prompt), this.#logprobs(choice, logprobs), "", "null");
   }
 
-  delta(choice: number, text: string, reasoning: string): string {
+  delta(choice: number, { text, reasoning, logprobs }: SaidPiece): string {
     const thought = reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(reasoning)}`;
-    return this.#chunk(choice, JSON.stringify(text), thought, "null");
+    return this.#chunk(choice, JSON.stringify(text), this.#logprobs(choice, logprobs), thought, "null");
   }
 
   last(choice: number, reason: FinishReason): string {
-    return this.#chunk(choice, `""`, "", `"${reason}"`);
+    return this.#chunk(choice, `""`, "null", "", `"${reason}"`);
   }
 
   usage(usage: Usage): string {
     return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
   }
 
-  #chunk(choice: number, text: string, thought: string, reason: string): string {
-    return `${this.#head}{"text":${text},"index":${choice},"logprobs":null,"finish_reason":${reason}${thought}}${this.#tail}`;
+  #logprobs(choice: number, logprobs: readonly PromptLogprob[] | undefined): string {
+    if (logprobs === undefined || logprobs.length === 0) return "null";
+    const tokens = this.#tokens.get(choice) ?? new CompletionTokens();
+    this.#tokens.set(choice, tokens);
+    return JSON.stringify(tokens.add(logprobs));
+  }
+
+  #chunk(choice: number, text: string, logprobs: string, thought: string, reason: string): string {
+    const fields = `"text":${text},"index":${choice},"logprobs":${logprobs},"finish_reason":${reason}${thought}`;
+    return `${this.#head}{${fields}}${this.#tail}`;
   }
 }

@@ -7,13 +7,18 @@ import type { Place } from "./admission.ts";
 import { Call, type CallOutcome } from "./call.ts";
 import type { CallIdentity } from "./chunk-format.ts";
 import type { Clock } from "./dependencies.ts";
+import { embedLine } from "./embed-line.ts";
 import type { GenerationRequest } from "./generation-route.ts";
 import { LineSink } from "./line-sink.ts";
+import { failedLine, refusedLine, timedOutLine, watchLine } from "./line-watch.ts";
 import { Load, type Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
-import type { ModelSet, ServedModel } from "./model-set.ts";
+import type { ModelSet } from "./model-set.ts";
+import { requireTask } from "./model-task.ts";
+import type { GenerationEndpoint } from "./request-meter.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
+import { embeddingsReader } from "./routes/embeddings.ts";
 import { enforceTools } from "./tool-rule.ts";
 import { checkTokens } from "./vocabulary-check.ts";
 import type { WholeChoice } from "./whole-sink.ts";
@@ -30,35 +35,54 @@ export interface ExecuteDeps {
   lineTimeoutMs: number;
 }
 
-/** Errors of an engine that had the request when it ended. */
-const DEATHS = ["engine_died", "engine_failed"];
+/** Reads a line's body: which model it wants, and how it runs there. Both throw the ApiError that is its answer. */
+type Reader = (body: unknown) => {
+  model: string;
+  at(place: Place, line: { owner: string; signal: AbortSignal }): Promise<Executed>;
+};
 
 /**
  * Runs a batch line through the code of the synchronous endpoints, at tier batch whatever its body asks for. It has no
  * place in the online queue and takes none away.
  */
 export function lineExecutor(deps: ExecuteDeps): Execute {
-  const readers: Record<BatchEndpoint, { idPrefix: string; read: (body: unknown) => GenerationRequest }> = {
-    "/v1/chat/completions": { idPrefix: "chatcmpl", read: chatReader(deps.limits) },
-    "/v1/completions": { idPrefix: "cmpl", read: completionReader(deps.limits) },
+  const generation =
+    (endpoint: GenerationEndpoint, idPrefix: string, read: (body: unknown) => GenerationRequest): Reader =>
+    (body) => {
+      const request = read(body);
+      return {
+        model: request.model,
+        at(place, { owner, signal }) {
+          requireTask(place.facts, "generate");
+          checkTokens(request.submissions, place.facts.vocabulary);
+          return new LineCall(deps, endpoint, idPrefix, request, place).run(owner, signal);
+        },
+      };
+    };
+  const readInput = embeddingsReader(deps.limits);
+  const readers: Record<BatchEndpoint, Reader> = {
+    "/v1/chat/completions": generation("/v1/chat/completions", "chatcmpl", chatReader(deps.limits)),
+    "/v1/completions": generation("/v1/completions", "cmpl", completionReader(deps.limits)),
+    "/v1/embeddings": (body) => {
+      const request = readInput(body);
+      return { model: request.model, at: (place, line) => embedLine(deps, request, place, line) };
+    },
   };
   // Apart from the online loads, so that batch lines fill no queue and stretch no Retry-After.
   const batchLoads = new Map<string, Load>();
   return async (endpoint, body, { owner, signal }) => {
-    const { read, idPrefix } = readers[endpoint];
     try {
-      const request = read(body);
-      const model = deps.models.get(request.model);
-      if (model === undefined) return { how: "passing", reason: `the model '${request.model}' is not served` };
+      const run = readers[endpoint](body);
+      const model = deps.models.get(run.model);
+      if (model === undefined) return { how: "passing", reason: `the model '${run.model}' is not served` };
       const { state, facts } = model.engine;
       if (state.name !== "ready" || facts === null) return { how: "passing", reason: `the engine is ${state.name}` };
-      checkTokens(request.submissions, facts.vocabulary);
       const load = batchLoads.get(model.id) ?? new Load();
       batchLoads.set(model.id, load);
       const place = { model, facts, load };
-      return await new LineCall(deps, endpoint, idPrefix, request, place).run(owner, signal);
+      return await run.at(place, { owner, signal });
     } catch (error) {
-      if (error instanceof ApiError) return refused(error, deps.models.list()[0]);
+      if (error instanceof ApiError) return refusedLine(error, deps.models.list()[0]?.engine.facts?.fingerprint ?? "");
       return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
     }
   };
@@ -66,12 +90,18 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
 
 class LineCall {
   readonly #deps: ExecuteDeps;
-  readonly #endpoint: BatchEndpoint;
+  readonly #endpoint: GenerationEndpoint;
   readonly #request: GenerationRequest;
   readonly #place: Place;
   readonly #identity: CallIdentity;
 
-  constructor(deps: ExecuteDeps, endpoint: BatchEndpoint, idPrefix: string, request: GenerationRequest, place: Place) {
+  constructor(
+    deps: ExecuteDeps,
+    endpoint: GenerationEndpoint,
+    idPrefix: string,
+    request: GenerationRequest,
+    place: Place,
+  ) {
     this.#deps = deps;
     this.#endpoint = endpoint;
     this.#request = request;
@@ -89,8 +119,6 @@ class LineCall {
     if (signal.aborted) return { how: "stopped" };
     const { loads, metrics, clock, lineTimeoutMs } = this.#deps;
     const model = this.#place.model.id;
-    const online = loads.of(model);
-    const others = { before: online.waiting + online.running, arrived: online.arrived };
     const meter = metrics.meter(model, this.#endpoint, "batch");
     let choices: readonly WholeChoice[] = [];
     const count = this.#request.submissions.reduce((sum, { n }) => sum + n, 0);
@@ -104,28 +132,15 @@ class LineCall {
     const submissions = enforceTools(this.#request, this.#place.facts).map((asked) => {
       return { ...asked, owner, tier: "batch" as const };
     });
-    const call: Call = new Call(submissions, this.#place, sink, meter, clock, clock.now());
-    let timedOut = false;
-    let timer: NodeJS.Timeout | undefined;
-    void call.running.then(() => {
-      timer = setTimeout(() => {
-        timedOut = true;
-        call.cancel();
-      }, lineTimeoutMs);
-    });
-    const abort = () => call.cancel();
-    signal.addEventListener("abort", abort, { once: true });
-    const outcome = await call.outcome;
-    clearTimeout(timer);
-    signal.removeEventListener("abort", abort);
+    let call: Call;
+    const start = () => {
+      call = new Call(submissions, this.#place, sink, meter, clock, clock.now());
+      return call;
+    };
+    const watch = { signal, timeoutMs: lineTimeoutMs, online: loads.of(model) };
+    const { outcome, timedOut, withOthers } = await watchLine(start, watch);
     meter.ended(outcome.status);
-    if (timedOut) {
-      return {
-        how: "timed_out",
-        message: `This request took longer than ${Math.round(lineTimeoutMs / 1000)} seconds.`,
-      };
-    }
-    const withOthers = others.before > 0 || online.arrived > others.arrived;
+    if (timedOut) return timedOutLine(lineTimeoutMs);
     return this.#executed(outcome, choices, withOthers);
   }
 
@@ -133,11 +148,8 @@ class LineCall {
     switch (outcome.status) {
       case "cancelled":
         return { how: "stopped" };
-      case "error": {
-        const { error } = outcome;
-        if (DEATHS.includes(error.code ?? "")) return { how: "engine_died", reason: error.message, withOthers };
-        return refused(error, this.#place.model);
-      }
+      case "error":
+        return failedLine(outcome.error, this.#place.facts.fingerprint, withOthers);
       case "ok": {
         const whole = this.#request.whole(this.#identity, choices, outcome.usage);
         return {
@@ -150,18 +162,6 @@ class LineCall {
       }
     }
   }
-}
-
-/** What is the request's own fault is its answer; what may pass is tried again. */
-function refused(error: ApiError, model: ServedModel | undefined): Executed {
-  if (error.status === 429 || error.status === 503) return { how: "passing", reason: error.message };
-  return {
-    how: "answered",
-    statusCode: error.status,
-    body: JSON.stringify(error.body),
-    usage: null,
-    version: model?.engine.facts?.fingerprint ?? "",
-  };
 }
 
 function lineUsage(usage: Usage): LineUsage {

@@ -11,9 +11,10 @@ import { dryRun } from "./dry-run.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
 import type { ServedModel } from "./model-set.ts";
+import { requireTask } from "./model-task.ts";
 import { ownerOf } from "./owner.ts";
 import { type RespondAsync, respondAsync } from "./prefer.ts";
-import type { Endpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
+import type { GenerationEndpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import { sendPending } from "./routes/jobs.ts";
 import { EventStream } from "./sse.ts";
@@ -42,7 +43,7 @@ export interface GenerationRequest {
 
 /** The way of every generating endpoint: read, check, admit, run, and count how it ended. */
 export class GenerationRoute {
-  readonly #endpoint: Endpoint;
+  readonly #endpoint: GenerationEndpoint;
   readonly #idPrefix: string;
   readonly #dependencies: AppDependencies;
   readonly #admission: Admission;
@@ -50,7 +51,7 @@ export class GenerationRoute {
   readonly #check: (body: unknown) => GenerationRequest;
 
   constructor(
-    endpoint: Endpoint,
+    endpoint: GenerationEndpoint,
     idPrefix: string,
     dependencies: AppDependencies,
     admission: Admission,
@@ -75,6 +76,7 @@ export class GenerationRoute {
       if (request.dryRun) return await this.#dryRun(req, res, request, model);
       meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
       const place = this.#admission.place(model);
+      requireTask(place.facts, "generate");
       checkTokens(request.submissions, place.facts.vocabulary);
       const asynchronous = request.stream ? null : respondAsync(req.headers.prefer);
       const patience = this.#patience(request.tier, asynchronous);
@@ -101,6 +103,7 @@ export class GenerationRoute {
     model: ServedModel,
   ): Promise<void> {
     const place = this.#admission.place(model);
+    requireTask(place.facts, "generate");
     checkTokens(request.submissions, place.facts.vocabulary);
     sendJson(req, res, 200, JSON.stringify(await dryRun(request, place, this.#dependencies.prices)));
   }
@@ -230,7 +233,8 @@ function choicesOf(request: GenerationRequest): number {
   return request.submissions.reduce((sum, submission) => sum + submission.n, 0);
 }
 
-function statusOf(error: unknown): RequestStatus {
+/** What a request that ends with this counts as. */
+export function statusOf(error: unknown): RequestStatus {
   if (error instanceof ClientGone) return "cancelled";
   if (!(error instanceof ApiError)) return "error";
   if (error.status === 503 || error.status === 429) return "unavailable";

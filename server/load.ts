@@ -1,4 +1,5 @@
 import type { Tier } from "../engine/protocol.ts";
+import { EmbeddingLoad } from "./embedding-load.ts";
 
 /** The weight of the latest in a running mean. */
 const LATEST = 1 / 16;
@@ -15,6 +16,8 @@ export class Load {
   /** Means of late requests, 0 until there was one: prompt tokens that were computed, and tokens of one answer. */
   promptTokens = 0;
   answerTokens = 0;
+  /** Of texts that are read for their vectors alone. */
+  readonly embedding = new EmbeddingLoad();
 
   arrive(tier: Tier, sequences: number): void {
     this.arrived++;

@@ -18,6 +18,7 @@ import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
 import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
 import type { Clock, Log } from "./dependencies.ts";
+import { EmbeddingPace } from "./embedding-load.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
 import { Loads } from "./load.ts";
@@ -72,7 +73,7 @@ export async function serve(options: Options): Promise<void> {
   const load = new OnlineLoad(metrics, clock.now);
   const { models, shares, fetched } = await startModels(options, {
     log,
-    observer: load,
+    observer: new EmbeddingPace(load, loads),
     terminal: process.stderr,
     env: process.env,
     created: clock.epochSeconds(),

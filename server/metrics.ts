@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { EngineObserver } from "../engine/engine.ts";
-import type { StepStats, Tier } from "../engine/protocol.ts";
+import type { PieceStats, StepStats, Tier } from "../engine/protocol.ts";
 import type { LedgerSink } from "../ledger/usage-ledger.ts";
 import type { LedgerRow } from "../store/ledger.ts";
 import {
@@ -41,6 +41,8 @@ interface StepSeries {
   parts: readonly (readonly [key: keyof StepStats, Histogram])[];
   batchSize: Histogram;
   modelError: Histogram;
+  pieceSeconds: Histogram;
+  inputs: Counter;
   busySeconds: Counter;
   onlineSeconds: Counter;
   restarts: Counter;
@@ -120,7 +122,11 @@ export class Metrics implements EngineObserver, LedgerSink {
         MODEL_ERROR_BUCKETS,
         ["model"],
       ),
-      busySeconds: counter("engine_busy_seconds_total", "Decode and sampling of all steps", ["model"]),
+      pieceSeconds: histogram("embedding_piece_seconds", "One decode of inputs of embeddings", STEP_BUCKETS, ["model"]),
+      inputs: counter("embedding_inputs_total", "Inputs of these decodes; a long one is in several", ["model"]),
+      busySeconds: counter("engine_busy_seconds_total", "Decode and sampling of all steps, and decodes of embeddings", [
+        "model",
+      ]),
       onlineSeconds: counter("engine_online_seconds_total", "Of these, what online work alone would have taken", [
         "model",
       ]),
@@ -177,6 +183,10 @@ export class Metrics implements EngineObserver, LedgerSink {
     this.#engine(model).step(stats);
   }
 
+  piece(model: string, stats: PieceStats): void {
+    this.#engine(model).piece(stats);
+  }
+
   restarted(model: string): void {
     this.#engine(model).restarts.inc();
   }
@@ -215,6 +225,8 @@ class EngineMeter {
   readonly #parts: readonly (readonly [key: keyof StepStats, Histogram.Internal<string>])[];
   readonly #batchSize: Histogram.Internal<string>;
   readonly #modelError: Histogram.Internal<string>;
+  readonly #pieceSeconds: Histogram.Internal<string>;
+  readonly #inputs: Counter.Internal;
   readonly #busySeconds: Counter.Internal;
   readonly #onlineSeconds: Counter.Internal;
   readonly #displaced: Counter.Internal;
@@ -230,6 +242,8 @@ class EngineMeter {
     this.#parts = steps.parts.map(([key, histogram]) => [key, histogram.labels(model)] as const);
     this.#batchSize = steps.batchSize.labels(model);
     this.#modelError = steps.modelError.labels(model);
+    this.#pieceSeconds = steps.pieceSeconds.labels(model);
+    this.#inputs = steps.inputs.labels(model);
     this.#busySeconds = steps.busySeconds.labels(model);
     this.#onlineSeconds = steps.onlineSeconds.labels(model);
     this.restarts = steps.restarts.labels(model);
@@ -237,7 +251,7 @@ class EngineMeter {
     this.#evicted = steps.evicted.labels(model);
     this.#parked = steps.parked.labels(model);
     this.#resumed = steps.resumed.labels(model);
-    const rare = [this.restarts, this.#displaced, this.#evicted, this.#parked, this.#resumed];
+    const rare = [this.restarts, this.#inputs, this.#displaced, this.#evicted, this.#parked, this.#resumed];
     for (const counter of rare) counter.inc(0);
   }
 
@@ -247,6 +261,13 @@ class EngineMeter {
 
   get kvUsage(): number {
     return this.#cells === 0 ? 0 : this.#cellsUsed / this.#cells;
+  }
+
+  piece({ ms, online, inputs }: PieceStats): void {
+    this.#pieceSeconds.observe(ms / 1000);
+    this.#inputs.inc(inputs);
+    this.#busySeconds.inc(ms / 1000);
+    if (online) this.#onlineSeconds.inc(ms / 1000);
   }
 
   step(stats: StepStats): void {

@@ -1,12 +1,12 @@
 import type { EngineObserver } from "../engine/engine.ts";
-import type { StepStats } from "../engine/protocol.ts";
+import type { PieceStats, StepStats } from "../engine/protocol.ts";
 
 const SLOT_MS = 1000;
 const SLOTS = 30;
 
 /**
  * The share of time that online work took of each engine over the last half minute: of every step, what the step model
- * says its online part alone would have taken.
+ * says its online part alone would have taken; and the pieces of embeddings that somebody waited for.
  */
 export class OnlineLoad implements EngineObserver {
   readonly #next: EngineObserver;
@@ -28,16 +28,25 @@ export class OnlineLoad implements EngineObserver {
 
   step(model: string, stats: StepStats): void {
     this.#next.step(model, stats);
-    if (stats.onlineMs === 0) return;
-    const slots = this.#busyMs.get(model) ?? new Map<number, number>();
-    this.#busyMs.set(model, slots);
-    const slot = this.#slot();
-    if (!slots.has(slot)) for (const old of slots.keys()) if (old <= slot - SLOTS) slots.delete(old);
-    slots.set(slot, (slots.get(slot) ?? 0) + stats.onlineMs);
+    this.#note(model, stats.onlineMs);
+  }
+
+  piece(model: string, stats: PieceStats): void {
+    this.#next.piece(model, stats);
+    this.#note(model, stats.online ? stats.ms : 0);
   }
 
   restarted(model: string): void {
     this.#next.restarted(model);
+  }
+
+  #note(model: string, onlineMs: number): void {
+    if (onlineMs === 0) return;
+    const slots = this.#busyMs.get(model) ?? new Map<number, number>();
+    this.#busyMs.set(model, slots);
+    const slot = this.#slot();
+    if (!slots.has(slot)) for (const old of slots.keys()) if (old <= slot - SLOTS) slots.delete(old);
+    slots.set(slot, (slots.get(slot) ?? 0) + onlineMs);
   }
 
   #slot(): number {

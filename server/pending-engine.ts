@@ -1,6 +1,16 @@
-import { refusalOf, refuse } from "../engine/client/refusal.ts";
+import { refusalOf } from "../engine/client/refusal.ts";
+import { refusedTicket } from "../engine/client/refused-ticket.ts";
 import type { ModelFacts } from "../engine/config.ts";
-import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../engine/engine.ts";
+import type {
+  EmbeddingListener,
+  EmbeddingSubmission,
+  Engine,
+  EngineState,
+  RequestListener,
+  Submission,
+  Ticket,
+  WorkListener,
+} from "../engine/engine.ts";
 import type { Backlog, EngineStatus, TokenAnswer, TokenQuestion } from "../engine/protocol.ts";
 
 export interface PendingEngineWork {
@@ -47,9 +57,11 @@ export class PendingEngine implements Engine {
   }
 
   submit(request: Submission, listener: RequestListener): Ticket {
-    if (this.#engine !== null) return this.#engine.submit(request, listener);
-    // Without an engine the state is never ready, which is what has no refusal.
-    return refuse(listener, refusalOf(this.model, this.#state, RETRY_AFTER)!);
+    return this.#engine === null ? this.#refuse(listener) : this.#engine.submit(request, listener);
+  }
+
+  embed(request: EmbeddingSubmission, listener: EmbeddingListener): Ticket {
+    return this.#engine === null ? this.#refuse(listener) : this.#engine.embed(request, listener);
   }
 
   /** Resolves when the download is over, whichever way it ended. */
@@ -87,6 +99,11 @@ export class PendingEngine implements Engine {
     this.#state = { name: "closed" };
     this.#abort.abort();
     await this.fetched;
+  }
+
+  #refuse(listener: WorkListener): Ticket {
+    const refusal = refusalOf(this.model, this.#state, RETRY_AFTER);
+    return refusal === null ? { cancel() {} } : refusedTicket(listener, refusal);
   }
 
   async #run(work: PendingEngineWork): Promise<Engine> {

@@ -1,8 +1,10 @@
 import type { Counter, Histogram } from "prom-client";
 import type { Tier } from "../engine/protocol.ts";
 
-/** Paths of the endpoints that generate; the only values of the label `endpoint`. */
-export type Endpoint = "/v1/chat/completions" | "/v1/completions";
+/** Paths of the endpoints that engines answer; the only values of the label `endpoint`. */
+export type Endpoint = GenerationEndpoint | "/v1/embeddings" | "/v1/rerank";
+/** Those that generate. */
+export type GenerationEndpoint = "/v1/chat/completions" | "/v1/completions";
 
 /** How a request may end; the only values of the label `status`. */
 export const REQUEST_STATUSES = ["ok", "refused", "unavailable", "put_off", "cancelled", "error"] as const;

@@ -1,11 +1,9 @@
-import type { SequenceOutput, ToolCallDelta } from "../engine/protocol.ts";
+import type { PromptLogprob, SequenceOutput } from "../engine/protocol.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type ChunkFormat, DONE } from "./chunk-format.ts";
 import type { Sink } from "./sink.ts";
 import type { EventStream } from "./sse.ts";
-
-const NO_CALLS: ToolCallDelta[] = [];
 
 /** A call's choices as one stream of events; several choices take turns by index. */
 export class StreamSink implements Sink {
@@ -14,6 +12,7 @@ export class StreamSink implements Sink {
   readonly #includeUsage: boolean;
   readonly #begun = new Set<number>();
   readonly #prompts = new Map<number, string>();
+  readonly #promptLogprobs = new Map<number, readonly PromptLogprob[]>();
 
   constructor(stream: EventStream, format: ChunkFormat, includeUsage: boolean) {
     this.#stream = stream;
@@ -29,15 +28,18 @@ export class StreamSink implements Sink {
     this.#prompts.set(choice, text);
   }
 
-  output(choice: number, { text, reasoning, toolCalls = NO_CALLS, finish }: SequenceOutput): void {
-    const speaks = text !== "" || reasoning !== "" || toolCalls.length > 0;
+  output(choice: number, output: SequenceOutput): void {
+    const { text, reasoning, toolCalls = [], logprobs = [], promptLogprobs, finish } = output;
+    const speaks = text !== "" || reasoning !== "" || toolCalls.length > 0 || logprobs.length > 0;
+    if (promptLogprobs !== undefined) this.#promptLogprobs.set(choice, promptLogprobs);
     if (!speaks && finish === null) return;
     let events = "";
     if (!this.#begun.has(choice)) {
       this.#begun.add(choice);
-      events = this.#format.first(choice, this.#prompts.get(choice) ?? "");
+      events = this.#format.first(choice, this.#prompts.get(choice) ?? "", this.#promptLogprobs.get(choice));
+      this.#promptLogprobs.delete(choice);
     }
-    if (speaks) events += this.#format.delta(choice, text, reasoning, toolCalls);
+    if (speaks) events += this.#format.delta(choice, output);
     if (finish !== null) events += this.#format.last(choice, finish.reason);
     this.#stream.push(events);
   }

@@ -20,6 +20,7 @@ export function chatSubmission(body: ChatRequest): Asked {
     prompt,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
     echo: false,
+    logprobs: body.logprobs === true ? { top: body.top_logprobs ?? 0, prompt: false } : null,
   };
 }
 
@@ -28,7 +29,8 @@ export function completionSubmissions(body: CompletionRequest): Asked[] {
   const common = shared(body);
   const maxTokens = body.max_tokens ?? DEFAULT_MAX_TOKENS;
   const echo = body.echo ?? false;
-  return prompts(body.prompt).map((prompt) => ({ ...common, prompt, maxTokens, echo }));
+  const logprobs = body.logprobs == null ? null : { top: body.logprobs, prompt: echo };
+  return prompts(body.prompt).map((prompt) => ({ ...common, prompt, maxTokens, echo, logprobs }));
 }
 
 function prompts(given: CompletionRequest["prompt"]): Prompt[] {

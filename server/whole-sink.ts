@@ -1,4 +1,4 @@
-import type { FinishReason, SequenceOutput } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob, RankedLogprob, SequenceOutput } from "../engine/protocol.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { Sink } from "./sink.ts";
 
@@ -13,6 +13,10 @@ export interface WholeChoice {
   reasoning: string;
   calls: WholeToolCall[];
   finish: FinishReason;
+  /** Null unless asked for. */
+  logprobs: RankedLogprob[] | null;
+  /** Of the echoed prompt. */
+  promptLogprobs: PromptLogprob[];
 }
 
 /** Collects a call's choices for one body. */
@@ -44,6 +48,11 @@ export class WholeSink implements Sink {
       collected.calls[index] ??= { id, name, arguments: "" };
       collected.calls[index].arguments += args;
     }
+    if (output.logprobs !== undefined) {
+      collected.logprobs ??= [];
+      collected.logprobs.push(...output.logprobs);
+    }
+    if (output.promptLogprobs !== undefined) collected.promptLogprobs = output.promptLogprobs;
     if (output.finish !== null) collected.finish = output.finish.reason;
     if (output.tokens > 0) this.#firstToken();
   }
@@ -62,5 +71,5 @@ export class WholeSink implements Sink {
 }
 
 function emptyChoice(): WholeChoice {
-  return { text: "", reasoning: "", calls: [], finish: "length" };
+  return { text: "", reasoning: "", calls: [], finish: "length", logprobs: null, promptLogprobs: [] };
 }

@@ -8,8 +8,8 @@ export interface UsageQuery {
   end: number;
   /** Seconds; buckets begin at whole multiples of it since 1970 (UTC days). */
   width: number;
-  /** False leaves out what has no completion: embeddings. */
-  embeddings: boolean;
+  /** Of which requests: those that generate, or those that read for a vector or a score alone; null for both. */
+  kind: "completions" | "embeddings" | null;
   /** Null for all. */
   owners: string[] | null;
   keyIds: string[] | null;
@@ -37,7 +37,7 @@ export interface UsageSum {
 }
 
 const FILTERS = `time >= @start AND time < @end
-  AND (@embeddings OR endpoint != '/v1/embeddings')
+  AND (@embeddings IS NULL OR (endpoint IN ('/v1/embeddings', '/v1/rerank')) = @embeddings)
   AND (@owners IS NULL OR owner IN (SELECT value FROM json_each(@owners)))
   AND (@keyIds IS NULL OR key_id IN (SELECT value FROM json_each(@keyIds)))
   AND (@models IS NULL OR model IN (SELECT value FROM json_each(@models)))
@@ -64,7 +64,7 @@ export function usage(db: Database) {
           start: query.start,
           end: query.end,
           width: query.width,
-          embeddings: Number(query.embeddings),
+          embeddings: query.kind === null ? null : Number(query.kind === "embeddings"),
           owners: listed(query.owners),
           keyIds: listed(query.keyIds),
           models: listed(query.models),

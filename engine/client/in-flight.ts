@@ -1,12 +1,16 @@
 import type { ApiError } from "../../openapi/api-error.ts";
-import type { RequestListener } from "../engine.ts";
-import type { EngineRequest, FromEngine, StepMessage } from "../protocol.ts";
+import type { EmbeddingListener, RequestListener } from "../engine.ts";
+import type { EmbeddingRequest, EngineRequest, FromEngine, PieceMessage, StepMessage, ToEngine } from "../protocol.ts";
 import { apiErrorOf } from "./refusal.ts";
 
-export interface FlyingRequest {
-  readonly request: EngineRequest;
-  readonly listener: RequestListener;
-  /** Sequences that have not finished. */
+/** What is to be sent for a request, and who hears of it. */
+export type Work =
+  | { type: "submit"; request: EngineRequest; listener: RequestListener }
+  | { type: "embed"; request: EmbeddingRequest; listener: EmbeddingListener };
+
+interface FlyingRequest {
+  readonly work: Work;
+  /** Sequences that have not finished, or inputs without a vector. */
   open: number;
   retried: boolean;
   /** True: no engine process knows it; it is submitted when the next one is ready. */
@@ -33,8 +37,8 @@ export class InFlight {
     return this.#byId.size;
   }
 
-  add(request: EngineRequest, listener: RequestListener): void {
-    this.#byId.set(request.id, { request, listener, open: request.n, retried: false, waiting: false });
+  add(work: Work): void {
+    this.#byId.set(work.request.id, { work, open: parts(work), retried: false, waiting: false });
   }
 
   /** Forgets a request. True: an engine process knows it and has to be told. */
@@ -44,14 +48,9 @@ export class InFlight {
     return flying !== undefined && !flying.waiting;
   }
 
-  accepted(message: Extract<FromEngine, { type: "accepted" }>): void {
-    const flying = this.#byId.get(message.id);
-    if (flying === undefined) return;
-    try {
-      flying.listener.accepted(message.promptTokens, message.promptText);
-    } catch (error) {
-      this.#break(message.id, error);
-    }
+  accepted({ id, promptTokens, promptText }: Extract<FromEngine, { type: "accepted" }>): void {
+    const flying = this.#byId.get(id);
+    if (flying !== undefined) this.#tell(id, () => flying.work.listener.accepted(promptTokens, promptText));
   }
 
   refused(message: Extract<FromEngine, { type: "refused" }>): void {
@@ -61,25 +60,31 @@ export class InFlight {
 
   /** Runs once per step for all its sequences. What a listener cancels while it is told is told nothing more. */
   step(message: StepMessage): void {
-    for (const start of message.started) {
-      const flying = this.#byId.get(start.id);
-      if (flying === undefined) continue;
-      try {
-        flying.listener.started(start.index, start.cachedTokens, message.agoMs);
-      } catch (error) {
-        this.#break(start.id, error);
-      }
+    for (const { id, index, cachedTokens } of message.started) {
+      const work = this.#byId.get(id)?.work;
+      if (work?.type === "submit") this.#tell(id, () => work.listener.started(index, cachedTokens, message.agoMs));
     }
     for (const output of message.outputs) {
       const flying = this.#byId.get(output.id);
-      if (flying === undefined) continue;
-      const last = output.finish !== null && --flying.open === 0;
-      if (last) this.#byId.delete(output.id);
-      try {
-        flying.listener.output(output);
-      } catch (error) {
-        this.#break(output.id, error);
-      }
+      if (flying?.work.type !== "submit") continue;
+      const { listener } = flying.work;
+      const last = output.finish !== null && this.#close(flying);
+      this.#tell(output.id, () => listener.output(output));
+      if (last) this.#events.finished();
+    }
+  }
+
+  piece({ started, vectors }: PieceMessage): void {
+    for (const id of started) {
+      const work = this.#byId.get(id)?.work;
+      if (work?.type === "embed") this.#tell(id, () => work.listener.started());
+    }
+    for (const { id, index, vector } of vectors) {
+      const flying = this.#byId.get(id);
+      if (flying?.work.type !== "embed") continue;
+      const { listener } = flying.work;
+      const last = this.#close(flying);
+      this.#tell(id, () => listener.vector(index, vector));
       if (last) this.#events.finished();
     }
   }
@@ -88,47 +93,63 @@ export class InFlight {
   interrupt(error: ApiError): void {
     for (const flying of [...this.#byId.values()]) {
       // A listener that was told of its failure may have cancelled others; and who waits already lost nothing.
-      if (flying.waiting || !this.#byId.has(flying.request.id)) continue;
+      if (flying.waiting || !this.#byId.has(flying.work.request.id)) continue;
       if (flying.retried || !this.#mayRestart(flying)) {
         this.#fail(flying, error);
         continue;
       }
       flying.retried = true;
       flying.waiting = true;
-      flying.open = flying.request.n;
+      flying.open = parts(flying.work);
     }
   }
 
   /** Hands over every request that waits, in order of arrival. */
-  resume(submit: (request: EngineRequest) => void): void {
+  resume(send: (message: ToEngine) => void): void {
     for (const flying of this.#byId.values()) {
       if (!flying.waiting) continue;
       flying.waiting = false;
-      submit(flying.request);
+      send(messageOf(flying.work));
     }
   }
 
   failAll(error: ApiError): void {
     for (const flying of [...this.#byId.values()]) {
-      if (this.#byId.has(flying.request.id)) this.#fail(flying, error);
+      if (this.#byId.has(flying.work.request.id)) this.#fail(flying, error);
     }
   }
 
-  #mayRestart(flying: FlyingRequest): boolean {
+  /** One part of it has ended; a request without open parts is forgotten. @returns whether that was the last */
+  #close(flying: FlyingRequest): boolean {
+    if (--flying.open > 0) return false;
+    this.#byId.delete(flying.work.request.id);
+    return true;
+  }
+
+  #mayRestart({ work }: FlyingRequest): boolean {
     try {
-      return flying.listener.mayRestart();
+      return work.listener.mayRestart();
     } catch (error) {
-      this.#break(flying.request.id, error);
+      this.#break(work.request.id, error);
       return false;
     }
   }
 
-  #fail(flying: FlyingRequest, error: ApiError): void {
-    if (!this.#byId.delete(flying.request.id)) return;
+  #fail({ work }: FlyingRequest, error: ApiError): void {
+    const { id } = work.request;
+    if (!this.#byId.delete(id)) return;
     try {
-      flying.listener.failed(error);
+      work.listener.failed(error);
     } catch (thrown) {
-      this.#events.broken(flying.request.id, thrown);
+      this.#events.broken(id, thrown);
+    }
+  }
+
+  #tell(id: number, tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#break(id, error);
     }
   }
 
@@ -136,4 +157,13 @@ export class InFlight {
     this.#byId.delete(id);
     this.#events.broken(id, error);
   }
+}
+
+/** A listener is no part of what an engine process is told. */
+export function messageOf(work: Work): ToEngine {
+  return work.type === "submit" ? { type: "submit", request: work.request } : { type: "embed", request: work.request };
+}
+
+function parts(work: Work): number {
+  return work.type === "submit" ? work.request.n : work.request.inputs.length;
 }

@@ -1,9 +1,18 @@
 import type { EngineConfig, ModelFacts } from "../config.ts";
-import type { Engine, EngineObserver, EngineState, RequestListener, Submission, Ticket } from "../engine.ts";
-import type { Backlog, EngineRequest, EngineStatus, FromEngine, TokenAnswer, TokenQuestion } from "../protocol.ts";
+import type {
+  EmbeddingListener,
+  EmbeddingSubmission,
+  Engine,
+  EngineObserver,
+  EngineState,
+  RequestListener,
+  Submission,
+  Ticket,
+} from "../engine.ts";
+import type { Backlog, EngineStatus, FromEngine, TokenAnswer, TokenQuestion } from "../protocol.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
-import { InFlight } from "./in-flight.ts";
+import { InFlight, messageOf, type Work } from "./in-flight.ts";
 import { Inspection } from "./inspection.ts";
 import {
   advance,
@@ -16,7 +25,8 @@ import {
 } from "./lifecycle.ts";
 import { WORKER } from "./measurement.ts";
 import { Questions } from "./questions.ts";
-import { engineDied, refusalOf, refuse } from "./refusal.ts";
+import { engineDied, refusalOf } from "./refusal.ts";
+import { refusedTicket } from "./refused-ticket.ts";
 import { logState } from "./state-log.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -115,14 +125,21 @@ class LocalEngine implements Engine {
   }
 
   submit(submission: Submission, listener: RequestListener): Ticket {
-    const id = ++this.#lastId;
+    return this.#take({ type: "submit", request: { ...submission, id: ++this.#lastId }, listener });
+  }
+
+  embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket {
+    return this.#take({ type: "embed", request: { ...submission, id: ++this.#lastId }, listener });
+  }
+
+  #take(work: Work): Ticket {
+    const { id } = work.request;
     const refusal = refusalOf(this.model, this.state, this.#retryAfter());
-    if (refusal !== null) return refuse(listener, refusal);
-    const request: EngineRequest = { ...submission, id };
+    if (refusal !== null) return refusedTicket(work.listener, refusal);
     // An engine that had nothing to do was silent for good reason until now.
     if (this.#inFlight.size === 0) this.#watchdog.heard();
-    this.#inFlight.add(request, listener);
-    this.#process?.send({ type: "submit", request });
+    this.#inFlight.add(work);
+    this.#process?.send(messageOf(work));
     return {
       cancel: () => {
         if (this.#inFlight.remove(id)) this.#process?.send({ type: "cancel", id });
@@ -201,6 +218,10 @@ class LocalEngine implements Engine {
         this.#inFlight.step(message);
         this.#deps.observer.step(this.model, message.stats);
         return;
+      case "piece":
+        this.#inFlight.piece(message);
+        this.#deps.observer.piece(this.model, message.stats);
+        return;
       case "accepted":
         this.#inFlight.accepted(message);
         return;
@@ -254,7 +275,7 @@ class LocalEngine implements Engine {
         this.#waitForRetry();
         return;
       case "resume":
-        this.#inFlight.resume((request) => this.#process?.send({ type: "submit", request }));
+        this.#inFlight.resume((message) => this.#process?.send(message));
         for (const waiter of this.#waiters.splice(0)) waiter.resolve(this.#facts!);
         return;
       case "fail": {

@@ -1,5 +1,5 @@
 import { ApiError, unavailable } from "../../openapi/api-error.ts";
-import type { EngineState, RequestListener, Ticket } from "../engine.ts";
+import type { EngineState } from "../engine.ts";
 import type { EngineError } from "../protocol.ts";
 
 /** Why a new request cannot run now; null when it can. `retryAfter` in seconds. */
@@ -54,17 +54,4 @@ export function apiErrorOf(error: EngineError): ApiError {
 function headline(reason: string): string {
   const end = reason.indexOf("\n");
   return end < 0 ? reason : reason.slice(0, end);
-}
-
-/** For a request that is not taken: its listener hears why, after the call has returned. */
-export function refuse(listener: RequestListener, refusal: ApiError): Ticket {
-  let cancelled = false;
-  queueMicrotask(() => {
-    if (!cancelled) listener.failed(refusal);
-  });
-  return {
-    cancel: () => {
-      cancelled = true;
-    },
-  };
 }

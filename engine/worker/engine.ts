@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { GbnfError } from "../../grammar/gbnf.ts";
 import type { EngineConfig, ModelFacts } from "../config.ts";
 import type {
+  EmbeddingRequest,
   EngineError,
   EngineRequest,
   EngineStatus,
@@ -11,18 +12,20 @@ import type {
   TokenQuestion,
 } from "../protocol.ts";
 import { CallReading } from "./call-reading.ts";
+import type { Embedder } from "./embedding/embedder.ts";
+import { embeddingPlan, openEmbedder } from "./embedding/open-embedder.ts";
+import { EmbeddingEngine } from "./embedding-engine.ts";
 import { factsOf } from "./facts.ts";
 import { poisonFailpoint } from "./failpoint.ts";
 import type { Generation } from "./generation.ts";
 import { GenerationMaker } from "./generation-maker.ts";
 import { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";
-import type { KvCache } from "./kv/cache.ts";
 import { HostMemory } from "./kv/host-memory.ts";
-import { SplitCache } from "./kv/split.ts";
-import { UnifiedCache } from "./kv/unified.ts";
+import { makeCache } from "./kv/make-cache.ts";
 import { freeMemory } from "./machine-memory.ts";
 import { type Adapters, loadAdapters } from "./native/adapters.ts";
 import { Context } from "./native/context.ts";
+import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
@@ -32,11 +35,10 @@ import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
+import { WorkLoop } from "./work-loop.ts";
 
 /** The share of sequences and cells that flex and batch leave free for online work. */
 const RESERVED_SHARE = 1 / 8;
-/** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
-const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
 
 /** One loaded model at work. */
 export class Engine {
@@ -47,7 +49,9 @@ export class Engine {
   readonly #template: ChatTemplate;
   readonly #grammars: VocabularyGrammars;
   readonly #generations: GenerationMaker;
-  readonly #loop: StepLoop;
+  readonly #steps: StepLoop;
+  readonly #embedder: Embedder | null;
+  readonly #loop: WorkLoop;
   readonly #statusParts: StatusParts;
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
@@ -55,7 +59,7 @@ export class Engine {
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
-  static async load(config: EngineConfig, post: (message: FromEngine) => void): Promise<Engine> {
+  static async load(config: EngineConfig, post: (message: FromEngine) => void): Promise<Engine | EmbeddingEngine> {
     if (config.stepTokens <= config.sequences) {
       throw new Error(
         `A step of ${config.stepTokens} tokens has no room for a prompt beside ${config.sequences} sequences: ` +
@@ -68,10 +72,15 @@ export class Engine {
     const adapters = await loadAdapters(library, model, config.adapters);
     const bare = model.memoryFacts(config, free.model);
     const facts = { ...bare, weightBytes: bare.weightBytes + adapters.bytes };
+    if (model.pooling !== null) {
+      const embedding = embeddingPlan(model, config, facts, 0);
+      return new EmbeddingEngine(library, model, adapters, config, facts, embedding, post);
+    }
     const plan = planMemory(config, facts);
     const taken = free.onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
     const parkBytes = planParking(config, facts, free.host - taken);
-    return new Engine(library, model, adapters, config, plan, parkBytes, post);
+    const embedding = embeddingPlan(model, config, facts, plan.cells * facts.cellBytes);
+    return new Engine(library, model, adapters, config, { ...plan, parkBytes, embedding }, post);
   }
 
   private constructor(
@@ -79,8 +88,7 @@ export class Engine {
     model: Model,
     adapters: Adapters,
     config: EngineConfig,
-    plan: MemoryPlan,
-    parkBytes: number,
+    plan: MemoryPlan & { parkBytes: number; embedding: EmbeddingPlan | null },
     post: (message: FromEngine) => void,
   ) {
     const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
@@ -94,7 +102,7 @@ export class Engine {
     const stepModel = new StepModel();
     const now = () => performance.now();
     const host = new HostMemory({
-      bytes: parkBytes,
+      bytes: plan.parkBytes,
       tokenBytes: cellBytes,
       recomputeMs: (from, to) => recomputeMs(stepModel, from, to),
       now,
@@ -138,7 +146,8 @@ export class Engine {
       options: { ...options, context: plan.context },
       reservedCells,
     };
-    this.#loop = new StepLoop({
+    const wake = () => this.#loop.wake();
+    this.#steps = new StepLoop({
       context,
       vocabulary,
       cache,
@@ -147,14 +156,20 @@ export class Engine {
       now,
       post: (message) => this.#tell(message),
       stuck: (generation) => this.#fail(generation.request.id),
+      wake,
     });
+    const run = { threads, now, post, wake };
+    const { embedding } = plan;
+    this.#embedder = embedding === null ? null : openEmbedder(library, model, adapters, config, embedding, run);
+    this.#loop = new WorkLoop({ steps: this.#steps, embedder: this.#embedder, limits: options, now });
     this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
     this.facts = factsOf(library, model, config, plan, {
       threads,
       cellBytes,
-      parkBytes,
+      parkBytes: plan.parkBytes,
       fallback: this.#template.fallback,
       toolFormat: this.#template.toolFormat.name,
+      embedding: this.#embedder?.facts ?? null,
     });
   }
 
@@ -183,7 +198,7 @@ export class Engine {
       poisonFailpoint(request.prompt);
       const generations = this.#generations.make(request, prompt, arrival);
       this.#requests.set(request.id, generations);
-      for (const generation of generations) this.#loop.add(generation);
+      for (const generation of generations) this.#steps.add(generation);
     } catch (error) {
       if (error instanceof TemplateError) this.#refuse(request.id, error.error);
       else if (error instanceof GbnfError) this.#refuse(request.id, invalidGrammar(error.message));
@@ -202,9 +217,24 @@ export class Engine {
     }
   }
 
+  async embed(request: EmbeddingRequest): Promise<void> {
+    if (this.#embedder !== null) return this.#embedder.submit(request);
+    const message =
+      "There is no memory for embeddings beside the weights and the cache: lower --context or --sequences.";
+    const error = {
+      status: 400,
+      type: "invalid_request_error" as const,
+      code: "unsupported_model",
+      param: "model",
+      message,
+    };
+    this.#refuse(request.id, error);
+  }
+
   cancel(id: number): void {
-    for (const generation of this.#requests.get(id) ?? []) this.#loop.cancel(generation);
+    for (const generation of this.#requests.get(id) ?? []) this.#steps.cancel(generation);
     this.#requests.delete(id);
+    this.#embedder?.cancel(id);
   }
 
   /** Ends a request whose grammar leaves nothing to draw. */
@@ -249,25 +279,6 @@ export class Engine {
   #echo(request: EngineRequest, tokens: number[]): string {
     return request.prompt.kind === "text" ? request.prompt.text : this.#prompts.text(tokens);
   }
-}
-
-function invalidGrammar(message: string): EngineError {
-  return { status: 400, type: "invalid_request_error", code: "invalid_value", param: null, message };
-}
-
-function makeCache(
-  context: Context,
-  host: HostMemory,
-  plan: MemoryPlan,
-  cellBytes: number,
-  { reuse, reserved, reservedCells }: { reuse: boolean; reserved: number; reservedCells: number },
-): KvCache {
-  if (plan.kv === "unified") {
-    return new UnifiedCache(context.memory, host, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
-  }
-  const capacity = context.sequenceCells;
-  const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
-  return new SplitCache(context.memory, host, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
 }
 
 /** What it would take to compute tokens of a prompt again, alone. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import type { EngineConfig, ModelFacts } from "../config.ts";
+import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../config.ts";
 import type { Library } from "./native/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
@@ -11,7 +11,14 @@ export function factsOf(
   model: Model,
   config: EngineConfig,
   plan: MemoryPlan,
-  found: { threads: number; cellBytes: number; parkBytes: number; fallback: boolean; toolFormat: string },
+  found: {
+    threads: number;
+    cellBytes: number;
+    parkBytes: number;
+    fallback: boolean;
+    toolFormat: string;
+    embedding: EmbeddingFacts | null;
+  },
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const adapters = config.adapters.map(({ path, scale }) => ({ name: basename(path), scale }));
@@ -39,6 +46,8 @@ export function factsOf(
     memory: model.memory,
     chatTemplate: !found.fallback,
     toolFormat: found.toolFormat,
+    generates: model.pooling === null,
+    embedding: found.embedding,
     build: library.build,
     libraryDir: library.directory,
     fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,

@@ -6,6 +6,7 @@ import { Generation } from "./generation.ts";
 import { Constraint } from "./grammar/constraint.ts";
 import type { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";
 import { LogitRules } from "./logit-rules.ts";
+import { LogprobTrail } from "./logprob-trail.ts";
 import type { Library } from "./native/library.ts";
 import { Sampler } from "./native/sampler.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
@@ -46,9 +47,9 @@ export class GenerationMaker {
 
   /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
   make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
-    const { library, vocabulary, template, calls, context, cacheScope } = this.#parts;
-    const { sampling, grammar: rule } = request;
-    const { tokens, startsInReasoning } = prompt;
+    const { library, vocabulary, template, calls, context } = this.#parts;
+    const { sampling, grammar: rule, logprobs: wanted } = request;
+    const { tokens, opening, startsInReasoning } = prompt;
     const reasoning = {
       reasoningTags: request.prompt.kind === "chat" ? template.reasoningTags : null,
       startsInReasoning,
@@ -63,12 +64,13 @@ export class GenerationMaker {
         request,
         index,
         arrival: arrival + index / request.n,
-        scope: cacheScope === "owner" ? request.owner : EVERYONE,
+        scope: this.#scopeOf(request),
         promptTokens: tokens,
         limit: Math.min(room, request.maxTokens ?? room),
         sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
         rules: LogitRules.for(rules, tokens),
         constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning }),
+        logprobs: wanted === null ? null : new LogprobTrail({ wanted, prompt: tokens, opening, vocabulary }),
         text: new SequenceText({
           stop: request.stop,
           ...reasoning,
@@ -78,6 +80,12 @@ export class GenerationMaker {
         ...(read !== null && { marks: calls.marks }),
       });
     });
+  }
+
+  /** A prompt whose every token is to be scored must be computed from its beginning: it has a scope of its own. */
+  #scopeOf({ id, owner, logprobs }: EngineRequest): string {
+    if (logprobs?.prompt) return `${id}\n`;
+    return this.#parts.cacheScope === "owner" ? owner : EVERYONE;
   }
 
   #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ThoughtBudget | null {

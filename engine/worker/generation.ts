@@ -1,6 +1,7 @@
 import type { EngineRequest, FinishReason, SequenceOutput, Tier, ToolCallDelta } from "../protocol.ts";
 import type { Constraint } from "./grammar/constraint.ts";
 import type { LogitRules } from "./logit-rules.ts";
+import type { LogprobTrail } from "./logprob-trail.ts";
 import type { Sampler } from "./native/sampler.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 import type { Sequence } from "./scheduler/sequence.ts";
@@ -24,6 +25,8 @@ export interface GenerationParts {
   sampler: Sampler;
   rules: LogitRules | null;
   constraint: Constraint | null;
+  /** Null where no probabilities are wanted. */
+  logprobs: LogprobTrail | null;
   text: SequenceText;
   thoughts: ThoughtBudget | null;
   /** Bytes of tokens that show in this one's output alone: the marks of tool calls. */
@@ -42,6 +45,8 @@ export class Generation implements Sequence {
   readonly sampler: Sampler;
   readonly rules: LogitRules | null;
   readonly constraint: Constraint | null;
+  readonly logprobs: LogprobTrail | null;
+  readonly scored: boolean;
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
@@ -57,6 +62,8 @@ export class Generation implements Sequence {
   /** Drawn, but not yet turned into text. */
   readonly #fresh: number[] = [];
   #finish: FinishReason | null = null;
+  /** Characters of the answer that were sent. */
+  #sent = 0;
   /** Whether the last token ended it. */
   #ended = false;
 
@@ -71,6 +78,8 @@ export class Generation implements Sequence {
     this.sampler = parts.sampler;
     this.rules = parts.rules;
     this.constraint = parts.constraint;
+    this.logprobs = parts.logprobs;
+    this.scored = parts.request.logprobs?.prompt ?? false;
     this.#promptLength = parts.promptTokens.length;
     this.#limit = parts.limit;
     this.#text = parts.text;
@@ -92,6 +101,16 @@ export class Generation implements Sequence {
     return this.#thoughts === null ? drawn : this.#thoughts.take(drawn, this.#text);
   }
 
+  /** Whether nothing is to be drawn: its prompt is all that is wanted. */
+  get promptOnly(): boolean {
+    return this.#limit === 0;
+  }
+
+  /** Its prompt is computed, and that was all. */
+  complete(): void {
+    this.#finish = "length";
+  }
+
   /** Takes the token that was drawn for it. */
   accept(token: number, vocabulary: TokenTexts): void {
     this.tokens.push(token);
@@ -107,11 +126,11 @@ export class Generation implements Sequence {
   /**
    * Turns the tokens drawn since the last call into what the client is sent.
    *
-   * @returns null when there were none
+   * @returns null when there were none, unless none were wanted
    */
   output(vocabulary: TokenTexts): SequenceOutput | null {
     const tokens = this.#fresh.length;
-    if (tokens === 0) return null;
+    if (tokens === 0 && !this.promptOnly) return null;
     let text = "";
     let reasoning = "";
     const toolCalls: ToolCallDelta[] = [];
@@ -120,13 +139,15 @@ export class Generation implements Sequence {
     for (let i = 0; i < tokens && !stopped; i++) {
       // The token that ends an answer is no part of it: as in vLLM, also where the vocabulary gives it a text.
       const token = this.#fresh[i]!;
-      const last = this.#ended && i === tokens - 1;
-      const piece = last ? NO_BYTES : (this.#marks?.get(token) ?? vocabulary.piece(token));
+      const ends = this.#ended && i === tokens - 1;
+      const piece = ends ? NO_BYTES : (this.#marks?.get(token) ?? vocabulary.piece(token));
+      const start = this.#text.answered;
       const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
       text += certain.text;
       reasoning += certain.reasoning;
       if (certain.calls !== undefined) toolCalls.push(...certain.calls);
       stopped = certain.stopped;
+      this.logprobs?.place(start, ends ? "end" : this.#partSince(start));
     }
     this.#fresh.length = 0;
     if (!stopped && this.#finish !== null) {
@@ -138,8 +159,23 @@ export class Generation implements Sequence {
     }
     if (stopped) this.#finish = "stop";
     const finish = this.#finish === null ? null : this.#summary(this.#finish);
-    const output = { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
-    return toolCalls.length === 0 ? output : { ...output, toolCalls };
+    const output: SequenceOutput = { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    if (toolCalls.length > 0) output.toolCalls = toolCalls;
+    if (this.logprobs !== null) this.#tellLogprobs(this.logprobs, output, finish !== null && !stopped);
+    return output;
+  }
+
+  /** What its last token is of; the answer had `start` characters before it. */
+  #partSince(start: number): "answer" | "thought" | "call" {
+    if (this.#text.thought) return "thought";
+    return this.#text.called && this.#text.answered === start ? "call" : "answer";
+  }
+
+  #tellLogprobs(logprobs: LogprobTrail, output: SequenceOutput, all: boolean): void {
+    this.#sent += output.text.length;
+    output.logprobs = logprobs.take(this.#sent, all);
+    const prompt = logprobs.takePrompt();
+    if (prompt !== null) output.promptLogprobs = prompt;
   }
 
   #summary(end: FinishReason) {

@@ -10,7 +10,9 @@ process.on("SIGTERM", () => {});
 // An ordinary exit would wait for the step that computes, and run llama.cpp's destructors under its feet.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 
-let engine: Promise<Engine> | null = null;
+type Loaded = Awaited<ReturnType<typeof Engine.load>>;
+
+let engine: Promise<Loaded> | null = null;
 
 process.on("message", (message: ToEngine) => {
   handle(message).catch(die);
@@ -26,6 +28,7 @@ async function handle(message: ToEngine): Promise<void> {
   const loaded = await engine;
   if (loaded === null) return;
   if (message.type === "submit") await loaded.submit(message.request);
+  else if (message.type === "embed") await loaded.embed(message.request);
   else if (message.type === "cancel") loaded.cancel(message.id);
   else if (message.type === "tokenize") await loaded.tokenize(message.id, message.question);
   else post({ type: "status", status: loaded.status });
@@ -39,8 +42,8 @@ async function tellNeeds(config: EngineConfig): Promise<void> {
   process.send?.(answer, () => process.exit(0));
 }
 
-async function serve(loading: Promise<Engine>): Promise<void> {
-  let loaded: Engine;
+async function serve(loading: Promise<Loaded>): Promise<void> {
+  let loaded: Loaded;
   try {
     loaded = await loading;
   } catch (error) {

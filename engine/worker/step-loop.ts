@@ -1,4 +1,5 @@
-import type { SequenceStart, StepMessage, StepStats } from "../protocol.ts";
+import type { SequenceStart, StepMessage, StepStats, Tier } from "../protocol.ts";
+import type { Want } from "./embedding/turns.ts";
 import type { Generation } from "./generation.ts";
 import { redrawRefused } from "./grammar/redraw.ts";
 import type { KvCache } from "./kv/cache.ts";
@@ -20,6 +21,16 @@ export interface StepLoopParts {
   post: (message: StepMessage) => void;
   /** Its grammar allows no token: its request can't go on. */
   stuck: (generation: Generation) => void;
+  /** There is something to do. */
+  wake: () => void;
+}
+
+/** Where in a step's batch logits are looked for. */
+interface FilledStep {
+  /** Of each sequence that gets a token, its row. */
+  rows: Map<Generation, number>;
+  /** Tokens of prompts that are to be scored, in order. */
+  scored: { sequence: Generation; position: number; row: number }[];
 }
 
 /** A step whose tokens are drawn, and whose text is made while the next one computes. */
@@ -39,7 +50,6 @@ export class StepLoop {
   readonly #parts: StepLoopParts;
   readonly #cancelled = new Set<Generation>();
   #last: DrawnStep | null = null;
-  #wake: (() => void) | null = null;
 
   constructor(parts: StepLoopParts) {
     this.#parts = parts;
@@ -47,7 +57,7 @@ export class StepLoop {
 
   add(generation: Generation): void {
     this.#parts.scheduler.add(generation);
-    this.#wake?.();
+    this.#parts.wake();
   }
 
   /** Takes effect before the next step: while one computes, nothing may be taken from its hands. */
@@ -55,22 +65,24 @@ export class StepLoop {
     if (generation.state === "ended") return;
     generation.cancelled = true;
     this.#cancelled.add(generation);
-    this.#wake?.();
+    this.#parts.wake();
   }
 
-  /** Runs for as long as the process lives. @throws DecodeError when llama.cpp can't go on */
-  async run(): Promise<never> {
-    for (;;) {
-      if (await this.#step()) continue;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-      this.#wake = null;
-    }
+  /** What its sequences are, by the best of them. */
+  get want(): Want {
+    const { running, waiting } = this.#parts.scheduler.byTier;
+    const count = (tier: Tier) => running[tier] + waiting[tier];
+    if (count("priority") + count("default") > 0) return "online";
+    return count("flex") + count("batch") > 0 ? "lower" : "nothing";
   }
 
-  /** @returns false when nothing was left that a step could compute or tell */
-  async #step(): Promise<boolean> {
+  /** Tells what the last step has brought, when the next one is not to come at once. */
+  flush(): void {
+    this.#tell();
+  }
+
+  /** @returns false when nothing was left that a step could compute or tell @throws DecodeError when llama.cpp can't go on */
+  async step(): Promise<boolean> {
     const { context, scheduler, stepModel, cache, now } = this.#parts;
     const begin = now();
     for (const generation of this.#cancelled) this.#end(generation);
@@ -83,8 +95,8 @@ export class StepLoop {
       return rest;
     }
     const planned = now();
-    const started = announce(entries.map(({ sequence }) => sequence));
-    const rows = this.#fill(entries);
+    const announced = announce(entries.map(({ sequence }) => sequence));
+    const { rows, scored } = this.#fill(entries);
     const filled = now();
     const decoding = context.decode();
     const telling = this.#tell();
@@ -108,36 +120,46 @@ export class StepLoop {
       parkedBytes: cache.prefixes.host.used,
     };
     for (const { sequence, count } of entries) sequence.computed += count;
+    for (const { sequence, position, row } of scored) sequence.logprobs?.score(position, context.logits(row));
     const drawn = await this.#draw(rows);
     stats.cellsUsed = cache.used;
     stats.sampleMs = now() - decoded;
     stepModel.observe(step.shape, stats.decodeMs + stats.sampleMs);
     stats.totalMs = now() - begin;
-    this.#last = { begin, started, drawn, stats };
+    this.#last = { begin, started: announced, drawn, stats };
     return true;
   }
 
-  /** @returns for each sequence that gets a token, the row of its logits */
-  #fill(entries: PlanEntry<Generation>[]): Map<Generation, number> {
+  #fill(entries: PlanEntry<Generation>[]): FilledStep {
     const { batch } = this.#parts.context;
     const rows = new Map<Generation, number>();
+    const scored: FilledStep["scored"] = [];
     batch.clear();
     for (const { sequence, count } of entries) {
       const { tokens, computed, id } = sequence;
       const produces = count === remaining(sequence);
       for (let i = 0; i < count; i++) {
         const last = produces && i === count - 1;
-        const row = batch.add(tokens[computed + i]!, computed + i, id, last);
+        const position = computed + i;
+        const wanted = sequence.scored && sequence.logprobs?.wants(position) === true;
+        const row = batch.add(tokens[position]!, position, id, last || wanted);
         if (last) rows.set(sequence, row);
+        if (wanted) scored.push({ sequence, position, row });
       }
     }
-    return rows;
+    return { rows, scored };
   }
 
   async #draw(rows: Map<Generation, number>): Promise<Generation[]> {
     const { context, vocabulary } = this.#parts;
-    const drawing = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
-    for (const generation of drawing) generation.rules?.apply(context.logits(rows.get(generation)!));
+    const reached = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
+    const drawing = reached.filter((generation) => !generation.promptOnly);
+    for (const generation of drawing) {
+      const { rules, constraint } = generation;
+      // The model's own distribution: whoever writes into the row comes after.
+      generation.logprobs?.read(context.logits(rows.get(generation)!), rules !== null || constraint !== null);
+      rules?.apply(context.logits(rows.get(generation)!));
+    }
     const sample = (generations: Generation[]) =>
       context.sample(
         generations.map((generation) => generation.sampler),
@@ -152,15 +174,20 @@ export class StepLoop {
       sample: (again) => sample(again.map(({ generation }) => generation)),
     });
     for (const draw of draws) {
-      const { generation, token } = draw;
+      const { generation } = draw;
       if (stuck.has(draw)) {
         this.#parts.stuck(generation);
         continue;
       }
-      generation.accept(generation.chosen(token), vocabulary);
+      const token = generation.chosen(draw.token);
+      generation.logprobs?.draw(token);
+      generation.accept(token, vocabulary);
+    }
+    for (const generation of reached) {
+      if (generation.promptOnly) generation.complete();
       if (generation.finished) this.#end(generation);
     }
-    return drawing;
+    return reached;
   }
 
   /** Makes the last step's text and posts it. @returns the milliseconds that each of the two took */

@@ -3,6 +3,7 @@ import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Usage } from "../../openapi/usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import { ChatChunks } from "../chat-chunks.ts";
+import { chatLogprobs } from "../chat-logprobs.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import type { GenerationRequest } from "../generation-route.ts";
 import { chatSubmission, tierOf } from "../submission.ts";
@@ -35,7 +36,7 @@ function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
     object: "chat.completion",
     created: identity.created,
     model: identity.model,
-    choices: choices.map(({ text, reasoning, calls, finish }, index) => ({
+    choices: choices.map(({ text, reasoning, calls, finish, logprobs }, index) => ({
       index,
       message: {
         role: "assistant",
@@ -44,7 +45,7 @@ function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
         ...(reasoning !== "" && { reasoning_content: reasoning }),
         ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
       },
-      logprobs: null,
+      logprobs: logprobs === null ? null : chatLogprobs(logprobs),
       finish_reason: finish,
     })),
     usage,

@@ -4,6 +4,7 @@ import type { Usage } from "../../openapi/usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import { CompletionChunks } from "../completion-chunks.ts";
+import { CompletionTokens } from "../completion-logprobs.ts";
 import type { GenerationRequest } from "../generation-route.ts";
 import { completionSubmissions, tierOf } from "../submission.ts";
 import type { WholeChoice } from "../whole-sink.ts";
@@ -36,10 +37,10 @@ function textCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
     model: identity.model,
     service_tier: identity.tier,
     system_fingerprint: identity.fingerprint,
-    choices: choices.map(({ text, reasoning, finish }, index) => ({
+    choices: choices.map(({ text, reasoning, finish, logprobs, promptLogprobs }, index) => ({
       text,
       index,
-      logprobs: null,
+      logprobs: logprobs === null ? null : new CompletionTokens().add([...promptLogprobs, ...logprobs]),
       finish_reason: finish,
       ...(reasoning !== "" && { reasoning_content: reasoning }),
     })),

@@ -1,9 +1,15 @@
 import type { RequestHandler } from "express";
 import type { z } from "zod";
 import { type BucketPage, bucketPage } from "../../ledger/buckets.ts";
-import { costsPageOf, usagePageOf } from "../../ledger/report.ts";
+import { costsPageOf, embeddingsPageOf, usagePageOf } from "../../ledger/report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
-import { BUCKET_WIDTHS, COSTS_BUCKETS, costsQuery, usageQuery } from "../../openapi/organization-usage.ts";
+import {
+  BUCKET_WIDTHS,
+  COSTS_BUCKETS,
+  costsQuery,
+  embeddingsUsageQuery,
+  usageQuery,
+} from "../../openapi/organization-usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../dependencies.ts";
@@ -22,7 +28,7 @@ export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): Req
     const sums = await fromStore(
       store.usage.sums({
         ...page,
-        embeddings: false,
+        kind: "completions",
         owners: query.project_ids ?? null,
         // Nothing is booked on a user, so a filter by user finds nothing.
         keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
@@ -42,6 +48,34 @@ export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): Req
   };
 }
 
+/** GET /v1/organization/usage/embeddings, ranks included */
+export function embeddingsUsage(store: Pick<Store, "usage">, clock: Clock): RequestHandler {
+  return async (req, res) => {
+    const query = validate(embeddingsUsageQuery, readQuery(req, LISTS));
+    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], clock);
+    const by = new Set(query.group_by);
+    const sums = await fromStore(
+      store.usage.sums({
+        ...page,
+        kind: "embeddings",
+        owners: query.project_ids ?? null,
+        keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
+        models: query.models ?? null,
+        batch: null,
+        groupBy: {
+          owner: by.has("project_id"),
+          keyId: by.has("api_key_id"),
+          endpoint: by.has("endpoint"),
+          model: by.has("model"),
+          batch: false,
+          tier: by.has("service_tier"),
+        },
+      }),
+    );
+    sendJson(req, res, 200, JSON.stringify(embeddingsPageOf(page, sums)));
+  };
+}
+
 /** GET /v1/organization/costs */
 export function costs(store: Pick<Store, "usage">, clock: Clock): RequestHandler {
   return async (req, res) => {
@@ -52,7 +86,7 @@ export function costs(store: Pick<Store, "usage">, clock: Clock): RequestHandler
     const sums = await fromStore(
       store.usage.sums({
         ...page,
-        embeddings: true,
+        kind: null,
         owners: query.project_ids ?? null,
         keyIds: query.api_key_ids ?? null,
         models: null,

@@ -92,8 +92,6 @@ describe("fields of a chat that are refused by name", () => {
   test.each<[string, unknown]>([
     ["functions", [FUNCTION]],
     ["function_call", { name: "get_time" }],
-    ["logprobs", true],
-    ["top_logprobs", 2],
     ["audio", { voice: "alloy", format: "wav" }],
     ["modalities", ["text", "audio"]],
     ["web_search_options", {}],
@@ -140,6 +138,9 @@ describe("values that are not valid", () => {
     ["logit_bias.x", { logit_bias: { x: 1 } }, "invalid_value"],
     ["stream_options", { stream_options: { include_usage: true } }, "invalid_value"],
     ["min_tokens", { min_tokens: 5 }, "invalid_value"],
+    ["top_logprobs", { top_logprobs: 2 }, "invalid_value"],
+    ["top_logprobs", { logprobs: true, top_logprobs: 21 }, "invalid_value"],
+    ["logprobs", { logprobs: 1 }, "invalid_type"],
     ["messages", { messages: [] }, "invalid_value"],
     ["messages", { messages: undefined }, "missing_required_parameter"],
     ["model", { model: undefined }, "missing_required_parameter"],
@@ -164,7 +165,8 @@ describe("values that are not valid", () => {
 
 describe("completions", () => {
   test.each<[string, Record<string, unknown>, string]>([
-    ["logprobs", { logprobs: 3 }, "unsupported_parameter"],
+    ["logprobs", { logprobs: 6 }, "invalid_value"],
+    ["n", { n: 2, echo: true, logprobs: 1 }, "unsupported_value"],
     ["suffix", { suffix: "end" }, "unsupported_value"],
     ["best_of", { best_of: 3 }, "unsupported_value"],
     ["cache_salt", { cache_salt: "s" }, "unsupported_parameter"],

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { APIError } from "openai";
+import type { CreateEmbeddingResponse } from "openai/resources";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask } from "../api/ask.ts";
 import { startServer, type TestServer } from "../api/server.ts";
@@ -118,5 +119,30 @@ describe("batches through the SDK", () => {
     expect(metrics.sum("nightshift_batch_batches", { status: "completed" })).toBe(2);
     expect(metrics.sum("nightshift_batch_lines_total", { status: "done" })).toBeGreaterThan(30);
     expect(metrics.sum("nightshift_batch_backlog_lines")).toBe(0);
+  });
+
+  test("of embeddings answer what the synchronous endpoint answers, and pay for their input alone", async () => {
+    const { client } = server;
+    const texts = ["One, two,", "Red,", "Once upon a time"];
+    const lines = texts.map((input, i) => ({
+      custom_id: `e${i}`,
+      method: "POST",
+      url: "/v1/embeddings",
+      body: { model: "demo", input, encoding_format: "float" },
+    }));
+    const made = await submit(client, jsonl(lines), { endpoint: "/v1/embeddings" });
+    const batch = await reaches(client, made.id, "completed");
+    expect(batch.request_counts).toEqual({ total: 3, completed: 3, failed: 0 });
+    const { data, usage } = await client.embeddings.create({ model: "demo", input: texts });
+    expect(batch.usage).toMatchObject({ input_tokens: usage.prompt_tokens, output_tokens: 0 });
+    const { output } = await results(client, batch);
+    expect(ids(output)).toEqual(["e0", "e1", "e2"]);
+    for (const { custom_id, response } of output) {
+      expect(response?.body).toMatchObject({ object: "list", model: "demo", nightshift: { tier: "batch" } });
+      // The rig's lines are typed as those of chats.
+      const { embedding } = (response!.body as unknown as CreateEmbeddingResponse).data[0]!;
+      const expected = data[Number(custom_id.slice(1))]!.embedding;
+      expect(embedding.reduce((sum, value, i) => sum + value * expected[i]!, 0)).toBeCloseTo(1, 4);
+    }
   });
 });

@@ -35,6 +35,7 @@ export class Rig {
       {
         observer: {
           step: (_, stats) => this.steps.push(stats),
+          piece: () => {},
           restarted: () => {
             this.restarts += 1;
           },
@@ -171,4 +172,5 @@ const SUBMISSION: Submission = {
   },
   grammar: null,
   echo: false,
+  logprobs: null,
 };

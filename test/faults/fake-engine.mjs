@@ -99,9 +99,22 @@ function submit(request) {
   live.set(id, timer);
 }
 
+/** Each input's vector begins with its place. */
+function embed({ id, inputs }) {
+  const [what, rest] = split(inputs[0].text);
+  say(`embed ${id} ${what}`);
+  send({ type: "accepted", id, promptTokens: inputs.length, promptText: null });
+  if (what === "crash-once" && firstTime(rest)) process.exit(9);
+  const vectors = inputs.map((_, index) => ({ id, index, vector: Float32Array.of(index, 1) }));
+  const stats = { ms: 1, online: true, inputs: inputs.length, tokens: inputs.length };
+  for (const [i, vector] of vectors.entries())
+    send({ type: "piece", started: i === 0 ? [id] : [], vectors: [vector], stats });
+}
+
 process.on("message", (message) => {
   if (message.type === "start") load(message.config);
   else if (message.type === "submit") submit(message.request);
+  else if (message.type === "embed") embed(message.request);
   // Also while it is silent otherwise, as a real one does whose step hangs.
   else if (message.type === "inspect") process.send({ type: "status", status: { asked: ++asked } });
   else {

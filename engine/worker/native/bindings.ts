@@ -32,6 +32,8 @@ export interface ContextParams {
   no_perf: boolean;
   swa_full: boolean;
   kv_unified: boolean;
+  embeddings: boolean;
+  pooling_type: number;
 }
 
 export interface BatchStruct {
@@ -133,6 +135,8 @@ export interface LlamaFunctions {
   llama_model_n_ctx_train(model: Pointer): number;
   llama_model_n_layer(model: Pointer): number;
   llama_model_n_embd(model: Pointer): number;
+  llama_model_n_embd_out(model: Pointer): number;
+  llama_model_n_cls_out(model: Pointer): number;
   llama_model_n_head(model: Pointer): number;
   llama_model_n_head_kv(model: Pointer): number;
   llama_model_n_swa(model: Pointer): number;
@@ -151,6 +155,9 @@ export interface LlamaFunctions {
   llama_vocab_bos(vocab: Pointer): number;
   llama_vocab_eos(vocab: Pointer): number;
   llama_vocab_get_add_bos(vocab: Pointer): boolean;
+  llama_vocab_get_add_eos(vocab: Pointer): boolean;
+  llama_vocab_get_add_sep(vocab: Pointer): boolean;
+  llama_vocab_sep(vocab: Pointer): number;
   llama_tokenize(
     vocab: Pointer,
     text: Uint8Array,
@@ -177,6 +184,7 @@ export interface LlamaFunctions {
   llama_decode(context: Pointer, batch: BatchStruct): number;
   llama_synchronize(context: Pointer): void;
   llama_get_logits_ith(context: Pointer, row: number): Pointer;
+  llama_get_embeddings_seq(context: Pointer, id: number): Pointer;
   llama_memory_clear(memory: Pointer, data: boolean): void;
   llama_memory_seq_rm(memory: Pointer, id: number, from: number, to: number): boolean;
   llama_memory_seq_cp(memory: Pointer, source: number, target: number, from: number, to: number): void;
@@ -209,6 +217,8 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_model_n_ctx_train: ["int32", ["void*"]],
   llama_model_n_layer: ["int32", ["void*"]],
   llama_model_n_embd: ["int32", ["void*"]],
+  llama_model_n_embd_out: ["int32", ["void*"]],
+  llama_model_n_cls_out: ["uint32", ["void*"]],
   llama_model_n_head: ["int32", ["void*"]],
   llama_model_n_head_kv: ["int32", ["void*"]],
   llama_model_n_swa: ["int32", ["void*"]],
@@ -227,6 +237,9 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_vocab_bos: ["int32", ["void*"]],
   llama_vocab_eos: ["int32", ["void*"]],
   llama_vocab_get_add_bos: ["bool", ["void*"]],
+  llama_vocab_get_add_eos: ["bool", ["void*"]],
+  llama_vocab_get_add_sep: ["bool", ["void*"]],
+  llama_vocab_sep: ["int32", ["void*"]],
   llama_tokenize: ["int32", ["void*", "const uint8_t*", "int32", "_Out_ int32*", "int32", "bool", "bool"]],
   llama_token_to_piece: ["int32", ["void*", "int32", "_Out_ uint8_t*", "int32", "int32", "bool"]],
   llama_context_default_params: ["llama_context_params", []],
@@ -238,6 +251,7 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_decode: ["int32", ["void*", "llama_batch"]],
   llama_synchronize: ["void", ["void*"]],
   llama_get_logits_ith: ["void*", ["void*", "int32"]],
+  llama_get_embeddings_seq: ["void*", ["void*", "int32"]],
   llama_memory_clear: ["void", ["void*", "bool"]],
   llama_memory_seq_rm: ["bool", ["void*", "int32", "int32", "int32"]],
   llama_memory_seq_cp: ["void", ["void*", "int32", "int32", "int32", "int32"]],

@@ -1,5 +1,6 @@
 import koffi from "koffi";
 import type { EngineConfig } from "../../config.ts";
+import { MOST_SCORED } from "../scheduler/step-draft.ts";
 import type { Adapters } from "./adapters.ts";
 import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
@@ -12,9 +13,9 @@ import type { Model } from "./model.ts";
 import type { Sampler } from "./sampler.ts";
 
 /** enum ggml_type */
-const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;
+export const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;
 /** enum llama_flash_attn_type */
-const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
+export const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
 /**
  * llama.cpp's CPU kernel for few rows spends a fixed effort on every key: with heads of 32 numbers decoding is 2.2 times
  * as fast without it (llama-batched-bench, demo model, 8 and 32 sequences, 64 + 128 tokens: 5,170 against 2,360 and 5,610
@@ -70,7 +71,7 @@ export class Context {
       n_ubatch: config.stepTokens,
       n_seq_max: plan.ids,
       // Fewer rows than ids abort the process; the default reserves n_batch rows of the whole vocabulary.
-      n_outputs_max: plan.ids,
+      n_outputs_max: plan.ids + MOST_SCORED,
       n_threads: threads,
       n_threads_batch: threads,
       flash_attn_type: FLASH_ATTENTION[flashAttention(config, model)],
@@ -132,7 +133,7 @@ export class Context {
   }
 }
 
-function flashAttention(config: EngineConfig, model: Model): EngineConfig["flashAttention"] {
+export function flashAttention(config: EngineConfig, model: Model): EngineConfig["flashAttention"] {
   if (config.flashAttention !== "auto") return config.flashAttention;
   const gpu = model.devices.some((device) => device.kind === "gpu");
   // llama.cpp keeps a quantized V cache with flash attention alone.

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import koffi from "koffi";
-import type { EngineConfig, ModelFacts } from "../../config.ts";
+import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../config.ts";
 import { type Llama, type Pointer, PROGRESS_CALLBACK } from "./bindings.ts";
 import { call } from "./call.ts";
 import type { Device, Library } from "./library.ts";
@@ -31,6 +31,10 @@ export class Model {
   readonly chatTemplate: string | null;
   readonly architecture: string;
   readonly memory: ModelFacts["memory"];
+  /** How an embedding model pools, as its file says; null for one that generates. */
+  readonly pooling: Pooling | null;
+  /** What a model that ranks wants to read, with places for {query} and {document}; null for the usual pair. */
+  readonly rankTemplate: string | null;
   /** The devices that hold weights. */
   readonly devices: Device[];
   readonly #llama: Llama;
@@ -43,6 +47,9 @@ export class Model {
     this.chatTemplate = library.llama.llama_model_chat_template(pointer, null);
     this.architecture = this.metadata("general.architecture") ?? "unknown";
     this.memory = this.#memoryKind();
+    // llama.cpp's numbers: 0 is none, and 1 to 4 stand in this order.
+    this.pooling = POOLINGS[Number(this.metadata(`${this.architecture}.pooling_type`) ?? 0) - 1] ?? null;
+    this.rankTemplate = this.pooling === "rank" ? library.llama.llama_model_chat_template(pointer, "rerank") : null;
   }
 
   /** Such as "llama 0.5B Q8_0". llama.cpp knows the size of common shapes alone, and says "?B" of all others. */
@@ -64,6 +71,12 @@ export class Model {
 
   get trainedContext(): number {
     return this.#llama.llama_model_n_ctx_train(this.pointer);
+  }
+
+  /** Numbers in a vector of this pooling. */
+  vectorWidth(pooling: Pooling): number {
+    const { llama_model_n_cls_out: scores, llama_model_n_embd_out: width } = this.#llama;
+    return pooling === "rank" ? scores(this.pointer) : width(this.pointer);
   }
 
   /** Numbers in one head's key. */

@@ -14,6 +14,9 @@ export class Vocabulary {
   readonly bos: number;
   readonly eos: number;
   readonly addBos: boolean;
+  /** What a model that ranks expects at the end of a text, and between two; −1 for nothing. */
+  readonly closing: number;
+  readonly separator: number;
   /** Tokens that end a generation. */
   readonly endTokens: number[] = [];
   /** The texts that tokenize to control tokens when a template writes them, and must not when a user does. */
@@ -31,6 +34,8 @@ export class Vocabulary {
     this.bos = llama.llama_vocab_bos(vocab);
     this.eos = llama.llama_vocab_eos(vocab);
     this.addBos = llama.llama_vocab_get_add_bos(vocab) && this.bos >= 0;
+    this.closing = llama.llama_vocab_get_add_eos(vocab) ? this.eos : -1;
+    this.separator = llama.llama_vocab_get_add_sep(vocab) ? llama.llama_vocab_sep(vocab) : -1;
     this.#pieces = new Array<Uint8Array | undefined>(this.size);
     for (let token = 0; token < this.size; token++) {
       if (llama.llama_vocab_is_eog(vocab, token)) this.endTokens.push(token);
@@ -86,22 +91,25 @@ export class Vocabulary {
     return this.#pieces[token];
   }
 
-  /** @param special whether texts of control tokens become these tokens */
-  async tokenize(text: string, special: boolean): Promise<Int32Array> {
+  /**
+   * @param special whether texts of control tokens become these tokens
+   * @param framed whether the tokens that the model wants before and behind a text are added
+   */
+  async tokenize(text: string, special: boolean, framed = false): Promise<Int32Array> {
     const bytes = Buffer.from(text);
-    if (bytes.length <= LONG_TEXT) return this.tokenizeNow(text, special);
+    if (bytes.length <= LONG_TEXT) return this.tokenizeNow(text, special, framed);
     const tokens = roomFor(bytes);
     const { llama_tokenize: tokenize } = this.#llama;
-    const count = await call(tokenize, this.#vocab, bytes, bytes.length, tokens, tokens.length, false, special);
+    const count = await call(tokenize, this.#vocab, bytes, bytes.length, tokens, tokens.length, framed, special);
     return counted(tokens, count, bytes);
   }
 
   /** The same for a short text, on this thread. */
-  tokenizeNow(text: string, special: boolean): Int32Array {
+  tokenizeNow(text: string, special: boolean, framed = false): Int32Array {
     const bytes = Buffer.from(text);
     const tokens = roomFor(bytes);
     const { llama_tokenize: tokenize } = this.#llama;
-    return counted(tokens, tokenize(this.#vocab, bytes, bytes.length, tokens, tokens.length, false, special), bytes);
+    return counted(tokens, tokenize(this.#vocab, bytes, bytes.length, tokens, tokens.length, framed, special), bytes);
   }
 
   #render(token: number, special: boolean): Uint8Array {

@@ -117,7 +117,7 @@ function addOnline<S extends Sequence>(
   const before = streams === draft ? 0 : streams.ms;
   const most = bounded ? mixedStepMs(streams.ms, itlMs) - before : Number.POSITIVE_INFINITY;
   for (const sequence of prefills) {
-    const left = Math.min(remaining(sequence), stepTokens - draft.tokens);
+    const left = draft.room(sequence, stepTokens);
     const least = Math.min(left, SHORTEST_CHUNK - draft.shape.prefill);
     const fits = bounded ? draft.fitting(sequence, Math.min(left, draft.reach.prefill), most) : left;
     const count = Math.max(least, fits);
@@ -181,7 +181,7 @@ function addLower<S extends Sequence>(
     const count = isDecode(sequence)
       ? Math.min(1, draft.reach.decode)
       : Math.min(remaining(sequence), draft.reach.prefill);
-    const fits = draft.fitting(sequence, Math.min(count, limits.stepTokens - draft.tokens), cap);
+    const fits = draft.fitting(sequence, Math.min(count, draft.room(sequence, limits.stepTokens)), cap);
     if (fits < least(sequence, limits)) break;
     draft.add(sequence, fits);
     if (fits < remaining(sequence)) break;

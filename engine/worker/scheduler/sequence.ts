@@ -21,6 +21,8 @@ export interface Sequence extends Resident {
   readonly arrival: number;
   /** The prompt, and then what was generated. */
   readonly tokens: number[];
+  /** Whether the logits behind every token of its prompt are wanted: such rows are few in a step. */
+  readonly scored?: boolean;
   state: "waiting" | "running" | "ended";
 }
 

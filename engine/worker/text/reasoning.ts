@@ -49,6 +49,11 @@ export class ReasoningSplitter {
     return this.#phase === "thoughts" || (this.#phase === "beginning" && this.#opened);
   }
 
+  /** Whether it is not known yet if the text begins with thoughts. */
+  get undecided(): boolean {
+    return this.#phase === "beginning" && !this.#opened;
+  }
+
   /** No more thoughts can come: every later text is the answer's, unchanged. */
   get done(): boolean {
     return this.#phase === "answer";

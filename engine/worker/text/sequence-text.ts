@@ -35,6 +35,7 @@ export class SequenceText {
   #tokens = 0;
   #reasoningTokens = 0;
   #midCharacter = false;
+  #answered = 0;
 
   constructor(options: SequenceTextOptions) {
     const { stop, reasoningTags, startsInReasoning, calls } = options;
@@ -61,6 +62,18 @@ export class SequenceText {
   /** Whether the answer has called a tool. */
   get called(): boolean {
     return this.#called > 0;
+  }
+
+  /** Characters (UTF-16 units) of the answer so far, with those that may still turn out to begin a stop string. */
+  get answered(): number {
+    return this.#answered;
+  }
+
+  /** Whether the last token was a thought, or of what stands around thoughts. */
+  get thought(): boolean {
+    if (this.#calls?.parser.thinking) return true;
+    const reasoning = this.#reasoning;
+    return reasoning !== null && !reasoning.done && !reasoning.undecided;
   }
 
   /**
@@ -95,6 +108,7 @@ export class SequenceText {
   #answer(text: string, reasoning: string, armed: boolean): Readonly<CertainText> {
     if (text === "" && reasoning === "") return NOTHING;
     if (this.#calls !== undefined) return this.#read(this.#calls.parser, text, reasoning, armed);
+    this.#answered += text.length;
     if (this.#stop === null) return { text, reasoning, stopped: false };
     return { text: this.#stop.push(text, armed), reasoning, stopped: this.#stop.stopped };
   }
@@ -121,6 +135,7 @@ export class SequenceText {
     for (const event of events) {
       switch (event.kind) {
         case "text":
+          this.#answered += event.text.length;
           text += this.#stop === null ? event.text : this.#stop.push(event.text, armed);
           if (this.#stop?.stopped) return certain(text, reasoning, calls, true);
           break;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-const TINY = ["tiny-full", "tiny-swa", "tiny-recurrent", "tiny-hybrid"] as const;
+const TINY = ["tiny-full", "tiny-swa", "tiny-recurrent", "tiny-hybrid", "tiny-embedding", "tiny-ranking"] as const;
 
 test.each(TINY)("%s is a small file that another reader understands", async (name) => {
   const path = join(folder, `${name}.gguf`);

@@ -34,3 +34,17 @@ it.each(["demo", "o'brien", '$(reboot)"`'])(
     expect(JSON.parse(args.at(-1)!)).toMatchObject({ model, stream: true });
   },
 );
+
+it.each([
+  ["mean", "embeddings alone", "/v1/embeddings"],
+  ["rank", "ranks documents", "/v1/rerank"],
+] as const)(
+  "of a model with pooling %s that does not generate it says so, and asks what it can answer",
+  (pooling, says, path) => {
+    const embedding = { pooling, width: 1, context: 512 };
+    const text = banner({ ...content, models: [{ ...FACTS, generates: false, embedding }] });
+    expect(text).toContain(says);
+    expect(text).toContain(`${path} -H`);
+    expect(text).not.toContain("chat");
+  },
+);

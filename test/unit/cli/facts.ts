@@ -24,6 +24,8 @@ export const FACTS: ModelFacts = {
   memory: "full",
   chatTemplate: true,
   toolFormat: "hermes",
+  generates: true,
+  embedding: { pooling: "mean", width: 4, context: 2048 },
   build: "llama.cpp 1.2.3",
   libraryDir: "/lib/llama",
   fingerprint: "fp_1",

@@ -13,6 +13,7 @@ function started(): Engine & { closed: boolean } {
     backlog: null,
     closed: false,
     submit: () => ({ cancel: () => {} }),
+    embed: () => ({ cancel: () => {} }),
     ready: async () => FACTS,
     load: () => {},
     unload: async () => {},

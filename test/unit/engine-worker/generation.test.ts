@@ -4,6 +4,7 @@ import type { EngineRequest } from "../../../engine/protocol.ts";
 import { Generation, type TokenTexts } from "../../../engine/worker/generation.ts";
 import { Sampler } from "../../../engine/worker/native/sampler.ts";
 import { SequenceText } from "../../../engine/worker/text/sequence-text.ts";
+import { plainRequest } from "./plain-request.ts";
 
 const TEXTS = ["a", "b", "st", "op", "", "<eos>", "é", "\n"];
 const A = 0;
@@ -17,34 +18,9 @@ const VOCABULARY: TokenTexts = {
   isEnd: (token) => token === EOS,
   piece: (token) => new TextEncoder().encode(TEXTS[token]),
 };
-const REQUEST: EngineRequest = {
-  id: 1,
-  tier: "default",
-  owner: "local",
-  prompt: { kind: "text", text: "" },
-  n: 1,
-  maxTokens: null,
-  minTokens: 0,
-  stop: [],
-  stopTokenIds: [],
-  ignoreEos: false,
-  sampling: {
-    temperature: 0,
-    topP: 1,
-    topK: 0,
-    minP: 0,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    repetitionPenalty: 1,
-    logitBias: [],
-    seed: null,
-  },
-  grammar: null,
-  echo: false,
-};
 
 function generation(change: Partial<EngineRequest> = {}, limit = 100): Generation {
-  const request = { ...REQUEST, ...change };
+  const request = plainRequest(change);
   // Nothing is drawn here: the tokens come from the test.
   const sampler: Sampler = Object.create(Sampler.prototype);
   const text = new SequenceText({ stop: request.stop, reasoningTags: null, startsInReasoning: false });
@@ -58,6 +34,7 @@ function generation(change: Partial<EngineRequest> = {}, limit = 100): Generatio
     sampler,
     rules: null,
     constraint: null,
+    logprobs: null,
     text,
     thoughts: null,
   };

@@ -94,7 +94,6 @@ describe("bounds of a chat request", () => {
     expect(chatFault(harmless)).toBeNull();
     const refused = {
       functions: [{ name: "f" }],
-      logprobs: true,
       store: true,
       audio: {},
     };

@@ -263,6 +263,7 @@ export class Simulation {
     assert.ok(this.cache.used >= this.memory.used);
     assert.ok(this.cache.used <= this.cache.cells);
   }
+
   /** Passes of llama.cpp take ascending consecutive ids; one alone is in order anywhere. */
   #checkOrder(entries: Step<Guest>["entries"], running: Guest[]): void {
     const { kind, reuse, ids } = this.house;
@@ -274,7 +275,10 @@ export class Simulation {
     if (streams.length > 1 && running.length < ids) assert.deepEqual(idsOf(streams), from(0, streams.length));
     const riders = entries.map((entry) => entry.sequence).filter((guest) => !isOnline(guest) && isDecode(guest));
     if (riders.length === 0 || streams.length + riders.length < 2 || running.length === ids) return;
-    if (streams.length > 0) return assert.deepEqual(idsOf(riders), from(online.length, riders.length));
+    if (streams.length > 0) {
+      assert.deepEqual(idsOf(riders), from(online.length, riders.length));
+      return;
+    }
     // Alone they are side by side but for others who run there.
     const taken = new Set(running.map((guest) => guest.id));
     const besides = idsOf(riders).some((_, i, all) =>

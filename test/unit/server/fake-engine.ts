@@ -1,5 +1,13 @@
 import type { ModelFacts } from "../../../engine/config.ts";
-import type { Engine, EngineState, RequestListener, Submission, Ticket } from "../../../engine/engine.ts";
+import type {
+  EmbeddingListener,
+  EmbeddingSubmission,
+  Engine,
+  EngineState,
+  RequestListener,
+  Submission,
+  Ticket,
+} from "../../../engine/engine.ts";
 import type { Backlog, EngineStatus, SequenceOutput, TokenAnswer } from "../../../engine/protocol.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
@@ -26,6 +34,8 @@ export const FACTS: ModelFacts = {
   memory: "full",
   chatTemplate: true,
   toolFormat: "hermes",
+  generates: true,
+  embedding: { pooling: "mean", width: 4, context: 2048 },
   build: "b1",
   libraryDir: "",
   fingerprint: "fp_demo_b1",
@@ -40,6 +50,8 @@ export class FakeEngine implements Engine {
   backlog: Backlog | null = null;
   readonly requests: FakeRequest[] = [];
   script: ((request: FakeRequest) => void) | null = null;
+  readonly readings: FakeReading[] = [];
+  embeds: ((reading: FakeReading) => void) | null = null;
   #waiting: ((request: FakeRequest) => void)[] = [];
 
   get pending(): number {
@@ -54,6 +66,19 @@ export class FakeEngine implements Engine {
       this.#waiting.shift()?.(request);
     });
     return { cancel: () => request.cancel() };
+  }
+
+  embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket {
+    const reading = { submission, listener, cancelled: false };
+    this.readings.push(reading);
+    setImmediate(() => {
+      if (!reading.cancelled) this.embeds?.(reading);
+    });
+    return {
+      cancel: () => {
+        reading.cancelled = true;
+      },
+    };
   }
 
   /** The next request that is submitted after this call. */
@@ -78,6 +103,12 @@ export class FakeEngine implements Engine {
   }
 
   async close(): Promise<void> {}
+}
+
+export interface FakeReading {
+  readonly submission: EmbeddingSubmission;
+  readonly listener: EmbeddingListener;
+  cancelled: boolean;
 }
 
 export class FakeRequest {

@@ -103,6 +103,7 @@ describe("a whole chat completion", () => {
       ignoreEos: false,
       grammar: null,
       echo: false,
+      logprobs: null,
       prompt: {
         kind: "chat",
         messages: [

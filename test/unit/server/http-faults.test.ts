@@ -111,7 +111,7 @@ describe("values (faults 16, 17, 19, 20, 23, 25)", () => {
     ['"n":17', "n"],
     ['"stop":["a","b","c","d","e"]', "stop"],
     [`"stop":"${"x".repeat(257)}"`, "stop"],
-    ['"logprobs":true', "logprobs"],
+    ['"logprobs":5', "logprobs"],
     ['"top_logprobs":2', "top_logprobs"],
     ['"tools":[{"type":"function","function":{"name":"a name"}}]', "tools[0].function.name"],
     ['"response_format":{"type":"xml"}', "response_format.type"],

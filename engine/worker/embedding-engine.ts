@@ -1,0 +1,82 @@
+import { availableParallelism } from "node:os";
+import type { EngineConfig, ModelFacts } from "../config.ts";
+import type { EmbeddingRequest, EngineError, EngineRequest, FromEngine, TokenQuestion } from "../protocol.ts";
+import type { Embedder } from "./embedding/embedder.ts";
+import { openEmbedder } from "./embedding/open-embedder.ts";
+import { factsOf } from "./facts.ts";
+import type { Adapters } from "./native/adapters.ts";
+import type { EmbeddingPlan } from "./native/embedding-plan.ts";
+import type { Library } from "./native/library.ts";
+import type { MemoryFacts } from "./native/memory-plan.ts";
+import type { Model } from "./native/model.ts";
+import { answerOf } from "./token-answer.ts";
+import { WorkLoop } from "./work-loop.ts";
+
+/** One loaded model that only embeds, or ranks. */
+export class EmbeddingEngine {
+  readonly facts: ModelFacts;
+  readonly warnings: string[] = [];
+  readonly status = null;
+  readonly #embedder: Embedder;
+  readonly #loop: WorkLoop;
+  readonly #post: (message: FromEngine) => void;
+  readonly #model: Model;
+
+  /** @throws Error when it has no memory to embed with */
+  constructor(
+    library: Library,
+    model: Model,
+    adapters: Adapters,
+    config: EngineConfig,
+    memory: MemoryFacts,
+    plan: EmbeddingPlan | null,
+    post: (message: FromEngine) => void,
+  ) {
+    if (plan === null) throw new Error("There is no memory for embeddings beside the weights: lower --context.");
+    const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
+    const now = () => performance.now();
+    this.#post = post;
+    this.#model = model;
+    const run = { threads, now, post, wake: () => this.#loop.wake() };
+    this.#embedder = openEmbedder(library, model, adapters, config, plan, run);
+    const limits = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs };
+    this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits, now });
+    library.quiet();
+    const { context } = plan;
+    const cells = plan.whole ? 0 : plan.cells;
+    const { cellBytes } = memory;
+    const embedding = this.#embedder.facts;
+    const found = { threads, cellBytes, parkBytes: 0, fallback: false, toolFormat: "", embedding };
+    this.facts = factsOf(library, model, config, { kv: "unified", context, cells, ids: 0 }, found);
+  }
+
+  /** @throws DecodeError */
+  run(): Promise<never> {
+    return this.#loop.run();
+  }
+
+  /** The server asks no such model to generate; whoever does is told. */
+  async submit({ id }: EngineRequest): Promise<void> {
+    this.#post({ type: "refused", id, error: this.#noText() });
+  }
+
+  /** Texts and tokens are its vocabulary's; it has no prompts. */
+  async tokenize(id: number, question: TokenQuestion): Promise<void> {
+    const answer =
+      question.kind === "prompt" ? { error: this.#noText() } : await answerOf(this.#model.vocabulary, question);
+    this.#post({ type: "tokenized", id, answer });
+  }
+
+  embed(request: EmbeddingRequest): Promise<void> {
+    return this.#embedder.submit(request);
+  }
+
+  cancel(id: number): void {
+    this.#embedder.cancel(id);
+  }
+
+  #noText(): EngineError {
+    const message = `The model '${this.facts.model}' does not generate text.`;
+    return { status: 400, type: "invalid_request_error", code: "unsupported_model", param: "model", message };
+  }
+}

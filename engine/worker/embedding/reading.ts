@@ -1,0 +1,40 @@
+import type { Pooling } from "../../config.ts";
+import type { EmbeddingRequest, Tier } from "../../protocol.ts";
+import { PooledVector } from "./vector.ts";
+
+/** One request for vectors that is at work. */
+export interface Reading {
+  readonly id: number;
+  readonly tier: Tier;
+  started: boolean;
+  cancelled: boolean;
+}
+
+/** One input of it, as far as it is computed. */
+export class InputReading {
+  readonly reading: Reading;
+  readonly index: number;
+  readonly tokens: readonly number[];
+  readonly #pooling: Pooling;
+  vector: PooledVector;
+  computed = 0;
+  /** Its sequence in the context while it holds cells; −1 for none. */
+  place = -1;
+
+  constructor(reading: Reading, index: number, tokens: readonly number[], pooling: Pooling) {
+    this.reading = reading;
+    this.index = index;
+    this.tokens = tokens;
+    this.#pooling = pooling;
+    this.vector = new PooledVector(pooling);
+  }
+
+  startOver(): void {
+    this.computed = 0;
+    this.vector = new PooledVector(this.#pooling);
+  }
+}
+
+export function newReading({ id, tier }: EmbeddingRequest): Reading {
+  return { id, tier, started: false, cancelled: false };
+}

@@ -1,0 +1,25 @@
+import type { Context } from "../native/context.ts";
+import type { MemoryPlan } from "../native/memory-plan.ts";
+import type { KvCache } from "./cache.ts";
+import type { HostMemory } from "./host-memory.ts";
+import { SplitCache } from "./split.ts";
+import { UnifiedCache } from "./unified.ts";
+
+/** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
+const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
+
+/** The cache of the kind that was planned, over a context's memory. */
+export function makeCache(
+  context: Context,
+  host: HostMemory,
+  plan: MemoryPlan,
+  cellBytes: number,
+  { reuse, reserved, reservedCells }: { reuse: boolean; reserved: number; reservedCells: number },
+): KvCache {
+  if (plan.kv === "unified") {
+    return new UnifiedCache(context.memory, host, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });
+  }
+  const capacity = context.sequenceCells;
+  const copyPrice = Math.ceil((capacity * cellBytes) / COPY_BYTES_PER_TOKEN);
+  return new SplitCache(context.memory, host, { ids: plan.ids, capacity, copyPrice, reserved, reuse });
+}

@@ -1,0 +1,80 @@
+import koffi from "koffi";
+import { type EngineConfig, POOLINGS } from "../../config.ts";
+import type { Adapters } from "./adapters.ts";
+import { Batch } from "./batch.ts";
+import type { Llama, Pointer } from "./bindings.ts";
+import { call } from "./call.ts";
+import { CACHE_TYPES, DecodeError, FLASH_ATTENTION, flashAttention } from "./context.ts";
+import { type EmbeddingPlan, MOST_INPUTS } from "./embedding-plan.ts";
+import type { Library } from "./library.ts";
+import type { Model } from "./model.ts";
+
+/**
+ * A llama_context of its own on the loaded weights, which gives vectors instead of tokens. All inputs of a piece share its
+ * cells: they are few at a time, and one pass takes them all.
+ */
+export class EmbeddingContext {
+  readonly batch: Batch;
+  readonly #llama: Llama;
+  readonly #context: Pointer;
+  readonly #memory: Pointer;
+  readonly #width: number;
+  readonly #gpu: boolean;
+
+  constructor(
+    library: Library,
+    model: Model,
+    adapters: Adapters,
+    config: EngineConfig,
+    plan: EmbeddingPlan,
+    threads: number,
+  ) {
+    this.#llama = library.llama;
+    this.#width = plan.width;
+    this.#gpu = model.devices.some((device) => device.kind === "gpu");
+    this.#context = library.llama.llama_init_from_model(model.pointer, {
+      ...library.llama.llama_context_default_params(),
+      n_ctx: plan.cells,
+      n_batch: plan.batchTokens,
+      n_ubatch: plan.batchTokens,
+      n_seq_max: MOST_INPUTS,
+      // Every token is an output here.
+      n_outputs_max: Math.max(plan.batchTokens, MOST_INPUTS),
+      n_threads: threads,
+      n_threads_batch: threads,
+      flash_attn_type: FLASH_ATTENTION[flashAttention(config, model)],
+      type_k: CACHE_TYPES[config.cacheTypeK],
+      type_v: CACHE_TYPES[config.cacheTypeV],
+      no_perf: true,
+      swa_full: false,
+      kv_unified: true,
+      embeddings: true,
+      // llama.cpp's numbers begin with none.
+      pooling_type: POOLINGS.indexOf(plan.pooling) + 1,
+    });
+    if (this.#context === null) throw new Error("llama.cpp could not make a context for embeddings: memory is short.");
+    adapters.apply(library.llama, this.#context);
+    this.#memory = library.llama.llama_get_memory(this.#context);
+    this.batch = new Batch(plan.batchTokens);
+  }
+
+  /** Computes the batch on another thread. @throws DecodeError */
+  async decode(): Promise<void> {
+    const status = await call(this.#llama.llama_decode, this.#context, this.batch.struct);
+    if (status !== 0) throw new DecodeError(status);
+    if (this.#gpu) await call(this.#llama.llama_synchronize, this.#context);
+  }
+
+  /** What the last decode made of the tokens of an id: a copy. */
+  pooled(id: number): Float32Array {
+    const address = this.#llama.llama_get_embeddings_seq(this.#context, id);
+    if (address === null) throw new Error(`Sequence ${id} has no vector.`);
+    return new Float32Array(koffi.view(address, this.#width * 4)).slice();
+  }
+
+  /** Forgets what an id holds. */
+  remove(id: number): void {
+    // An encoder keeps nothing.
+    if (this.#memory !== null) this.#llama.llama_memory_seq_rm(this.#memory, id, -1, -1);
+  }
+}

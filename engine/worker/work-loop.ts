@@ -1,0 +1,72 @@
+import type { Embedder } from "./embedding/embedder.ts";
+import { PieceTurns, type TurnLimits, type Want } from "./embedding/turns.ts";
+import { aloneMs, type PlanLimits } from "./scheduler/plan.ts";
+import type { StepLoop } from "./step-loop.ts";
+
+export interface WorkLoopParts {
+  /** Null: the model does not generate. */
+  steps: StepLoop | null;
+  /** Null: there is no room for it. */
+  embedder: Embedder | null;
+  limits: TurnLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs">;
+  /** Milliseconds, monotonic. */
+  now: () => number;
+}
+
+/** What an engine does all day: steps of generations, and between two of them at most one piece of embeddings. */
+export class WorkLoop {
+  readonly #parts: WorkLoopParts;
+  readonly #turns: PieceTurns;
+  #wake: (() => void) | null = null;
+
+  constructor(parts: WorkLoopParts) {
+    this.#parts = parts;
+    this.#turns = new PieceTurns(parts.limits);
+  }
+
+  wake(): void {
+    this.#wake?.();
+  }
+
+  /** Runs for as long as the process lives. @throws DecodeError when llama.cpp can't go on */
+  async run(): Promise<never> {
+    for (;;) {
+      if (await this.#turn()) continue;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = null;
+    }
+  }
+
+  /** @returns false when nothing was left to do */
+  async #turn(): Promise<boolean> {
+    const { steps, embedder } = this.#parts;
+    // Nobody embeds: nothing is looked at on a step's way.
+    if (embedder === null || embedder.want === "nothing") return steps?.step() ?? false;
+    if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder))) > 0;
+    const { want } = steps;
+    const stepNext = this.#turns.stepNext(want, embedder.want);
+    const stepped = stepNext && (await this.#step(steps, want));
+    // Whoever can't go on keeps no piece waiting.
+    const pieceMs = this.#pieceMs(stepNext && !stepped ? "nothing" : want, embedder);
+    if (pieceMs === 0) return stepped;
+    const pieces = embedder.want;
+    const piece = embedder.piece(pieceMs);
+    steps.flush();
+    this.#turns.pieced(await piece, pieces);
+    return true;
+  }
+
+  async #step(steps: StepLoop, want: Want): Promise<boolean> {
+    const { now } = this.#parts;
+    const begin = now();
+    const stepped = await steps.step();
+    if (stepped) this.#turns.stepped(now() - begin, want);
+    return stepped;
+  }
+
+  #pieceMs(want: Want, { want: pieces, cheapestMs }: Embedder): number {
+    return this.#turns.pieceMs(want, pieces, cheapestMs, aloneMs(cheapestMs, this.#parts.limits));
+  }
+}

@@ -1,0 +1,38 @@
+import { z } from "zod";
+import { boundedList } from "./bounded.ts";
+import { askedTier, inputUsage, MOST_INPUTS } from "./embeddings.ts";
+import { refusedField } from "./refused.ts";
+import type { RequestLimits } from "./request-limits.ts";
+import { INT32_MAX } from "./sampling-fields.ts";
+
+/** POST /v1/rerank, in the shape that llama-server and vLLM share. Fields that are not named here are ignored. */
+export function rerankRequest(limits: RequestLimits) {
+  const text = z.string().min(1).max(limits.textLength);
+  return z.object({
+    model: z.string(),
+    query: text,
+    documents: boundedList(text, { min: 1, max: MOST_INPUTS }),
+    top_n: z.int().min(1).max(INT32_MAX).nullish().describe("Only so many of the best. Default all."),
+    return_documents: z.boolean().nullish().describe("Default false."),
+    service_tier: askedTier,
+    user: z.string().nullish().describe("Taken and ignored."),
+    truncate_prompt_tokens: refusedField("a document that is too long is refused, never cut."),
+  });
+}
+export type RerankRequest = z.infer<ReturnType<typeof rerankRequest>>;
+
+export const rerankResponse = z.object({
+  object: z.literal("list"),
+  model: z.string(),
+  results: z
+    .array(
+      z.object({
+        index: z.int().min(0).describe("Of the document in the request."),
+        relevance_score: z.number().describe("As the model gives it; only the order means the same for every model."),
+        document: z.object({ text: z.string() }).optional().describe("With return_documents."),
+      }),
+    )
+    .describe("The best first."),
+  usage: inputUsage,
+});
+export type RerankResponse = z.infer<typeof rerankResponse>;

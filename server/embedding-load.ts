@@ -1,0 +1,58 @@
+import type { EngineObserver } from "../engine/engine.ts";
+import type { PieceStats, StepStats, Tier } from "../engine/protocol.ts";
+import type { Loads } from "./load.ts";
+import type { OnlineTier } from "./wait.ts";
+
+/** The weight of the latest piece in the running mean. */
+const LATEST = 1 / 16;
+const AHEAD: Record<OnlineTier, readonly Tier[]> = {
+  priority: ["priority"],
+  default: ["priority", "default"],
+  flex: ["priority", "default", "flex"],
+};
+
+/** The embedding work that one model has to do, and how fast it goes. */
+export class EmbeddingLoad {
+  /** Tokens of requests that have not ended. */
+  readonly #tokens: Record<Tier, number> = { priority: 0, default: 0, flex: 0, batch: 0 };
+  #msPerToken = 0;
+
+  add(tier: Tier, tokens: number): void {
+    this.#tokens[tier] += tokens;
+  }
+
+  learn({ ms, tokens }: PieceStats): void {
+    if (tokens === 0) return;
+    const rate = ms / tokens;
+    this.#msPerToken = this.#msPerToken === 0 ? rate : this.#msPerToken + (rate - this.#msPerToken) * LATEST;
+  }
+
+  /** What goes before a request that comes now, in milliseconds; 0 until a piece was measured. Beside streams it is more. */
+  waitMs(tier: OnlineTier): number {
+    return this.#msPerToken * AHEAD[tier].reduce((sum, ahead) => sum + this.#tokens[ahead], 0);
+  }
+}
+
+/** Tells the loads how fast pieces go, on the way to who measures. */
+export class EmbeddingPace implements EngineObserver {
+  readonly #next: EngineObserver;
+  readonly #loads: Loads;
+
+  constructor(next: EngineObserver, loads: Loads) {
+    this.#next = next;
+    this.#loads = loads;
+  }
+
+  step(model: string, stats: StepStats): void {
+    this.#next.step(model, stats);
+  }
+
+  piece(model: string, stats: PieceStats): void {
+    this.#loads.of(model).embedding.learn(stats);
+    this.#next.piece(model, stats);
+  }
+
+  restarted(model: string): void {
+    this.#next.restarted(model);
+  }
+}

@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestHandler } from "express";
+import type { EmbeddingInput } from "../engine/protocol.ts";
+import type { Admission, Place } from "./admission.ts";
+import type { AppDependencies } from "./dependencies.ts";
+import { EmbeddingCall, type EmbeddingOutcome } from "./embedding-call.ts";
+import { statusOf } from "./generation-route.ts";
+import { ClientGone, readJson } from "./json-body.ts";
+import { contextOf } from "./middleware/request-context.ts";
+import { checkInputs, type ModelTask, requireTask } from "./model-task.ts";
+import { ownerOf } from "./owner.ts";
+import type { Endpoint, RequestMeter } from "./request-meter.ts";
+import { sendJson } from "./respond.ts";
+import type { OnlineTier } from "./wait.ts";
+
+/** A checked body, and how its endpoint writes the answer. */
+export interface VectorRequest {
+  model: string;
+  tier: OnlineTier;
+  task: ModelTask;
+  inputs: EmbeddingInput[];
+  /** Numbers of a vector that are wanted; null for all. */
+  dimensions: number | null;
+  /** JSON text; may give the thread back in between. */
+  write(model: string, vectors: readonly Float32Array[], promptTokens: number): Promise<string>;
+}
+
+/** The way of the endpoints that read and generate nothing: embeddings and ranks. */
+export class EmbeddingRoute {
+  readonly #endpoint: Endpoint;
+  readonly #dependencies: AppDependencies;
+  readonly #admission: Admission;
+  /** Throws an ApiError for a body that is not valid. */
+  readonly #check: (body: unknown) => VectorRequest;
+
+  constructor(
+    endpoint: Endpoint,
+    dependencies: AppDependencies,
+    admission: Admission,
+    check: (body: unknown) => VectorRequest,
+  ) {
+    this.#endpoint = endpoint;
+    this.#dependencies = dependencies;
+    this.#admission = admission;
+    this.#check = check;
+  }
+
+  readonly handler: RequestHandler = async (req, res) => {
+    let meter: RequestMeter | null = null;
+    try {
+      const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
+      const model = this.#admission.find(request.model);
+      const gone = new AbortController();
+      res.once("close", () => gone.abort());
+      await this.#admission.awake(model, request.tier, gone.signal);
+      meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
+      const place = this.#admission.place(model);
+      requireTask(place.facts, request.task);
+      checkInputs(request, place.facts);
+      const { embedding } = place.load;
+      const patienceMs = this.#admission.patienceMs(request.tier);
+      this.#admission.admit(place, request.tier, 1, patienceMs, embedding.waitMs(request.tier));
+      await this.#run(req, res, request, place, meter);
+    } catch (error) {
+      const status = statusOf(error);
+      if (meter === null) this.#dependencies.metrics.turnedAway(this.#endpoint, status);
+      else meter.ended(status);
+      if (!(error instanceof ClientGone)) throw error;
+    }
+  };
+
+  /** Throws the ApiError of a call that failed. */
+  async #run(
+    req: IncomingMessage,
+    res: ServerResponse,
+    request: VectorRequest,
+    place: Place,
+    meter: RequestMeter,
+  ): Promise<void> {
+    if (res.destroyed || req.socket.destroyed) throw new ClientGone();
+    const { clock, options } = this.#dependencies;
+    const { arrivedAt } = contextOf(req);
+    const { tier, inputs } = request;
+    const submission = { tier, inputs, owner: ownerOf(req) };
+    const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true });
+    res.once("close", () => call.cancel());
+    const outcome = await this.#outcome(call, tier, place, arrivedAt);
+    if (outcome.status === "error") throw outcome.error;
+    this.#charge(submission.owner, request, place, outcome.promptTokens);
+    meter.ended(outcome.status);
+    if (outcome.status === "cancelled") return;
+    const text = await request.write(place.model.id, outcome.vectors, outcome.promptTokens);
+    if (!res.destroyed) sendJson(req, res, 200, text, options.stallMs);
+  }
+
+  /** Flex gives up waiting; the others, once let in, wait for as long as it takes. */
+  async #outcome(call: EmbeddingCall, tier: OnlineTier, place: Place, arrivedAt: number): Promise<EmbeddingOutcome> {
+    const patienceMs = this.#admission.patienceMs(tier);
+    if (tier !== "flex" || patienceMs === null) return call.outcome;
+    const giveUp = () => call.failed(this.#admission.waitedTooLong(place, tier, patienceMs));
+    const waitedMs = this.#dependencies.clock.now() - arrivedAt;
+    const timer = setTimeout(giveUp, Math.max(0, patienceMs - waitedMs));
+    void call.running.then(() => clearTimeout(timer));
+    const outcome = await call.outcome;
+    clearTimeout(timer);
+    return outcome;
+  }
+
+  #charge(owner: string, { tier }: VectorRequest, { model, facts }: Place, inputTokens: number): void {
+    // A client that left before anything was computed pays nothing.
+    if (inputTokens === 0) return;
+    this.#dependencies.ledger.record({
+      owner,
+      keyId: null,
+      endpoint: this.#endpoint,
+      model: model.id,
+      version: facts.fingerprint,
+      tier,
+      inputTokens,
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+    });
+  }
+}

@@ -1,0 +1,40 @@
+import type { EmbeddingInput } from "../../engine/protocol.ts";
+import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/embeddings.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import { validate } from "../../openapi/validate.ts";
+import type { VectorRequest } from "../embedding-route.ts";
+import { tierOf } from "../submission.ts";
+import { embeddingItems, shortened } from "../vector-text.ts";
+
+/** Reads bodies of POST /v1/embeddings. */
+export function embeddingsReader(limits: RequestLimits): (body: unknown) => VectorRequest {
+  const schema = embeddingsRequest(limits);
+  return (json) => {
+    const body = validate(schema, json);
+    const dimensions = body.dimensions ?? null;
+    return {
+      model: body.model,
+      tier: tierOf(body.service_tier),
+      task: "embed",
+      inputs: inputsOf(body.input),
+      dimensions,
+      async write(model, vectors, promptTokens) {
+        const short = vectors.map((vector) => shortened(vector, dimensions));
+        const items = await embeddingItems(short, body.encoding_format ?? "float");
+        const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
+        const rest = JSON.stringify({ model, usage }).slice(1);
+        return `{"object":"list","data":[${items}],${rest}`;
+      },
+    };
+  };
+}
+
+function inputsOf(input: EmbeddingsRequest["input"]): EmbeddingInput[] {
+  if (typeof input === "string") return [{ kind: "text", text: input }];
+  const numbers = input.filter((item) => typeof item === "number");
+  if (numbers.length > 0) return [{ kind: "tokens", tokens: numbers }];
+  return input.flatMap((item): EmbeddingInput[] => {
+    if (typeof item === "string") return [{ kind: "text", text: item }];
+    return Array.isArray(item) ? [{ kind: "tokens", tokens: item }] : [];
+  });
+}

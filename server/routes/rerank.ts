@@ -1,0 +1,38 @@
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import { type RerankRequest, type RerankResponse, rerankRequest } from "../../openapi/rerank.ts";
+import { validate } from "../../openapi/validate.ts";
+import type { VectorRequest } from "../embedding-route.ts";
+import { tierOf } from "../submission.ts";
+
+/** Reads bodies of POST /v1/rerank. */
+export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRequest {
+  const schema = rerankRequest(limits);
+  return (json) => {
+    const body = validate(schema, json);
+    return {
+      model: body.model,
+      tier: tierOf(body.service_tier),
+      task: "rank",
+      inputs: body.documents.map((document) => ({ kind: "pair", query: body.query, document })),
+      dimensions: null,
+      write: async (model, scores, promptTokens) => JSON.stringify(ranked(body, model, scores, promptTokens)),
+    };
+  };
+}
+
+/** The best first; equals in the order of the request. Of several scores of a model the first is the relevance. */
+function ranked(
+  { documents, top_n, return_documents }: RerankRequest,
+  model: string,
+  scores: readonly Float32Array[],
+  promptTokens: number,
+): RerankResponse {
+  const results = scores.map((score, index) => ({
+    index,
+    relevance_score: score[0] ?? 0,
+    ...(return_documents === true && { document: { text: documents[index]! } }),
+  }));
+  results.sort((a, b) => b.relevance_score - a.relevance_score || a.index - b.index);
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
+  return { object: "list", model, results: results.slice(0, top_n ?? results.length), usage };
+}

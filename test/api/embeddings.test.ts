@@ -1,0 +1,242 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeModel } from "../../bench/model.ts";
+import { SHAPES } from "../../bench/shapes.ts";
+import type { RerankResponse } from "../../openapi/rerank.ts";
+import { complete, stream } from "./ask.ts";
+import { startServer, type TestServer } from "./server.ts";
+
+/** A model that generates, encoders that pool in two ways, one that ranks, and one that has no attention at all. */
+const SHAPED = {
+  embedder: "tiny-embedding",
+  first: "tiny-embedding-cls",
+  ranker: "tiny-ranking",
+  recurrent: "tiny-recurrent",
+};
+const WIDTH = { demo: 128, embedder: 64, first: 64, recurrent: 64 };
+
+const folder = mkdtempSync(join(tmpdir(), "nightshift-embeddings-"));
+let server: TestServer;
+beforeAll(async () => {
+  const models = await Promise.all(
+    Object.entries(SHAPED).map(async ([name, shape]) => {
+      const path = join(folder, `${name}.gguf`);
+      await writeModel(path, shape, SHAPES[shape]!(), 1);
+      return ["--model", `${name}=${path}`];
+    }),
+  );
+  const demo = ["--model", "demo=models/demo.gguf"];
+  server = await startServer("--threads", "1", "--sequences", "4", ...demo, ...models.flat());
+});
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const TEXTS = ["The cat sat on the mat.", "Count from 3 to 7.", "a", "Once upon a time ".repeat(20)];
+
+type Body = Partial<OpenAI.EmbeddingCreateParams>;
+
+async function embed(body: Body): Promise<OpenAI.CreateEmbeddingResponse> {
+  return server.client.embeddings.create({ model: "demo", input: TEXTS[0]!, ...body });
+}
+
+async function vectorsOf(model: string, input: Body["input"]): Promise<number[][]> {
+  return (await embed({ model, input })).data.map(({ embedding }) => embedding);
+}
+
+interface Raw {
+  data: { embedding: string }[];
+}
+
+interface UsagePage {
+  data: { results: { object: string; model: string; input_tokens: number }[] }[];
+}
+
+async function bodyOf<T>(response: Promise<Response>): Promise<T> {
+  const body: unknown = await (await response).json();
+  // What the tests then read of it is what they check.
+  return body as T;
+}
+
+function dot(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+}
+
+async function refusal(work: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OpenAI.APIError) return error;
+  throw new Error(`not refused: ${error}`);
+}
+
+describe.each(Object.entries(WIDTH))("vectors of %s", (model, width) => {
+  test("are of length 1, one for each input in its place, the same together as alone", async () => {
+    const { data, usage, object } = await embed({ model, input: TEXTS });
+    expect(object).toBe("list");
+    expect(data.map(({ index, object }) => [index, object])).toEqual(TEXTS.map((_, i) => [i, "embedding"]));
+    let tokens = 0;
+    for (const [i, { embedding }] of data.entries()) {
+      expect(embedding).toHaveLength(width);
+      expect(dot(embedding, embedding)).toBeCloseTo(1, 5);
+      const alone = await embed({ model, input: TEXTS[i]! });
+      expect(dot(alone.data[0]!.embedding, embedding)).toBeCloseTo(1, 4);
+      tokens += alone.usage.prompt_tokens;
+    }
+    expect(usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
+    // Another text, another meaning.
+    expect(dot(data[0]!.embedding, data[1]!.embedding)).toBeLessThan(0.999);
+  });
+
+  test("requests at the same time share decodes and get their own", async () => {
+    const alone = [];
+    for (const text of TEXTS) alone.push((await vectorsOf(model, text))[0]!);
+    const together = await Promise.all([...TEXTS, ...TEXTS].map((text) => vectorsOf(model, text)));
+    for (const [i, vectors] of together.entries()) expect(dot(vectors[0]!, alone[i % 4]!)).toBeCloseTo(1, 4);
+  });
+});
+
+describe("a request for embeddings", () => {
+  test("takes tokens and token lists", async () => {
+    const [one] = await vectorsOf("demo", [1, 2, 3]);
+    const two = await vectorsOf("demo", [
+      [1, 2, 3],
+      [4, 5],
+    ]);
+    expect(dot(one!, two[0]!)).toBeCloseTo(1, 4);
+    expect(two).toHaveLength(2);
+  });
+
+  test("float and base64 are the same numbers", async () => {
+    const body = { model: "demo", input: TEXTS[1]! };
+    const floats = await embed({ ...body, encoding_format: "float" });
+    const raw = await bodyOf<Raw>(server.post("/v1/embeddings", { ...body, encoding_format: "base64" }));
+    const bytes = Buffer.from(raw.data[0]!.embedding, "base64");
+    const numbers = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4));
+    expect(numbers).toEqual(floats.data[0]!.embedding);
+  });
+
+  test("dimensions cuts vectors and makes them of length 1 again", async () => {
+    const [whole] = await vectorsOf("demo", TEXTS[0]!);
+    const { data } = await embed({ dimensions: 16 });
+    const { embedding } = data[0]!;
+    expect(embedding).toHaveLength(16);
+    expect(dot(embedding, embedding)).toBeCloseTo(1, 5);
+    expect(embedding[3]! / embedding[2]!).toBeCloseTo(whole![3]! / whole![2]!, 3);
+    expect(await refusal(embed({ dimensions: 129 }))).toMatchObject({ status: 400, param: "dimensions" });
+  });
+
+  test("a long input is computed in pieces beside short ones, and streams go on", async () => {
+    const tokens = Array.from({ length: 1500 }, (_, i) => 100 + (i % 300));
+    const [alone] = await vectorsOf("demo", tokens);
+    const chunks: number[] = [];
+    const streaming = (async () => {
+      const answer = await stream(server.client, "Count from 3 to 7.", { ignore_eos: true, max_tokens: 200 });
+      for await (const _ of answer) chunks.push(performance.now());
+    })();
+    const many = await Promise.all([vectorsOf("demo", [tokens, [5], [6, 7]]), vectorsOf("demo", TEXTS)]);
+    expect(dot(many[0]![0]!, alone!)).toBeCloseTo(1, 3);
+    await streaming;
+    expect(chunks.length).toBeGreaterThan(50);
+  });
+
+  test.each<[string, Body, string, string]>([
+    ["an empty text", { input: "" }, "input", "invalid_value"],
+    ["no input", { input: [] }, "input", "invalid_value"],
+    ["an empty text among others", { input: ["a", ""] }, "input", "invalid_value"],
+    ["too many inputs", { input: Array.from({ length: 2049 }, () => "a") }, "input", "invalid_value"],
+    ["a token that is none", { input: [5000] }, "input", "invalid_value"],
+    [
+      "an input that is too long",
+      { model: "embedder", input: ["a", "b c ".repeat(200)] },
+      "input",
+      "context_length_exceeded",
+    ],
+    ["a model that ranks", { model: "ranker" }, "model", "unsupported_model"],
+  ])("%s is a 400 that says so", async (_, body, param, code) => {
+    const error = await refusal(embed(body));
+    expect(error).toMatchObject({ status: 400, code });
+    expect(error.param).toContain(param);
+  });
+
+  test("an input that is too long is named, with its tokens and the model's", async () => {
+    const { message } = await refusal(embed({ model: "embedder", input: ["a", "b c ".repeat(200)] }));
+    expect(message).toMatch(/'input\[1\]': this model reads at most 256 tokens of one input, and it has \d+/);
+  });
+
+  test("is counted, priced by its input, and in the usage of embeddings alone", async () => {
+    const { usage } = await embed({ input: TEXTS });
+    await server.reaches("nightshift_requests_total", 1, { endpoint: "/v1/embeddings", status: "ok", model: "demo" });
+    await server.reaches("nightshift_ledger_cost_usd_total", usage.prompt_tokens * 1e-7, {
+      endpoint: "/v1/embeddings",
+    });
+    const page = async (kind: string) => {
+      const query = "start_time=0&bucket_width=1d&limit=31&group_by=model&group_by=endpoint";
+      const from = Math.floor(Date.now() / 86_400_000) * 86_400;
+      const url = `${server.origin}/v1/organization/usage/${kind}?${query.replace("=0", `=${from}`)}`;
+      return (await bodyOf<UsagePage>(fetch(url))).data[0]!.results;
+    };
+    const embeddings = await page("embeddings");
+    const demo = embeddings.find(({ model }) => model === "demo")!;
+    expect(demo.object).toBe("organization.usage.embeddings.result");
+    expect(demo.input_tokens).toBeGreaterThanOrEqual(usage.prompt_tokens);
+    await complete(server.client, "Who are you?");
+    await server.reaches("nightshift_ledger_cost_usd_total", 1e-9, { endpoint: "/v1/chat/completions" });
+    const completions = await page("completions");
+    expect(JSON.stringify(completions)).not.toContain('embeddings"');
+    expect(completions.length).toBeGreaterThan(0);
+  });
+});
+
+describe("models that do not generate", () => {
+  test.each([
+    ["embedder", "/v1/embeddings"],
+    ["ranker", "/v1/rerank"],
+  ])("%s refuses a chat and names %s", async (model, path) => {
+    const error = await refusal(complete(server.client, "Hello", { model }));
+    expect(error).toMatchObject({ status: 400, code: "unsupported_model", param: "model" });
+    expect(error.message).toContain(path);
+  });
+});
+
+describe("ranks", () => {
+  const documents = ["The cat sat on the mat.", "Count from 3 to 7.", "Once upon a time there was a fox."];
+
+  async function rank(body: object): Promise<Response> {
+    return server.post("/v1/rerank", { model: "ranker", query: "Where is the cat?", documents, ...body });
+  }
+
+  test("every document once, the best first, the same alone as beside others", async () => {
+    const { results, usage, model } = await bodyOf<RerankResponse>(rank({}));
+    expect(model).toBe("ranker");
+    expect(results.map(({ index }) => index).sort()).toEqual([0, 1, 2]);
+    const scores = results.map((result) => result.relevance_score);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+    expect(new Set(scores).size).toBe(3);
+    const [best] = results;
+    const alone = await bodyOf<RerankResponse>(rank({ documents: [documents[best!.index]] }));
+    expect(alone.results[0]!.relevance_score).toBeCloseTo(best!.relevance_score, 3);
+    expect(usage.total_tokens).toBeGreaterThan(alone.usage.total_tokens);
+  });
+
+  test("top_n and return_documents", async () => {
+    const { results } = await bodyOf<RerankResponse>(rank({ top_n: 1, return_documents: true }));
+    expect(results).toHaveLength(1);
+    expect(results[0]!.document).toEqual({ text: documents[results[0]!.index] });
+  });
+
+  test.each([
+    [{ model: "demo" }, "unsupported_model"],
+    [{ documents: [] }, "invalid_value"],
+    [{ query: undefined }, "missing_required_parameter"],
+  ])("%j is refused", async (body, code) => {
+    const response = await rank(body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code } });
+  });
+});

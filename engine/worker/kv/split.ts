@@ -152,15 +152,15 @@ export class SplitCache implements KvCache {
     const inside = ({ id }: Pick<Resident, "id">) => id >= base && id < end;
     const outside = sequences.filter((sequence) => !inside(sequence)).sort((a, b) => a.id - b.id);
     const members = new Set(sequences);
+    // Who moves into a vacant id leaves one for those that have to make place.
+    this.#fill(base, end, outside);
     for (let id = base; id < end && outside.length > 0; id++) {
-      const there = this.#runningAt(id);
-      if (there !== null && members.has(there)) continue;
-      if (there !== null) {
-        const above = this.#online.has(there) ? this.#vacant(end) : this.#placeAbove(end);
-        const place = above >= 0 ? above : this.#vacant(this.#online.size);
-        if (place < 0 || inside({ id: place })) return;
-        this.#move(there, place);
-      }
+      const there = this.#runningAt(id)!;
+      if (members.has(there)) continue;
+      const above = this.#online.has(there) ? this.#vacant(end) : this.#placeAbove(end);
+      const place = above >= 0 ? above : this.#vacant(this.#online.size);
+      if (place < 0 || inside({ id: place })) return;
+      this.#move(there, place);
       this.#move(outside.pop()!, id);
     }
   }
@@ -172,7 +172,15 @@ export class SplitCache implements KvCache {
   #close(riders: readonly Resident[]): void {
     const base = this.#densest(riders);
     const end = base + riders.length;
-    const outside = riders.filter(({ id }) => id < base || id >= end).sort((a, b) => a.id - b.id);
+    this.#fill(
+      base,
+      end,
+      riders.filter(({ id }) => id < base || id >= end).sort((a, b) => a.id - b.id),
+    );
+  }
+
+  /** Moves sequences, the last first, to the ids from `base` to before `end` that do not run. */
+  #fill(base: number, end: number, outside: Resident[]): void {
     for (let id = base; id < end && outside.length > 0; id++) {
       if (this.#runningAt(id) === null) this.#move(outside.pop()!, id);
     }

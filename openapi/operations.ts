@@ -1,7 +1,7 @@
 import { batchListQuery } from "./batches.ts";
 import { fileListQuery } from "./files.ts";
 import type { Operation } from "./operation.ts";
-import { costsQuery, embeddingsUsageQuery, usageQuery } from "./organization-usage.ts";
+import { organizationOperations } from "./organization-operations.ts";
 import { tokenOperations } from "./token-operations.ts";
 
 const generationFailures = {
@@ -229,33 +229,7 @@ export const operations: readonly Operation[] = [
     response: "Job",
     failures: { "404": "No such job.", "503": "The store does not work." },
   },
-  {
-    method: "get",
-    path: "/v1/organization/usage/completions",
-    id: "completionsUsage",
-    summary: "Tokens and requests by time, from the ledger.",
-    query: usageQuery,
-    response: "UsagePage",
-    failures: { "400": "The query is not valid.", "503": "The store does not work." },
-  },
-  {
-    method: "get",
-    path: "/v1/organization/usage/embeddings",
-    id: "embeddingsUsage",
-    summary: "Tokens and requests of embeddings and ranks by time, from the ledger.",
-    query: embeddingsUsageQuery,
-    response: "EmbeddingsUsagePage",
-    failures: { "400": "The query is not valid.", "503": "The store does not work." },
-  },
-  {
-    method: "get",
-    path: "/v1/organization/costs",
-    id: "costs",
-    summary: "What was spent by day, from the ledger.",
-    query: costsQuery,
-    response: "CostsPage",
-    failures: { "400": "The query is not valid.", "503": "The store does not work." },
-  },
+  ...organizationOperations,
   {
     method: "get",
     path: "/v1/nightshift/engine",

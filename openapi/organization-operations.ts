@@ -1,0 +1,35 @@
+import type { Operation } from "./operation.ts";
+import { costsQuery, embeddingsUsageQuery, usageQuery } from "./organization-usage.ts";
+
+const failures = { "400": "The query is not valid.", "503": "The store does not work." };
+
+/** What the ledger tells. */
+export const organizationOperations: readonly Operation[] = [
+  {
+    method: "get",
+    path: "/v1/organization/usage/completions",
+    id: "completionsUsage",
+    summary: "Tokens and requests by time, from the ledger.",
+    query: usageQuery,
+    response: "UsagePage",
+    failures,
+  },
+  {
+    method: "get",
+    path: "/v1/organization/usage/embeddings",
+    id: "embeddingsUsage",
+    summary: "Tokens and requests of embeddings and ranks by time, from the ledger.",
+    query: embeddingsUsageQuery,
+    response: "EmbeddingsUsagePage",
+    failures,
+  },
+  {
+    method: "get",
+    path: "/v1/organization/costs",
+    id: "costs",
+    summary: "What was spent by day, from the ledger.",
+    query: costsQuery,
+    response: "CostsPage",
+    failures,
+  },
+];

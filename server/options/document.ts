@@ -1,5 +1,5 @@
 import { flagName, variableName } from "./name.ts";
-import type { Option } from "./table.ts";
+import type { Option } from "./option.ts";
 import { fallbackText, OPTION_KEYS, OPTIONS } from "./table.ts";
 
 const HEAD = `# Options

@@ -1,0 +1,23 @@
+import type { Kind } from "./kind.ts";
+
+/** One option: its key in the table is its YAML key; flag and environment variable follow from it (name.ts). */
+export interface Option<T> {
+  group: Group;
+  help: string;
+  kind: Kind<T>;
+  default: T;
+  /** Says what an unset option comes to, where the default value alone does not. */
+  defaultText?: string;
+}
+
+export type Group = "Server" | "Models" | "Engine" | "Limits" | "Batches" | "Money" | "Webhooks" | "Access" | "Logs";
+
+export function row<T>(
+  group: Group,
+  kind: Kind<T>,
+  fallback: NoInfer<T>,
+  help: string,
+  defaultText?: string,
+): Option<T> {
+  return { group, help, kind, default: fallback, defaultText };
+}

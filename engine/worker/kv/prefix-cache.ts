@@ -151,9 +151,18 @@ export class PrefixCache {
 
   /** An idle prefix is pushed out: host memory may take it. `from` and `save` are those of HostMemory.park(). */
   evict(idle: Resident, from: number, save: () => Uint8Array | null): void {
+    if (this.isWanted(idle) && this.park(idle, from, save)) return;
     this.#events.evicted++;
-    if (this.isWanted(idle) && this.host.park(idle, from, save)) this.#events.parked++;
     this.forget(idle);
+  }
+
+  /** @returns whether an idle prefix is in host memory now, and no longer here */
+  park(idle: Resident, from: number, save: () => Uint8Array | null): boolean {
+    if (!this.host.park(idle, from, save)) return false;
+    this.#events.evicted++;
+    this.#events.parked++;
+    this.forget(idle);
+    return true;
   }
 
   /** An idle prefix is not there any more. */

@@ -1,4 +1,5 @@
 import type { KvCache, KvMemory } from "./cache.ts";
+import { densest } from "./densest.ts";
 import type { HostMemory } from "./host-memory.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
@@ -30,8 +31,7 @@ export class SplitCache implements KvCache {
   readonly copyPrice: number;
   readonly prefixes: PrefixCache;
   readonly #memory: KvMemory;
-  readonly #reuse: boolean;
-  readonly #reserved: number;
+  readonly #options: SplitCacheOptions;
   /** By id; null is empty. */
   readonly #residents: (Resident | null)[];
   /** Those of the running that are online. */
@@ -40,8 +40,7 @@ export class SplitCache implements KvCache {
   constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
     this.#memory = memory;
     this.prefixes = new PrefixCache(host, options.reuse);
-    this.#reuse = options.reuse;
-    this.#reserved = options.reserved;
+    this.#options = options;
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
     this.#residents = new Array<Resident | null>(options.ids).fill(null);
@@ -70,7 +69,7 @@ export class SplitCache implements KvCache {
 
   place(sequence: Resident, online: boolean): boolean {
     if (this.prefixes.running.size === this.#residents.length) return false;
-    if (!online && this.#reuse) this.#gatherOnline();
+    if (!online && this.#options.reuse) this.#gather([...this.#online], 0);
     const target = this.#targetFor(sequence, online);
     const inTheWay = this.#runningAt(target);
     if (inTheWay !== null) this.#move(inTheWay, this.#placeAbove(target + 1));
@@ -129,7 +128,7 @@ export class SplitCache implements KvCache {
 
   settle(decodes: readonly Resident[]): void {
     // One alone is in order wherever it is.
-    if (!this.#reuse || decodes.length < 2) return;
+    if (!this.#options.reuse || decodes.length < 2) return;
     const streams = decodes.filter((sequence) => this.#online.has(sequence));
     const riders = decodes.filter((sequence) => !this.#online.has(sequence));
     this.#gather(streams, 0);
@@ -139,11 +138,6 @@ export class SplitCache implements KvCache {
 
   attended({ computed }: Resident, count: number): number {
     return count * computed + (count * (count + 1)) / 2;
-  }
-
-  /** Brings the online sequences to the ids from 0. */
-  #gatherOnline(): void {
-    this.#gather([...this.#online], 0);
   }
 
   /** Brings sequences to consecutive ids from `base`; others that run there make place, as long as there is any. */
@@ -170,7 +164,10 @@ export class SplitCache implements KvCache {
    * riders in runs of ids, and a prompt is about to be one of them.
    */
   #close(riders: readonly Resident[]): void {
-    const base = this.#densest(riders);
+    const base = densest(
+      riders.map(({ id }) => id),
+      this.#residents.length,
+    );
     const end = base + riders.length;
     this.#fill(
       base,
@@ -186,21 +183,6 @@ export class SplitCache implements KvCache {
     }
   }
 
-  /** Where as many consecutive ids as there are riders hold most of them already. */
-  #densest(riders: readonly Resident[]): number {
-    const ids = riders.map(({ id }) => id).sort((a, b) => a - b);
-    let best = 0;
-    let most = 0;
-    let end = 0;
-    for (let start = 0; start < ids.length; start++) {
-      while (end < ids.length && ids[end]! < ids[start]! + ids.length) end++;
-      if (end - start <= most) continue;
-      most = end - start;
-      best = ids[start]!;
-    }
-    return Math.min(best, this.#residents.length - ids.length);
-  }
-
   /** The lowest id from `from` on that does not run; −1 when all do. */
   #vacant(from: number): number {
     return this.#residents.findIndex((_, id) => id >= from && this.#runningAt(id) === null);
@@ -208,8 +190,17 @@ export class SplitCache implements KvCache {
 
   /** A vacant id for a lower tier, above `from` and where it can be above the reserved ones; −1 when all run. */
   #placeAbove(from: number): number {
-    const place = this.#vacant(Math.max(from, this.#reserved));
+    const place = this.#vacant(Math.max(from, this.#options.reserved));
     return place >= 0 ? place : this.#vacant(from);
+  }
+
+  /** The same, if it can be where no idle prefix lies that is worth its place. */
+  #spareAbove(from: number): number {
+    const spare = this.#residents.findIndex((resident, id) => {
+      if (id < Math.max(from, this.#options.reserved) || this.#runningAt(id) !== null) return false;
+      return resident === null || !this.prefixes.isWanted(resident);
+    });
+    return spare >= 0 ? spare : this.#placeAbove(from);
   }
 
   /**
@@ -219,12 +210,12 @@ export class SplitCache implements KvCache {
    * are never copied about.
    */
   #targetFor(sequence: Resident, online: boolean): number {
-    if (!this.#reuse) return this.#vacant(0);
+    if (!this.#options.reuse) return this.#vacant(0);
     if (this.prefixes.running.size > 0) {
-      if (!online) return this.#placeAbove(this.#online.size);
+      if (!online) return this.#spareAbove(this.#online.size);
       return this.#residents.findIndex((resident) => resident === null || !this.#online.has(resident));
     }
-    const from = online ? 0 : this.#reserved;
+    const from = online ? 0 : this.#options.reserved;
     const { resident, length } = this.prefixes.match(sequence);
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
     const empty = this.#residents.indexOf(null, from);
@@ -244,7 +235,7 @@ export class SplitCache implements KvCache {
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
   #prefixFor(sequence: Resident, occupant: Resident | null): PrefixMatch {
-    if (!this.#reuse) return NO_PREFIX;
+    if (!this.#options.reuse) return NO_PREFIX;
     const { tokens, scope } = sequence;
     const anywhere = this.prefixes.match(sequence);
     if (occupant?.scope !== scope) return anywhere.length > this.copyPrice ? anywhere : NO_PREFIX;
@@ -254,19 +245,22 @@ export class SplitCache implements KvCache {
   }
 
   /**
-   * Copies an idle prefix to another id before its own is taken, or forgets it when it is not worth a copy or there is
-   * nowhere to go. What its id holds stays until the taker overwrites it.
+   * Brings an idle prefix to host memory or another id before its own is taken, or forgets it when it is not worth that or
+   * there is nowhere to go. What its id holds stays until the taker overwrites it.
    *
    * @param taken how much of it the taker goes on with
    * @param needed a resident that the taker is about to be copied from
    */
   #preserve(idle: Resident, taken: number, needed: Resident | null = null): void {
     const kept = Math.max(this.prefixes.shared(idle), taken);
-    const worth = idle.computed - kept > this.copyPrice && this.prefixes.isWanted(idle);
-    const place = worth ? this.#roomFor(idle, needed) : -1;
     const from = idle.id;
+    const worth = idle.computed - kept > this.copyPrice && this.prefixes.isWanted(idle);
+    // A copy moves all cells of an id. To host memory and back go the tokens alone.
+    const smaller = 2 * idle.computed < this.#options.capacity;
+    const parked = worth && smaller && this.prefixes.park(idle, 0, () => this.#memory.save(from));
+    const place = worth && !parked ? this.#roomFor(idle, needed) : -1;
     if (place >= 0) this.#copyTo(idle, place);
-    else this.#evict(idle, kept);
+    else if (!parked) this.#evict(idle, kept);
     this.#residents[from] = null;
   }
 

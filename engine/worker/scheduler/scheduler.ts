@@ -1,4 +1,4 @@
-import { type Backlog, TIERS, type Tier } from "../../protocol.ts";
+import type { Backlog, Tier } from "../../protocol.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { Alternation, type StepKind } from "./alternation.ts";
@@ -6,6 +6,7 @@ import { BacklogCount } from "./backlog.ts";
 import { Turns } from "./order.ts";
 import { Patience } from "./patience.ts";
 import { copyBudget, type PlanLimits, planStep } from "./plan.ts";
+import { insert, RANK } from "./rank.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
@@ -35,17 +36,6 @@ const MOST_LOOKS = 64;
 
 /** The share of the places of lower tiers that flex leaves to batch. */
 const BATCH_SHARE = 1 / 4;
-const RANK = Object.fromEntries(TIERS.map((tier, rank) => [tier, rank])) as Record<Tier, number>;
-
-/** Whether a goes before b: the better tier first, then who came first. */
-function compare(a: Sequence, b: Sequence): number {
-  return RANK[a.tier] - RANK[b.tier] || a.arrival - b.arrival;
-}
-
-function insert<S extends Sequence>(list: S[], sequence: S): void {
-  const index = list.findLastIndex((other) => compare(other, sequence) < 0);
-  list.splice(index + 1, 0, sequence);
-}
 
 /**
  * Decides who runs and what each step computes. Called between steps only; knows neither llama.cpp nor the clock.

@@ -1,0 +1,14 @@
+/** @returns the first of as many consecutive ids as are given, below `end`, that hold most of them already */
+export function densest(given: readonly number[], end: number): number {
+  const ids = given.toSorted((a, b) => a - b);
+  let best = 0;
+  let most = 0;
+  let last = 0;
+  for (let first = 0; first < ids.length; first++) {
+    while (last < ids.length && ids[last]! < ids[first]! + ids.length) last++;
+    if (last - first <= most) continue;
+    most = last - first;
+    best = ids[first]!;
+  }
+  return Math.min(best, end - ids.length);
+}

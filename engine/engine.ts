@@ -84,7 +84,8 @@ export interface WorkListener {
 
 /** Between accepted and the end: (started, output…) per sequence. */
 export interface RequestListener extends WorkListener {
-  started(index: number, cachedTokens: number): void;
+  /** @param agoMs milliseconds since the first step of the sequence began */
+  started(index: number, cachedTokens: number, agoMs: number): void;
   output(output: SequenceOutput): void;
 }
 

@@ -295,3 +295,7 @@ function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): str
     "A smaller model, or smaller --cache-type-k and --cache-type-v, leaves room for more."
   );
 }
+
+function invalidGrammar(message: string): EngineError {
+  return { status: 400, type: "invalid_request_error", code: "invalid_value", param: null, message };
+}

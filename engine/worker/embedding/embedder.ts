@@ -113,7 +113,7 @@ export class Embedder {
         vectors.push({ id: input.reading.id, index: input.index, vector: input.vector.finish() });
     }
     const took = now() - begin;
-    this.#costs.observe({ prefill: tokens, decode: 0, kv: tokens * tokens }, took);
+    this.#costs.observe({ prefill: tokens, decode: 0, kv: tokens * tokens, passes: 1 }, took);
     const stats = { ms: took, online, inputs: entries.length, tokens };
     post({ type: "piece", started: startedBy(entries), vectors, stats });
     return took;

@@ -42,7 +42,7 @@ it.each([
   "of a model with pooling %s that does not generate it says so, and asks what it can answer",
   (pooling, says, path) => {
     const embedding = { pooling, width: 1, context: 512 };
-    const text = banner({ ...content, models: [{ ...FACTS, generates: false, embedding }] });
+    const text = banner({ ...content, onDemand: [], models: [{ ...FACTS, generates: false, embedding }] });
     expect(text).toContain(says);
     expect(text).toContain(`${path} -H`);
     expect(text).not.toContain("chat");

@@ -36,6 +36,8 @@ function generation({ limit = 100, thinks = false, ...change }: Options): Genera
     limit,
     sampler: Object.create(Sampler.prototype),
     rules: null,
+    constraint: null,
+    thoughts: null,
     logprobs: new LogprobTrail({ wanted, prompt: [A!, B!], opening: 0, vocabulary: VOCABULARY }),
     text: new SequenceText({ stop: request.stop, reasoningTags: thinks ? TAGS : null, startsInReasoning: false }),
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openApiDocument } from "../../../openapi/document.ts";
+import { operations } from "../../../openapi/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import { startTestServer, type TestServer } from "../server/test-server.ts";
 
@@ -32,6 +33,15 @@ describe("the OpenAPI document", () => {
     );
     expect(documented.sort()).toEqual(served.sort());
     expect(openapi).toBe("3.1.0");
+  });
+
+  it.each(operations)("$method $path is answered by a route of its own", async ({ method, path }) => {
+    const body = method === "post" ? { body: "{}", headers: { "content-type": "application/json" } } : {};
+    const response = await fetch(server.url + path.replace(/:\w+/g, "none"), { method: method.toUpperCase(), ...body });
+    const text = await response.text();
+    expect(text).not.toContain("unknown_url");
+    expect(text).not.toContain("method_not_allowed");
+    expect(response.status).not.toBe(500);
   });
 
   it("has every schema that it refers to, and no other dialect's", () => {

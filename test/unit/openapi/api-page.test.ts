@@ -1,0 +1,71 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { openApiDocument } from "../../../openapi/document.ts";
+import { operations } from "../../../openapi/operations.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+
+const page = readFileSync(new URL("../../../docs/api.md", import.meta.url), "utf8");
+const schemas = z
+  .record(z.string(), z.object({ properties: z.record(z.string(), z.object({ description: z.string().optional() })) }))
+  .parse(requestSchemas());
+
+/** A table of the page: its rows' cells, by what its first heading cell says. */
+function table(heading: string): string[][] {
+  const lines = page.split("\n");
+  const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`));
+  expect(start, `a table that begins with "${heading}"`).toBeGreaterThan(-1);
+  const length = lines.slice(start).findIndex((line) => !line.startsWith("|"));
+  return lines
+    .slice(start + 2, start + length)
+    .map((line) => line.split(" | ").map((cell) => cell.replace("|", "").trim()));
+}
+
+function names(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
+}
+
+function requestSchemas(): unknown {
+  const { components } = openApiDocument(DEFAULT_REQUEST_LIMITS, "0.0.0");
+  const { schemas: all } = z.object({ schemas: z.record(z.string(), z.unknown()) }).parse(components);
+  const wanted = operations.flatMap(({ request, form }) => request ?? form ?? []);
+  return Object.fromEntries(wanted.map((name) => [name, all[name]]));
+}
+
+/** How the schema itself describes what becomes of its field. */
+function fate(schema: string, field: string): string {
+  const { properties } = schemas[schema]!;
+  if (!(field in properties)) return "–";
+  const description = properties[field]?.description ?? "";
+  if (description.startsWith("Refused with")) return "refused";
+  return description.startsWith("Taken and ignored") ? "ignored" : "used";
+}
+
+describe("docs/api.md", () => {
+  it("has every operation that there is, and no other", () => {
+    const told = table("method and path").flatMap(([cell = ""]) => names(cell));
+    const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:\w+/g, "{id}")}`);
+    expect(told.map((name) => name.replace(/\{\w+\}/, "{id}")).sort()).toEqual(there.sort());
+  });
+
+  it.each([
+    ["ChatCompletionRequest", 1],
+    ["CompletionRequest", 2],
+  ])("tells what becomes of every field of %s", (schema, column) => {
+    const told = table("field").flatMap((cells) => names(cells[0]!).map((name) => [name, cells[column]]));
+    const fields = new Set([...told.map(([name]) => name!), ...Object.keys(schemas[schema]!.properties)]);
+    expect(Object.fromEntries(told)).toEqual(Object.fromEntries([...fields].map((name) => [name, fate(schema, name)])));
+  });
+
+  const others = operations.flatMap(({ path, request, form }) => {
+    const schema = request ?? form;
+    const own = ["ChatCompletionRequest", "CompletionRequest"].includes(schema ?? "");
+    const twin = operations.some((other) => other.path === `/v1${path}`);
+    return schema === undefined || own || twin ? [] : [{ path: path.replace(/:\w+/g, "{id}"), schema }];
+  });
+  it.each(others)("has the fields of POST $path and no others", ({ path, schema }) => {
+    const rows = table(`field of \`POST ${path}\``);
+    const told = rows.flatMap(([cell = ""]) => names(cell));
+    expect(told.sort()).toEqual(Object.keys(schemas[schema]!.properties).sort());
+  });
+});

@@ -1,5 +1,5 @@
 import type { Submission } from "../engine/engine.ts";
-import type { SequenceOutput } from "../engine/protocol.ts";
+import type { SequenceOutput } from "../engine/protocol/output.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { Place } from "./admission.ts";

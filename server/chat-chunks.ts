@@ -1,4 +1,4 @@
-import type { FinishReason, ToolCallDelta } from "../engine/protocol.ts";
+import type { FinishReason, ToolCallDelta } from "../engine/protocol/output.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { chatLogprobs } from "./chat-logprobs.ts";
 import type { CallIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";

@@ -1,4 +1,4 @@
-import type { RankedLogprob, TokenLogprob } from "../engine/protocol.ts";
+import type { RankedLogprob, TokenLogprob } from "../engine/protocol/output.ts";
 import type { ChatLogprobs } from "../openapi/logprobs.ts";
 import { tokenName } from "./token-name.ts";
 

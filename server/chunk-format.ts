@@ -1,4 +1,4 @@
-import type { FinishReason, PromptLogprob, SequenceOutput } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob, SequenceOutput } from "../engine/protocol/output.ts";
 import type { Usage } from "../openapi/usage.ts";
 
 /** What every chunk and every whole body of one call says about it. */

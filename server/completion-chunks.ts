@@ -1,4 +1,4 @@
-import type { FinishReason, PromptLogprob } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob } from "../engine/protocol/output.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { CallIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
 import { CompletionTokens } from "./completion-logprobs.ts";

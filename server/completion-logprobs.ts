@@ -1,4 +1,4 @@
-import type { PromptLogprob } from "../engine/protocol.ts";
+import type { PromptLogprob } from "../engine/protocol/output.ts";
 import type { CompletionLogprobs } from "../openapi/logprobs.ts";
 import { tokenName } from "./token-name.ts";
 

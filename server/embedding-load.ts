@@ -1,5 +1,7 @@
 import type { EngineObserver } from "../engine/engine.ts";
-import type { PieceStats, StepStats, Tier } from "../engine/protocol.ts";
+import type { PieceStats } from "../engine/protocol/embedding.ts";
+import type { Tier } from "../engine/protocol/request.ts";
+import type { StepStats } from "../engine/protocol/step.ts";
 import type { Loads } from "./load.ts";
 import type { OnlineTier } from "./wait.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
-import type { EmbeddingInput } from "../engine/protocol.ts";
+import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
 import type { Admission, Place } from "./admission.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingCall, type EmbeddingOutcome } from "./embedding-call.ts";

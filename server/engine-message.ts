@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../engine/protocol.ts";
+import type { ChatMessage } from "../engine/protocol/prompt.ts";
 import type { RequestMessage } from "../openapi/message.ts";
 
 type Content = RequestMessage["content"];

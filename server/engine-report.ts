@@ -1,4 +1,4 @@
-import type { EngineStatus, StepOutlook } from "../engine/protocol.ts";
+import type { EngineStatus, StepOutlook } from "../engine/protocol/status.ts";
 import type { BatchPrice, EngineReport } from "../openapi/engine.ts";
 
 /** What the machine costs in USD per hour; null where that was not set. */

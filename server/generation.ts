@@ -1,5 +1,6 @@
 import type { RequestListener, Submission, Ticket } from "../engine/engine.ts";
-import type { SequenceOutput, Tier } from "../engine/protocol.ts";
+import type { SequenceOutput } from "../engine/protocol/output.ts";
+import type { Tier } from "../engine/protocol/request.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Place } from "./admission.ts";
 import type { Clock } from "./dependencies.ts";

@@ -1,4 +1,4 @@
-import type { Tier } from "../engine/protocol.ts";
+import type { Tier } from "../engine/protocol/request.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
 
 /** The weight of the latest in a running mean. */

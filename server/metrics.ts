@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { EngineObserver } from "../engine/engine.ts";
-import type { PieceStats, StepStats, Tier } from "../engine/protocol.ts";
+import type { PieceStats } from "../engine/protocol/embedding.ts";
+import type { Tier } from "../engine/protocol/request.ts";
+import type { StepStats } from "../engine/protocol/step.ts";
 import type { LedgerSink } from "../ledger/usage-ledger.ts";
 import type { LedgerRow } from "../store/ledger.ts";
 import {

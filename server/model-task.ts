@@ -1,5 +1,5 @@
 import type { ModelFacts } from "../engine/config.ts";
-import type { EmbeddingInput } from "../engine/protocol.ts";
+import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
 import { invalidRequest } from "../openapi/api-error.ts";
 import { checkVocabulary } from "../openapi/vocabulary.ts";
 

@@ -1,5 +1,6 @@
 import type { EngineObserver } from "../engine/engine.ts";
-import type { PieceStats, StepStats } from "../engine/protocol.ts";
+import type { PieceStats } from "../engine/protocol/embedding.ts";
+import type { StepStats } from "../engine/protocol/step.ts";
 
 const SLOT_MS = 1000;
 const SLOTS = 30;

@@ -11,7 +11,9 @@ import type {
   Ticket,
   WorkListener,
 } from "../engine/engine.ts";
-import type { Backlog, EngineStatus, TokenAnswer, TokenQuestion } from "../engine/protocol.ts";
+import type { EngineStatus } from "../engine/protocol/status.ts";
+import type { Backlog } from "../engine/protocol/step.ts";
+import type { TokenAnswer, TokenQuestion } from "../engine/protocol/tokens.ts";
 
 export interface PendingEngineWork {
   /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */

@@ -1,5 +1,5 @@
 import type { Counter, Histogram } from "prom-client";
-import type { Tier } from "../engine/protocol.ts";
+import type { Tier } from "../engine/protocol/request.ts";
 
 /** Paths of the endpoints that engines answer; the only values of the label `endpoint`. */
 export type Endpoint = GenerationEndpoint | "/v1/embeddings" | "/v1/rerank";

@@ -1,4 +1,4 @@
-import type { SequenceOutput } from "../engine/protocol.ts";
+import type { SequenceOutput } from "../engine/protocol/output.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 

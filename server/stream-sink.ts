@@ -1,4 +1,4 @@
-import type { PromptLogprob, SequenceOutput } from "../engine/protocol.ts";
+import type { PromptLogprob, SequenceOutput } from "../engine/protocol/output.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type ChunkFormat, DONE } from "./chunk-format.ts";

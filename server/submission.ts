@@ -1,5 +1,6 @@
 import type { Asked } from "../engine/engine.ts";
-import type { Prompt, Sampling, Tier } from "../engine/protocol.ts";
+import type { Prompt } from "../engine/protocol/prompt.ts";
+import type { Sampling, Tier } from "../engine/protocol/request.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
 import { type CompletionRequest, DEFAULT_MAX_TOKENS } from "../openapi/completions.ts";
 import { answerGrammar } from "../openapi/response-format.ts";

@@ -1,4 +1,4 @@
-import type { FunctionTool } from "../engine/protocol.ts";
+import type { FunctionTool } from "../engine/protocol/prompt.ts";
 import type { JsonSchema } from "../grammar/json-schema.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
 

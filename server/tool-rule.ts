@@ -1,6 +1,7 @@
 import type { ModelFacts } from "../engine/config.ts";
 import type { Asked } from "../engine/engine.ts";
-import type { FunctionTool, GrammarRule } from "../engine/protocol.ts";
+import type { FunctionTool } from "../engine/protocol/prompt.ts";
+import type { GrammarRule } from "../engine/protocol/request.ts";
 import type { CallableTool, ToolFormat } from "../engine/tools/format.ts";
 import { toolFormat } from "../engine/tools/formats.ts";
 import { GrammarBuilder } from "../grammar/builder.ts";

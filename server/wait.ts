@@ -1,4 +1,5 @@
-import type { Backlog, Fit, Tier, TierBacklog } from "../engine/protocol.ts";
+import type { Tier } from "../engine/protocol/request.ts";
+import type { Backlog, Fit, TierBacklog } from "../engine/protocol/step.ts";
 
 /** The tiers that a request may ask for. */
 export const ONLINE_TIERS = ["priority", "default", "flex"] as const satisfies Tier[];

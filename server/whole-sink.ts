@@ -1,4 +1,4 @@
-import type { FinishReason, PromptLogprob, RankedLogprob, SequenceOutput } from "../engine/protocol.ts";
+import type { FinishReason, PromptLogprob, RankedLogprob, SequenceOutput } from "../engine/protocol/output.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { Sink } from "./sink.ts";
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import type { EngineConfig } from "../config.ts";
-import type { FromEngine, ToEngine } from "../protocol.ts";
+import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { LineTail } from "./line-tail.ts";
 

@@ -1,6 +1,9 @@
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { EmbeddingListener, RequestListener } from "../engine.ts";
-import type { EmbeddingRequest, EngineRequest, FromEngine, PieceMessage, StepMessage, ToEngine } from "../protocol.ts";
+import type { EmbeddingRequest, PieceMessage } from "../protocol/embedding.ts";
+import type { FromEngine, ToEngine } from "../protocol/messages.ts";
+import type { EngineRequest } from "../protocol/request.ts";
+import type { StepMessage } from "../protocol/step.ts";
 import { apiErrorOf } from "./refusal.ts";
 
 /** What is to be sent for a request, and who hears of it. */

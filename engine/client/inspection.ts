@@ -1,4 +1,4 @@
-import type { EngineStatus } from "../protocol.ts";
+import type { EngineStatus } from "../protocol/status.ts";
 
 /** An engine process answers within a step's JavaScript; one that is this late is hung or dying. */
 const PATIENCE_MS = 2000;

@@ -9,7 +9,10 @@ import type {
   Submission,
   Ticket,
 } from "../engine.ts";
-import type { Backlog, EngineStatus, FromEngine, TokenAnswer, TokenQuestion } from "../protocol.ts";
+import type { FromEngine } from "../protocol/messages.ts";
+import type { EngineStatus } from "../protocol/status.ts";
+import type { Backlog } from "../protocol/step.ts";
+import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
 import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight, messageOf, type Work } from "./in-flight.ts";

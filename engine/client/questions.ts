@@ -1,5 +1,6 @@
 import { type ApiError, unavailable } from "../../openapi/api-error.ts";
-import type { FromEngine, ToEngine, TokenAnswer, TokenQuestion } from "../protocol.ts";
+import type { FromEngine, ToEngine } from "../protocol/messages.ts";
+import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
 import { apiErrorOf } from "./refusal.ts";
 
 /** The longest text that is taken is tokenized in seconds; a process that is this late is hung. */

@@ -1,5 +1,5 @@
 import type { GrammarBuilder } from "../../grammar/builder.ts";
-import type { FunctionTool } from "../protocol.ts";
+import type { FunctionTool } from "../protocol/prompt.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
 

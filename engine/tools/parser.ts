@@ -1,4 +1,4 @@
-import type { FunctionTool } from "../protocol.ts";
+import type { FunctionTool } from "../protocol/prompt.ts";
 import type { ToolEvent, ToolFormat } from "./format.ts";
 import { Input, type Reading } from "./input.ts";
 import { Output } from "./output.ts";

@@ -1,5 +1,5 @@
 import { literal } from "../../grammar/literal.ts";
-import type { FunctionTool } from "../protocol.ts";
+import type { FunctionTool } from "../protocol/prompt.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";

@@ -1,4 +1,4 @@
-import type { FunctionTool } from "../protocol.ts";
+import type { FunctionTool } from "../protocol/prompt.ts";
 
 /** For formats whose calls stand unmarked in the text: only the name of an offered tool makes one. */
 export function nameCheck(tools: readonly FunctionTool[]): (name: string) => boolean {

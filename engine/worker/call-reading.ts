@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Prompt } from "../protocol.ts";
+import type { Prompt } from "../protocol/prompt.ts";
 import type { ToolFormat } from "../tools/format.ts";
 import { ToolParser } from "../tools/parser.ts";
 import { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";

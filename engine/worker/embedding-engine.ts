@@ -1,6 +1,9 @@
 import { availableParallelism } from "node:os";
 import type { EngineConfig, ModelFacts } from "../config.ts";
-import type { EmbeddingRequest, EngineError, EngineRequest, FromEngine, TokenQuestion } from "../protocol.ts";
+import type { EmbeddingRequest } from "../protocol/embedding.ts";
+import type { EngineError, FromEngine } from "../protocol/messages.ts";
+import type { EngineRequest } from "../protocol/request.ts";
+import type { TokenQuestion } from "../protocol/tokens.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { openEmbedder } from "./embedding/open-embedder.ts";
 import { factsOf } from "./facts.ts";

@@ -1,16 +1,13 @@
 import { availableParallelism } from "node:os";
 import { GbnfError } from "../../grammar/gbnf.ts";
 import type { EngineConfig, ModelFacts } from "../config.ts";
-import type {
-  EmbeddingRequest,
-  EngineError,
-  EngineRequest,
-  EngineStatus,
-  FromEngine,
-  Prompt,
-  StepMessage,
-  TokenQuestion,
-} from "../protocol.ts";
+import type { EmbeddingRequest } from "../protocol/embedding.ts";
+import type { EngineError, FromEngine } from "../protocol/messages.ts";
+import type { Prompt } from "../protocol/prompt.ts";
+import type { EngineRequest } from "../protocol/request.ts";
+import type { EngineStatus } from "../protocol/status.ts";
+import type { StepMessage } from "../protocol/step.ts";
+import type { TokenQuestion } from "../protocol/tokens.ts";
 import { CallReading } from "./call-reading.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { embeddingPlan, openEmbedder } from "./embedding/open-embedder.ts";

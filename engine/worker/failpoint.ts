@@ -1,4 +1,4 @@
-import type { Prompt } from "../protocol.ts";
+import type { Prompt } from "../protocol/prompt.ts";
 
 /**
  * The text whose prompts kill this process, so that tests can show what a request that crashes llama.cpp does to others:

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { CacheScope } from "../config.ts";
-import type { EngineRequest } from "../protocol.ts";
+import type { EngineRequest } from "../protocol/request.ts";
 import type { CallReading } from "./call-reading.ts";
 import { Generation } from "./generation.ts";
 import { Constraint } from "./grammar/constraint.ts";

@@ -1,4 +1,5 @@
-import type { EngineRequest, FinishReason, SequenceOutput, Tier, ToolCallDelta } from "../protocol.ts";
+import type { FinishReason, SequenceOutput, ToolCallDelta } from "../protocol/output.ts";
+import type { EngineRequest, Tier } from "../protocol/request.ts";
 import type { Constraint } from "./grammar/constraint.ts";
 import type { LogitRules } from "./logit-rules.ts";
 import type { LogprobTrail } from "./logprob-trail.ts";

@@ -1,4 +1,4 @@
-import type { Sampling } from "../protocol.ts";
+import type { Sampling } from "../protocol/request.ts";
 
 export interface LogitRulesOptions {
   sampling: Sampling;

@@ -1,4 +1,5 @@
-import type { LogprobsWanted, PromptLogprob, RankedLogprob, TokenLogprob } from "../protocol.ts";
+import type { PromptLogprob, RankedLogprob, TokenLogprob } from "../protocol/output.ts";
+import type { LogprobsWanted } from "../protocol/request.ts";
 import { type TopLogits, topLogits } from "./native/log-softmax.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 

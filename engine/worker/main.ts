@@ -1,6 +1,6 @@
-/** The engine process: speaks engine/protocol.ts over the channel to the server that forked it, and ends with it. */
+/** The engine process: speaks engine/protocol/messages.ts over the channel to the server that forked it, and ends with it. */
 import type { EngineConfig } from "../config.ts";
-import type { FromEngine, ToEngine } from "../protocol.ts";
+import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import { Engine } from "./engine.ts";
 import { measure } from "./measure.ts";
 

@@ -1,4 +1,5 @@
-import type { Prompt, TokenAnswer, TokenQuestion } from "../protocol.ts";
+import type { Prompt } from "../protocol/prompt.ts";
+import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 import type { ChatTemplate } from "./text/chat-template.ts";
 import { thinkingPlan } from "./text/thinking.ts";

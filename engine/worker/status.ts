@@ -1,4 +1,4 @@
-import type { EngineStatus } from "../protocol.ts";
+import type { EngineStatus } from "../protocol/status.ts";
 import type { KvCache } from "./kv/cache.ts";
 import { type OutlookOptions, outlookOf } from "./scheduler/outlook.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";

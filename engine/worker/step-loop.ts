@@ -1,4 +1,6 @@
-import type { SequenceStart, StepMessage, StepStats, Tier } from "../protocol.ts";
+import type { SequenceStart } from "../protocol/output.ts";
+import type { Tier } from "../protocol/request.ts";
+import type { StepMessage, StepStats } from "../protocol/step.ts";
 import type { Want } from "./embedding/turns.ts";
 import type { Generation } from "./generation.ts";
 import { redrawRefused } from "./grammar/redraw.ts";

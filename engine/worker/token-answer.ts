@@ -1,4 +1,4 @@
-import type { TokenAnswer, TokenQuestion } from "../protocol.ts";
+import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 
 /** Answers what a model's vocabulary alone can. */

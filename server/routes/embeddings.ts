@@ -1,4 +1,4 @@
-import type { EmbeddingInput } from "../../engine/protocol.ts";
+import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
 import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/embeddings.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { validate } from "../../openapi/validate.ts";

@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import type { TokenAnswer, TokenQuestion } from "../../engine/protocol.ts";
+import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokens.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import {

@@ -6,7 +6,8 @@ import { onTestFinished } from "vitest";
 import { type LocalEngineDeps, startLocalEngine } from "../../engine/client/local-engine.ts";
 import type { EngineConfig } from "../../engine/config.ts";
 import type { Engine, RequestListener, Submission, Ticket } from "../../engine/engine.ts";
-import type { SequenceOutput, StepStats } from "../../engine/protocol.ts";
+import type { SequenceOutput } from "../../engine/protocol/output.ts";
+import type { StepStats } from "../../engine/protocol/step.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 
 export const FAST_RESTART = { firstMs: 5, capMs: 20, healthyMs: 60_000, maxDeaths: 5, maxLoads: 2 };

@@ -1,6 +1,8 @@
 import type { EmbeddingFacts } from "../../config.ts";
-import type { EmbeddingRequest, EngineError, FromEngine, PieceMessage, Tier } from "../../protocol.ts";
-import { TIERS } from "../../protocol.ts";
+import type { EmbeddingRequest, PieceMessage } from "../../protocol/embedding.ts";
+import type { EngineError, FromEngine } from "../../protocol/messages.ts";
+import type { Tier } from "../../protocol/request.ts";
+import { TIERS } from "../../protocol/request.ts";
 import type { EmbeddingContext } from "../native/embedding-context.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
 import { StepModel } from "../scheduler/step-model.ts";

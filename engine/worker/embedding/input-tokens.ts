@@ -1,4 +1,4 @@
-import type { EmbeddingInput } from "../../protocol.ts";
+import type { EmbeddingInput } from "../../protocol/embedding.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 
 /** Turns inputs into tokens, with what the model wants around them; tokens that are given stay as they are. */

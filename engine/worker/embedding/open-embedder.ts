@@ -1,5 +1,5 @@
 import type { EngineConfig } from "../../config.ts";
-import type { FromEngine } from "../../protocol.ts";
+import type { FromEngine } from "../../protocol/messages.ts";
 import type { Adapters } from "../native/adapters.ts";
 import { EmbeddingContext } from "../native/embedding-context.ts";
 import { type EmbeddingPlan, embeddingShape, planEmbedding } from "../native/embedding-plan.ts";

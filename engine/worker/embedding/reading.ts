@@ -1,5 +1,6 @@
 import type { Pooling } from "../../config.ts";
-import type { EmbeddingRequest, Tier } from "../../protocol.ts";
+import type { EmbeddingRequest } from "../../protocol/embedding.ts";
+import type { Tier } from "../../protocol/request.ts";
 import { PooledVector } from "./vector.ts";
 
 /** One request for vectors that is at work. */

@@ -1,4 +1,4 @@
-import type { GrammarRule } from "../../protocol.ts";
+import type { GrammarRule } from "../../protocol/request.ts";
 import type { ReasoningTags } from "../text/reasoning.ts";
 import type { Automaton, State } from "./automaton.ts";
 import { type Left, maskLogits } from "./logit-mask.ts";

@@ -1,4 +1,4 @@
-import type { Sampling } from "../../protocol.ts";
+import type { Sampling } from "../../protocol/request.ts";
 import type { Llama, Pointer } from "./bindings.ts";
 
 /** How one sequence draws a token from a row of logits. Must be freed. */

@@ -1,4 +1,5 @@
-import { type Backlog, TIERS, type Tier, type TierBacklog } from "../../protocol.ts";
+import { TIERS, type Tier } from "../../protocol/request.ts";
+import type { Backlog, TierBacklog } from "../../protocol/step.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { isDecode, remaining, type Sequence } from "./sequence.ts";
 

@@ -1,4 +1,4 @@
-import type { Tier } from "../../protocol.ts";
+import type { Tier } from "../../protocol/request.ts";
 
 /** What decides when a waiting sequence's turn comes. */
 export interface Queued {

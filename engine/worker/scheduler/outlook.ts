@@ -1,5 +1,5 @@
 import type { KvKind } from "../../config.ts";
-import type { StepOutlook } from "../../protocol.ts";
+import type { StepOutlook } from "../../protocol/status.ts";
 import { aloneMs, besideOnlineMs, type PlanLimits } from "./plan.ts";
 import type { StepCosts, StepShape } from "./step-model.ts";
 

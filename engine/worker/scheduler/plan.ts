@@ -1,4 +1,4 @@
-import type { Tier } from "../../protocol.ts";
+import type { Tier } from "../../protocol/request.ts";
 import type { CopyBudget } from "../kv/host-memory.ts";
 import type { StepKind } from "./alternation.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";

@@ -1,4 +1,4 @@
-import { TIERS, type Tier } from "../../protocol.ts";
+import { TIERS, type Tier } from "../../protocol/request.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** By tier, the best first. */

@@ -1,4 +1,5 @@
-import type { Backlog, Tier } from "../../protocol.ts";
+import type { Tier } from "../../protocol/request.ts";
+import type { Backlog } from "../../protocol/step.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { Alternation, type StepKind } from "./alternation.ts";

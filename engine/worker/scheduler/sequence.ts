@@ -1,4 +1,4 @@
-import type { Tier } from "../../protocol.ts";
+import type { Tier } from "../../protocol/request.ts";
 import type { Resident } from "../kv/resident.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { Fit } from "../../protocol.ts";
+import type { Fit } from "../../protocol/step.ts";
 import { solveNonNegative } from "./non-negative.ts";
 
 export type { Fit };

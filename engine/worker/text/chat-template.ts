@@ -1,4 +1,5 @@
-import type { ChatMessage, EngineError, FunctionTool } from "../../protocol.ts";
+import type { EngineError } from "../../protocol/messages.ts";
+import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
 import type { ToolFormat } from "../../tools/format.ts";
 import { recognise, toolFormat } from "../../tools/formats.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";

@@ -1,4 +1,4 @@
-import type { ToolCallDelta } from "../../protocol.ts";
+import type { ToolCallDelta } from "../../protocol/output.ts";
 import type { ToolEvent } from "../../tools/format.ts";
 import type { ToolParser } from "../../tools/parser.ts";
 import { Detokenizer } from "./detokenizer.ts";

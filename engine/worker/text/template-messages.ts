@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ChatMessage, FunctionTool } from "../../protocol.ts";
+import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
 import type { TemplateTraits } from "./template-traits.ts";
 import { toolInstructions, withCallsAsText, withInstructions } from "./tool-prompt.ts";
 

@@ -1,4 +1,4 @@
-import { REASONING_EFFORTS } from "../../protocol.ts";
+import { REASONING_EFFORTS } from "../../protocol/prompt.ts";
 import type { JinjaTemplate } from "./jinja-template.ts";
 import type { ReasoningTags } from "./reasoning.ts";
 import type { ThinkingTraits } from "./thinking.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EngineStatus } from "../../../engine/protocol.ts";
+import type { EngineStatus } from "../../../engine/protocol/status.ts";
 import type { EngineReport } from "../../../openapi/engine.ts";
 import { bar } from "../../../server/cli/bar.ts";
 import { planCommand, planText } from "../../../server/cli/plan-command.ts";

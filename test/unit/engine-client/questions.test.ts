@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Questions } from "../../../engine/client/questions.ts";
-import type { ToEngine } from "../../../engine/protocol.ts";
+import type { ToEngine } from "../../../engine/protocol/messages.ts";
 import { unavailable } from "../../../openapi/api-error.ts";
 
 const ANSWER = { tokens: [1], text: "a", pieces: [Buffer.from("a")] };

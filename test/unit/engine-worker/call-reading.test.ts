@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FunctionTool, Prompt } from "../../../engine/protocol.ts";
+import type { FunctionTool, Prompt } from "../../../engine/protocol/prompt.ts";
 import { toolFormat } from "../../../engine/tools/formats.ts";
 import { CallReading } from "../../../engine/worker/call-reading.ts";
 import { Constraint } from "../../../engine/worker/grammar/constraint.ts";

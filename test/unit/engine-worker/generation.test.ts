@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { EngineRequest } from "../../../engine/protocol.ts";
+import type { EngineRequest } from "../../../engine/protocol/request.ts";
 import { Generation, type TokenTexts } from "../../../engine/worker/generation.ts";
 import { Sampler } from "../../../engine/worker/native/sampler.ts";
 import { SequenceText } from "../../../engine/worker/text/sequence-text.ts";

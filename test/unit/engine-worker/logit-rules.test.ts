@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Sampling } from "../../../engine/protocol.ts";
+import type { Sampling } from "../../../engine/protocol/request.ts";
 import { LogitRules, type LogitRulesOptions } from "../../../engine/worker/logit-rules.ts";
 
 const VOCABULARY = 8;

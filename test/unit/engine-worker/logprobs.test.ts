@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { EngineRequest, SequenceOutput } from "../../../engine/protocol.ts";
+import type { SequenceOutput } from "../../../engine/protocol/output.ts";
+import type { EngineRequest } from "../../../engine/protocol/request.ts";
 import { Generation } from "../../../engine/worker/generation.ts";
 import { LogprobTrail } from "../../../engine/worker/logprob-trail.ts";
 import { Sampler } from "../../../engine/worker/native/sampler.ts";

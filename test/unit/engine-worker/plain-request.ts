@@ -1,4 +1,4 @@
-import type { EngineRequest } from "../../../engine/protocol.ts";
+import type { EngineRequest } from "../../../engine/protocol/request.ts";
 
 const REQUEST: EngineRequest = {
   id: 1,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import { Alternation, type StepKind } from "../../../engine/worker/scheduler/alternation.ts";
 import type { LowerTier } from "../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TIERS, type Tier } from "../../../engine/protocol.ts";
+import { TIERS, type Tier } from "../../../engine/protocol/request.ts";
 import { BacklogCount } from "../../../engine/worker/scheduler/backlog.ts";
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 

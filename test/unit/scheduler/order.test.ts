@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { TIERS, type Tier } from "../../../engine/protocol.ts";
+import { TIERS, type Tier } from "../../../engine/protocol/request.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { type Queued, Turns } from "../../../engine/worker/scheduler/order.ts";
 import { Scheduler } from "../../../engine/worker/scheduler/scheduler.ts";

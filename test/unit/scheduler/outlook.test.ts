@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import { type OutlookOptions, outlookOf } from "../../../engine/worker/scheduler/outlook.ts";
 import { planStep } from "../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";

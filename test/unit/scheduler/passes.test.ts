@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import { Passes } from "../../../engine/worker/scheduler/passes.ts";
 
 /** The passes of a step after each of its sequences: [tier, id, tokens of it that the step computes]. */

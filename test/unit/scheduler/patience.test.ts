@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
 
 /** No lower tier fits beside online work; alone, a step has two decodes. */

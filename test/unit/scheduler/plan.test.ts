@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import type { StepKind } from "../../../engine/worker/scheduler/alternation.ts";
 import { copyBudget, type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
 
 const SHARED = Array.from({ length: 200 }, (_, i) => (7 * i + ((i * i) % 5)) % 11);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TIERS } from "../../../engine/protocol.ts";
+import { TIERS } from "../../../engine/protocol/request.ts";
 import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
 
 const LONGEST_PROMPT = 60;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TIERS, type Tier } from "../../../engine/protocol.ts";
+import { TIERS, type Tier } from "../../../engine/protocol/request.ts";
 import type { KvCache } from "../../../engine/worker/kv/cache.ts";
 import { commonPrefix } from "../../../engine/worker/kv/resident.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";

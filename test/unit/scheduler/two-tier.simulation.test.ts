@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import { isOnline } from "../../../engine/worker/scheduler/sequence.ts";
 import { type Machine, type Past, type Shift, TwoTiers } from "./two-tier.ts";
 

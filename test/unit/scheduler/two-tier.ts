@@ -1,4 +1,4 @@
-import type { Tier } from "../../../engine/protocol.ts";
+import type { Tier } from "../../../engine/protocol/request.ts";
 import type { KvCache, KvMemory } from "../../../engine/worker/kv/cache.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";

@@ -8,7 +8,10 @@ import type {
   Submission,
   Ticket,
 } from "../../../engine/engine.ts";
-import type { Backlog, EngineStatus, SequenceOutput, TokenAnswer } from "../../../engine/protocol.ts";
+import type { SequenceOutput } from "../../../engine/protocol/output.ts";
+import type { EngineStatus } from "../../../engine/protocol/status.ts";
+import type { Backlog } from "../../../engine/protocol/step.ts";
+import type { TokenAnswer } from "../../../engine/protocol/tokens.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
 export const FACTS: ModelFacts = {

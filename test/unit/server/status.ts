@@ -1,4 +1,4 @@
-import type { EngineStatus } from "../../../engine/protocol.ts";
+import type { EngineStatus } from "../../../engine/protocol/status.ts";
 
 /** Of an engine that has a fit: 8 ms a step and 0.5 a decode. */
 export const STATUS: EngineStatus = {

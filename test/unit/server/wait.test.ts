@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import type { Backlog, Fit, TierBacklog } from "../../../engine/protocol.ts";
+import type { Backlog, Fit, TierBacklog } from "../../../engine/protocol/step.ts";
 import { ONLINE_TIERS, predictWaitMs, type WaitView } from "../../../server/wait.ts";
 import { TwoTiers } from "../scheduler/two-tier.ts";
 

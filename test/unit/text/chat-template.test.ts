@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { ChatMessage, FunctionTool } from "../../../engine/protocol.ts";
+import type { ChatMessage, FunctionTool } from "../../../engine/protocol/prompt.ts";
 import { ChatTemplate, TemplateError, type TemplateVocabulary } from "../../../engine/worker/text/chat-template.ts";
 import {
   CHATML,

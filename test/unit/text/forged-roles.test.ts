@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ChatMessage, FunctionTool } from "../../../engine/protocol.ts";
+import type { ChatMessage, FunctionTool } from "../../../engine/protocol/prompt.ts";
 import { ChatTemplate, type TemplateVocabulary } from "../../../engine/worker/text/chat-template.ts";
 import type { PromptPiece } from "../../../engine/worker/text/stand-ins.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { REASONING_EFFORTS, type ReasoningEffort } from "../../../engine/protocol.ts";
+import { REASONING_EFFORTS, type ReasoningEffort } from "../../../engine/protocol/prompt.ts";
 import { JinjaTemplate } from "../../../engine/worker/text/jinja-template.ts";
 import { templateMessages } from "../../../engine/worker/text/template-messages.ts";
 import { templateTraits } from "../../../engine/worker/text/template-traits.ts";

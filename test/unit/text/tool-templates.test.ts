@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ChatMessage, FunctionTool } from "../../../engine/protocol.ts";
+import type { ChatMessage, FunctionTool } from "../../../engine/protocol/prompt.ts";
 import { ChatTemplate, TemplateError } from "../../../engine/worker/text/chat-template.ts";
 import { CHATML, GEMMA, GEMMA_TEMPLATE, MISTRAL, PLAIN_CHATML, QWEN } from "./templates.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { GrammarRule } from "../../../engine/protocol.ts";
+import type { GrammarRule } from "../../../engine/protocol/request.ts";
 import { TOOL_FORMAT_NAMES, toolFormat } from "../../../engine/tools/formats.ts";
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
 import { compileGbnf } from "../../../grammar/network.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { FunctionTool } from "../../../engine/protocol.ts";
+import type { FunctionTool } from "../../../engine/protocol/prompt.ts";
 import type { ToolEvent } from "../../../engine/tools/format.ts";
 import { toolFormat } from "../../../engine/tools/formats.ts";
 import { ToolParser } from "../../../engine/tools/parser.ts";

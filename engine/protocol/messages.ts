@@ -1,0 +1,52 @@
+import type { EngineConfig, ModelFacts, ModelNeeds } from "../config.ts";
+import type { EmbeddingRequest, PieceMessage } from "./embedding.ts";
+import type { EngineRequest } from "./request.ts";
+import type { EngineStatus } from "./status.ts";
+import type { StepMessage } from "./step.ts";
+import type { TokenAnswer, TokenQuestion } from "./tokens.ts";
+
+/**
+ * The messages between the server and one engine process: plain data, one typed union per direction.
+ * A fake that speaks this protocol can stand in for the engine process.
+ *
+ * Life of a request: `submit` → `accepted` (its prompt is counted, it is queued) or `refused`;
+ * then step messages carry `started` once per sequence and its outputs until one has `finish`.
+ * `cancel` ends a request at any time: nothing more is sent for it.
+ * Life of an `embed`: `accepted` or `refused`, then piece messages until every input has its vector.
+ */
+
+export type ToEngine =
+  | { type: "start"; config: EngineConfig }
+  /** In place of `start`: answered with `measured` or `failed`, then the process exits. Nothing is loaded. */
+  | { type: "measure"; config: EngineConfig }
+  | { type: "submit"; request: EngineRequest }
+  | { type: "embed"; request: EmbeddingRequest }
+  | { type: "cancel"; id: number }
+  /** Answered with `status`, also while a step computes. */
+  | { type: "inspect" }
+  /** Answered with `tokenized`, also while a step computes; ids are apart from those of requests. */
+  | { type: "tokenize"; id: number; question: TokenQuestion };
+
+/** A refusal or a failure as the server will tell its client. */
+export interface EngineError {
+  status: number;
+  type: "invalid_request_error" | "server_error";
+  code: string;
+  param: string | null;
+  message: string;
+}
+
+export type FromEngine =
+  /** 0 to 1 while the weights load. */
+  | { type: "loading"; progress: number }
+  | { type: "ready"; facts: ModelFacts; warnings: string[] }
+  | { type: "measured"; needs: ModelNeeds }
+  /** The model can't be loaded; the process exits after it. */
+  | { type: "failed"; message: string }
+  | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
+  | { type: "refused"; id: number; error: EngineError }
+  /** Null from an engine that has no steps: its model only embeds. */
+  | { type: "status"; status: EngineStatus | null }
+  | { type: "tokenized"; id: number; answer: TokenAnswer | { error: EngineError } }
+  | PieceMessage
+  | StepMessage;

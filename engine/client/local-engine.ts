@@ -3,7 +3,6 @@ import type {
   EmbeddingListener,
   EmbeddingSubmission,
   Engine,
-  EngineObserver,
   EngineState,
   RequestListener,
   Submission,
@@ -13,43 +12,16 @@ import type { FromEngine } from "../protocol/messages.ts";
 import type { EngineStatus } from "../protocol/status.ts";
 import type { Backlog } from "../protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
-import type { EngineLog } from "./engine-log.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight, messageOf, type Work } from "./in-flight.ts";
 import { Inspection } from "./inspection.ts";
-import {
-  advance,
-  type Lifecycle,
-  type LifecycleEvent,
-  newLifecycle,
-  RESTART_POLICY,
-  type RestartPolicy,
-  retryAfterSeconds,
-} from "./lifecycle.ts";
-import { WORKER } from "./measurement.ts";
+import { advance, type Lifecycle, type LifecycleEvent, newLifecycle, retryAfterSeconds } from "./lifecycle.ts";
+import { DEFAULT_DEPS, type LocalEngineDeps } from "./local-engine-deps.ts";
 import { Questions } from "./questions.ts";
 import { engineDied, refusalOf } from "./refusal.ts";
 import { refusedTicket } from "./refused-ticket.ts";
 import { logState } from "./state-log.ts";
 import { Watchdog } from "./watchdog.ts";
-
-export interface LocalEngineDeps {
-  observer: EngineObserver;
-  log: EngineLog;
-  /** The engine process's script. */
-  entry?: URL | string;
-  /** Unloaded: nothing is loaded before load() is called. */
-  first?: "loading" | "unloaded";
-  /** With requests pending and no word from the process for this long, it is killed. One step must fit into it. */
-  hangTimeoutMs?: number;
-  /** The same while a model loads, counted from the last progress. */
-  loadTimeoutMs?: number;
-  /** How long close() waits for the process to end by itself. */
-  closeGraceMs?: number;
-  restart?: RestartPolicy;
-  /** Milliseconds of a clock that never goes back. */
-  now?: () => number;
-}
 
 /** Starts an engine process for one model and keeps it running; lifecycle.ts says how. */
 export function startLocalEngine(config: EngineConfig, deps: LocalEngineDeps): Engine {
@@ -83,16 +55,7 @@ class LocalEngine implements Engine {
   constructor(config: EngineConfig, deps: LocalEngineDeps) {
     this.model = config.model;
     this.#config = config;
-    this.#deps = {
-      entry: WORKER,
-      first: "loading",
-      hangTimeoutMs: 120_000,
-      loadTimeoutMs: 600_000,
-      closeGraceMs: 2000,
-      restart: RESTART_POLICY,
-      now: () => performance.now(),
-      ...deps,
-    };
+    this.#deps = { ...DEFAULT_DEPS, ...deps };
     this.#inFlight = new InFlight({
       finished: () => this.#on({ type: "finished" }),
       broken: (id, error) => {

@@ -27,6 +27,7 @@ import { type Library, loadLibrary } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { PromptBuilder } from "./prompt.ts";
+import { deadEnd, invalidGrammar, promptRefusal } from "./refusal.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
@@ -236,8 +237,7 @@ export class Engine {
 
   /** Ends a request whose grammar leaves nothing to draw. */
   #fail(id: number): void {
-    const message = "The grammar allows nothing that this model's vocabulary can write next.";
-    this.#post({ type: "refused", id, error: { ...invalidGrammar(message), code: "grammar_dead_end" } });
+    this.#post({ type: "refused", id, error: deadEnd() });
     this.cancel(id);
   }
 
@@ -250,22 +250,8 @@ export class Engine {
     this.#post(message);
   }
 
-  #refusal(tokens: number[], kind: Prompt["kind"]): EngineError | null {
-    const { context } = this.facts;
-    const param = kind === "chat" ? "messages" : "prompt";
-    const { size } = this.#model.vocabulary;
-    const invalid = (code: string, message: string): EngineError => {
-      return { status: 400, type: "invalid_request_error", code, param, message };
-    };
-    if (tokens.length === 0) return invalid("invalid_value", "The prompt is empty.");
-    if (tokens.some((token) => token < 0 || token >= size))
-      return invalid("invalid_value", `A token of the prompt is not in the vocabulary: ids run from 0 to ${size - 1}.`);
-    if (tokens.length < context) return null;
-    return invalid(
-      "context_length_exceeded",
-      `This model's maximum context length is ${context} tokens, and the prompt alone has ${tokens.length}. ` +
-        "Shorten it, or start the server with a larger --context.",
-    );
+  #refusal(tokens: readonly number[], kind: Prompt["kind"]): EngineError | null {
+    return promptRefusal(tokens, kind, this.facts.context, this.#model.vocabulary.size);
   }
 
   #refuse(id: number, error: EngineError): void {
@@ -291,8 +277,4 @@ function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): str
     `Memory is short: requests may have ${plan.context} tokens instead of ${wanted}. ` +
     "A smaller model, or smaller --cache-type-k and --cache-type-v, leaves room for more."
   );
-}
-
-function invalidGrammar(message: string): EngineError {
-  return { status: 400, type: "invalid_request_error", code: "invalid_value", param: null, message };
 }

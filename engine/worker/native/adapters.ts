@@ -1,10 +1,11 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import type { Adapter } from "../../config.ts";
-import type { Llama, Pointer } from "./bindings.ts";
+import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
 import type { Library } from "./library.ts";
 import type { Model } from "./model.ts";
+import type { Pointer } from "./structs.ts";
 
 /** Adapters in memory, for contexts of the model that they were loaded for. They are freed with it. */
 export class Adapters {

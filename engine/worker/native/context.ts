@@ -4,13 +4,14 @@ import { MOST_SCORED } from "../scheduler/step-draft.ts";
 import type { Adapters } from "./adapters.ts";
 import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
-import type { Llama, Pointer } from "./bindings.ts";
+import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
 import { NativeMemory } from "./kv-memory.ts";
 import type { Library } from "./library.ts";
 import type { MemoryPlan } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 import type { Sampler } from "./sampler.ts";
+import type { Pointer } from "./structs.ts";
 
 /** enum ggml_type */
 export const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;

@@ -2,12 +2,13 @@ import koffi from "koffi";
 import { type EngineConfig, POOLINGS } from "../../config.ts";
 import type { Adapters } from "./adapters.ts";
 import { Batch } from "./batch.ts";
-import type { Llama, Pointer } from "./bindings.ts";
+import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
 import { CACHE_TYPES, DecodeError, FLASH_ATTENTION, flashAttention } from "./context.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "./embedding-plan.ts";
 import type { Library } from "./library.ts";
 import type { Model } from "./model.ts";
+import type { Pointer } from "./structs.ts";
 
 /**
  * A llama_context of its own on the loaded weights, which gives vectors instead of tokens. All inputs of a piece share its

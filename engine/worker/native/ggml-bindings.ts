@@ -1,5 +1,6 @@
 import type { LibraryHandle } from "koffi";
-import { type Bound, bind, type Pointer } from "./bindings.ts";
+import { type Bound, bind } from "./bindings.ts";
+import type { Pointer } from "./structs.ts";
 
 /** ggml's registry of backends and devices (ggml-backend.h). */
 interface GgmlFunctions {

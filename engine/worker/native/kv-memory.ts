@@ -1,4 +1,5 @@
-import type { Llama, Pointer } from "./bindings.ts";
+import type { Llama } from "./bindings.ts";
+import type { Pointer } from "./structs.ts";
 
 const NO_FLAGS = 0;
 

@@ -2,8 +2,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import koffi from "koffi";
 import { bundledBinaries, cudaFallback } from "./binaries.ts";
-import { bindLlama, checkAbi, type Llama, LOG_CALLBACK, type Pointer } from "./bindings.ts";
+import { bindLlama, checkAbi, type Llama } from "./bindings.ts";
 import { bindGgml, bindGgmlBase, type Ggml, type GgmlBase } from "./ggml-bindings.ts";
+import { LOG_CALLBACK, type Pointer } from "./structs.ts";
 
 export interface Device {
   pointer: Pointer;

@@ -1,10 +1,11 @@
 import { basename } from "node:path";
 import koffi from "koffi";
 import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../config.ts";
-import { type Llama, type Pointer, PROGRESS_CALLBACK } from "./bindings.ts";
+import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
 import type { Device, Library } from "./library.ts";
 import type { MemoryFacts } from "./memory-plan.ts";
+import { type Pointer, PROGRESS_CALLBACK } from "./structs.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 const SPLIT_MODES = { none: 0, layer: 1, row: 2 } as const;

@@ -1,5 +1,6 @@
-import type { Llama, Pointer } from "./bindings.ts";
+import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
+import type { Pointer } from "./structs.ts";
 
 const UNKNOWN = 1;
 const CONTROL = 8;

@@ -90,7 +90,10 @@ test("Output.object is held to its zod schema, and filled from the text", async 
 });
 
 test("Output.object holds where the model would say something else, while it streams too", async () => {
-  const schema = z.object({ mood: z.enum(["glad", "sad"]), notes: z.array(z.string().max(8)).max(2) });
+  const schema = z.object({
+    mood: z.enum(["glad", "sad"]),
+    ages: z.record(z.enum(["Ann", "Bob"]), z.int().min(0).max(99)),
+  });
   const { partialOutputStream, output } = streamText({
     ...demo(),
     output: Output.object({ schema }),

@@ -73,6 +73,12 @@ test.each<[string, z.ZodType]>([
   ["ipv6", z.ipv6()],
   ["uuid", z.uuid()],
   ["a url", z.url()],
+  ["a beginning", z.string().startsWith("a.b")],
+  ["small letters", z.string().lowercase()],
+  ["large letters", z.string().uppercase()],
+  ["a record", z.record(z.string(), z.boolean())],
+  ["a record of listed names", z.record(z.enum(["x", "y"]), z.int().min(0).max(9))],
+  ["a part of a record", z.partialRecord(z.enum(["x", "y"]), z.null())],
 ])("what zod makes of %s can be enforced, and passes", (_, type) => {
   const automaton = schemaAutomaton(z.toJSONSchema(type) as JsonSchema);
   fc.assert(

@@ -56,6 +56,15 @@ const ZOD: ReadonlyMap<string, ReadonlyMap<string, string | null>> = new Map([
   ["uuid", new Map([[regexes.uuid().source, null]])],
 ]);
 
+/** Names that zod gives to a pattern that it writes beside them, which says all of it. */
+export const PATTERN_NAMES: ReadonlySet<unknown> = new Set([
+  "ends_with",
+  "includes",
+  "lowercase",
+  "starts_with",
+  "uppercase",
+]);
+
 /** The rule of a format, and of a pattern beside it. @returns null where there is none that keeps both */
 export function formatBody(format: string, pattern: unknown): string | null {
   const body = FORMATS.get(format) ?? null;

@@ -44,7 +44,6 @@ export const UNENFORCEABLE: ReadonlyMap<string, (value: unknown) => boolean> = n
   ["minProperties", (value) => value === 0],
   ["not", never],
   ["patternProperties", isEmpty],
-  ["propertyNames", (value) => value === true],
   ["then", never],
   ["unevaluatedItems", (value) => value === true],
   ["unevaluatedProperties", (value) => value === true],
@@ -56,7 +55,7 @@ export const ASSERTIONS = {
   any: ["$ref", "allOf", "anyOf", "const", "enum", "oneOf", "type"],
   array: ["additionalItems", "items", "maxItems", "minItems", "prefixItems"],
   number: ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"],
-  object: ["additionalProperties", "properties", "required"],
+  object: ["additionalProperties", "properties", "propertyNames", "required"],
   string: ["format", "maxLength", "minLength", "pattern"],
 } as const;
 

@@ -1,21 +1,32 @@
 import type { Convert } from "./array-rules.ts";
 import type { GrammarBuilder } from "./builder.ts";
-import { isSchemaObject, type SchemaObject, type SchemaPath } from "./json-schema.ts";
+import { assertions, isSchemaObject, type SchemaObject, type SchemaPath } from "./json-schema.ts";
 import { otherNames } from "./other-names.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 const MOST_NAME = 256;
+const MOST_NAMES = 1000;
 
 /**
  * Objects of a schema, as a right-hand side: its properties in the order of the schema, those that are not required
  * perhaps left out, then others where they are allowed. As in OpenAI's strict schemas and in llama.cpp, a schema that
- * names properties and says nothing of others has no others.
+ * names properties and says nothing of others has no others. Names that `propertyNames` lists come in the list's order.
  */
 export function objectRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath, convert: Convert): string {
   const { space, comma } = grammar.json;
   const properties = propertiesOf(schema, path);
   const required = requiredOf(schema, path);
-  const other = otherProperties(schema, properties.length > 0 || required.length > 0, path);
+  const names = namesOf(schema, path);
+  const named = names === null && (properties.length > 0 || required.length > 0);
+  let other = otherProperties(schema, named, path);
+  if (names !== null) {
+    const known = new Set(properties.map(([name]) => name));
+    if ([...known].some((name) => !names.has(name))) {
+      throw new UnsupportedSchema([...path, "propertyNames"], "'properties' has other names.");
+    }
+    for (const name of names) if (other !== null && !known.has(name)) properties.push([name, other.schema, other.path]);
+    other = null;
+  }
   for (const name of required) {
     if (properties.some(([known]) => known === name)) continue;
     if (other === null) throw new UnsupportedSchema([...path, "required"], "it names a property that is not there.");
@@ -57,11 +68,32 @@ function propertiesOf(schema: SchemaObject, path: SchemaPath): [name: string, sc
   if (!isSchemaObject(properties))
     throw new UnsupportedSchema([...path, "properties"], "an object of schemas is expected.");
   return Object.entries(properties).map(([name, value]) => {
-    if (name.length > MOST_NAME) {
-      throw new UnsupportedSchema([...path, "properties"], `a name has more than ${MOST_NAME} characters.`);
-    }
+    checkLength(name, [...path, "properties"]);
     return [name, value, [...path, "properties", name]];
   });
+}
+
+/** The only names that an object may have; null: any. What clients make of a record says one or the other. */
+function namesOf(schema: SchemaObject, path: SchemaPath): Set<string> | null {
+  const asked = schema.propertyNames ?? true;
+  if (asked === true) return null;
+  const at = [...path, "propertyNames"];
+  const names = isSchemaObject(asked) ? asked.enum : null;
+  const plain =
+    isSchemaObject(asked) &&
+    (asked.type ?? "string") === "string" &&
+    assertions(asked).every((keyword) => keyword === "type" || keyword === "enum");
+  if (plain && names === undefined) return null;
+  if (!plain || !Array.isArray(names) || !names.every((name) => typeof name === "string")) {
+    throw new UnsupportedSchema(at, "only an 'enum' of names can be enforced.");
+  }
+  if (names.length > MOST_NAMES) throw new UnsupportedSchema(at, `there are more than ${MOST_NAMES} names.`);
+  for (const name of names) checkLength(name, at);
+  return new Set<string>(names);
+}
+
+function checkLength(name: string, path: SchemaPath): void {
+  if (name.length > MOST_NAME) throw new UnsupportedSchema(path, `a name has more than ${MOST_NAME} characters.`);
 }
 
 function requiredOf(schema: SchemaObject, path: SchemaPath): string[] {

@@ -1,5 +1,5 @@
 import type { GrammarBuilder } from "./builder.ts";
-import { FORMATS, formatBody } from "./formats.ts";
+import { FORMATS, formatBody, PATTERN_NAMES } from "./formats.ts";
 import type { SchemaObject, SchemaPath } from "./json-schema.ts";
 import { count, MOST_REPETITIONS } from "./keyword-values.ts";
 import { patternRule, UnsupportedPattern } from "./pattern.ts";
@@ -8,7 +8,8 @@ import { UnsupportedSchema } from "./unsupported-schema.ts";
 /** Strings of a schema, as a right-hand side. */
 export function stringRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath): string {
   const { format, pattern } = schema;
-  if (format !== undefined) return formatRule(grammar, schema, path);
+  const repeats = pattern !== undefined && PATTERN_NAMES.has(format);
+  if (format !== undefined && !repeats) return formatRule(grammar, schema, path);
   if (pattern !== undefined) {
     if (typeof pattern !== "string") throw new UnsupportedSchema([...path, "pattern"], "a pattern is a string.");
     for (const length of ["minLength", "maxLength"]) {

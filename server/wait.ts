@@ -50,12 +50,13 @@ export function predictWaitMs(tier: OnlineTier, view: WaitView): number {
   const { backlog, batchTax, onlineShare } = view;
   if (backlog.fit === null) return 0;
   if (tier !== "flex") return workMs(crowd(AHEAD[tier], view), backlog.fit, view);
-  const online = workMs(crowd(ONLINE, view), backlog.fit, view);
-  const all = crowd(AHEAD.flex, view);
-  const { waiting, running } = tierOf("flex", view);
-  const short = Math.max(all.short, waiting + running + 1 - backlog.flexPlaces);
-  const flex = Math.max(0, workMs({ ...all, short }, backlog.fit, view) - online);
-  return online + flex / Math.max(1 - onlineShare, batchTax / (1 + batchTax), LEAST_SHARE);
+  const online = crowd(ONLINE, view);
+  const own = tierOf("flex", view);
+  // Places that online work is short of as well have their time in its own.
+  const short = crowd(AHEAD.flex, view).short - online.short;
+  const ownShort = Math.max(short, own.waiting + own.running + 1 - backlog.flexPlaces);
+  const flex = workMs({ ...own, short: ownShort }, backlog.fit, view);
+  return workMs(online, backlog.fit, view) + flex / Math.max(1 - onlineShare, batchTax / (1 + batchTax), LEAST_SHARE);
 }
 
 /** Flex goes on with one sequence in 129 steps, whatever else there is. */

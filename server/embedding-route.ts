@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
 import type { Admission, Place } from "./admission.ts";
+import { counted } from "./counted.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingCall, type EmbeddingOutcome } from "./embedding-call.ts";
-import { statusOf } from "./generation-route.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { contextOf } from "./middleware/request-context.ts";
 import { checkInputs, type ModelTask, requireTask } from "./model-task.ts";
@@ -45,15 +45,14 @@ export class EmbeddingRoute {
     this.#check = check;
   }
 
-  readonly handler: RequestHandler = async (req, res) => {
-    let meter: RequestMeter | null = null;
-    try {
+  readonly handler: RequestHandler = (req, res) =>
+    counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
       const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
       const model = this.#admission.find(request.model);
       const gone = new AbortController();
       res.once("close", () => gone.abort());
       await this.#admission.awake(model, request.tier, gone.signal);
-      meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
+      const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
       requireTask(place.facts, request.task);
       checkInputs(request, place.facts);
@@ -61,13 +60,7 @@ export class EmbeddingRoute {
       const patienceMs = this.#admission.patienceMs(request.tier);
       this.#admission.admit(place, request.tier, 1, patienceMs, embedding.waitMs(request.tier));
       await this.#run(req, res, request, place, meter);
-    } catch (error) {
-      const status = statusOf(error);
-      if (meter === null) this.#dependencies.metrics.turnedAway(this.#endpoint, status);
-      else meter.ended(status);
-      if (!(error instanceof ClientGone)) throw error;
-    }
-  };
+    });
 
   /** Throws the ApiError of a call that failed. */
   async #run(

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Asked } from "../engine/engine.ts";
-import { ApiError } from "../openapi/api-error.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type Admission, Overload, type Place } from "./admission.ts";
 import { Call, type CallOutcome } from "./call.ts";
 import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
+import { counted } from "./counted.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { dryRun } from "./dry-run.ts";
 import { ClientGone, readJson } from "./json-body.ts";
@@ -14,7 +14,7 @@ import type { ServedModel } from "./model-set.ts";
 import { requireTask } from "./model-task.ts";
 import { ownerOf } from "./owner.ts";
 import { type RespondAsync, respondAsync } from "./prefer.ts";
-import type { GenerationEndpoint, RequestMeter, RequestStatus } from "./request-meter.ts";
+import type { GenerationEndpoint, RequestMeter } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import { sendPending } from "./routes/jobs.ts";
 import { EventStream } from "./sse.ts";
@@ -64,9 +64,8 @@ export class GenerationRoute {
     this.#check = check;
   }
 
-  readonly handler: RequestHandler = async (req, res) => {
-    let meter: RequestMeter | null = null;
-    try {
+  readonly handler: RequestHandler = (req, res) =>
+    counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
       const request = this.#check(body);
       const model = this.#admission.find(request.model);
@@ -74,7 +73,7 @@ export class GenerationRoute {
       res.once("close", () => gone.abort());
       await this.#admission.awake(model, request.tier, gone.signal);
       if (request.dryRun) return await this.#dryRun(req, res, request, model);
-      meter = this.#dependencies.metrics.meter(model.id, this.#endpoint, request.tier);
+      const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
       requireTask(place.facts, "generate");
       checkTokens(request.submissions, place.facts.vocabulary);
@@ -88,13 +87,7 @@ export class GenerationRoute {
         await this.#putOff(req, res, body, error);
         meter.ended("put_off");
       }
-    } catch (error) {
-      const status = statusOf(error);
-      if (meter === null) this.#dependencies.metrics.turnedAway(this.#endpoint, status);
-      else meter.ended(status);
-      if (!(error instanceof ClientGone)) throw error;
-    }
-  };
+    });
 
   async #dryRun(
     req: IncomingMessage,
@@ -231,12 +224,4 @@ export class GenerationRoute {
 
 function choicesOf(request: GenerationRequest): number {
   return request.submissions.reduce((sum, submission) => sum + submission.n, 0);
-}
-
-/** What a request that ends with this counts as. */
-export function statusOf(error: unknown): RequestStatus {
-  if (error instanceof ClientGone) return "cancelled";
-  if (!(error instanceof ApiError)) return "error";
-  if (error.status === 503 || error.status === 429) return "unavailable";
-  return error.status < 500 ? "refused" : "error";
 }

@@ -10,6 +10,7 @@ import type { Engine, RequestListener, Submission, Ticket } from "../../engine/e
 import type { SequenceOutput } from "../../engine/protocol/output.ts";
 import type { StepStats } from "../../engine/protocol/step.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
+import { PLAIN_SUBMISSION } from "../plain-submission.ts";
 
 export const FAST_RESTART = { firstMs: 5, capMs: 20, healthyMs: 60_000, maxDeaths: 5, maxLoads: 2 };
 
@@ -62,7 +63,7 @@ export class Rig {
   }
 
   run(text: string, options: Partial<Submission> = {}): Run {
-    return new Run(this.engine, { ...SUBMISSION, prompt: { kind: "text", text }, ...options });
+    return new Run(this.engine, { ...PLAIN_SUBMISSION, prompt: { kind: "text", text }, ...options });
   }
 }
 
@@ -149,30 +150,4 @@ const CONFIG: EngineConfig = {
   reasoningBudget: null,
   adapters: [],
   toolFormat: null,
-};
-
-const SUBMISSION: Submission = {
-  tier: "default",
-  owner: "local",
-  prompt: { kind: "text", text: "" },
-  n: 1,
-  maxTokens: null,
-  minTokens: 0,
-  stop: [],
-  stopTokenIds: [],
-  ignoreEos: false,
-  sampling: {
-    temperature: 0,
-    topP: 1,
-    topK: 0,
-    minP: 0,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    repetitionPenalty: 1,
-    logitBias: [],
-    seed: null,
-  },
-  grammar: null,
-  echo: false,
-  logprobs: null,
 };

@@ -1,33 +1,6 @@
 import type { EngineRequest } from "../../../engine/protocol/request.ts";
+import { PLAIN_SUBMISSION } from "../../plain-submission.ts";
 
-const REQUEST: EngineRequest = {
-  id: 1,
-  tier: "default",
-  owner: "local",
-  prompt: { kind: "text", text: "" },
-  n: 1,
-  maxTokens: null,
-  minTokens: 0,
-  stop: [],
-  stopTokenIds: [],
-  ignoreEos: false,
-  sampling: {
-    temperature: 0,
-    topP: 1,
-    topK: 0,
-    minP: 0,
-    frequencyPenalty: 0,
-    presencePenalty: 0,
-    repetitionPenalty: 1,
-    logitBias: [],
-    seed: null,
-  },
-  grammar: null,
-  echo: false,
-  logprobs: null,
-};
-
-/** A greedy request that asks for nothing special. */
 export function plainRequest(change: Partial<EngineRequest>): EngineRequest {
-  return { ...REQUEST, ...change };
+  return { ...PLAIN_SUBMISSION, id: 1, ...change };
 }

@@ -73,7 +73,8 @@ function withoutSurrogates(ranges: readonly Range[]): Range[] {
   });
 }
 
-function escaped(point: number): string {
+/** A character as GBNF takes it anywhere: a letter or digit as it is, any other by its number. */
+export function escaped(point: number): string {
   const char = String.fromCodePoint(point);
   if (/[0-9A-Za-z]/.test(char)) return char;
   const hex = point.toString(16).toUpperCase();

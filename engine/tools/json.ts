@@ -112,8 +112,8 @@ function* spaceText(input: Input, pass: (text: string) => void): Reading {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what has to be written as escapes
-const ESCAPED = /["\\\u0000-\u001f]/g;
+/** JSON.stringify leaves control characters past U+001F as they are. */
+const ESCAPED = /["\\\p{Cc}]/gu;
 
 /** The inside of a JSON string: texts escaped one by one are together the escape of all of them. */
 export function escaped(text: string): string {

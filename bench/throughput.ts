@@ -65,7 +65,7 @@ export async function measureThroughput(
   return arms;
 }
 
-/** This server against the peer with the highest median at this number of streams. */
+/** One arm against the peer with the highest median at this number of streams. */
 export interface Comparison {
   streams: number;
   peer: string;
@@ -73,12 +73,11 @@ export interface Comparison {
   ratio: Spread;
 }
 
-/** Null without a peer. The first arm is this server. */
-export function compare(arms: ThroughputArm[]): Comparison | null {
-  const [ours, ...peers] = arms;
+/** Null without a peer. */
+export function compare(ours: ThroughputArm, peers: readonly ThroughputArm[]): Comparison | null {
   const rate = (arm: ThroughputArm) => spread(arm.repeats.map((repeat) => repeat.tokensPerSecond)).median;
-  const best = peers.sort((a, b) => rate(b) - rate(a))[0];
-  if (ours === undefined || best === undefined) return null;
+  const best = peers.toSorted((a, b) => rate(b) - rate(a))[0];
+  if (best === undefined) return null;
   const paired = ours.repeats.map((repeat, i) => repeat.tokensPerSecond / best.repeats[i]!.tokensPerSecond);
   return {
     streams: ours.streams,
@@ -99,16 +98,17 @@ export const THROUGHPUT_HEAD = [
   "client CPU",
 ];
 
-/** The table's rows at one number of streams. */
-export function throughputRows(arms: ThroughputArm[]): string[][] {
-  const comparison = compare(arms);
-  return arms.map(({ streams, label, repeats }, i) => {
+/** The table's rows at one number of streams; the first arms are this server's. */
+export function throughputRows(arms: readonly ThroughputArm[], ours = 1): string[][] {
+  return arms.map((arm, i) => {
+    const { streams, label, repeats } = arm;
+    const comparison = i < ours ? compare(arm, arms.slice(ours)) : null;
     const over = (value: (result: LoadResult) => number) => spread(repeats.map(value));
     return [
       String(streams),
       label,
       spreadText(over((result) => result.tokensPerSecond)),
-      i === 0 && comparison ? spreadText(comparison.ratio) : "",
+      comparison ? spreadText(comparison.ratio) : "",
       spreadText(over((result) => result.ttft.p50)),
       spreadText(over((result) => result.ttft.p99)),
       spreadText(over((result) => result.itl.p50)),

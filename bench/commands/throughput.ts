@@ -36,9 +36,14 @@ export function throughputCommand(args: string[]): Command {
         warnings.push(...doubts(arm, result, options.tokens), ...reuse(arm, result, options.shared));
       });
       const levels = options.streams.map((streams) => arms.filter((arm) => arm.streams === streams));
-      const comparisons = levels.map((level) => compare(level));
+      const comparisons = levels.map(([ours, ...peers]) => compare(ours!, peers));
       await writeReport(options.json, { kind: "throughput", machine, server, plan, arms, comparisons, warnings });
-      process.stdout.write(`${table(THROUGHPUT_HEAD, levels.flatMap(throughputRows))}\n${machineLine(machine)}\n`);
+      process.stdout.write(
+        `${table(
+          THROUGHPUT_HEAD,
+          levels.flatMap((level) => throughputRows(level)),
+        )}\n${machineLine(machine)}\n`,
+      );
       for (const warning of warnings) process.stdout.write(`! ${warning}\n`);
       if (arms.some((arm) => arm.repeats.some((repeat) => repeat.failures.length > 0))) {
         throw new Error("some requests failed");

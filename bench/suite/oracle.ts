@@ -29,14 +29,84 @@ export interface OracleResult {
   onlineShare: number;
 }
 
+/**
+ * What steps cost, for the two kinds of steps that there are: many small ones with online work, and few full ones without.
+ * A line through the costs of the ones is off for the others.
+ */
+export interface OracleCosts {
+  online: StepCosts;
+  batch: StepCosts;
+}
+
 interface Running {
+  /** Tokens of it that are computed. */
+  at: number;
   prompt: number;
+  /** Of its answer, those still to come. */
   tokens: number;
 }
 
 /** A chunk that is worth a step although streams miss their objective. */
 const LEAST_CHUNK = 16;
 const LEAST_STEP_MS = 0.01;
+
+/** What a step has in it so far, and what that costs. */
+class Step {
+  readonly #costs: StepCosts;
+  readonly #pass: number;
+  #decodes = 0;
+  #read = 0;
+  #kv = 0;
+
+  constructor(costs: StepCosts, { twoPasses }: OracleRules) {
+    this.#costs = costs;
+    this.#pass = twoPasses ? costs.pass : 0;
+  }
+
+  get read(): number {
+    return this.#read;
+  }
+
+  get ms(): number {
+    return this.#price(this.#decodes, this.#read, this.#kv);
+  }
+
+  msWithDecode({ at }: Running): number {
+    return this.#price(this.#decodes + 1, this.#read, this.#kv + at + 1);
+  }
+
+  decode({ at }: Running): void {
+    this.#decodes++;
+    this.#kv += at + 1;
+  }
+
+  /** The most tokens of a prompt, up to `most`, with which the step stays within `ms`. */
+  fitting({ at }: Running, most: number, ms: number): number {
+    let fits = 0;
+    for (let over = most + 1; over - fits > 1; ) {
+      const middle = (fits + over) >> 1;
+      if (this.#price(this.#decodes, this.#read + middle, this.#kv + attended(at, middle)) <= ms) fits = middle;
+      else over = middle;
+    }
+    return fits;
+  }
+
+  prefill(running: Running, count: number): void {
+    this.#kv += attended(running.at, count);
+    this.#read += count;
+    running.at += count;
+  }
+
+  #price(decodes: number, read: number, kv: number): number {
+    const { fixed, prefill, decode, kv: perCell } = this.#costs;
+    return fixed + decode * decodes + prefill * read + perCell * kv + (decodes > 0 && read > 0 ? this.#pass : 0);
+  }
+}
+
+/** Cells that `count` tokens after `at` others look at, summed over them. */
+function attended(at: number, count: number): number {
+  return count * at + (count * (count + 1)) / 2;
+}
 
 /**
  * What a scheduler gets done that knows the cost of every step exactly, takes no time of its own between two of them,
@@ -46,7 +116,7 @@ const LEAST_STEP_MS = 0.01;
  * fit; one without reads batch prompts until as many lines decode as fit into a step, then decodes them.
  */
 export function oracle(
-  costs: StepCosts,
+  costs: OracleCosts,
   rules: OracleRules,
   line: LineShape,
   arrivals: readonly Arrival[],
@@ -55,70 +125,89 @@ export function oracle(
   const end = seconds * 1000;
   const online: Running[] = [];
   const batch: Running[] = [];
-  const pass = rules.twoPasses ? costs.fixed : 0;
-  const price = (decodes: number, chunk: number) =>
-    costs.fixed + costs.decode * decodes + costs.prefill * chunk + (decodes > 0 && chunk > 0 ? pass : 0);
-  const mostDecodes = Math.max(1, Math.floor((rules.batchStepMs - costs.fixed) / costs.decode));
-  let reading = 0;
+  let reading: Running = { at: 0, ...line };
   let next = 0;
   let now = 0;
   let onlineMs = 0;
   let batchTokens = 0;
 
-  const decodeBatch = (count: number) => {
-    // the first lines go on first, so that some end soon
-    for (const running of batch.slice(0, count)) running.tokens--;
-    batchTokens += count;
-    for (let i = batch.length - 1; i >= 0; i--) if (batch[i]!.tokens <= 0) batch.splice(i, 1);
+  const decodes = (running: Running) => running.at >= running.prompt;
+  /** The first lines go on first, so that some end soon. */
+  const ride = (step: Step, most: number, ms: number) => {
+    const riders: Running[] = [];
+    for (const running of batch) {
+      if (riders.length >= most || step.msWithDecode(running) > ms) break;
+      step.decode(running);
+      riders.push(running);
+    }
+    for (const running of riders) advance(running);
+    batchTokens += riders.length;
+    removeEnded(batch);
   };
   const onlineStep = () => {
-    const decoding = online.filter(({ prompt }) => prompt === 0);
-    const left = rules.itlMs - price(decoding.length, 1);
-    const room = decoding.length === 0 ? rules.stepTokens : Math.floor(left / costs.prefill);
-    let chunk = Math.min(rules.stepTokens, Math.max(LEAST_CHUNK, room));
-    const budget = chunk;
+    const step = new Step(costs.online, rules);
+    const streams = online.filter(decodes);
+    for (const stream of streams) step.decode(stream);
+    const most = streams.length > 0 ? rules.itlMs : Number.POSITIVE_INFINITY;
     for (const request of online) {
-      if (request.prompt === 0) continue;
-      const part = Math.min(chunk, request.prompt);
-      request.prompt -= part;
-      chunk -= part;
+      if (decodes(request)) continue;
+      const left = Math.min(request.prompt - request.at, rules.stepTokens - step.read);
+      const count = Math.max(Math.min(left, LEAST_CHUNK - step.read), step.fitting(request, left, most));
+      if (count <= 0) break;
+      step.prefill(request, count);
       // the end of the prompt brings the first token
-      if (request.prompt === 0) request.tokens--;
+      if (decodes(request)) request.tokens--;
     }
-    const read = budget - chunk;
-    const alone = price(decoding.length, read);
+    const alone = step.ms;
     const cap = Math.min(alone * (1 + rules.tax), Math.max(alone, rules.itlMs));
-    let riders = Math.min(batch.length, rules.sequences - online.length);
-    while (riders > 0 && price(decoding.length + riders, read) > cap) riders--;
-    for (const request of decoding) request.tokens--;
-    decodeBatch(Math.max(0, riders));
-    for (let i = online.length - 1; i >= 0; i--) {
-      if (online[i]!.prompt === 0 && online[i]!.tokens <= 0) online.splice(i, 1);
-    }
+    for (const stream of streams) advance(stream);
+    ride(step, rules.sequences - online.length, cap);
+    removeEnded(online);
     onlineMs += alone;
-    return price(decoding.length + Math.max(0, riders), read);
+    return step.ms;
   };
   const batchStep = () => {
-    if (batch.length < Math.min(mostDecodes, rules.sequences)) {
-      const fits = Math.floor((rules.batchStepMs - costs.fixed) / costs.prefill);
-      const chunk = Math.max(1, Math.min(rules.stepTokens, fits));
-      for (reading += chunk; reading >= line.prompt; reading -= line.prompt) {
-        batch.push({ prompt: 0, tokens: line.tokens - 1 });
-        batchTokens++;
-      }
-      return price(0, chunk);
+    const step = new Step(costs.batch, rules);
+    const whole = new Step(costs.batch, rules);
+    for (const running of batch) whole.decode(running);
+    const another = whole.msWithDecode({ at: line.prompt, ...line }) <= rules.batchStepMs;
+    if (batch.length > 0 && (!another || batch.length >= rules.sequences)) {
+      // one decode is a step, however long
+      const alone = step.msWithDecode(batch[0]!);
+      ride(step, rules.sequences, Math.max(alone, rules.batchStepMs));
+      return step.ms;
     }
-    const count = Math.min(mostDecodes, batch.length);
-    decodeBatch(count);
-    return price(count, 0);
+    for (let full = false; !full; ) {
+      const left = Math.min(line.prompt - reading.at, rules.stepTokens - step.read);
+      const count = Math.max(step.read > 0 ? 0 : 1, step.fitting(reading, left, rules.batchStepMs));
+      full = count < left || step.read + count >= rules.stepTokens;
+      step.prefill(reading, count);
+      if (!decodes(reading)) continue;
+      batchTokens++;
+      if (line.tokens > 1) batch.push({ ...reading, tokens: line.tokens - 1 });
+      reading = { at: 0, ...line };
+    }
+    return step.ms;
   };
 
   while (now < end) {
     for (; next < arrivals.length && arrivals[next]!.atMs <= now && online.length < rules.sequences; next++) {
-      online.push({ prompt: arrivals[next]!.prompt, tokens: arrivals[next]!.tokens });
+      online.push({ at: 0, prompt: arrivals[next]!.prompt, tokens: arrivals[next]!.tokens });
     }
     // a fit of noise may say that a step costs nothing; time goes on all the same
     now += Math.max(LEAST_STEP_MS, online.length > 0 ? onlineStep() : batchStep());
   }
   return { batchTokens, onlineShare: onlineMs / now };
+}
+
+function advance(running: Running): void {
+  running.at++;
+  running.tokens--;
+}
+
+function removeEnded(all: Running[]): void {
+  for (let i = all.length - 1; i >= 0; i--) {
+    const { at, prompt, tokens } = all[i]!;
+    if (at >= prompt && tokens <= 0) all.splice(i, 1);
+  }
 }

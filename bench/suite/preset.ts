@@ -11,6 +11,8 @@ export interface Preset {
   context: number;
   /** Compute threads of every server; null where the GPU computes. */
   threads: number | null;
+  /** slo-itl-ms of a second server of ours, where steps take long for what the default objective is made for; null has none. */
+  looserItlMs: number | null;
   /** Clients at once that a capacity is measured with. */
   clients: number;
   /** What lengths of the traffic are divided by. */
@@ -34,6 +36,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     sequences: 64,
     context: 2304,
     threads: Math.max(1, availableParallelism() - 1),
+    looserItlMs: 150,
     clients: 32,
     lengthDivisor: 16,
     throughput: { levels: [1, 8, 32, 64], prompt: 64, tokens: 64 },
@@ -41,7 +44,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     longPrompt: { decoders: 8, prompt: 2048, everyMs: 5000, times: 2 },
     sharedPrefix: { requests: 64, shared: 256, private: 12 },
     shifts: { seconds: 18, settleMs: 2000, line: { prompt: 64, tokens: 32 } },
-    headOfLine: { arrivals: 200, seconds: 12, prompt: 16, tokens: 4 },
+    headOfLine: { arrivals: 200, seconds: 30, prompt: 16, tokens: 4 },
     groupedBatch: { lines: 48, shared: 512, private: 16, tokens: 16 },
     parking: { line: { prompt: 128, tokens: 64 }, bursts: 4, everyMs: 2000 },
     overload: { factor: 2, seconds: 10 },
@@ -56,6 +59,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     sequences: 64,
     context: 2560,
     threads: null,
+    looserItlMs: null,
     clients: 64,
     lengthDivisor: 4,
     throughput: { levels: [1, 8, 32, 64], prompt: 256, tokens: 128 },

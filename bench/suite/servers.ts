@@ -21,51 +21,57 @@ export function withoutFolder(argument: string): string {
 }
 
 export interface Servers {
-  targets: Target[];
+  own: Target;
+  looser: Target | null;
+  peers: Target[];
   servers: SuiteReport["servers"];
   stop: () => Promise<void>;
 }
 
-/** This server first, then the peers that it starts, then those that run already. */
+/** Of the peers, those that it starts come first, then those that run already. */
 export async function startServers(options: ServerOptions, preset: Preset, gguf: string): Promise<Servers> {
   const children: ChildServer[] = [];
   const stop = async () => {
     for (const child of children) await child.stop();
   };
-  const targets: Target[] = [];
+  const peers: Target[] = [];
   const servers: SuiteReport["servers"] = [];
   const add = async (label: string, base: URL, model: string | undefined, command: string) => {
     // llama-server promises keep-alive and does not hold it; see target.ts
-    targets.push(await connect(label, base, model, false));
+    const target = await connect(label, base, model, false);
     servers.push({ label, command });
+    return target;
   };
-  const { sequences, context, threads } = preset;
+  const { sequences, context, threads, looserItlMs } = preset;
   try {
-    const own = ["--sequences", String(sequences), "--context", String(context)];
-    if (threads !== null) own.push("--threads", String(threads));
-    own.push(...(options.serverArgs?.split(/\s+/).filter(Boolean) ?? []));
-    const server = await startServer(gguf, own);
-    children.push(server);
-    await add("nightshift", server.base, "bench", `nightshift serve --model ${withoutFolder(gguf)} ${own.join(" ")}`);
+    const usual = ["--sequences", String(sequences), "--context", String(context)];
+    if (threads !== null) usual.push("--threads", String(threads));
+    usual.push(...(options.serverArgs?.split(/\s+/).filter(Boolean) ?? []));
+    const addOwn = async (label: string, args: string[]) => {
+      const server = await startServer(gguf, args);
+      children.push(server);
+      return add(label, server.base, "bench", `nightshift serve --model ${withoutFolder(gguf)} ${args.join(" ")}`);
+    };
+    const own = await addOwn("nightshift", usual);
+    const looser =
+      looserItlMs === null
+        ? null
+        : await addOwn(`nightshift slo ${looserItlMs}`, [...usual, "--slo-itl-ms", String(looserItlMs)]);
     if (options.llamaServer) {
       const where = threads === null ? ["-ngl", "999"] : ["-t", String(threads)];
       const room = { gguf, sequences, cells: sequences * context, options: where };
       for (const [label, arm] of Object.entries(peerArms(room))) {
         const child = await startLlamaServer(options.llamaServer, room, arm);
         children.push(child);
-        await add(
-          label,
-          child.base,
-          undefined,
-          `llama-server -m ${withoutFolder(gguf)} ${[...where, ...arm].join(" ")}`,
-        );
+        const command = `llama-server -m ${withoutFolder(gguf)} ${[...where, ...arm].join(" ")}`;
+        peers.push(await add(label, child.base, undefined, command));
       }
     }
     for (const [i, peer] of options.peer.entries()) {
       const { label, base } = parseTarget(peer, i === 0 ? "peer" : `peer-${i + 1}`);
-      await add(label, base, undefined, base.href);
+      peers.push(await add(label, base, undefined, base.href));
     }
-    return { targets, servers, stop };
+    return { own, looser, peers, servers, stop };
   } catch (error) {
     await stop();
     throw error;

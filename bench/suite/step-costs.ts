@@ -1,81 +1,64 @@
-import { closedLoop } from "../load.ts";
-import { promptMaker } from "../prompt.ts";
-import type { Random } from "../random.ts";
-import { median } from "../statistics.ts";
-import { stream } from "../stream.ts";
+import { setInterval as every } from "node:timers/promises";
+import { call } from "../call.ts";
 import type { Target } from "../target.ts";
 
-/** What a step costs, in milliseconds, as a client sees it: `fixed + decode · streams + prefill · prompt tokens`. */
+/** What a step costs, in milliseconds: `fixed + prefill · prompt tokens + decode · decodes + kv · cells attended over`. */
 export interface StepCosts {
   fixed: number;
-  decode: number;
   prefill: number;
+  decode: number;
+  kv: number;
+  /** More for each further pass over the weights. */
+  pass: number;
 }
 
-/** A step of `streams` decodes took `ms`. */
-export interface DecodePoint {
-  streams: number;
-  ms: number;
+interface EngineList {
+  data: { model: string; status: { step_model: { fit: Record<"o" | "p" | "d" | "k" | "m", number> } } | null }[];
 }
 
-/** A prompt of `tokens` took `ms` to its first token, alone. */
-export interface PromptPoint {
-  tokens: number;
-  ms: number;
+const READ_EVERY_MS = 500;
+
+/** What this project's server has learnt of its steps, from those that it has just computed. */
+async function readStepCosts(target: Target): Promise<StepCosts> {
+  const { data } = await call<EngineList>(target, "nightshift/engine", {});
+  const status = data.find(({ model }) => model === target.model)?.status;
+  if (!status) throw new Error(`${target.label}: no step model of ${target.model}`);
+  const { o, p, d, k, m } = status.step_model.fit;
+  return { fixed: o, prefill: p, decode: d, kv: k, pass: m };
+}
+
+export function meanCosts(all: readonly StepCosts[]): StepCosts {
+  const mean = (of: (costs: StepCosts) => number) => all.reduce((sum, costs) => sum + of(costs), 0) / all.length;
+  return {
+    fixed: mean(({ fixed }) => fixed),
+    prefill: mean(({ prefill }) => prefill),
+    decode: mean(({ decode }) => decode),
+    kv: mean(({ kv }) => kv),
+    pass: mean(({ pass }) => pass),
+  };
 }
 
 /**
- * Fits the costs to what was measured. Least squares of the relative errors: the absolute ones would let the largest
- * step decide what a small one costs. Neither cost is below 0.
+ * Does something and reads meanwhile what steps cost, twice a second. What a step costs there and then is what counts: on
+ * a machine that others use, costs of another minute are those of another machine.
  */
-export function fitStepCosts(decodes: DecodePoint[], prompts: PromptPoint[]): StepCosts {
-  const { at0: fixed, slope: decode } = relativeLine(decodes.map(({ streams, ms }) => ({ x: streams, y: ms })));
-  const { slope: prefill } = relativeLine(prompts.map(({ tokens, ms }) => ({ x: tokens, y: ms })));
-  return { fixed: Math.max(0, fixed), decode: Math.max(0, decode), prefill: Math.max(0, prefill) };
-}
-
-/** The line with the least sum of squared errors relative to y. */
-function relativeLine(points: { x: number; y: number }[]): { at0: number; slope: number } {
-  let [w, wx, wy, wxx, wxy] = [0, 0, 0, 0, 0];
-  for (const { x, y } of points) {
-    const weight = 1 / y ** 2;
-    w += weight;
-    wx += weight * x;
-    wy += weight * y;
-    wxx += weight * x * x;
-    wxy += weight * x * y;
-  }
-  const slope = (w * wxy - wx * wy) / (w * wxx - wx ** 2);
-  return { at0: (wy - slope * wx) / w, slope };
-}
-
-const DECODE_STREAMS = [1, 4, 8, 16, 32];
-const DECODE_TOKENS = 32;
-const PROMPT_TOKENS = [64, 128, 256, 512];
-
-/**
- * Measures an idle server: steady decoding at several numbers of streams, and single prompts of several lengths, as far
- * as `context` holds them.
- */
-export async function measureStepCosts(
+export async function withStepCosts<T>(
   target: Target,
-  context: number,
-  random: Random,
-): Promise<{ costs: StepCosts; decodes: DecodePoint[]; prompts: PromptPoint[] }> {
-  const make = await promptMaker("completions", target, random);
-  const ask = (prompt: number, tokens: number) =>
-    stream(target, { ...make(prompt, null, random), max_tokens: tokens, temperature: 0, ignore_eos: true });
-  const decodes: DecodePoint[] = [];
-  for (const streams of DECODE_STREAMS) {
-    // twice as many tokens as counted: while prompts are still read, steps are not of decodes alone
-    const { itl } = await closedLoop(streams, 1, () => ask(32, 2 * DECODE_TOKENS));
-    decodes.push({ streams, ms: itl.p50 });
+  work: () => Promise<T>,
+): Promise<{ result: T; costs: StepCosts }> {
+  const over = new AbortController();
+  const seen: StepCosts[] = [];
+  const reading = (async () => {
+    for await (const _ of every(READ_EVERY_MS, null, { signal: over.signal })) seen.push(await readStepCosts(target));
+  })().catch((error: unknown) => {
+    if (!over.signal.aborted) throw error;
+  });
+  try {
+    const result = await work();
+    seen.push(await readStepCosts(target));
+    return { result, costs: meanCosts(seen) };
+  } finally {
+    over.abort();
+    await reading;
   }
-  const prompts: PromptPoint[] = [];
-  for (const tokens of PROMPT_TOKENS.filter((length) => length < context)) {
-    const times = [];
-    for (let i = 0; i < 3; i++) times.push((await ask(tokens, 1)).ttft);
-    prompts.push({ tokens, ms: median(times) });
-  }
-  return { costs: fitStepCosts(decodes, prompts), decodes, prompts };
 }

@@ -8,9 +8,19 @@ import type { LineShape, OracleRules } from "./oracle.ts";
 import { type Goal, goal, type Section } from "./scenario.ts";
 import type { StepCosts } from "./step-costs.ts";
 
+/** What this project's engine did during a run. */
+export interface EngineUse {
+  busySeconds: number;
+  costs: StepCosts;
+}
+
 export interface ShiftRun extends OnlineRun {
   /** What the oracle gets from the same arrivals, in output tokens a second; null without a batch. */
   oracleRate: number | null;
+  /** What the online requests alone take at the oracle. */
+  oracleSeconds: number;
+  /** Null at a peer. */
+  engine: EngineUse | null;
 }
 
 /** One server at one online load, with a batch or without: every repeat. */
@@ -27,8 +37,6 @@ export interface ShiftResults {
   own: Target;
   peer: Target | null;
   capacity: number;
-  /** Per repeat. */
-  steps: { costs: StepCosts }[];
   rules: OracleRules;
   plan: { seconds: number; line: LineShape };
   clients: number;
@@ -50,8 +58,14 @@ const HEAD = [
 ];
 
 export function twoShiftsReport(results: ShiftResults): Section {
-  const { arms, own, peer, capacity, steps, rules, plan, clients, traffic, warnings } = results;
-  const cost = (of: (costs: StepCosts) => number) => spreadText(spread(steps.map(({ costs }) => of(costs))));
+  const { arms, own, peer, capacity, rules, plan, clients, traffic, warnings } = results;
+  const used = arms.filter(({ target }) => target === own).flatMap(({ repeats }) => repeats);
+  // Where there is no batch, the engine was busy with what the oracle has simulated: a check of its costs.
+  const check = spread(
+    arms
+      .filter(({ target, batch }) => target === own && !batch)
+      .flatMap(({ repeats }) => repeats.map((run) => run.oracleSeconds / run.engine!.busySeconds)),
+  );
   return {
     about: [
       `Online requests arrive as in ${traffic}. ` +
@@ -63,10 +77,11 @@ export function twoShiftsReport(results: ShiftResults): Section {
       "The oracle is simulated, step by step, over the same arrivals: a scheduler that knows the cost of every step " +
         "exactly, takes no time between two steps, parks for nothing and never lacks lines, under the same bounds " +
         `(batch-tax ${rules.tax}, batch-step-ms ${rules.batchStepMs}, slo-itl-ms ${rules.itlMs}, at most ` +
-        `${rules.stepTokens} tokens a step, ${rules.sequences} sequences). Its costs are fitted to this server as a client ` +
-        `sees it, measured before the runs of each repeat: a step takes ${cost(({ fixed }) => fixed)} ms, ` +
-        `${cost(({ decode }) => decode)} more a decode and ${cost(({ prefill }) => prefill)} a prompt token` +
-        `${rules.twoPasses ? ", and the first once more when it has both (a split cache computes them in two passes)" : ""}.`,
+        `${rules.stepTokens} tokens a step, ${rules.sequences} sequences). What a step costs is what the step model of this ` +
+        "server learnt (read twice a second, the mean): steps with online work as in the same run, " +
+        `${costsText(used.filter(({ oracleSeconds }) => oracleSeconds > 0))}; steps of batch alone as in the run without ` +
+        `online requests, ${costsText(used.filter(({ oracleSeconds }) => oracleSeconds === 0))}. In the runs without a batch ` +
+        `the same requests take the oracle ${spreadText(check)} of the time that the engine was busy with them.`,
     ].join("\n\n"),
     head: HEAD,
     rows: arms.map((arm) => row(arm)),
@@ -86,6 +101,15 @@ export function twoShiftsReport(results: ShiftResults): Section {
       peer: undefined,
     },
   };
+}
+
+function costsText(runs: ShiftRun[]): string {
+  const cost = (of: (costs: StepCosts) => number) => spreadText(spread(runs.map(({ engine }) => of(engine!.costs))));
+  return (
+    `${cost(({ fixed }) => fixed)} ms, ${cost(({ decode }) => decode)} more a decode, ` +
+    `${cost(({ prefill }) => prefill)} a prompt token, ${cost(({ pass }) => pass)} a further pass and ` +
+    `${cost(({ kv }) => 1000 * kv)} µs a cell attended over`
+  );
 }
 
 function over({ repeats }: ShiftArm, value: (run: ShiftRun) => number | null): Spread {

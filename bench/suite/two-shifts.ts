@@ -8,11 +8,9 @@ import { counters } from "./counters.ts";
 import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
 import { type OracleRules, oracle } from "./oracle.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";
-import { measureStepCosts } from "./step-costs.ts";
+import { withStepCosts } from "./step-costs.ts";
 import type { Arrival } from "./traffic.ts";
-import { type ShiftArm, twoShiftsReport } from "./two-shifts-report.ts";
-
-type Measured = Awaited<ReturnType<typeof measureStepCosts>>;
+import { type EngineUse, type ShiftArm, twoShiftsReport } from "./two-shifts-report.ts";
 
 /** Online requests alone, and beside a batch that takes all it is given. */
 export const twoShifts: Scenario = { name: "two-shifts", title: "Two shifts", run };
@@ -29,7 +27,6 @@ async function run(lab: Laboratory): Promise<Section> {
   const random = new Random(lab.seed, 4);
   const capacity = await lab.capacity(lab.own);
   const peer = await lab.bestPeer();
-  const steps: Measured[] = [];
   const rules: OracleRules = { ...CAPS, sequences: lab.preset.sequences };
   // the same arrivals for every arm of a repeat
   const arrivals = (load: number, repeat: number) =>
@@ -41,26 +38,35 @@ async function run(lab: Laboratory): Promise<Section> {
     }
   }
   const warnings: string[] = [];
-  const repeats = await interleave(arms, lab.repeats, async ({ target, load, batch }, repeat) => {
-    // anew for each repeat: a fit from a busier minute would be held against runs of a quieter one
-    if (repeat === steps.length) steps.push(await measureStepCosts(lab.own, lab.preset.context, random));
-    const { costs } = steps[repeat]!;
+  const runs = await interleave(arms, lab.repeats, async ({ target, load, batch }, repeat) => {
     const due = load === 0 ? [] : arrivals(load, repeat);
     const label = `two shifts, ${target.label}, ${load * 100} % online, ${batch ? "with" : "without"} batch`;
     const measured = await oneRun(lab, target, due, batch, random);
-    const ideal = batch ? oracle(costs, rules, line, due, seconds).batchTokens / seconds : null;
     const rate = measured.batchRate === null ? "" : `, ${figure(measured.batchRate)} batch tokens/s`;
     const { ttft, itl } = measured;
     lab.say(`${label}: TTFT p99 ${figure(ttft.p99)} ms, ITL p99 ${figure(itl.p99)} ms${rate}`);
     warnings.push(...onlineDoubts(label, measured));
-    return { ...measured, oracleRate: ideal };
+    return { due, measured };
   });
+  const costsOf = (load: number, batch: boolean, repeat: number) => {
+    const own = arms.findIndex((arm) => arm.target === lab.own && arm.load === load && arm.batch === batch);
+    return runs[own]![repeat]!.measured.engine!.costs;
+  };
+  const repeatsOf = ({ load, batch }: (typeof arms)[number], i: number) =>
+    runs[i]!.map(({ due, measured }, repeat) => {
+      const costs = { online: costsOf(load, batch, repeat), batch: costsOf(0, true, repeat) };
+      const ideal = oracle(costs, rules, line, due, seconds);
+      return {
+        ...measured,
+        oracleRate: batch ? ideal.batchTokens / seconds : null,
+        oracleSeconds: ideal.onlineShare * seconds,
+      };
+    });
   return twoShiftsReport({
-    arms: arms.map((arm, i) => ({ ...arm, repeats: repeats[i]! })),
+    arms: arms.map((arm, i) => ({ ...arm, repeats: repeatsOf(arm, i) })),
     own: lab.own,
     peer,
     capacity,
-    steps,
     rules,
     plan: lab.preset.shifts,
     clients: lab.preset.clients,
@@ -69,19 +75,24 @@ async function run(lab: Laboratory): Promise<Section> {
   });
 }
 
-async function oneRun(lab: Laboratory, target: Target, arrivals: Arrival[], batch: boolean, random: Random) {
+async function oneRun(
+  lab: Laboratory,
+  target: Target,
+  arrivals: Arrival[],
+  batch: boolean,
+  random: Random,
+): Promise<OnlineRun & { engine: EngineUse | null }> {
   const { seconds, settleMs } = lab.preset.shifts;
   const work = batch ? await saturate(lab, target, random) : null;
   try {
     if (work) await wait(settleMs);
-    const before = target === lab.own ? await counters(target) : null;
-    const measured: OnlineRun = await onlineLoad(target, arrivals, seconds, work, random);
-    const after = before && (await counters(target));
-    const engine = after && {
-      busySeconds: after.busySeconds - before.busySeconds,
-      onlineSeconds: after.onlineSeconds - before.onlineSeconds,
-    };
-    return { ...measured, engine };
+    const load = () => onlineLoad(target, arrivals, seconds, work, random);
+    if (target !== lab.own) return { ...(await load()), engine: null };
+    const before = await counters(target);
+    const { result, costs } = await withStepCosts(target, load);
+    const after = await counters(target);
+    const busySeconds = after.busySeconds - before.busySeconds;
+    return { ...result, engine: { busySeconds, costs } };
   } finally {
     await work?.stop();
   }

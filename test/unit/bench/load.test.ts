@@ -60,10 +60,13 @@ test("the ratio is against the best peer, and comes with the least and the most 
     label,
     repeats: tokens.map((count) => summarize([sample(0, 1000, count)], [], 0.1)),
   });
-  const arms = [arm("nightshift", [100, 120, 110]), arm("slow", [50, 50, 50]), arm("fast", [100, 100, 50])];
-  expect(compare(arms)).toEqual({ streams: 8, peer: "fast", ratio: { median: 1.1, min: 1, max: 2.2 } });
-  expect(throughputRows(arms).map((row) => row[3])).toEqual(["1.10 (1.00–2.20)", "", ""]);
-  expect(compare([arm("nightshift", [1])])).toBeNull();
+  const ours = arm("nightshift", [100, 120, 110]);
+  const peers = [arm("slow", [50, 50, 50]), arm("fast", [100, 100, 50])];
+  expect(compare(ours, peers)).toEqual({ streams: 8, peer: "fast", ratio: { median: 1.1, min: 1, max: 2.2 } });
+  expect(throughputRows([ours, ...peers]).map((row) => row[3])).toEqual(["1.10 (1.00–2.20)", "", ""]);
+  const both = throughputRows([ours, arm("nightshift slo 150", [200, 200, 200]), ...peers], 2);
+  expect(both.map((row) => row[3])).toEqual(["1.10 (1.00–2.20)", "2.00 (2.00–4.00)", "", ""]);
+  expect(compare(ours, [])).toBeNull();
 });
 
 test("memory trends leave the warm-up out and tell the processes apart", () => {

@@ -132,10 +132,11 @@ const target = (label: string) => ({ label }) as Target;
 
 function shiftResults() {
   const [own, peer] = [target("nightshift"), target("np")];
+  const engine = { busySeconds: 4, costs: { fixed: 1, prefill: 1, decode: 1, kv: 0, pass: 1 } };
   const run = (ttft: number, itl: number, batchRate: number | null, oracleRate: number | null) => {
     const at = (p99: number) => ({ count: 9, mean: 1, min: 1, p50: 1, p90: 1, p99, max: p99 });
     const rest = { requests: 9, ttfts: [], refusals: [], failures: [], clientCpu: 0, latestMs: 0 };
-    return [{ ...rest, ttft: at(ttft), itl: at(itl), batchRate, oracleRate }];
+    return [{ ...rest, ttft: at(ttft), itl: at(itl), batchRate, oracleRate, oracleSeconds: 3.8, engine }];
   };
   const arms = [
     { target: own, load: 0.5, batch: false, repeats: run(100, 20, null, null) },
@@ -144,9 +145,8 @@ function shiftResults() {
     { target: peer, load: 0.5, batch: true, repeats: run(650, 60, 400, null) },
   ];
   const rules = { sequences: 8, stepTokens: 512, tax: 0.1, batchStepMs: 25, itlMs: 50, twoPasses: true };
-  const steps = [{ costs: { fixed: 1, decode: 1, prefill: 1 } }];
   const plan = { seconds: 10, line: { prompt: 1, tokens: 2 } };
-  return { arms, own, peer, capacity: 8, steps, rules, plan, clients: 4, traffic: "a trace", warnings: [] };
+  return { arms, own, peer, capacity: 8, rules, plan, clients: 4, traffic: "a trace", warnings: [] };
 }
 
 test("two shifts are held against the goals with the batch over alone, the oracle and the peer", () => {
@@ -158,6 +158,7 @@ test("two shifts are held against the goals with the batch over alone, the oracl
     ["5 ×", true],
   ]);
   expect(section.rows).toHaveLength(4);
+  expect(section.about).toContain("the oracle 0.95");
   expect(JSON.stringify(section.data)).not.toContain("agent");
 });
 

@@ -1,14 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../engine/protocol/request.ts";
 import { isOnline } from "../../../engine/worker/scheduler/sequence.ts";
-import { type Machine, type Past, type Shift, TwoTiers } from "./two-tier.ts";
+import { type Machine, type Past, Saturation, type Shift, TwoTiers } from "./two-tier.ts";
 
 const GPU: Machine = { fit: { o: 8, p: 0.02, d: 0.06, k: 0.000002, m: 6 }, noise: 0.05 };
 const MIXING_GPU: Machine = { ...GPU, fit: { ...GPU.fit, m: 0 } };
 const SMALL_CPU: Machine = { fit: { o: 1, p: 0.12, d: 0.4, k: 0.00002, m: 0.7 }, noise: 0.05 };
 const SLOW_CPU: Machine = { fit: { o: 55, p: 6.8, d: 10, k: 0.0002, m: 20 }, noise: 0.05 };
 
-const SHIFT: Omit<Shift, "machine" | "gapMs"> = {
+/** A shift, and how it is saturated. */
+interface Load extends Shift {
+  gapMs: number;
+  online: number;
+  backlog: Partial<Record<"flex" | "batch", number>>;
+}
+
+const SHIFT: Omit<Load, "machine" | "gapMs"> = {
   kind: "split",
   sequences: 32,
   cells: 512,
@@ -27,8 +34,8 @@ function percentile(values: number[], share: number): number {
 /** Steps before the model is taken to know the machine. */
 const LEARNT = 100;
 
-function live(shift: Shift): { tiers: TwoTiers; past: Past[] } {
-  const tiers = new TwoTiers(shift);
+function live(load: Load): { tiers: TwoTiers; past: Past[] } {
+  const tiers = new TwoTiers(load, new Saturation(load.online, load.gapMs, load.backlog, load.seed));
   const past: Past[] = [];
   tiers.run((each) => past.push(each));
   return { tiers, past };
@@ -47,7 +54,7 @@ function longestRun(past: readonly Past[], counts: (past: Past) => boolean, ends
 
 const has = (tier: Tier) => (past: Past) => past.step.entries.some(({ sequence }) => sequence.tier === tier);
 
-describe.each<[string, Shift]>([
+describe.each<[string, Load]>([
   ["a GPU, split cache", { ...SHIFT, machine: GPU, gapMs: 60 }],
   ["a GPU, unified cache with few cells", { ...SHIFT, machine: MIXING_GPU, gapMs: 60, kind: "unified", cells: 3000 }],
   ["a small model on a CPU, split cache", { ...SHIFT, machine: SMALL_CPU, gapMs: 60 }],

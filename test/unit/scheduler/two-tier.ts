@@ -24,12 +24,24 @@ export interface Shift {
   itlMs: number;
   batchTax: number;
   batchStepMs: number;
-  /** Mean milliseconds between online arrivals. */
-  gapMs: number;
-  online: number;
-  /** Lower-tier sequences that always wait until the last online request has come. */
-  backlog: Partial<Record<"flex" | "batch", number>>;
   seed: number;
+}
+
+export interface Visit {
+  tier: Tier;
+  /** When it comes, in milliseconds. */
+  at: number;
+  /** Tokens of it, and of its answer. */
+  prompt: number;
+  goal: number;
+}
+
+/** Who comes, and when. */
+export interface Visitors {
+  /** Those that have come by now and were not named yet. */
+  due(now: number, waiting: (tier: Tier) => number): Visit[];
+  /** When the next comes whatever happens; infinity when nobody will. */
+  readonly nextAt: number;
 }
 
 export class Guest implements Sequence {
@@ -47,6 +59,8 @@ export class Guest implements Sequence {
   waited: number | null = null;
   /** When its last token came. */
   told: number | null = null;
+  /** When it was done. */
+  ended: number | null = null;
   /** Steps of lower tiers alone that it waited for, with the one that computed when it came. */
   behindLower = 0;
 
@@ -82,18 +96,15 @@ export class TwoTiers {
   now = 0;
   /** Milliseconds between two tokens of online streams. */
   readonly gaps: number[] = [];
-  /** What comes online is the same whatever else there is. */
-  readonly #onlineDraw: () => number;
-  readonly #otherDraw: () => number;
-  #nextOnline: number;
-  #online = 0;
+  readonly #visitors: Visitors;
+  readonly #noise: () => number;
   /** The step that computes when others come is one of lower tiers alone. */
   #lowerAlone = false;
 
-  constructor(shift: Shift) {
+  constructor(shift: Shift, visitors: Visitors) {
     this.shift = shift;
-    this.#onlineDraw = uniform(shift.seed);
-    this.#otherDraw = uniform(shift.seed + 1);
+    this.#visitors = visitors;
+    this.#noise = uniform(shift.seed + 2);
     const { kind, sequences, cells } = shift;
     const reserved = Math.max(1, sequences >> 3);
     this.cache =
@@ -108,18 +119,17 @@ export class TwoTiers {
         : new UnifiedCache(NO_MEMORY, hostMemory(0), { ids: 2 * sequences, cells, reserved: cells >> 3, reuse: true });
     const limits = { stepTokens: 512, ttftMs: 500, ...shift };
     this.scheduler = new Scheduler<Guest>(this.cache, { ...limits, reserved, reuse: true }, this.model);
-    this.#nextOnline = this.#gap();
   }
 
   /** Until all that came has ended. */
   run(observe: (past: Past) => void): void {
     for (;;) {
       this.#arrive();
-      if (this.live.size === 0 && this.#online === this.shift.online) return;
+      if (this.live.size === 0 && this.#visitors.nextAt === Number.POSITIVE_INFINITY) return;
       const step = this.scheduler.next();
       if (step.entries.length === 0) {
         if (this.live.size > 0) throw new Error("Somebody is there and nothing is computed.");
-        this.now = this.#nextOnline;
+        this.now = this.#visitors.nextAt;
         this.#lowerAlone = false;
       } else {
         observe(this.#compute(step));
@@ -127,30 +137,16 @@ export class TwoTiers {
     }
   }
 
-  /** The tiers' backlog is there until the last online request has come. */
   #arrive(): void {
-    const { online, backlog } = this.shift;
-    while (this.#online < online && this.#nextOnline <= this.now) {
-      const guest = this.#add(this.#onlineDraw() < 0.1 ? "priority" : "default", this.#nextOnline);
-      if (this.#lowerAlone) guest.behindLower = 1;
-      this.#online++;
-      this.#nextOnline += this.#gap();
+    const waiting = (tier: Tier) =>
+      [...this.live].filter((guest) => guest.tier === tier && guest.state === "waiting").length;
+    for (const { tier, at, prompt, goal } of this.#visitors.due(this.now, waiting)) {
+      const guest = new Guest(tier, this.guests.length, at, prompt, goal);
+      if (isOnline(guest) && this.#lowerAlone) guest.behindLower = 1;
+      this.guests.push(guest);
+      this.live.add(guest);
+      this.scheduler.add(guest);
     }
-    if (this.#online === online) return;
-    for (const tier of ["flex", "batch"] as const) {
-      let waiting = [...this.live].filter((guest) => guest.tier === tier && guest.state === "waiting").length;
-      for (; waiting < (backlog[tier] ?? 0); waiting++) this.#add(tier, this.now);
-    }
-  }
-
-  #add(tier: Tier, came: number): Guest {
-    const draw = tier === "flex" || tier === "batch" ? this.#otherDraw : this.#onlineDraw;
-    const prompt = 8 + Math.floor(240 * draw() ** 2);
-    const guest = new Guest(tier, this.guests.length, came, prompt, 1 + Math.floor(60 * draw()));
-    this.guests.push(guest);
-    this.live.add(guest);
-    this.scheduler.add(guest);
-    return guest;
   }
 
   #compute(step: Step<Guest>): Past {
@@ -159,7 +155,7 @@ export class TwoTiers {
     const exact = this.#cost(step.entries);
     const past = {
       step,
-      took: exact * (1 - noise + 2 * noise * this.#otherDraw()),
+      took: exact * (1 - noise + 2 * noise * this.#noise()),
       exact,
       onlineExact: this.#cost(online),
     };
@@ -180,6 +176,7 @@ export class TwoTiers {
       sequence.tokens.push(1);
       if (sequence.tokens.length < sequence.goal) continue;
       this.scheduler.end(sequence);
+      sequence.ended = this.now;
       this.live.delete(sequence);
     }
     return past;
@@ -201,14 +198,74 @@ export class TwoTiers {
     const { prefill, decode, kv, passes } = shape;
     return fit.o + fit.p * prefill + fit.d * decode + fit.k * kv + fit.m * (passes - 1);
   }
+}
+
+/** Online requests at random instants, and lower tiers that always wait until the last of them has come. */
+export class Saturation implements Visitors {
+  nextAt: number;
+  readonly #gapMs: number;
+  readonly #backlog: Partial<Record<"flex" | "batch", number>>;
+  /** What comes online is the same whatever else there is. */
+  readonly #onlineDraw: () => number;
+  readonly #otherDraw: () => number;
+  #left: number;
+
+  /** @param gapMs mean milliseconds between two of `online` requests */
+  constructor(online: number, gapMs: number, backlog: Partial<Record<"flex" | "batch", number>>, seed: number) {
+    this.#left = online;
+    this.#gapMs = gapMs;
+    this.#backlog = backlog;
+    this.#onlineDraw = uniform(seed);
+    this.#otherDraw = uniform(seed + 1);
+    this.nextAt = this.#gap();
+  }
+
+  due(now: number, waiting: (tier: Tier) => number): Visit[] {
+    const visits: Visit[] = [];
+    while (this.nextAt <= now) {
+      visits.push(this.#visit(this.#onlineDraw() < 0.1 ? "priority" : "default", this.nextAt));
+      this.#left--;
+      this.nextAt = this.#left > 0 ? this.nextAt + this.#gap() : Number.POSITIVE_INFINITY;
+    }
+    if (this.#left === 0) return visits;
+    for (const tier of ["flex", "batch"] as const) {
+      for (let there = waiting(tier); there < (this.#backlog[tier] ?? 0); there++) visits.push(this.#visit(tier, now));
+    }
+    return visits;
+  }
+
+  #visit(tier: Tier, at: number): Visit {
+    const draw = tier === "flex" || tier === "batch" ? this.#otherDraw : this.#onlineDraw;
+    return { tier, at, prompt: 8 + Math.floor(240 * draw() ** 2), goal: 1 + Math.floor(60 * draw()) };
+  }
 
   #gap(): number {
-    return -Math.log(1 - this.#onlineDraw()) * this.shift.gapMs;
+    return -Math.log(1 - this.#onlineDraw()) * this.#gapMs;
+  }
+}
+
+/** Visits that are known beforehand, by the time of their coming. */
+export class Schedule implements Visitors {
+  readonly #visits: readonly Visit[];
+  #next = 0;
+
+  constructor(visits: readonly Visit[]) {
+    this.#visits = visits;
+  }
+
+  get nextAt(): number {
+    return this.#visits[this.#next]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  due(now: number): Visit[] {
+    const from = this.#next;
+    while (this.nextAt <= now) this.#next++;
+    return this.#visits.slice(from, this.#next);
   }
 }
 
 /** Seeded, in [0, 1). */
-function uniform(seed: number): () => number {
+export function uniform(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Backlog, Fit, TierBacklog } from "../../../engine/protocol/step.ts";
 import { ONLINE_TIERS, predictWaitMs, type WaitView } from "../../../server/wait.ts";
-import { TwoTiers } from "../scheduler/two-tier.ts";
+import { Saturation, type Shift, TwoTiers } from "../scheduler/two-tier.ts";
 
 const NOTHING: TierBacklog = { waiting: 0, running: 0, prefill: 0 };
 const GPU: Fit = { o: 6, p: 0.02, d: 0.05, k: 0.00001, m: 2 };
@@ -123,7 +123,7 @@ describe("a predicted wait", () => {
 
 /** What each request was foretold at the last step before it came, and how long it then took until it was in a plan. */
 function foretold(fit: Fit, gapMs: number): { predicted: number; waited: number }[] {
-  const house = new TwoTiers({
+  const shift: Shift = {
     kind: "split",
     machine: { fit, noise: 0.1 },
     sequences: 16,
@@ -131,11 +131,9 @@ function foretold(fit: Fit, gapMs: number): { predicted: number; waited: number 
     itlMs: 50,
     batchTax: 0.1,
     batchStepMs: 25,
-    gapMs,
-    online: 200,
-    backlog: {},
     seed: 7,
-  });
+  };
+  const house = new TwoTiers(shift, new Saturation(200, gapMs, {}, shift.seed));
   const told = new Map<number, number>();
   house.run(() => {
     if (!house.model.settled) return;

@@ -1,6 +1,7 @@
 import type { KvCache, KvMemory } from "./cache.ts";
 import { densest } from "./densest.ts";
 import type { HostMemory } from "./host-memory.ts";
+import { Places } from "./places.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
@@ -22,8 +23,9 @@ export interface SplitCacheOptions {
  * 0.5B model: 139 ms a step, 200 with one hole, 268 with every second id). So online sequences have the lowest ids, and
  * settle() moves the last of those that decode into a hole, or in place of a prompt that is not in the step; lower tiers
  * run above, where parking them leaves no hole. A gap between the two costs nothing while lower tiers are parked, and
- * spares the next online sequences a move: it is closed only when lower tiers decode beside online ones. Every move is a copy of the whole stream, done at the start of the next decode,
- * in the order in which they were asked for. One that runs alone is in order anywhere.
+ * spares the next online sequences a move: it is closed only when lower tiers decode beside online ones. Every move is a
+ * copy of the whole stream, done at the start of the next decode, in the order in which they were asked for. One that runs
+ * alone is in order anywhere.
  */
 export class SplitCache implements KvCache {
   readonly kind = "split";
@@ -32,8 +34,7 @@ export class SplitCache implements KvCache {
   readonly prefixes: PrefixCache;
   readonly #memory: KvMemory;
   readonly #options: SplitCacheOptions;
-  /** By id; null is empty. */
-  readonly #residents: (Resident | null)[];
+  readonly #places: Places;
   /** Those of the running that are online. */
   readonly #online = new Set<Resident>();
 
@@ -43,13 +44,11 @@ export class SplitCache implements KvCache {
     this.#options = options;
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
-    this.#residents = new Array<Resident | null>(options.ids).fill(null);
+    this.#places = new Places(options.ids, options.reserved, this.prefixes);
   }
 
   get used(): number {
-    let used = 0;
-    for (const resident of this.#residents) used += resident?.computed ?? 0;
-    return used;
+    return this.#places.used;
   }
 
   get idle(): { count: number; cells: number } {
@@ -59,26 +58,26 @@ export class SplitCache implements KvCache {
   }
 
   reusable(sequence: Resident, online: boolean): number {
-    const { length } = this.#prefixFor(sequence, this.#idleAt(this.#targetFor(sequence, online)));
+    const { length } = this.#prefixFor(sequence, this.#places.idleAt(this.#targetFor(sequence, online)));
     return this.prefixes.parked(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(_: Resident, others: readonly Resident[]): boolean {
-    return this.prefixes.running.size - others.length < this.#residents.length;
+    return this.prefixes.running.size - others.length < this.#places.count;
   }
 
   place(sequence: Resident, online: boolean): boolean {
-    if (this.prefixes.running.size === this.#residents.length) return false;
+    if (this.prefixes.running.size === this.#places.count) return false;
     if (!online && this.#options.reuse) this.#gather([...this.#online], 0);
     const target = this.#targetFor(sequence, online);
-    const inTheWay = this.#runningAt(target);
-    if (inTheWay !== null) this.#move(inTheWay, this.#placeAbove(target + 1));
+    const inTheWay = this.#places.runningAt(target);
+    if (inTheWay !== null) this.#move(inTheWay, this.#places.vacantForLower(target + 1));
     const length = this.#bringBack(sequence, target, online) ?? this.#takePrefix(sequence, target);
     // Whatever the id held beyond the prefix goes; with no prefix, all of it.
     this.#memory.remove(target, length === 0 ? -1 : length, -1);
     sequence.id = target;
     sequence.computed = length;
-    this.#residents[target] = sequence;
+    this.#places.put(target, sequence);
     this.prefixes.start(sequence);
     if (online) this.#online.add(sequence);
     return true;
@@ -86,7 +85,7 @@ export class SplitCache implements KvCache {
 
   /** Brings a prefix back from host memory, if that pays. @returns its length, null when it does not */
   #bringBack(sequence: Resident, target: number, online: boolean): number | null {
-    const occupant = this.#idleAt(target);
+    const occupant = this.#places.idleAt(target);
     const back = this.prefixes.parked(sequence, this.#prefixFor(sequence, occupant).length, online);
     if (back === null) return null;
     if (occupant !== null) this.#preserve(occupant, 0);
@@ -95,7 +94,7 @@ export class SplitCache implements KvCache {
 
   /** Brings the best prefix that pays to an id, out of the cache itself. @returns its length */
   #takePrefix(sequence: Resident, target: number): number {
-    const occupant = this.#idleAt(target);
+    const occupant = this.#places.idleAt(target);
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
     if (source !== null) this.prefixes.touch(source, length);
 
@@ -106,7 +105,7 @@ export class SplitCache implements KvCache {
       // All of it has a new place.
       if (this.prefixes.idle.has(source) && source.computed === length) {
         this.prefixes.forget(source);
-        this.#residents[source.id] = null;
+        this.#places.put(source.id, null);
         this.#memory.remove(source.id, -1, -1);
       }
     }
@@ -121,7 +120,7 @@ export class SplitCache implements KvCache {
     const { id } = sequence;
     const idle = this.prefixes.end(sequence, passing);
     this.#online.delete(sequence);
-    this.#residents[id] = idle;
+    this.#places.put(id, idle);
     sequence.id = -1;
     if (idle === null) this.#memory.remove(id, -1, -1);
   }
@@ -144,15 +143,15 @@ export class SplitCache implements KvCache {
   #gather(sequences: readonly Resident[], base: number): void {
     const end = base + sequences.length;
     const inside = ({ id }: Pick<Resident, "id">) => id >= base && id < end;
-    const outside = sequences.filter((sequence) => !inside(sequence)).sort((a, b) => a.id - b.id);
+    const outside = sequences.filter((sequence) => !inside(sequence)).sort(byId);
     const members = new Set(sequences);
     // Who moves into a vacant id leaves one for those that have to make place.
     this.#fill(base, end, outside);
     for (let id = base; id < end && outside.length > 0; id++) {
-      const there = this.#runningAt(id)!;
+      const there = this.#places.runningAt(id)!;
       if (members.has(there)) continue;
-      const above = this.#online.has(there) ? this.#vacant(end) : this.#placeAbove(end);
-      const place = above >= 0 ? above : this.#vacant(this.#online.size);
+      const above = this.#online.has(there) ? this.#places.vacant(end) : this.#places.vacantForLower(end);
+      const place = above >= 0 ? above : this.#places.vacant(this.#online.size);
       if (place < 0 || inside({ id: place })) return;
       this.#move(there, place);
       this.#move(outside.pop()!, id);
@@ -164,43 +163,18 @@ export class SplitCache implements KvCache {
    * riders in runs of ids, and a prompt is about to be one of them.
    */
   #close(riders: readonly Resident[]): void {
-    const base = densest(
-      riders.map(({ id }) => id),
-      this.#residents.length,
-    );
+    const ids = riders.map(({ id }) => id);
+    const base = densest(ids, this.#places.count);
     const end = base + riders.length;
-    this.#fill(
-      base,
-      end,
-      riders.filter(({ id }) => id < base || id >= end).sort((a, b) => a.id - b.id),
-    );
+    const outside = riders.filter(({ id }) => id < base || id >= end);
+    this.#fill(base, end, outside.sort(byId));
   }
 
   /** Moves sequences, the last first, to the ids from `base` to before `end` that do not run. */
   #fill(base: number, end: number, outside: Resident[]): void {
     for (let id = base; id < end && outside.length > 0; id++) {
-      if (this.#runningAt(id) === null) this.#move(outside.pop()!, id);
+      if (this.#places.runningAt(id) === null) this.#move(outside.pop()!, id);
     }
-  }
-
-  /** The lowest id from `from` on that does not run; −1 when all do. */
-  #vacant(from: number): number {
-    return this.#residents.findIndex((_, id) => id >= from && this.#runningAt(id) === null);
-  }
-
-  /** A vacant id for a lower tier, above `from` and where it can be above the reserved ones; −1 when all run. */
-  #placeAbove(from: number): number {
-    const place = this.#vacant(Math.max(from, this.#options.reserved));
-    return place >= 0 ? place : this.#vacant(from);
-  }
-
-  /** The same, if it can be where no idle prefix lies that is worth its place. */
-  #spareAbove(from: number): number {
-    const spare = this.#residents.findIndex((resident, id) => {
-      if (id < Math.max(from, this.#options.reserved) || this.#runningAt(id) !== null) return false;
-      return resident === null || !this.prefixes.isWanted(resident);
-    });
-    return spare >= 0 ? spare : this.#placeAbove(from);
   }
 
   /**
@@ -210,27 +184,17 @@ export class SplitCache implements KvCache {
    * are never copied about.
    */
   #targetFor(sequence: Resident, online: boolean): number {
-    if (!this.#options.reuse) return this.#vacant(0);
+    if (!this.#options.reuse) return this.#places.vacant(0);
     if (this.prefixes.running.size > 0) {
-      if (!online) return this.#spareAbove(this.#online.size);
-      return this.#residents.findIndex((resident) => resident === null || !this.#online.has(resident));
+      if (!online) return this.#places.spareForLower(this.#online.size);
+      return this.#places.first((resident) => resident === null || !this.#online.has(resident));
     }
     const from = online ? 0 : this.#options.reserved;
     const { resident, length } = this.prefixes.match(sequence);
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
-    const empty = this.#residents.indexOf(null, from);
+    const empty = this.#places.empty(from);
     if (empty >= 0) return empty;
     return this.prefixes.first(({ id }) => id >= from)?.id ?? from;
-  }
-
-  #runningAt(id: number): Resident | null {
-    const resident = this.#residents[id] ?? null;
-    return resident !== null && this.prefixes.running.has(resident) ? resident : null;
-  }
-
-  #idleAt(id: number): Resident | null {
-    const resident = this.#residents[id] ?? null;
-    return resident !== null && this.prefixes.idle.has(resident) ? resident : null;
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
@@ -261,18 +225,18 @@ export class SplitCache implements KvCache {
     const place = worth && !parked ? this.#roomFor(idle, needed) : -1;
     if (place >= 0) this.#copyTo(idle, place);
     else if (!parked) this.#evict(idle, kept);
-    this.#residents[from] = null;
+    this.#places.put(from, null);
   }
 
   /** An id for an idle prefix: the last empty one, out of the way of those that run, or that of one used longer ago. */
   #roomFor(idle: Resident, needed: Resident | null): number {
-    const empty = this.#residents.lastIndexOf(null);
+    const empty = this.#places.lastEmpty();
     if (empty >= 0) return empty;
     const other = this.prefixes.first((resident) => resident !== needed);
     if (other === null || other === idle) return -1;
     const { id } = other;
     this.#evict(other, this.prefixes.shared(other));
-    this.#residents[id] = null;
+    this.#places.put(id, null);
     this.#memory.remove(id, -1, -1);
     return id;
   }
@@ -280,17 +244,17 @@ export class SplitCache implements KvCache {
   /** Moves a running sequence to an id that does not run. */
   #move(sequence: Resident, target: number): void {
     const { id } = sequence;
-    const occupant = this.#residents[target] ?? null;
+    const occupant = this.#places.at(target);
     if (occupant !== null) this.#preserve(occupant, 0);
     this.#copyTo(sequence, target);
     this.#memory.remove(id, -1, -1);
-    this.#residents[id] = null;
+    this.#places.put(id, null);
   }
 
   #copyTo(resident: Resident, target: number): void {
     if (resident.computed === 0) this.#memory.remove(target, -1, -1);
     else this.#memory.copy(resident.id, target, -1, -1);
-    this.#residents[target] = resident;
+    this.#places.put(target, resident);
     resident.id = target;
   }
 
@@ -303,4 +267,8 @@ export class SplitCache implements KvCache {
     if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
     else this.prefixes.forget(idle);
   }
+}
+
+function byId(a: Resident, b: Resident): number {
+  return a.id - b.id;
 }

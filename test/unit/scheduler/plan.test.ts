@@ -1,28 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../engine/protocol/request.ts";
-import type { StepKind } from "../../../engine/worker/scheduler/alternation.ts";
-import { copyBudget, type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
+import { type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
-import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
-import type { Fit, StepShape } from "../../../engine/worker/scheduler/step-model.ts";
-
-const LIMITS: PlanLimits = { stepTokens: 512, ttftMs: 500, itlMs: 50, batchTax: 0.1, batchStepMs: null };
-const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY };
-/** 10 ms, 0.2 a prompt token, 1 a decode. */
-const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };
-
-/** A running sequence with so many tokens left. */
-function left(count: number, id = 0, tier: Tier = "default"): Sequence {
-  const tokens = Array<number>(count + 3).fill(1);
-  return { id, tier, owner: "local", scope: "", arrival: id, tokens, computed: 3, state: "running" };
-}
-
-function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {
-  const predict = (shape: StepShape) =>
-    fit.o + fit.p * shape.prefill + fit.d * shape.decode + fit.k * shape.kv + fit.m * (shape.passes - 1);
-  return new StepDraft<Sequence>({ predict, reach }, ({ computed }, count) => count * (computed + 1));
-}
+import type { Fit } from "../../../engine/worker/scheduler/step-model.ts";
+import { draftOf, FIT, LIMITS, left, UNBOUNDED } from "./plan-rig.ts";
 
 function counts(
   running: Sequence[],
@@ -32,17 +14,6 @@ function counts(
   overdue: LowerTier | null = null,
 ) {
   const entries = planStep(running, { ...LIMITS, ...limits }, draftOf(fit, reach), { overdue });
-  return entries.map(({ sequence, count }) => [sequence.id, count]);
-}
-
-/** Tokens per sequence in the order of the plan of a step that may have one kind of work alone. */
-function ofKind(
-  kind: StepKind,
-  running: Sequence[],
-  limits: Partial<PlanLimits> = {},
-  overdue: LowerTier | null = null,
-) {
-  const entries = planStep(running, { ...LIMITS, ...limits }, draftOf(FIT), { kind, overdue });
   return entries.map(({ sequence, count }) => [sequence.id, count]);
 }
 
@@ -259,90 +230,4 @@ test("a plan keeps its bounds, starves no one online and always makes progress",
     }),
     { numRuns: 500 },
   );
-});
-
-describe("steps of one kind", () => {
-  const streams = [left(1, 0), left(1, 1)];
-  const prompt = left(600, 2);
-
-  test("streams without the prompts, then prompts in what the streams leave of the objective: 50 - 12 = 10 + 0.2 · 140", () => {
-    expect(ofKind("decodes", [...streams, prompt])).toEqual([
-      [0, 1],
-      [1, 1],
-    ]);
-    expect(ofKind("prompts", [...streams, prompt])).toEqual([[2, 140]]);
-  });
-
-  test("more prompts than streams fill a step of their own", () => {
-    const prompts = [2, 3, 4].map((id) => left(250, id));
-    expect(ofKind("prompts", [...streams, ...prompts])).toEqual([
-      [2, 250],
-      [3, 250],
-      [4, 12],
-    ]);
-  });
-
-  test("while streams and prompts take turns lower tiers wait, but for flex that waited long", () => {
-    const lower = [left(1, 5, "flex"), left(1, 6, "batch"), left(90, 7, "flex"), left(90, 8, "batch")];
-    const free = { batchTax: 5 };
-    expect(ofKind("decodes", [...streams, prompt, ...lower], free)).toEqual([
-      [0, 1],
-      [1, 1],
-    ]);
-    expect(ofKind("prompts", [...streams, prompt, ...lower], free)).toEqual([[2, 140]]);
-    expect(ofKind("decodes", [...streams, prompt, ...lower], free, "flex")).toEqual([
-      [0, 1],
-      [1, 1],
-      [5, 1],
-    ]);
-    expect(ofKind("prompts", [...streams, prompt, ...lower], free, "flex")).toEqual([
-      [2, 140],
-      [7, 16],
-    ]);
-  });
-
-  test("beside one kind of online work lower tiers of that kind ride under the tax", () => {
-    const lower = [left(1, 5, "batch"), left(90, 6, "batch")];
-    expect(ofKind("decodes", [...streams, ...lower], { batchTax: 0.2 })).toEqual([
-      [0, 1],
-      [1, 1],
-      [5, 1],
-    ]);
-    expect(ofKind("prompts", [left(100, 2), ...lower], { batchTax: 0.2 })).toEqual([
-      [2, 100],
-      [6, 30],
-    ]);
-  });
-
-  test("a flex prompt that waited for long beside streams alone has a short step of its own", () => {
-    const lower = [left(90, 5, "flex"), left(90, 6, "batch")];
-    expect(ofKind("prompts", [...streams, ...lower], {}, "flex")).toEqual([[5, 16]]);
-  });
-});
-
-describe("copies to and from host memory", () => {
-  test.each<[string, number, boolean, number, { online: number; lower: number }]>([
-    ["beside streams: the tax, or what they leave of their objective", 20, true, 10, { online: 30, lower: 2 }],
-    ["beside streams that miss it: the tax", 80, true, 10, { online: 8, lower: 8 }],
-    [
-      "an online request waits: the tax on a step of lower tiers",
-      0,
-      true,
-      10,
-      { online: Number.POSITIVE_INFINITY, lower: 2.5 },
-    ],
-    ["nobody online: a step of lower tiers", 0, false, 10, { online: Number.POSITIVE_INFINITY, lower: 25 }],
-    ["a slow machine: a step of lower tiers there", 0, false, 60, { online: Number.POSITIVE_INFINITY, lower: 120 }],
-  ])("%s", (_, streamsMs, awaited, cheapestMs, budget) => {
-    expect(copyBudget(streamsMs, cheapestMs, awaited, LIMITS)).toEqual(budget);
-  });
-
-  test("count against what lower tiers may add, but never stop them where they are alone", () => {
-    const planned = (running: Sequence[], copiedMs: number) =>
-      planStep(running, { ...LIMITS, batchTax: 1 }, draftOf(FIT), { copiedMs }).length;
-    const online = left(1, 0);
-    const lower = Array.from({ length: 20 }, (_, i) => left(1, i + 1, "batch"));
-    expect([0, 4, 100].map((copiedMs) => planned([online, ...lower], copiedMs))).toEqual([12, 8, 1]);
-    expect([0, 4, 100].map((copiedMs) => planned(lower, copiedMs))).toEqual([15, 11, 1]);
-  });
 });

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import type { StepKind } from "../../../engine/worker/scheduler/alternation.ts";
+import { type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
+import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import { draftOf, FIT, LIMITS, left } from "./plan-rig.ts";
+
+/** Tokens per sequence in the order of the plan of a step that may have one kind of work alone. */
+function ofKind(
+  kind: StepKind,
+  running: Sequence[],
+  limits: Partial<PlanLimits> = {},
+  overdue: LowerTier | null = null,
+) {
+  const entries = planStep(running, { ...LIMITS, ...limits }, draftOf(FIT), { kind, overdue });
+  return entries.map(({ sequence, count }) => [sequence.id, count]);
+}
+
+describe("steps of one kind", () => {
+  const streams = [left(1, 0), left(1, 1)];
+  const prompt = left(600, 2);
+
+  test("streams without the prompts, then prompts in what the streams leave of the objective: 50 - 12 = 10 + 0.2 · 140", () => {
+    expect(ofKind("decodes", [...streams, prompt])).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    expect(ofKind("prompts", [...streams, prompt])).toEqual([[2, 140]]);
+  });
+
+  test("more prompts than streams fill a step of their own", () => {
+    const prompts = [2, 3, 4].map((id) => left(250, id));
+    expect(ofKind("prompts", [...streams, ...prompts])).toEqual([
+      [2, 250],
+      [3, 250],
+      [4, 12],
+    ]);
+  });
+
+  test("while streams and prompts take turns lower tiers wait, but for flex that waited long", () => {
+    const lower = [left(1, 5, "flex"), left(1, 6, "batch"), left(90, 7, "flex"), left(90, 8, "batch")];
+    const free = { batchTax: 5 };
+    expect(ofKind("decodes", [...streams, prompt, ...lower], free)).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    expect(ofKind("prompts", [...streams, prompt, ...lower], free)).toEqual([[2, 140]]);
+    expect(ofKind("decodes", [...streams, prompt, ...lower], free, "flex")).toEqual([
+      [0, 1],
+      [1, 1],
+      [5, 1],
+    ]);
+    expect(ofKind("prompts", [...streams, prompt, ...lower], free, "flex")).toEqual([
+      [2, 140],
+      [7, 16],
+    ]);
+  });
+
+  test("beside one kind of online work lower tiers of that kind ride under the tax", () => {
+    const lower = [left(1, 5, "batch"), left(90, 6, "batch")];
+    expect(ofKind("decodes", [...streams, ...lower], { batchTax: 0.2 })).toEqual([
+      [0, 1],
+      [1, 1],
+      [5, 1],
+    ]);
+    expect(ofKind("prompts", [left(100, 2), ...lower], { batchTax: 0.2 })).toEqual([
+      [2, 100],
+      [6, 30],
+    ]);
+  });
+
+  test("a flex prompt that waited for long beside streams alone has a short step of its own", () => {
+    const lower = [left(90, 5, "flex"), left(90, 6, "batch")];
+    expect(ofKind("prompts", [...streams, ...lower], {}, "flex")).toEqual([[5, 16]]);
+  });
+});

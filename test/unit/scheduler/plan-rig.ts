@@ -1,0 +1,22 @@
+import type { Tier } from "../../../engine/protocol/request.ts";
+import type { PlanLimits } from "../../../engine/worker/scheduler/plan.ts";
+import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
+import type { Fit, StepShape } from "../../../engine/worker/scheduler/step-model.ts";
+
+export const LIMITS: PlanLimits = { stepTokens: 512, ttftMs: 500, itlMs: 50, batchTax: 0.1, batchStepMs: null };
+export const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY };
+/** 10 ms, 0.2 a prompt token, 1 a decode. */
+export const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };
+
+/** A running sequence with so many tokens left. */
+export function left(count: number, id = 0, tier: Tier = "default"): Sequence {
+  const tokens = Array<number>(count + 3).fill(1);
+  return { id, tier, owner: "local", scope: "", arrival: id, tokens, computed: 3, state: "running" };
+}
+
+export function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {
+  const predict = (shape: StepShape) =>
+    fit.o + fit.p * shape.prefill + fit.d * shape.decode + fit.k * shape.kv + fit.m * (shape.passes - 1);
+  return new StepDraft<Sequence>({ predict, reach }, ({ computed }, count) => count * (computed + 1));
+}

@@ -6,7 +6,9 @@ export interface BatchObject {
   id: string;
   status: string;
   request_counts: { total: number; completed: number; failed: number };
-  usage: { output_tokens: number; input_tokens_details: { cached_tokens: number } };
+  output_file_id: string | null;
+  error_file_id: string | null;
+  usage: { input_tokens: number; output_tokens: number; input_tokens_details: { cached_tokens: number } };
 }
 
 /** Uploads the bodies as the lines of a file and makes a batch of it; returns its id. */

@@ -201,7 +201,7 @@ export class Steward {
 
   async #work(batch: BatchRow): Promise<void> {
     const { store, clock, laneOf, files } = this.#deps;
-    const { id, owner, endpoint, expiresAt, inputFileId } = batch;
+    const { id, owner, keyId, endpoint, expiresAt, inputFileId } = batch;
     if (await store.batches.beginFinalizing({ id, now: epochSeconds(clock) })) return;
     const nudged = new Promise<void>((resolve) => {
       this.#nudged.signal.addEventListener("abort", () => resolve(), { once: true });
@@ -210,7 +210,7 @@ export class Steward {
     // Without its model the batch waits: a server that has it again runs it, or the window ends.
     const lane = batch.model === null ? undefined : laneOf(batch.model);
     const inputPath = files.pathOf(inputFileId);
-    const ran = lane?.run({ id, owner, endpoint: endpoint as BatchEndpoint, expiresAt, inputPath });
+    const ran = lane?.run({ id, owner, keyId, endpoint: endpoint as BatchEndpoint, expiresAt, inputPath });
     await (ran === undefined ? nudged : Promise.race([ran, nudged]));
   }
 

@@ -4,6 +4,7 @@ import { Admission } from "./admission.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingRoute } from "./embedding-route.ts";
 import { GenerationRoute } from "./generation-route.ts";
+import { withoutKeys } from "./middleware/authentication.ts";
 import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
 import { hostCheck } from "./middleware/host-check.ts";
@@ -54,6 +55,7 @@ export function createApp(dependencies: AppDependencies): Express {
   app.use(requestContext(clock, dependencies.randomId));
   app.use(hostCheck(options.host, options.allowedHosts));
   app.use(cors(options.corsOrigins));
+  app.use(withoutKeys);
 
   post(app, "/v1/chat/completions", chat.handler);
   post(app, "/v1/completions", completions.handler);

@@ -3,6 +3,7 @@ import { ApiError } from "../openapi/api-error.ts";
 import type { Operation } from "../openapi/operation.ts";
 import { operations } from "../openapi/operations.ts";
 import { Admission } from "./admission.ts";
+import { AuthenticationMetrics } from "./authentication-metrics.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingRoute } from "./embedding-route.ts";
 import { FailureLimiter } from "./failure-limiter.ts";
@@ -66,7 +67,7 @@ export function createApp(dependencies: AppDependencies): Express {
   app.use(requestContext(clock, dependencies.randomId));
   app.use(hostCheck(options.host, options.allowedHosts));
   app.use(cors(options.corsOrigins));
-  app.use(options.apiKeys ? authentication({ keys, limiter: new FailureLimiter(clock.now), log }, OPEN) : withoutKeys);
+  app.use(options.apiKeys ? keyCheck(dependencies) : withoutKeys);
 
   serve(app, "/v1/chat/completions", { post: chat.handler });
   serve(app, "/v1/completions", { post: completions.handler });
@@ -108,6 +109,11 @@ export function createApp(dependencies: AppDependencies): Express {
   app.use(unknownRoute);
   app.use(errorMapper(log));
   return app;
+}
+
+function keyCheck({ keys, clock, metrics: { registry }, log }: AppDependencies): RequestHandler {
+  const limiter = new FailureLimiter(clock.now);
+  return authentication({ keys, limiter, metrics: new AuthenticationMetrics(registry), log }, OPEN);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Caller } from "../ledger/key.ts";
 import { ApiError, invalidRequest } from "../openapi/api-error.ts";
 import { type Batch, type BatchRequest, batchRequest } from "../openapi/batches.ts";
 import { validate } from "../openapi/validate.ts";
@@ -35,7 +36,7 @@ export class Batches {
   }
 
   /** With a key that this owner has used before for the same request, the batch of that time. */
-  async create(owner: string, body: unknown, idempotencyKey: string | null): Promise<Batch> {
+  async create({ owner, key }: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
     const request = checked(body);
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
       throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
@@ -45,6 +46,7 @@ export class Batches {
     const batch: NewBatch = {
       id: objectId("batch_"),
       owner,
+      keyId: key?.id ?? null,
       endpoint: request.endpoint,
       inputFileId: request.input_file_id,
       completionWindow: request.completion_window,
@@ -96,6 +98,16 @@ export class Batches {
     }
     if (outcome.outcome === "cancelling") night.take(id);
     return this.#object(outcome.batch);
+  }
+
+  /** Cancels whatever was created with this key and is not over. */
+  async cancelAllOf(keyId: string): Promise<void> {
+    for (const { owner, id } of await this.#deps.store.batches.openOfKey({ keyId })) {
+      // One that ended in between needs no more.
+      await this.cancel(owner, id).catch((error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+      });
+    }
   }
 
   #object(row: Parameters<typeof batchObject>[0]): Batch {

@@ -123,9 +123,9 @@ export class Commits {
     return this.#gathering;
   }
 
-  #ledgerRow({ batchId, number }: ClaimedLine, { owner, endpoint }: LaneBatch, ended: Ended) {
+  #ledgerRow({ batchId, number }: ClaimedLine, { owner, keyId, endpoint }: LaneBatch, ended: Ended) {
     if (ended.how !== "answered" || ended.usage === null) return null;
-    const use = { owner, keyId: null, endpoint, model: this.#deps.model, version: ended.version, ...ended.usage };
+    const use = { owner, keyId, endpoint, model: this.#deps.model, version: ended.version, ...ended.usage };
     return this.#deps.ledger.lineRow(use, { batchId, number });
   }
 }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Caller } from "../ledger/key.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import { type Batch, type BatchEndpoint, COMPLETION_WINDOW } from "../openapi/batches.ts";
 import type { Job } from "../openapi/jobs.ts";
@@ -34,11 +35,12 @@ export class Jobs {
   }
 
   /** Durable when it resolves. Null: the body is too long for a line. Throws 507 where there is no room for it. */
-  async create(owner: string, endpoint: BatchEndpoint, body: unknown): Promise<Job | null> {
+  async create(caller: Caller, endpoint: BatchEndpoint, body: unknown): Promise<Job | null> {
     const { files, batches, maxLineBytes } = this.#deps;
     const line = Buffer.from(`${JSON.stringify({ custom_id: "job", method: "POST", url: endpoint, body })}\n`);
     if (line.byteLength > maxLineBytes) return null;
     const incoming = await files.write(once(line), { reserve: true });
+    const { owner } = caller;
     const meta = { owner, purpose: "batch", filename: "job.jsonl", expiresAfter: KEPT_SECONDS } as const;
     const input = await files.add(incoming, meta);
     failpoint("job.input");
@@ -50,7 +52,7 @@ export class Jobs {
       output_expires_after: { anchor: "created_at", seconds: KEPT_SECONDS },
     };
     try {
-      return jobOf(await batches.create(owner, request, null));
+      return jobOf(await batches.create(caller, request, null));
     } catch (error) {
       // Where even that fails it goes by itself, when its time is over.
       await files.remove(owner, input.id).catch(() => {});

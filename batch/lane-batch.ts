@@ -5,6 +5,8 @@ import { InputFile } from "./input-file.ts";
 export interface LaneBatch {
   id: string;
   owner: string;
+  /** The API key that it was created with; null while keys are off. */
+  keyId: string | null;
   endpoint: BatchEndpoint;
   /** Unix seconds. */
   expiresAt: number;

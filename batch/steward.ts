@@ -26,6 +26,8 @@ export interface StewardDeps {
   files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
   laneOf: (model: string) => Lane | undefined;
   models: readonly string[];
+  /** Which of them requests with this key may use; null for all. */
+  modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
   /** What is known of them now. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
@@ -155,15 +157,16 @@ export class Steward {
 
   async #validate(batch: BatchRow): Promise<void> {
     const { store, files, validate, oneAtATime, limits, maxLines, maxLineBytes, models, log } = this.#deps;
-    const { id, inputFileId } = batch;
+    const { id, inputFileId, keyId } = batch;
     const signal = this.#nudged.signal;
     const fault = await inputFault(this.#deps, batch);
     if (fault !== null) return this.#fail(batch, null, [fault]);
     const path = files.pathOf(inputFileId);
+    const allowed = await this.#deps.modelsOf(keyId);
     const rules: ValidateRules = {
       endpoint: batch.endpoint as BatchEndpoint,
       limits,
-      models,
+      models: allowed === null ? models : models.filter((model) => allowed.includes(model)),
       bounds: this.#deps.bounds(),
       maxLines,
       maxLineBytes,
@@ -201,7 +204,7 @@ export class Steward {
 
   async #work(batch: BatchRow): Promise<void> {
     const { store, clock, laneOf, files } = this.#deps;
-    const { id, owner, endpoint, expiresAt, inputFileId } = batch;
+    const { id, owner, keyId, endpoint, expiresAt, inputFileId } = batch;
     if (await store.batches.beginFinalizing({ id, now: epochSeconds(clock) })) return;
     const nudged = new Promise<void>((resolve) => {
       this.#nudged.signal.addEventListener("abort", () => resolve(), { once: true });
@@ -210,7 +213,7 @@ export class Steward {
     // Without its model the batch waits: a server that has it again runs it, or the window ends.
     const lane = batch.model === null ? undefined : laneOf(batch.model);
     const inputPath = files.pathOf(inputFileId);
-    const ran = lane?.run({ id, owner, endpoint: endpoint as BatchEndpoint, expiresAt, inputPath });
+    const ran = lane?.run({ id, owner, keyId, endpoint: endpoint as BatchEndpoint, expiresAt, inputPath });
     await (ran === undefined ? nudged : Promise.race([ran, nudged]));
   }
 

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
+import type { Caller } from "../ledger/key.ts";
 import type { Admission, Place } from "./admission.ts";
 import { counted } from "./counted.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingCall, type EmbeddingOutcome } from "./embedding-call.ts";
 import { ClientGone, readJson } from "./json-body.ts";
+import { callerOf } from "./middleware/authentication.ts";
 import { contextOf } from "./middleware/request-context.ts";
 import { checkInputs, type ModelTask, requireTask } from "./model-task.ts";
-import { ownerOf } from "./owner.ts";
+import { checkTier } from "./permission.ts";
 import type { Endpoint, RequestMeter } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import type { OnlineTier } from "./wait.ts";
@@ -48,7 +50,9 @@ export class EmbeddingRoute {
   readonly handler: RequestHandler = (req, res) =>
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
       const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
-      const model = this.#admission.find(request.model);
+      const caller = callerOf(req);
+      const model = this.#admission.find(request.model, caller);
+      checkTier(caller, request.tier);
       const gone = new AbortController();
       res.once("close", () => gone.abort());
       await this.#admission.awake(model, request.tier, gone.signal);
@@ -74,12 +78,13 @@ export class EmbeddingRoute {
     const { clock, options } = this.#dependencies;
     const { arrivedAt } = contextOf(req);
     const { tier, inputs } = request;
-    const submission = { tier, inputs, owner: ownerOf(req) };
+    const caller = callerOf(req);
+    const submission = { tier, inputs, owner: caller.owner };
     const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true });
     res.once("close", () => call.cancel());
     const outcome = await this.#outcome(call, tier, place, arrivedAt);
     if (outcome.status === "error") throw outcome.error;
-    this.#charge(submission.owner, request, place, outcome.promptTokens);
+    this.#charge(caller, request, place, outcome.promptTokens);
     meter.ended(outcome.status);
     if (outcome.status === "cancelled") return;
     const text = await request.write(place.model.id, outcome.vectors, outcome.promptTokens);
@@ -99,12 +104,12 @@ export class EmbeddingRoute {
     return outcome;
   }
 
-  #charge(owner: string, { tier }: VectorRequest, { model, facts }: Place, inputTokens: number): void {
+  #charge({ owner, key }: Caller, { tier }: VectorRequest, { model, facts }: Place, inputTokens: number): void {
     // A client that left before anything was computed pays nothing.
     if (inputTokens === 0) return;
     this.#dependencies.ledger.record({
       owner,
-      keyId: null,
+      keyId: key?.id ?? null,
       endpoint: this.#endpoint,
       model: model.id,
       version: facts.fingerprint,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Asked } from "../engine/engine.ts";
+import { type Caller, mayUseTier } from "../ledger/key.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type Admission, Overload, type Place } from "./admission.ts";
 import { Call, type CallOutcome } from "./call.ts";
@@ -9,10 +10,11 @@ import { counted } from "./counted.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { dryRun } from "./dry-run.ts";
 import { ClientGone, readJson } from "./json-body.ts";
+import { callerOf } from "./middleware/authentication.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
 import type { ServedModel } from "./model-set.ts";
 import { requireTask } from "./model-task.ts";
-import { ownerOf } from "./owner.ts";
+import { checkTier } from "./permission.ts";
 import { type RespondAsync, respondAsync } from "./prefer.ts";
 import type { GenerationEndpoint, RequestMeter } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
@@ -68,7 +70,9 @@ export class GenerationRoute {
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
       const request = this.#check(body);
-      const model = this.#admission.find(request.model);
+      const caller = callerOf(req);
+      const model = this.#admission.find(request.model, caller);
+      checkTier(caller, request.tier);
       const gone = new AbortController();
       res.once("close", () => gone.abort());
       await this.#admission.awake(model, request.tier, gone.signal);
@@ -77,7 +81,8 @@ export class GenerationRoute {
       const place = this.#admission.place(model);
       requireTask(place.facts, "generate");
       checkTokens(request.submissions, place.facts.vocabulary);
-      const asynchronous = request.stream ? null : respondAsync(req.headers.prefer);
+      // A job runs as a batch does.
+      const asynchronous = request.stream || !mayUseTier(caller, "batch") ? null : respondAsync(req.headers.prefer);
       const patience = this.#patience(request.tier, asynchronous);
       try {
         this.#admission.admit(place, request.tier, request.submissions.length, patience.expectedMs);
@@ -117,7 +122,7 @@ export class GenerationRoute {
   async #putOff(req: IncomingMessage, res: ServerResponse, body: unknown, overload: Overload): Promise<void> {
     if (res.destroyed || req.socket.destroyed) throw new ClientGone();
     const { jobs, log } = this.#dependencies;
-    const job = await fromStore(jobs.create(ownerOf(req), this.#endpoint, body));
+    const job = await fromStore(jobs.create(callerOf(req), this.#endpoint, body));
     if (job === null) throw overload;
     log.debug({ requestId: contextOf(req).id, job: job.id, reason: overload.message }, "request put off");
     res.setHeader("preference-applied", "respond-async");
@@ -157,7 +162,8 @@ export class GenerationRoute {
       : new WholeSink(choicesOf(request), firstContent, (choices, usage) => {
           sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
         });
-    const owner = ownerOf(req);
+    const caller = callerOf(req);
+    const { owner } = caller;
     const submissions = enforceTools(request, place.facts).map((asked) => ({ ...asked, owner }));
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
@@ -165,7 +171,7 @@ export class GenerationRoute {
     const outcome = await this.#outcome(call, request.tier, place, patienceMs, contextOf(req).arrivedAt);
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);
-    this.#charge(owner, identity, outcome);
+    this.#charge(caller, identity, outcome);
     this.#note(req, identity, outcome);
   }
 
@@ -188,14 +194,14 @@ export class GenerationRoute {
   }
 
   /** A request that failed is not charged; one whose client left pays for what was computed until then. */
-  #charge(owner: string, { model, tier, fingerprint }: CallIdentity, outcome: CallOutcome): void {
+  #charge({ owner, key }: Caller, { model, tier, fingerprint }: CallIdentity, outcome: CallOutcome): void {
     if (outcome.status === "error") return;
     const { status, usage } = outcome;
     // Left before anything came of it.
     if (status === "cancelled" && usage.completion_tokens === 0) return;
     this.#dependencies.ledger.record({
       owner,
-      keyId: null,
+      keyId: key?.id ?? null,
       endpoint: this.#endpoint,
       model,
       version: fingerprint,

@@ -17,6 +17,8 @@ export interface BatchRow {
   seq: number;
   id: string;
   owner: string;
+  /** The API key that it was created with; null while keys are off. */
+  keyId: string | null;
   endpoint: string;
   model: string | null;
   inputFileId: string;
@@ -57,6 +59,7 @@ export type NewBatch = Pick<
   BatchRow,
   | "id"
   | "owner"
+  | "keyId"
   | "endpoint"
   | "inputFileId"
   | "completionWindow"
@@ -70,6 +73,7 @@ export const BATCH = columns<BatchRow>([
   "seq",
   "id",
   "owner",
+  "keyId",
   "endpoint",
   "model",
   "inputFileId",
@@ -104,6 +108,7 @@ export const BATCH = columns<BatchRow>([
 export const NEW_BATCH = columns<NewBatch>([
   "id",
   "owner",
+  "keyId",
   "endpoint",
   "inputFileId",
   "completionWindow",

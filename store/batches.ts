@@ -52,6 +52,9 @@ export function batches(db: Database) {
   const openOf = db.prepare<{ owner: string }, { count: number }>(
     `SELECT count(*) AS count FROM batches WHERE owner = @owner AND ${OPEN}`,
   );
+  const openOfKey = db.prepare<{ keyId: string }, { id: string; owner: string }>(
+    `SELECT id, owner FROM batches WHERE key_id = @keyId AND ${OPEN} ORDER BY seq`,
+  );
   const counts = db.prepare<[], { status: BatchStatus; count: number }>(
     "SELECT status, count(*) AS count FROM batches GROUP BY status",
   );
@@ -127,6 +130,8 @@ export function batches(db: Database) {
       },
       /** Every batch that is not terminal, oldest first. */
       open: (): BatchRow[] => open.all(),
+      /** Those that were created with this key. */
+      openOfKey: (args: { keyId: string }): { id: string; owner: string }[] => openOfKey.all(args),
       /** How many batches stand in each status that any stands in. */
       counts: () => counts.all(),
       /** What is in progress, the nearest deadline first. The oldest age is the least createdAt. */

@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { batches } from "./batches.ts";
 import { claims } from "./claims.ts";
 import { files } from "./files.ts";
+import { keys } from "./keys.ts";
 import { ledger } from "./ledger.ts";
 import { lines } from "./lines.ts";
 import { outbox } from "./outbox.ts";
@@ -26,6 +27,7 @@ export function tables(db: Database) {
     lines: lines(db),
     claims: claims(db),
     results: results(db),
+    keys: keys(db),
     ledger: ledger(db),
     usage: usage(db),
     outbox: outbox(db),

@@ -3,7 +3,8 @@ import type { Batches } from "../../batch/batches.ts";
 import { type BatchList, batchListQuery } from "../../openapi/batches.ts";
 import { validate } from "../../openapi/validate.ts";
 import { readJson } from "../json-body.ts";
-import { ownerOf } from "../owner.ts";
+import { callerOf } from "../middleware/authentication.ts";
+import { checkTier } from "../permission.ts";
 import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
@@ -16,7 +17,9 @@ export function createBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
     const body = await readJson(req, res, BODY_LIMIT);
     const key = req.headers["idempotency-key"];
-    const batch = await fromStore(batches.create(ownerOf(req), body, typeof key === "string" ? key : null));
+    const caller = callerOf(req);
+    checkTier(caller, "batch");
+    const batch = await fromStore(batches.create(caller, body, typeof key === "string" ? key : null));
     sendJson(req, res, 200, JSON.stringify(batch));
   };
 }
@@ -25,7 +28,7 @@ export function createBatch(batches: Batches): RequestHandler {
 export function listBatches(batches: Batches): RequestHandler {
   return async (req, res) => {
     const { limit, after = null } = validate(batchListQuery, readQuery(req));
-    const { data, hasMore } = await fromStore(batches.list(ownerOf(req), limit, after));
+    const { data, hasMore } = await fromStore(batches.list(callerOf(req).owner, limit, after));
     const list: BatchList = {
       object: "list",
       data,
@@ -40,7 +43,7 @@ export function listBatches(batches: Batches): RequestHandler {
 /** GET /v1/batches/{id} */
 export function retrieveBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
-    const batch = await fromStore(batches.get(ownerOf(req), String(req.params.id)));
+    const batch = await fromStore(batches.get(callerOf(req).owner, String(req.params.id)));
     sendJson(req, res, 200, JSON.stringify(batch));
   };
 }
@@ -48,7 +51,7 @@ export function retrieveBatch(batches: Batches): RequestHandler {
 /** POST /v1/batches/{id}/cancel */
 export function cancelBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
-    const batch = await fromStore(batches.cancel(ownerOf(req), String(req.params.id)));
+    const batch = await fromStore(batches.cancel(callerOf(req).owner, String(req.params.id)));
     sendJson(req, res, 200, JSON.stringify(batch));
   };
 }

@@ -8,8 +8,8 @@ import { createFileFields, type FileDeleted, type FileList, fileListQuery } from
 import { validate } from "../../openapi/validate.ts";
 import type { FileRow } from "../../store/files.ts";
 import { fileObject } from "../file-object.ts";
+import { callerOf } from "../middleware/authentication.ts";
 import { readForm } from "../multipart.ts";
-import { ownerOf } from "../owner.ts";
 import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
@@ -17,7 +17,7 @@ import { fromStore } from "../store-failure.ts";
 /** POST /v1/files: answered once the file is durable. */
 export function createFile(files: FileRoom): RequestHandler {
   return async (req, res) => {
-    const owner = ownerOf(req);
+    const owner = callerOf(req).owner;
     const { fields, received } = await readForm<{ incoming: Incoming; filename: string }>(req, res, {
       fileField: "file",
       maxBytes: MAX_FILE_BYTES,
@@ -49,7 +49,7 @@ export function createFile(files: FileRoom): RequestHandler {
 export function listFiles(files: FileRoom): RequestHandler {
   return async (req, res) => {
     const { purpose = null, after = null, limit, order } = validate(fileListQuery, readQuery(req));
-    const { rows, hasMore } = await fromStore(files.list({ owner: ownerOf(req), purpose, limit, after, order }));
+    const { rows, hasMore } = await fromStore(files.list({ owner: callerOf(req).owner, purpose, limit, after, order }));
     const list: FileList = {
       object: "list",
       data: rows.map(fileObject),
@@ -64,7 +64,7 @@ export function listFiles(files: FileRoom): RequestHandler {
 /** GET /v1/files/:file */
 export function retrieveFile(files: FileRoom): RequestHandler {
   return async (req, res) => {
-    const row = await fromStore(files.get(ownerOf(req), String(req.params.file)));
+    const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));
     sendJson(req, res, 200, JSON.stringify(fileObject(row)));
   };
 }
@@ -73,7 +73,7 @@ export function retrieveFile(files: FileRoom): RequestHandler {
 export function deleteFile(files: FileRoom): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.file);
-    await fromStore(files.remove(ownerOf(req), id));
+    await fromStore(files.remove(callerOf(req).owner, id));
     const body: FileDeleted = { id, object: "file", deleted: true };
     sendJson(req, res, 200, JSON.stringify(body));
   };
@@ -82,7 +82,7 @@ export function deleteFile(files: FileRoom): RequestHandler {
 /** GET /v1/files/:file/content: the bytes, whatever Accept says; ranges too. `stallMs`: see sendJson. */
 export function fileContent(files: FileRoom, stallMs: number): RequestHandler {
   return async (req, res) => {
-    const row = await fromStore(files.get(ownerOf(req), String(req.params.file)));
+    const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));
     describeContent(res, row);
     res.setTimeout(stallMs, () => res.destroy());
     const path = files.pathOf(row.id);

@@ -3,7 +3,7 @@ import type { RequestHandler } from "express";
 import type { Jobs } from "../../batch/jobs.ts";
 import type { Job } from "../../openapi/jobs.ts";
 import type { Clock } from "../dependencies.ts";
-import { ownerOf } from "../owner.ts";
+import { callerOf } from "../middleware/authentication.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
 
@@ -14,7 +14,7 @@ const LATEST = 60;
 /** GET /v1/nightshift/jobs/{id}: 202 until it is over, then the answer of the synchronous call. */
 export function retrieveJob(jobs: Jobs, clock: Clock): RequestHandler {
   return async (req, res) => {
-    const state = await fromStore(jobs.get(ownerOf(req), String(req.params.id)));
+    const state = await fromStore(jobs.get(callerOf(req).owner, String(req.params.id)));
     if (state.over) sendJson(req, res, state.statusCode, state.body);
     else sendPending(req, res, state.job, state.job.eta === null ? SOONEST : state.job.eta - clock.epochSeconds());
   };
@@ -23,7 +23,7 @@ export function retrieveJob(jobs: Jobs, clock: Clock): RequestHandler {
 /** DELETE /v1/nightshift/jobs/{id} */
 export function removeJob(jobs: Jobs): RequestHandler {
   return async (req, res) => {
-    const job = await fromStore(jobs.remove(ownerOf(req), String(req.params.id)));
+    const job = await fromStore(jobs.remove(callerOf(req).owner, String(req.params.id)));
     sendJson(req, res, 200, JSON.stringify(job));
   };
 }

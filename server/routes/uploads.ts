@@ -9,8 +9,8 @@ import type { FileRow } from "../../store/files.ts";
 import type { UploadRow } from "../../store/uploads.ts";
 import { fileObject } from "../file-object.ts";
 import { readJson } from "../json-body.ts";
+import { callerOf } from "../middleware/authentication.ts";
 import { readForm } from "../multipart.ts";
-import { ownerOf } from "../owner.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
 
@@ -23,7 +23,7 @@ export function startUpload(uploads: UploadRoom): RequestHandler {
     const body = validate(createUpload, await readJson(req, res, BODY_LIMIT));
     const row = await fromStore(
       uploads.create({
-        owner: ownerOf(req),
+        owner: callerOf(req).owner,
         filename: body.filename,
         purpose: body.purpose,
         bytes: body.bytes,
@@ -38,7 +38,7 @@ export function startUpload(uploads: UploadRoom): RequestHandler {
 /** POST /v1/uploads/:upload/parts: answered once the part is durable. */
 export function addUploadPart(uploads: UploadRoom, files: FileRoom): RequestHandler {
   return async (req, res) => {
-    const owner = ownerOf(req);
+    const owner = callerOf(req).owner;
     const id = String(req.params.upload);
     const { received } = await readForm<Incoming>(req, res, {
       fileField: "data",
@@ -58,7 +58,7 @@ export function addUploadPart(uploads: UploadRoom, files: FileRoom): RequestHand
 export function finishUpload(uploads: UploadRoom): RequestHandler {
   return async (req, res) => {
     const { part_ids, md5 } = validate(completeUpload, await readJson(req, res, BODY_LIMIT));
-    const completion = uploads.complete(ownerOf(req), String(req.params.upload), part_ids, md5 ?? null);
+    const completion = uploads.complete(callerOf(req).owner, String(req.params.upload), part_ids, md5 ?? null);
     const { upload, file } = await fromStore(completion);
     sendJson(req, res, 200, JSON.stringify(uploadObject(upload, file)));
   };
@@ -67,7 +67,7 @@ export function finishUpload(uploads: UploadRoom): RequestHandler {
 /** POST /v1/uploads/:upload/cancel */
 export function cancelUpload(uploads: UploadRoom): RequestHandler {
   return async (req, res) => {
-    const row = await fromStore(uploads.cancel(ownerOf(req), String(req.params.upload)));
+    const row = await fromStore(uploads.cancel(callerOf(req).owner, String(req.params.upload)));
     sendJson(req, res, 200, JSON.stringify(uploadObject(row, null)));
   };
 }

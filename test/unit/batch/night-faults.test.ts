@@ -9,7 +9,7 @@ import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, saying } from "../server/fake-engine.ts";
 import { newLines } from "../store/rows.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
-import { type NightRig, nightRig, OWNER } from "./night-rig.ts";
+import { CALLER, type NightRig, nightRig, OWNER } from "./night-rig.ts";
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`));
 
@@ -143,7 +143,7 @@ describe("what the server itself fails at", () => {
     const input_file_id = await rig.upload(jsonl(lines(1)));
     rmSync(rig.files.pathOf(input_file_id));
     const body = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" };
-    const batch = await rig.reaches((await rig.batches.create(OWNER, body, null)).id, "failed");
+    const batch = await rig.reaches((await rig.batches.create(CALLER, body, null)).id, "failed");
     expect(batch.errors?.data).toMatchObject([{ code: "invalid_request", param: "file_id", line: null }]);
   });
 });
@@ -178,7 +178,7 @@ it("a line counts no lone death when one that its batch's end took was in the en
   const times = { createdAt: 1, expiresAt: 9 };
   const nothing = { metadata: null, outputExpiresAfter: null, completionWindow: "24h", inputFileId: "file-x" };
   for (const id of ["batch_a", "batch_b"]) {
-    const batch = { id, owner: OWNER, endpoint: "/v1/chat/completions", ...times, ...nothing };
+    const batch = { id, owner: OWNER, keyId: null, endpoint: "/v1/chat/completions", ...times, ...nothing };
     await store.batches.create({ batch, idempotency: null, maxOpen: null });
     await store.lines.insert({ batchId: id, lines: newLines(1) });
     await store.batches.begin({ id, now: 2, model: "demo" });
@@ -194,11 +194,12 @@ it("a line counts no lone death when one that its batch's end took was in the en
 it("the sweeper forgets Idempotency-Keys after a week", async () => {
   const rig = await nightRig(new FakeEngine());
   const body = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
-  const { id } = await rig.batches.create(OWNER, body, "young");
+  const { id } = await rig.batches.create(CALLER, body, "young");
   const now = Math.floor(Date.now() / 1000);
   const old = {
     id: "batch_old",
     owner: OWNER,
+    keyId: null,
     endpoint: "/v1/chat/completions",
     inputFileId: "file-x",
     completionWindow: "24h",
@@ -209,6 +210,6 @@ it("the sweeper forgets Idempotency-Keys after a week", async () => {
   };
   await rig.store.batches.create({ batch: old, idempotency: { key: "old", requestSha256: "0" }, maxOpen: null });
   await rig.sweeper.sweep();
-  expect((await rig.batches.create(OWNER, body, "young")).id).toBe(id);
-  expect((await rig.batches.create(OWNER, body, "old")).id).not.toBe("batch_old");
+  expect((await rig.batches.create(CALLER, body, "young")).id).toBe(id);
+  expect((await rig.batches.create(CALLER, body, "old")).id).not.toBe("batch_old");
 });

@@ -4,6 +4,7 @@ import { onTestFinished } from "vitest";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
 import type { Validate } from "../../../batch/validation.ts";
 import type { Engine } from "../../../engine/engine.ts";
+import type { Caller } from "../../../ledger/key.ts";
 import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import type { Batch } from "../../../openapi/batches.ts";
@@ -21,6 +22,7 @@ import { freshFolder, testStore } from "../store/test-store.ts";
 import { validateHere } from "./validate-here.ts";
 
 export const OWNER = "local";
+export const CALLER: Caller = { owner: OWNER, key: null };
 
 /**
  * The night shift over a real store and real files, with any engine, in the test's own process. With `settled` false the
@@ -50,6 +52,7 @@ export async function nightRig(
   let ids = 0;
   const { night, batches } = buildNight({
     residency: { want: () => {}, recalled: () => false },
+    keys: { modelsOf: async () => null },
     eventsQueued: () => {},
     ...rooms,
     store,
@@ -106,7 +109,7 @@ export async function nightRig(
     async submit(text: string | Uint8Array, more: object = {}): Promise<string> {
       const input_file_id = await upload(text);
       const body = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h", ...more };
-      return (await batches.create(OWNER, body, null)).id;
+      return (await batches.create(CALLER, body, null)).id;
     },
     get: (id: string) => batches.get(OWNER, id),
     async reaches(id: string, status: Batch["status"], withinMs = 10_000): Promise<Batch> {

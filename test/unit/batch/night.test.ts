@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { chatLine, ids, jsonl } from "../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
-import { nightRig, OWNER } from "./night-rig.ts";
+import { CALLER, nightRig, OWNER } from "./night-rig.ts";
 import { neverValid } from "./validate-here.ts";
 
 const lines = (count: number, more: Record<string, unknown> = {}) =>
@@ -101,7 +101,7 @@ describe("a batch", () => {
   it("of an unknown file is made, and then fails", async () => {
     const rig = await nightRig(answering());
     const body = { input_file_id: "file-nowhere", endpoint: "/v1/chat/completions", completion_window: "24h" };
-    const { id, status } = await rig.batches.create(OWNER, body, null);
+    const { id, status } = await rig.batches.create(CALLER, body, null);
     expect(status).toBe("validating");
     const batch = await rig.reaches(id, "failed");
     expect(batch.errors?.data).toMatchObject([{ code: "invalid_request", param: "file_id", line: null }]);
@@ -194,10 +194,10 @@ describe("create", () => {
 
   it("with an Idempotency-Key makes one batch, and refuses the key for another request", async () => {
     const rig = await nightRig(answering());
-    const once = await rig.batches.create(OWNER, { ...body, metadata: { a: "1", b: "2" } }, "key");
-    const twice = await rig.batches.create(OWNER, { ...body, metadata: { b: "2", a: "1" } }, "key");
+    const once = await rig.batches.create(CALLER, { ...body, metadata: { a: "1", b: "2" } }, "key");
+    const twice = await rig.batches.create(CALLER, { ...body, metadata: { b: "2", a: "1" } }, "key");
     expect(twice.id).toBe(once.id);
-    await expect(rig.batches.create(OWNER, body, "key")).rejects.toMatchObject({ status: 409, shouldRetry: false });
+    await expect(rig.batches.create(CALLER, body, "key")).rejects.toMatchObject({ status: 409, shouldRetry: false });
     expect((await rig.batches.list(OWNER, 10, null)).data).toHaveLength(1);
   });
 
@@ -213,7 +213,7 @@ describe("create", () => {
     ["input_file_id", { ...body, input_file_id: undefined }, "missing_required_parameter"],
   ])("refuses a bad %s", async (param, bad, code) => {
     const rig = await nightRig(answering());
-    await expect(rig.batches.create(OWNER, bad, null)).rejects.toMatchObject({ status: 400, param, code });
+    await expect(rig.batches.create(CALLER, bad, null)).rejects.toMatchObject({ status: 400, param, code });
   });
 });
 
@@ -223,7 +223,7 @@ describe("one batch more than an owner may have open", () => {
   it("is a 429 that no client retries, until one of them is over; another owner's is not", async () => {
     const engine = new FakeEngine();
     const rig = await nightRig(engine, { maxOpen: 2 });
-    const create = (owner: string, key: string | null = null) => rig.batches.create(owner, body, key);
+    const create = (owner: string, key: string | null = null) => rig.batches.create({ owner, key: null }, body, key);
     const first = await rig.submit(jsonl(lines(1)));
     await rig.submit(jsonl(lines(1)));
     const refusal = { status: 429, type: "rate_limit_error", code: "rate_limit_exceeded", shouldRetry: false };

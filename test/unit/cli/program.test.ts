@@ -18,6 +18,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     usage: async (flags) => void outcome.called.push("usage", flags),
     plan: async (flags) => void outcome.called.push("plan", flags),
     files: async (rest) => void outcome.called.push("files", rest),
+    keys: async (rest) => void outcome.called.push("keys", rest),
     batch: async (rest) => void outcome.called.push("batch", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),
   });
@@ -86,7 +87,9 @@ describe("commands", () => {
 describe("help", () => {
   it("lists the commands and, for serve and doctor, every option with its default", async () => {
     expect((await type(["--help"])).out).toMatch(/serve[\s\S]*doctor[\s\S]*bench/);
-    const flags = OPTION_KEYS.filter((key) => !("fileOnly" in OPTIONS[key].kind));
+    const flags = OPTION_KEYS.filter(
+      (key) => !("fileOnly" in OPTIONS[key].kind || "environmentOnly" in OPTIONS[key].kind),
+    );
     for (const command of ["serve", "doctor"]) {
       const { out } = await type([command, "--help"]);
       expect(out.match(/\(default: /g)).toHaveLength(flags.length + 1);

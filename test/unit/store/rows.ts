@@ -22,6 +22,7 @@ export function newBatch(id: string, changed: Partial<NewBatch> = {}): NewBatch 
   return {
     id,
     owner: "local",
+    keyId: null,
     endpoint: "/v1/chat/completions",
     inputFileId: "file-in",
     completionWindow: "24h",

@@ -3,7 +3,8 @@ import type { EmbeddingRequest, PieceMessage } from "../../protocol/embedding.ts
 import type { EngineError, FromEngine } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/request.ts";
 import { TIERS } from "../../protocol/request.ts";
-import type { EmbeddingContext } from "../native/embedding-context.ts";
+import type { Batch } from "../native/batch.ts";
+import type { EmbeddingContexts } from "../native/embedding-contexts.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
 import { StepModel } from "../scheduler/step-model.ts";
 import type { InputTokens } from "./input-tokens.ts";
@@ -15,7 +16,7 @@ export interface EmbedderParts {
   plan: EmbeddingPlan;
   inputs: InputTokens;
   /** Called once, when the first input comes: it allocates. Throws when memory is short. */
-  open: () => EmbeddingContext;
+  open: () => EmbeddingContexts;
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: FromEngine) => void;
@@ -40,7 +41,7 @@ export class Embedder {
   readonly #queues: Record<Tier, InputReading[]> = { priority: [], default: [], flex: [], batch: [] };
   readonly #costs = new StepModel();
   readonly #places = Array.from({ length: MOST_INPUTS }, (_, place) => place);
-  #context: EmbeddingContext | null = null;
+  #contexts: EmbeddingContexts | null = null;
 
   constructor(parts: EmbedderParts) {
     this.#parts = parts;
@@ -95,22 +96,25 @@ export class Embedder {
   async piece(ms: number): Promise<number> {
     this.#forgetCancelled();
     const { plan, now, post } = this.#parts;
-    const context = this.#context;
+    const contexts = this.#contexts;
     const online = this.want === "online";
     const { batchTokens: alone, togetherTokens: together, whole } = plan;
     const limits = { alone, together, inputs: MOST_BEGUN, ms, whole, costs: this.#costs };
     const entries = planPiece(this.#waiting(), limits);
-    if (context === null || entries.length === 0) return 0;
-    this.#makeRoom(context, entries);
+    if (contexts === null || entries.length === 0) return 0;
+    this.#makeRoom(contexts, entries);
     const begin = now();
-    const tokens = this.#fill(context, entries);
+    const tokens = entries.reduce((sum, { count }) => sum + count, 0);
+    const complete = entries.every(({ input, count }) => count === input.tokens.length);
+    const context = contexts.for(tokens, complete);
+    this.#fill(context.batch, entries);
     await context.decode();
     const vectors: PieceMessage["vectors"] = [];
     for (const { input, count } of entries) {
       input.vector.add(context.pooled(input.place), count);
       input.computed += count;
       if (input.computed < input.tokens.length) continue;
-      this.#leave(context, input);
+      this.#leave(contexts, input);
       if (!input.reading.cancelled)
         vectors.push({ id: input.reading.id, index: input.index, vector: input.vector.finish() });
     }
@@ -127,7 +131,7 @@ export class Embedder {
     for (const tier of TIERS) if (ONLINE.includes(tier) === online) yield* this.#queues[tier];
   }
 
-  #fill({ batch }: EmbeddingContext, entries: PieceEntry<InputReading>[]): number {
+  #fill(batch: Batch, entries: PieceEntry<InputReading>[]): void {
     batch.clear();
     for (const { input, count } of entries) {
       if (input.place < 0) input.place = this.#places.pop()!;
@@ -136,11 +140,10 @@ export class Embedder {
         batch.add(input.tokens[position]!, position, input.place, true);
       }
     }
-    return batch.size;
   }
 
   /** Inputs of lower tiers that are left half computed begin again when those of better ones need the cells. */
-  #makeRoom(context: EmbeddingContext, entries: PieceEntry<InputReading>[]): void {
+  #makeRoom(contexts: EmbeddingContexts, entries: PieceEntry<InputReading>[]): void {
     const planned = new Set(entries.map(({ input }) => input));
     const begun = TIERS.flatMap((tier) => this.#queues[tier].filter(({ computed }) => computed > 0));
     let cells = entries.reduce((sum, { count }) => sum + count, 0);
@@ -149,22 +152,22 @@ export class Embedder {
       if (cells <= this.#parts.plan.cells) return;
       if (planned.has(input)) continue;
       cells -= input.computed;
-      this.#giveBack(context, input);
+      this.#giveBack(contexts, input);
       input.startOver();
     }
   }
 
   /** An input that has its vector, or that nobody wants, gives back what it holds. */
-  #leave(context: EmbeddingContext, input: InputReading): void {
+  #leave(contexts: EmbeddingContexts, input: InputReading): void {
     const queue = this.#queues[input.reading.tier];
     const at = queue.indexOf(input);
     if (at >= 0) queue.splice(at, 1);
-    this.#giveBack(context, input);
+    this.#giveBack(contexts, input);
   }
 
-  #giveBack(context: EmbeddingContext, input: InputReading): void {
+  #giveBack(contexts: EmbeddingContexts, input: InputReading): void {
     if (input.place < 0) return;
-    context.remove(input.place);
+    contexts.remove(input.place);
     this.#places.push(input.place);
     input.place = -1;
   }
@@ -172,12 +175,12 @@ export class Embedder {
   #forgetCancelled(): void {
     for (const tier of TIERS)
       for (const input of this.#queues[tier].filter(({ reading }) => reading.cancelled))
-        if (this.#context !== null) this.#leave(this.#context, input);
+        if (this.#contexts !== null) this.#leave(this.#contexts, input);
   }
 
   #open(): EngineError | null {
     try {
-      this.#context ??= this.#parts.open();
+      this.#contexts ??= this.#parts.open();
       return null;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);

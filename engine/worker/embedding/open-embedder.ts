@@ -1,7 +1,7 @@
 import type { EngineConfig } from "../../config.ts";
 import type { FromEngine } from "../../protocol/messages.ts";
 import type { Adapters } from "../native/adapters.ts";
-import { EmbeddingContext } from "../native/embedding-context.ts";
+import { EmbeddingContexts } from "../native/embedding-contexts.ts";
 import { type EmbeddingPlan, embeddingShape, planEmbedding } from "../native/embedding-plan.ts";
 import type { Library } from "../native/library.ts";
 import type { MemoryFacts } from "../native/memory-plan.ts";
@@ -20,7 +20,7 @@ export function embeddingPlan(
   cacheBytes: number,
 ): EmbeddingPlan | null {
   const left = Math.max(0, (config.memory ?? freeBytes) - weightBytes - cacheBytes);
-  return planEmbedding(config, embeddingShape(model, cellBytes), left * LEFT_SHARE);
+  return planEmbedding(config, embeddingShape(model, config, cellBytes), left * LEFT_SHARE);
 }
 
 /** Nothing is allocated until the first input comes. */
@@ -36,6 +36,6 @@ export function openEmbedder(
     ...run,
     plan,
     inputs: new InputTokens(model.vocabulary, model.rankTemplate),
-    open: () => new EmbeddingContext(library, model, adapters, config, plan, run.threads),
+    open: () => new EmbeddingContexts(library, model, adapters, config, plan, run.threads),
   });
 }

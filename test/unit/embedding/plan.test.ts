@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type EmbeddingShape, planEmbedding } from "../../../engine/worker/native/embedding-plan.ts";
+import { type EmbeddingShape, MOST_INPUTS, planEmbedding } from "../../../engine/worker/native/embedding-plan.ts";
 
 const GIB = 2 ** 30;
 /** A generative model of 0.5B: 152,000 tokens, 12 KiB per cell. */
@@ -11,6 +12,7 @@ const CAUSAL: EmbeddingShape = {
   cellBytes: 12_288,
   whole: false,
   gpu: false,
+  flash: "always",
 };
 const ENCODER: EmbeddingShape = { ...CAUSAL, pooling: "cls", vocabulary: 30_522, trainedContext: 512, whole: true };
 const CONFIG = { context: null, stepTokens: 512 };
@@ -25,8 +27,20 @@ test("a model that generates reads as long inputs as prompts, in pieces whose lo
 
 test("several inputs have as many tokens together as pays: on a CPU few, on a GPU all of a piece", () => {
   const small = { ...CAUSAL, vocabulary: 1024 };
-  expect(planEmbedding(CONFIG, small, GIB)!.togetherTokens).toBe(64);
+  expect(planEmbedding(CONFIG, small, GIB)!.togetherTokens).toBe(256);
+  expect(planEmbedding(CONFIG, { ...small, flash: "never" }, GIB)!.togetherTokens).toBe(64);
   expect(planEmbedding(CONFIG, { ...small, gpu: true }, GIB)!.togetherTokens).toBe(512);
+});
+
+test("where flash attention pays from a tile on, smaller pieces have a context of their own, which is counted", () => {
+  for (const shape of [{ ...CAUSAL, vocabulary: 1024 }, ENCODER]) {
+    const always = planEmbedding(CONFIG, shape, GIB)!;
+    const tiles = planEmbedding(CONFIG, { ...shape, flash: "tiles" }, GIB)!;
+    expect(always.few).toBeNull();
+    expect(tiles.few).toEqual({ cells: 256, tokens: 64, flashAttention: "off" });
+    expect(tiles.bytes).toBeGreaterThan(always.bytes);
+    expect(tiles.togetherTokens).toBe(256);
+  }
 });
 
 test("where memory is short inputs are shorter, and then there are none", () => {
@@ -35,6 +49,28 @@ test("where memory is short inputs are shorter, and then there are none", () => 
   expect(plan.context).toBeGreaterThan(0);
   expect(plan.bytes).toBeLessThanOrEqual(160 * 2 ** 20);
   expect(planEmbedding(CONFIG, CAUSAL, 64 * 2 ** 20)).toBeNull();
+});
+
+test("whatever the model and the options, the tokens of a piece are a multiple of its inputs", () => {
+  const count = (max: number) => fc.integer({ min: 1, max });
+  const given = { vocabulary: count(300_000), trainedContext: count(20_000), cellBytes: count(200_000) };
+  const shapes = fc.record({
+    ...given,
+    whole: fc.boolean(),
+    gpu: fc.boolean(),
+    flash: fc.constantFrom("tiles", "never"),
+  });
+  const config = fc.record({ context: fc.option(count(20_000)), stepTokens: count(4096) });
+  fc.assert(
+    fc.property(config, shapes, count(2 ** 33), (options, shape, free) => {
+      const plan = planEmbedding(options, { ...CAUSAL, ...shape }, free);
+      if (plan === null) return;
+      for (const tokens of [plan.batchTokens, plan.few?.tokens ?? MOST_INPUTS]) expect(tokens % MOST_INPUTS).toBe(0);
+      expect(plan.context).toBeGreaterThan(0);
+      expect(plan.togetherTokens).toBeLessThanOrEqual(plan.batchTokens);
+      if (!shape.whole) expect(plan.cells).toBeGreaterThanOrEqual(plan.context + plan.batchTokens);
+    }),
+  );
 });
 
 test("an encoder takes an input whole, at most as long as it was trained for", () => {

@@ -1,5 +1,5 @@
 import type { EngineConfig, Pooling } from "../../config.ts";
-import { flashAttention } from "./context.ts";
+import { flashAttention } from "./flash-attention.ts";
 import { DEFAULT_CONTEXT } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 
@@ -115,6 +115,11 @@ export function planEmbedding(
   if (context < Math.min(wanted, LEAST_TOKENS)) return null;
   const bytes = fewBytes + logitBytes + cells * shape.cellBytes;
   return { ...fixed, context, batchTokens: pieceTokens, cells, bytes };
+}
+
+/** What embeddings take where memory is not short. */
+export function wantedBytes(config: Pick<EngineConfig, "context" | "stepTokens">, shape: EmbeddingShape): number {
+  return planEmbedding(config, shape, Number.MAX_SAFE_INTEGER)?.bytes ?? 0;
 }
 
 /** What of a model decides how it embeds. One that generates pools by the mean: its file says nothing of it. */

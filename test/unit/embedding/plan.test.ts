@@ -1,6 +1,19 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { type EmbeddingShape, MOST_INPUTS, planEmbedding } from "../../../engine/worker/native/embedding-plan.ts";
+import { describe, expect, test } from "vitest";
+import {
+  type EmbeddingShape,
+  MOST_INPUTS,
+  planEmbedding,
+  wantedBytes,
+} from "../../../engine/worker/native/embedding-plan.ts";
+import {
+  embeddingBudget,
+  embeddingNeeds,
+  type MemoryFacts,
+  memoryNeeds,
+  planMemory,
+  SLACK_BYTES,
+} from "../../../engine/worker/native/memory-plan.ts";
 
 const GIB = 2 ** 30;
 /** A generative model of 0.5B: 152,000 tokens, 12 KiB per cell. */
@@ -79,4 +92,40 @@ test("an encoder takes an input whole, at most as long as it was trained for", (
   const long = { ...ENCODER, trainedContext: 8192 };
   expect(planEmbedding(CONFIG, long, GIB)).toMatchObject({ context: 2048, batchTokens: 2048 });
   expect(planEmbedding({ ...CONFIG, context: 8192 }, long, GIB)).toMatchObject({ context: 8192, batchTokens: 8192 });
+});
+
+describe("what the book of memory is told", () => {
+  const options = { sequences: 8, kv: "auto" as const, cells: null, ...CONFIG };
+  const facts: MemoryFacts = {
+    trainedContext: 32_768,
+    cellBytes: CAUSAL.cellBytes,
+    weightBytes: GIB / 2,
+    freeBytes: 64 * GIB,
+    memory: "full",
+  };
+
+  test.each(["always", "tiles"] as const)("with all that is wanted nothing is shorter, flash attention %s", (flash) => {
+    const shape = { ...CAUSAL, flash };
+    const { least, wanted } = memoryNeeds(options, facts, wantedBytes(CONFIG, shape));
+    const cacheBytes = planMemory({ ...options, memory: wanted }, facts).cells * facts.cellBytes;
+    expect(cacheBytes).toBe(8 * 8192 * facts.cellBytes);
+    const all = planEmbedding(CONFIG, shape, GIB);
+    expect(planEmbedding(CONFIG, shape, embeddingBudget({ memory: wanted }, facts, cacheBytes))).toEqual(all);
+    // A model that nobody embeds with is not kept out for it.
+    expect(least).toBe(memoryNeeds(options, facts, 0).least);
+  });
+
+  test("a model that only embeds needs no cache, and room for its longest input", () => {
+    const { least, wanted } = embeddingNeeds(facts, wantedBytes(CONFIG, ENCODER));
+    expect(wanted).toBe(least);
+    expect(least).toBe(facts.weightBytes + SLACK_BYTES + wantedBytes(CONFIG, ENCODER) + 1);
+    expect(planEmbedding(CONFIG, ENCODER, embeddingBudget({ memory: least }, facts, 0))!.context).toBe(512);
+  });
+
+  test("without a limit they have half of what is left, and of a limit at least half of what is kept free", () => {
+    const left = { weightBytes: GIB, freeBytes: 4 * GIB };
+    expect(embeddingBudget({ memory: null }, left, GIB)).toBe(GIB);
+    expect(embeddingBudget({ memory: 2 * GIB + SLACK_BYTES }, left, GIB)).toBe(SLACK_BYTES / 2);
+    expect(embeddingBudget({ memory: GIB }, left, GIB)).toBe(0);
+  });
 });

@@ -32,7 +32,7 @@ export function openEmbedder(
   return new Embedder({
     ...run,
     plan,
-    inputs: new InputTokens(model.vocabulary, model.rankTemplate),
+    inputs: new InputTokens(model.vocabulary, model.rankTemplate, plan.context),
     open: () => new EmbeddingContexts(library, model, adapters, config, plan, run.threads),
   });
 }

@@ -98,16 +98,18 @@ export class Embedder {
   /**
    * Computes one piece that should take at most `ms`, and posts its vectors.
    *
+   * @param beside whether streams wait for its end
    * @returns what it took, in milliseconds; 0 when nothing was left to do
    * @throws DecodeError
    */
-  async piece(ms: number): Promise<number> {
+  async piece(ms: number, beside: boolean): Promise<number> {
     const contexts = this.#contexts;
     if (contexts === null) return 0;
     this.#forgetCancelled(contexts);
     const { plan, now, post } = this.#parts;
     const online = this.want === "online";
-    const { batchTokens: alone, togetherTokens: together, whole } = plan;
+    const { batchTokens: alone, whole } = plan;
+    const together = beside ? plan.besideTokens : plan.togetherTokens;
     const limits = { alone, together, inputs: MOST_BEGUN, ms, whole, costs: this.#costs };
     const entries = planPiece(this.#waiting(), limits);
     if (entries.length === 0) return 0;

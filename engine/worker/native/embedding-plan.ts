@@ -18,6 +18,8 @@ const LEAST_TOKENS = MOST_INPUTS;
  * it looks at up to 256; past these tokens nothing is gained.
  */
 const TOGETHER_ON_CPU = { flash: 256, plain: 64 };
+/** The same beside streams, which wait for every piece: the smallest that has most of the gain. */
+const BESIDE_ON_CPU = 96;
 /**
  * Rows from which llama.cpp's CPU kernel of flash attention works in tiles. Heads that are too small for it to pay with
  * fewer rows gain from then on (64 inputs of 12 tokens on the demo model, one thread: 44 ms without, 26 ms with it in pieces
@@ -65,9 +67,10 @@ export interface EmbeddingPlan {
   whole: boolean;
   /** The longest input, in tokens. */
   context: number;
-  /** Tokens that one input alone, and that several together, may have in one piece. */
+  /** Tokens that one input alone, that several together, and that several beside streams may have in one piece. */
   batchTokens: number;
   togetherTokens: number;
+  besideTokens: number;
   cells: number;
   /** Whose pieces of fewer tokens than a tile are computed apart, without flash attention; else null. */
   few: EmbeddingRoom | null;
@@ -94,11 +97,12 @@ export function planEmbedding(
   const pieceTokens = Math.max(LEAST_TOKENS, most - (most % MOST_INPUTS));
   const shared = shape.flash === "never" ? TOGETHER_ON_CPU.plain : TOGETHER_ON_CPU.flash;
   const togetherTokens = shape.gpu ? pieceTokens : Math.min(pieceTokens, shared);
+  const besideTokens = shape.gpu ? pieceTokens : Math.min(togetherTokens, BESIDE_ON_CPU);
   const few: EmbeddingRoom | null =
     shape.flash === "tiles" ? { cells: CELL_PADDING, tokens: FLASH_TILE, flashAttention: "off" } : null;
   const fewBytes = few === null ? 0 : few.tokens * rowBytes + (whole ? 0 : few.cells * shape.cellBytes);
   const free = freeBytes - fewBytes;
-  const fixed = { pooling, width, whole, togetherTokens, few };
+  const fixed = { pooling, width, whole, togetherTokens, besideTokens, few };
   if (whole) {
     const wanted = Math.min(config.context ?? ENCODER_CONTEXT, trainedContext);
     const context = Math.min(wanted, Math.floor(free / rowBytes));

@@ -11,6 +11,7 @@ const PLAN: EmbeddingPlan = {
   context: 1000,
   batchTokens: 64,
   togetherTokens: 64,
+  besideTokens: 40,
   cells: 1100,
   few: null,
   bytes: 0,
@@ -55,14 +56,14 @@ function makeEmbedder() {
     posted.flatMap((message) => (message.type === "piece" ? message.vectors.map(({ id, index }) => [id, index]) : []));
   const pieceThatWaits = () => {
     hold = true;
-    const piece = embedder.piece(Number.POSITIVE_INFINITY);
+    const piece = embedder.piece(Number.POSITIVE_INFINITY, false);
     hold = false;
     return { piece, release: () => gates.pop()!() };
   };
   return { embedder, submit, answered, held, pieces, posted, pieceThatWaits };
 }
 
-const piece = (embedder: Embedder) => embedder.piece(Number.POSITIVE_INFINITY);
+const piece = (embedder: Embedder) => embedder.piece(Number.POSITIVE_INFINITY, false);
 
 test("who leaves takes all of what waits along, and nobody is told that there is something to do", async () => {
   const { embedder, submit, answered, held } = makeEmbedder();
@@ -119,6 +120,13 @@ test("only a piece whose inputs begin and end in it may be computed apart", asyn
     { tokens: 56, complete: false },
     { tokens: 50, complete: true },
   ]);
+});
+
+test("beside streams several inputs have fewer tokens together", async () => {
+  const { embedder, submit, pieces } = makeEmbedder();
+  await submit(1, [20, 20, 20]);
+  await embedder.piece(Number.POSITIVE_INFINITY, true);
+  expect(pieces).toEqual([{ tokens: 40, complete: true }]);
 });
 
 test("what is left half computed for a better tier ends after it, with cells of its own", async () => {

@@ -22,7 +22,7 @@ export interface EngineConfig {
   splitMode: "none" | "layer" | "row";
   cacheTypeK: CacheType;
   cacheTypeV: CacheType;
-  /** auto: on, but off on a CPU where attention heads are too small for it to pay. */
+  /** auto: on, but off on a CPU where attention heads are too small for it to pay; there on for many tokens of embeddings. */
   flashAttention: "auto" | "on" | "off";
   /** A directory with an own build of llama.cpp, else null. */
   llamaDir: string | null;

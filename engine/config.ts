@@ -22,7 +22,7 @@ export interface EngineConfig {
   splitMode: "none" | "layer" | "row";
   cacheTypeK: CacheType;
   cacheTypeV: CacheType;
-  /** auto: on, but off on a CPU where attention heads are too small for it to pay. */
+  /** auto: on, but off on a CPU where attention heads are too small for it to pay; there on for many tokens of embeddings. */
   flashAttention: "auto" | "on" | "off";
   /** A directory with an own build of llama.cpp, else null. */
   llamaDir: string | null;
@@ -61,9 +61,9 @@ export type CacheType = (typeof CACHE_TYPES)[number];
 
 /** What a model would take, told by its header alone; all in bytes. */
 export interface ModelNeeds {
-  /** With room for one request of the whole context, or for what the options ask of the cache. */
+  /** With room for one request of the whole context, or for what the options ask of the cache; of one that only embeds, all. */
   least: number;
-  /** With room for as many as may run at once. */
+  /** With room for as many as may run at once, and for embeddings beside them. */
   wanted: number;
   /** What was free, where weights and cache would lie. */
   free: number;

@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import type { EngineConfig, ModelNeeds } from "../config.ts";
 import { freeMemory } from "./machine-memory.ts";
+import { embeddingShape, wantedBytes } from "./native/embedding-plan.ts";
 import { loadLibrary } from "./native/library.ts";
-import { memoryNeeds } from "./native/memory-plan.ts";
+import { embeddingNeeds, memoryNeeds } from "./native/memory-plan.ts";
 import { loadModel } from "./native/model.ts";
 
 /** What a model would take here, without loading it. @throws Error that says why it can't be loaded */
@@ -10,7 +11,9 @@ export async function measure(config: EngineConfig): Promise<ModelNeeds> {
   const library = loadLibrary(config.llamaDir, config.gpu !== "off");
   const free = freeMemory(library, config).model;
   const model = await loadModel(library, config, () => {}, true);
-  const facts = model.memoryFacts(config, free);
+  const bare = model.memoryFacts(config, free);
   const adapterBytes = config.adapters.reduce((sum, { path }) => sum + statSync(path).size, 0);
-  return memoryNeeds(config, { ...facts, weightBytes: facts.weightBytes + adapterBytes });
+  const facts = { ...bare, weightBytes: bare.weightBytes + adapterBytes };
+  const embeddingBytes = wantedBytes(config, embeddingShape(model, config, facts.cellBytes));
+  return model.pooling === null ? memoryNeeds(config, facts, embeddingBytes) : embeddingNeeds(facts, embeddingBytes);
 }

@@ -44,7 +44,7 @@ export class WorkLoop {
     const { steps, embedder } = this.#parts;
     // Nobody embeds: nothing is looked at on a step's way.
     if (embedder === null || embedder.want === "nothing") return steps?.step() ?? false;
-    if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder))) > 0;
+    if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder), false)) > 0;
     const { want } = steps;
     const stepNext = this.#turns.stepNext(want, embedder.want);
     const stepped = stepNext && (await this.#step(steps, want));
@@ -52,9 +52,9 @@ export class WorkLoop {
     const pieceMs = this.#pieceMs(stepNext && !stepped ? "nothing" : want, embedder);
     if (pieceMs === 0) return stepped;
     const pieces = embedder.want;
-    const piece = embedder.piece(pieceMs);
+    const piece = embedder.piece(pieceMs, want === "online");
     steps.flush();
-    this.#turns.pieced(await piece, pieces);
+    this.#turns.pieced(await piece, pieces, want);
     return true;
   }
 

@@ -37,7 +37,8 @@ export const ENGINE_OPTIONS = {
     "Engine",
     choice(["auto", "on", "off"]),
     "auto",
-    "Flash attention; auto is on, but off on a CPU for models with attention heads of fewer than 64 numbers.",
+    "Flash attention; auto is on, but off on a CPU for models with attention heads of fewer than 64 numbers, save for " +
+      "64 and more tokens of embeddings at once.",
   ),
   memory: row(
     "Engine",

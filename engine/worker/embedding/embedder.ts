@@ -3,7 +3,9 @@ import type { EmbeddingRequest, PieceMessage } from "../../protocol/embedding.ts
 import type { EngineError, FromEngine } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/request.ts";
 import { TIERS } from "../../protocol/request.ts";
+import type { Batch } from "../native/batch.ts";
 import type { EmbeddingContext } from "../native/embedding-context.ts";
+import type { EmbeddingContexts } from "../native/embedding-contexts.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
 import { StepModel } from "../scheduler/step-model.ts";
 import type { InputTokens } from "./input-tokens.ts";
@@ -11,11 +13,16 @@ import { cheapestMs, type PieceEntry, planPiece } from "./piece.ts";
 import { InputReading, newReading, type Reading } from "./reading.ts";
 import type { Want } from "./turns.ts";
 
+type Contexts = Pick<EmbeddingContexts, "remove"> & {
+  for(tokens: number, complete: boolean): PieceContext;
+};
+type PieceContext = Pick<EmbeddingContext, "decode" | "pooled"> & { batch: Pick<Batch, "clear" | "add"> };
+
 export interface EmbedderParts {
   plan: EmbeddingPlan;
-  inputs: InputTokens;
+  inputs: Pick<InputTokens, "ofAll">;
   /** Called once, when the first input comes: it allocates. Throws when memory is short. */
-  open: () => EmbeddingContext;
+  open: () => Contexts;
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: FromEngine) => void;
@@ -25,8 +32,6 @@ export interface EmbedderParts {
 
 /** Inputs of one piece: of every other tier one may be left half computed. */
 const MOST_BEGUN = MOST_INPUTS - TIERS.length;
-/** OpenAI's bound on what one request may hold. */
-const MOST_TOKENS = 300_000;
 const ONLINE: readonly Tier[] = ["priority", "default"];
 
 /**
@@ -40,7 +45,9 @@ export class Embedder {
   readonly #queues: Record<Tier, InputReading[]> = { priority: [], default: [], flex: [], batch: [] };
   readonly #costs = new StepModel();
   readonly #places = Array.from({ length: MOST_INPUTS }, (_, place) => place);
-  #context: EmbeddingContext | null = null;
+  /** The inputs that have cells: those of the piece that runs, and of every tier one at most that is left unfinished. */
+  readonly #holding = new Set<InputReading>();
+  #contexts: Contexts | null = null;
 
   constructor(parts: EmbedderParts) {
     this.#parts = parts;
@@ -64,55 +71,64 @@ export class Embedder {
     const { inputs, plan, post, wake } = this.#parts;
     const reading = newReading(request);
     this.#readings.set(request.id, reading);
-    const tokens = await Promise.all(request.inputs.map((input) => inputs.of(input)));
-    if (reading.cancelled) return;
-    const refusal = this.#refusal(request, tokens) ?? this.#open();
-    if (refusal !== null) {
-      this.#readings.delete(request.id);
-      post({ type: "refused", id: request.id, error: refusal });
-      return;
-    }
-    const promptTokens = tokens.reduce((sum, { length }) => sum + length, 0);
+    const lists = await inputs.ofAll(request.inputs, () => !reading.cancelled);
+    if (lists === null) return;
+    if ("code" in lists) return this.#refuse(request.id, lists);
+    const closed = this.#open();
+    if (closed !== null) return this.#refuse(request.id, closed);
+    const promptTokens = lists.reduce((sum, { length }) => sum + length, 0);
     post({ type: "accepted", id: request.id, promptTokens, promptText: null });
-    for (const [index, list] of tokens.entries())
-      this.#queues[request.tier].push(new InputReading(reading, index, Array.from(list), plan.pooling));
+    for (const [index, tokens] of lists.entries())
+      this.#queues[request.tier].push(new InputReading(reading, index, tokens, plan.pooling));
     wake();
   }
 
-  cancel(id: number): void {
+  /** @returns whether there was such a request, not yet answered */
+  cancel(id: number): boolean {
     const reading = this.#readings.get(id);
-    if (reading === undefined) return;
+    if (reading === undefined) return false;
     reading.cancelled = true;
     this.#readings.delete(id);
+    const { tier } = reading;
+    // What holds cells may be in the decode that runs: the next piece forgets it.
+    this.#queues[tier] = this.#queues[tier].filter((input) => input.reading !== reading || input.place >= 0);
+    return true;
   }
 
   /**
    * Computes one piece that should take at most `ms`, and posts its vectors.
    *
+   * @param beside whether streams wait for its end
    * @returns what it took, in milliseconds; 0 when nothing was left to do
    * @throws DecodeError
    */
-  async piece(ms: number): Promise<number> {
-    this.#forgetCancelled();
+  async piece(ms: number, beside: boolean): Promise<number> {
+    const contexts = this.#contexts;
+    if (contexts === null) return 0;
+    this.#forgetCancelled(contexts);
     const { plan, now, post } = this.#parts;
-    const context = this.#context;
     const online = this.want === "online";
-    const { batchTokens: alone, togetherTokens: together, whole } = plan;
+    const { batchTokens: alone, whole } = plan;
+    const together = beside ? plan.besideTokens : plan.togetherTokens;
     const limits = { alone, together, inputs: MOST_BEGUN, ms, whole, costs: this.#costs };
     const entries = planPiece(this.#waiting(), limits);
-    if (context === null || entries.length === 0) return 0;
-    this.#makeRoom(context, entries);
+    if (entries.length === 0) return 0;
+    this.#makeRoom(contexts, entries);
     const begin = now();
-    const tokens = this.#fill(context, entries);
+    const tokens = entries.reduce((sum, { count }) => sum + count, 0);
+    const complete = entries.every(({ input, count }) => count === input.tokens.length);
+    const context = contexts.for(tokens, complete);
+    this.#fill(context.batch, entries);
     await context.decode();
     const vectors: PieceMessage["vectors"] = [];
     for (const { input, count } of entries) {
       input.vector.add(context.pooled(input.place), count);
       input.computed += count;
       if (input.computed < input.tokens.length) continue;
-      this.#leave(context, input);
-      if (!input.reading.cancelled)
-        vectors.push({ id: input.reading.id, index: input.index, vector: input.vector.finish() });
+      this.#leave(contexts, input);
+      if (input.reading.cancelled) continue;
+      vectors.push({ id: input.reading.id, index: input.index, vector: input.vector.finish() });
+      if (--input.reading.missing === 0) this.#readings.delete(input.reading.id);
     }
     const took = now() - begin;
     this.#costs.observe({ prefill: tokens, decode: 0, kv: tokens * tokens, passes: 1 }, took);
@@ -127,82 +143,66 @@ export class Embedder {
     for (const tier of TIERS) if (ONLINE.includes(tier) === online) yield* this.#queues[tier];
   }
 
-  #fill({ batch }: EmbeddingContext, entries: PieceEntry<InputReading>[]): number {
+  #fill(batch: PieceContext["batch"], entries: PieceEntry<InputReading>[]): void {
     batch.clear();
     for (const { input, count } of entries) {
       if (input.place < 0) input.place = this.#places.pop()!;
+      this.#holding.add(input);
       for (let i = 0; i < count; i++) {
         const position = input.computed + i;
         batch.add(input.tokens[position]!, position, input.place, true);
       }
     }
-    return batch.size;
   }
 
   /** Inputs of lower tiers that are left half computed begin again when those of better ones need the cells. */
-  #makeRoom(context: EmbeddingContext, entries: PieceEntry<InputReading>[]): void {
+  #makeRoom(contexts: Contexts, entries: PieceEntry<InputReading>[]): void {
     const planned = new Set(entries.map(({ input }) => input));
-    const begun = TIERS.flatMap((tier) => this.#queues[tier].filter(({ computed }) => computed > 0));
+    const begun = TIERS.flatMap((tier) => [...this.#holding].filter(({ reading }) => reading.tier === tier));
     let cells = entries.reduce((sum, { count }) => sum + count, 0);
     for (const { computed } of begun) cells += computed;
     for (const input of begun.reverse()) {
       if (cells <= this.#parts.plan.cells) return;
       if (planned.has(input)) continue;
       cells -= input.computed;
-      this.#giveBack(context, input);
+      this.#giveBack(contexts, input);
       input.startOver();
     }
   }
 
   /** An input that has its vector, or that nobody wants, gives back what it holds. */
-  #leave(context: EmbeddingContext, input: InputReading): void {
+  #leave(contexts: Contexts, input: InputReading): void {
     const queue = this.#queues[input.reading.tier];
     const at = queue.indexOf(input);
     if (at >= 0) queue.splice(at, 1);
-    this.#giveBack(context, input);
+    this.#giveBack(contexts, input);
   }
 
-  #giveBack(context: EmbeddingContext, input: InputReading): void {
+  #giveBack(contexts: Contexts, input: InputReading): void {
     if (input.place < 0) return;
-    context.remove(input.place);
+    contexts.remove(input.place);
     this.#places.push(input.place);
+    this.#holding.delete(input);
     input.place = -1;
   }
 
-  #forgetCancelled(): void {
-    for (const tier of TIERS)
-      for (const input of this.#queues[tier].filter(({ reading }) => reading.cancelled))
-        if (this.#context !== null) this.#leave(this.#context, input);
+  #forgetCancelled(contexts: Contexts): void {
+    for (const input of this.#holding) if (input.reading.cancelled) this.#leave(contexts, input);
+  }
+
+  #refuse(id: number, error: EngineError): void {
+    this.#readings.delete(id);
+    this.#parts.post({ type: "refused", id, error });
   }
 
   #open(): EngineError | null {
     try {
-      this.#context ??= this.#parts.open();
+      this.#contexts ??= this.#parts.open();
       return null;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return { status: 503, type: "server_error", code: "embeddings_unavailable", param: null, message };
     }
-  }
-
-  #refusal(request: EmbeddingRequest, tokens: readonly ArrayLike<number>[]): EngineError | null {
-    const { context } = this.facts;
-    const pairs = request.inputs[0]?.kind === "pair";
-    const param = pairs ? "documents" : "input";
-    const invalid = (code: string, message: string): EngineError => {
-      return { status: 400, type: "invalid_request_error", code, param, message };
-    };
-    const named = (index: number) => (tokens.length > 1 || pairs ? `'${param}[${index}]'` : `'${param}'`);
-    let sum = 0;
-    for (const [index, { length }] of tokens.entries()) {
-      sum += length;
-      if (length === 0) return invalid("invalid_value", `Invalid ${named(index)}: it has no tokens.`);
-      if (length <= context) continue;
-      const message = `Invalid ${named(index)}: this model reads at most ${context} tokens of one input, and it has ${length}.`;
-      return invalid("context_length_exceeded", message);
-    }
-    if (sum <= MOST_TOKENS) return null;
-    return invalid("invalid_value", `Invalid '${param}': at most ${MOST_TOKENS} tokens in all, but got ${sum}.`);
   }
 }
 

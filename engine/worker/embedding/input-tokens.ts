@@ -1,17 +1,65 @@
+import { setImmediate as rest } from "node:timers/promises";
 import type { EmbeddingInput } from "../../protocol/embedding.ts";
+import type { EngineError } from "../../protocol/messages.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
+
+/** OpenAI's bound on what one request may hold. */
+const MOST_TOKENS = 300_000;
+/** Tokens that are made before a step of others gets its turn: a few milliseconds. */
+const MADE_AT_ONCE = 4096;
+
+type Texts = Pick<Vocabulary, "tokenize" | "bos" | "addBos" | "closing" | "separator">;
 
 /** Turns inputs into tokens, with what the model wants around them; tokens that are given stay as they are. */
 export class InputTokens {
-  readonly #vocabulary: Vocabulary;
+  readonly #vocabulary: Texts;
   readonly #rankTemplate: string | null;
+  /** The longest input. */
+  readonly #context: number;
 
-  constructor(vocabulary: Vocabulary, rankTemplate: string | null) {
+  constructor(vocabulary: Texts, rankTemplate: string | null, context: number) {
     this.#vocabulary = vocabulary;
     this.#rankTemplate = rankTemplate;
+    this.#context = context;
   }
 
-  async of(input: EmbeddingInput): Promise<ArrayLike<number>> {
+  /**
+   * The tokens of each input of a request, or why it is refused; reading ends with the first that is too long, and past
+   * the most of all. Null when nobody wants it any more.
+   */
+  async ofAll(
+    inputs: readonly EmbeddingInput[],
+    isWanted: () => boolean,
+  ): Promise<readonly (readonly number[])[] | EngineError | null> {
+    const param = inputs[0]?.kind === "pair" ? "documents" : "input";
+    const named = (index: number) =>
+      inputs.length > 1 || param === "documents" ? `'${param}[${index}]'` : `'${param}'`;
+    const lists: (readonly number[])[] = [];
+    let sum = 0;
+    let rested = 0;
+    for (const [index, input] of inputs.entries()) {
+      const tokens = await this.#of(input);
+      if (!isWanted()) return null;
+      const { length } = tokens;
+      if (length === 0) return invalid("invalid_value", param, `Invalid ${named(index)}: it has no tokens.`);
+      if (length > this.#context) {
+        const most = `this model reads at most ${this.#context} tokens of one input, and it has ${length}`;
+        return invalid("context_length_exceeded", param, `Invalid ${named(index)}: ${most}.`);
+      }
+      sum += length;
+      if (sum > MOST_TOKENS) {
+        const got = `at most ${MOST_TOKENS} tokens in all, but got more with ${named(index)}`;
+        return invalid("invalid_value", param, `Invalid '${param}': ${got}.`);
+      }
+      lists.push(Array.from(tokens));
+      if (sum - rested < MADE_AT_ONCE) continue;
+      rested = sum;
+      await rest();
+    }
+    return lists;
+  }
+
+  async #of(input: EmbeddingInput): Promise<ArrayLike<number>> {
     switch (input.kind) {
       case "tokens":
         return input.tokens;
@@ -40,4 +88,8 @@ export class InputTokens {
     );
     return (await Promise.all(parts)).flatMap((tokens) => [...tokens]);
   }
+}
+
+function invalid(code: string, param: string, message: string): EngineError {
+  return { status: 400, type: "invalid_request_error", code, param, message };
 }

@@ -1,26 +1,23 @@
 import type { EngineConfig } from "../../config.ts";
 import type { FromEngine } from "../../protocol/messages.ts";
 import type { Adapters } from "../native/adapters.ts";
-import { EmbeddingContext } from "../native/embedding-context.ts";
+import { EmbeddingContexts } from "../native/embedding-contexts.ts";
 import { type EmbeddingPlan, embeddingShape, planEmbedding } from "../native/embedding-plan.ts";
 import type { Library } from "../native/library.ts";
-import type { MemoryFacts } from "../native/memory-plan.ts";
+import { embeddingBudget, type MemoryFacts } from "../native/memory-plan.ts";
 import type { Model } from "../native/model.ts";
 import { Embedder } from "./embedder.ts";
 import { InputTokens } from "./input-tokens.ts";
-
-/** The share of what is left beside weights and cache that embeddings may take. */
-const LEFT_SHARE = 0.5;
 
 /** @param cacheBytes what generations take */
 export function embeddingPlan(
   model: Model,
   config: EngineConfig,
-  { cellBytes, freeBytes, weightBytes }: MemoryFacts,
+  facts: MemoryFacts,
   cacheBytes: number,
 ): EmbeddingPlan | null {
-  const left = Math.max(0, (config.memory ?? freeBytes) - weightBytes - cacheBytes);
-  return planEmbedding(config, embeddingShape(model, cellBytes), left * LEFT_SHARE);
+  const shape = embeddingShape(model, config, facts.cellBytes);
+  return planEmbedding(config, shape, embeddingBudget(config, facts, cacheBytes));
 }
 
 /** Nothing is allocated until the first input comes. */
@@ -35,7 +32,7 @@ export function openEmbedder(
   return new Embedder({
     ...run,
     plan,
-    inputs: new InputTokens(model.vocabulary, model.rankTemplate),
-    open: () => new EmbeddingContext(library, model, adapters, config, plan, run.threads),
+    inputs: new InputTokens(model.vocabulary, model.rankTemplate, plan.context),
+    open: () => new EmbeddingContexts(library, model, adapters, config, plan, run.threads),
   });
 }

@@ -8,6 +8,8 @@ export interface Reading {
   readonly id: number;
   readonly tier: Tier;
   started: boolean;
+  /** Inputs that have no vector yet. */
+  missing: number;
   cancelled: boolean;
 }
 
@@ -36,6 +38,6 @@ export class InputReading {
   }
 }
 
-export function newReading({ id, tier }: EmbeddingRequest): Reading {
-  return { id, tier, started: false, cancelled: false };
+export function newReading({ id, tier, inputs }: EmbeddingRequest): Reading {
+  return { id, tier, started: false, missing: inputs.length, cancelled: false };
 }

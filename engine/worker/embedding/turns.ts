@@ -21,7 +21,7 @@ export type Want = "nothing" | "lower" | "online";
  */
 export class PieceTurns {
   readonly #limits: TurnLimits;
-  /** Milliseconds that the tax has saved up for lower tiers on either side. */
+  /** Milliseconds that the tax has saved up for lower tiers on either side; below 0, what pieces took beyond it. */
   #saved = 0;
   #lastStepMs = 0;
   #stepped = false;
@@ -45,7 +45,7 @@ export class PieceTurns {
    */
   pieceMs(steps: Want, pieces: Want, cheapestMs: number, aloneMs: number): number {
     if (pieces === "nothing") {
-      this.#saved = 0;
+      this.#saved = Math.min(0, this.#saved);
       return 0;
     }
     if (steps !== "online") return pieces === "online" ? Number.POSITIVE_INFINITY : Math.max(cheapestMs, aloneMs);
@@ -64,10 +64,12 @@ export class PieceTurns {
     else this.#saved = Math.max(0, this.#saved - ms);
   }
 
-  /** A piece took so long; `pieces` is what it was of. */
-  pieced(ms: number, pieces: Want): void {
+  /** A piece took so long; `pieces` is what it was of, `steps` what stood at the other side. */
+  pieced(ms: number, pieces: Want, steps: Want): void {
     this.#stepped = false;
     if (pieces === "online") this.#saved += ms * this.#limits.batchTax;
+    // What it took beyond its time comes off those after it: streams pay no more than the tax, however it was foretold.
+    else if (steps === "online") this.#saved -= ms;
     else this.#saved = Math.max(0, this.#saved - ms);
   }
 }

@@ -6,6 +6,7 @@ import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
 import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
+import { FLASH_ATTENTION, flashAttention } from "./flash-attention.ts";
 import { NativeMemory } from "./kv-memory.ts";
 import type { Library } from "./library.ts";
 import type { MemoryPlan } from "./memory-plan.ts";
@@ -15,14 +16,6 @@ import type { Pointer } from "./structs.ts";
 
 /** enum ggml_type */
 export const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;
-/** enum llama_flash_attn_type */
-export const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
-/**
- * llama.cpp's CPU kernel for few rows spends a fixed effort on every key: with heads of 32 numbers decoding is 2.2 times
- * as fast without it (llama-batched-bench, demo model, 8 and 32 sequences, 64 + 128 tokens: 5,170 against 2,360 and 5,610
- * against 2,450 tokens/s). With heads of 64 it is on par at short contexts and wins prefill by a third.
- */
-const FLASH_ATTENTION_HEAD = 64;
 /** Below this vocabulary drawing a token costs less than the way to another thread and back. */
 const PARALLEL_VOCABULARY = 16_384;
 const MOST_ROW_VIEWS = 1024;
@@ -132,12 +125,4 @@ export class Context {
     }
     return view;
   }
-}
-
-export function flashAttention(config: EngineConfig, model: Model): EngineConfig["flashAttention"] {
-  if (config.flashAttention !== "auto") return config.flashAttention;
-  const gpu = model.devices.some((device) => device.kind === "gpu");
-  // llama.cpp keeps a quantized V cache with flash attention alone.
-  const quantized = config.cacheTypeV.includes("_");
-  return gpu || quantized || model.headSize >= FLASH_ATTENTION_HEAD ? "auto" : "off";
 }

@@ -4,8 +4,9 @@ import type { Adapters } from "./adapters.ts";
 import { Batch } from "./batch.ts";
 import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
-import { CACHE_TYPES, DecodeError, FLASH_ATTENTION, flashAttention } from "./context.ts";
-import { type EmbeddingPlan, MOST_INPUTS } from "./embedding-plan.ts";
+import { CACHE_TYPES, DecodeError } from "./context.ts";
+import { type EmbeddingPlan, type EmbeddingRoom, MOST_INPUTS } from "./embedding-plan.ts";
+import { FLASH_ATTENTION } from "./flash-attention.ts";
 import type { Library } from "./library.ts";
 import type { Model } from "./model.ts";
 import type { Pointer } from "./structs.ts";
@@ -27,23 +28,24 @@ export class EmbeddingContext {
     model: Model,
     adapters: Adapters,
     config: EngineConfig,
-    plan: EmbeddingPlan,
+    { width, pooling }: Pick<EmbeddingPlan, "width" | "pooling">,
+    room: EmbeddingRoom,
     threads: number,
   ) {
     this.#llama = library.llama;
-    this.#width = plan.width;
+    this.#width = width;
     this.#gpu = model.devices.some((device) => device.kind === "gpu");
     this.#context = library.llama.llama_init_from_model(model.pointer, {
       ...library.llama.llama_context_default_params(),
-      n_ctx: plan.cells,
-      n_batch: plan.batchTokens,
-      n_ubatch: plan.batchTokens,
+      n_ctx: room.cells,
+      n_batch: room.tokens,
+      n_ubatch: room.tokens,
       n_seq_max: MOST_INPUTS,
       // Every token is an output here.
-      n_outputs_max: Math.max(plan.batchTokens, MOST_INPUTS),
+      n_outputs_max: Math.max(room.tokens, MOST_INPUTS),
       n_threads: threads,
       n_threads_batch: threads,
-      flash_attn_type: FLASH_ATTENTION[flashAttention(config, model)],
+      flash_attn_type: FLASH_ATTENTION[room.flashAttention],
       type_k: CACHE_TYPES[config.cacheTypeK],
       type_v: CACHE_TYPES[config.cacheTypeV],
       no_perf: true,
@@ -51,12 +53,12 @@ export class EmbeddingContext {
       kv_unified: true,
       embeddings: true,
       // llama.cpp's numbers begin with none.
-      pooling_type: POOLINGS.indexOf(plan.pooling) + 1,
+      pooling_type: POOLINGS.indexOf(pooling) + 1,
     });
     if (this.#context === null) throw new Error("llama.cpp could not make a context for embeddings: memory is short.");
     adapters.apply(library.llama, this.#context);
     this.#memory = library.llama.llama_get_memory(this.#context);
-    this.batch = new Batch(plan.batchTokens);
+    this.batch = new Batch(room.tokens);
   }
 
   /** Computes the batch on another thread. @throws DecodeError */

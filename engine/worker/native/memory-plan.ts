@@ -7,9 +7,11 @@ const CELL_PADDING = 256;
 /** The context where none is asked for, unless the model was trained for less. */
 export const DEFAULT_CONTEXT = 8192;
 /** Kept free beside weights and cache for compute buffers and the rest of the machine. */
-const SLACK_BYTES = 256 * 1024 * 1024;
+export const SLACK_BYTES = 256 * 1024 * 1024;
 /** The share of the free memory that the cache may take when no limit is set. */
 const CACHE_SHARE = 0.5;
+/** The share of what is left beside weights and cache that embeddings may take when no limit is set. */
+const EMBEDDING_SHARE = 0.5;
 /** The share of the host's free memory that parked prefixes may take when no limit is set, and the most of it. */
 const PARKING_SHARE = 1 / 8;
 const MOST_PARKING_BYTES = 8 * 1024 ** 3;
@@ -72,17 +74,47 @@ export function planMemory(
   return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
 }
 
-/** What a plan for these options takes at least and at most; `least` as a limit always has a plan. */
+/**
+ * What a plan for these options takes at least and at most; `least` as a limit always has a plan.
+ *
+ * @param embeddingBytes what embeddings take beside the cache when they have all that they could use
+ */
 export function memoryNeeds(
   config: Pick<EngineConfig, "context" | "sequences" | "kv" | "cells">,
   facts: MemoryFacts,
+  embeddingBytes: number,
 ): ModelNeeds {
   const context = pad(config.context ?? Math.min(facts.trainedContext, DEFAULT_CONTEXT));
   const wanted = config.kv === "split" || config.cells === null ? context * config.sequences : pad(config.cells);
   const least = config.kv === "split" || config.cells !== null ? wanted : context;
-  // A byte more, as what is divided by the size of a cell later is rounded down.
-  const bytes = (cells: number) => facts.weightBytes + SLACK_BYTES + Math.ceil(cells * facts.cellBytes) + 1;
-  return { least: bytes(least), wanted: bytes(wanted), free: facts.freeBytes };
+  const bytes = (cells: number) => besideWeights(facts, cells * facts.cellBytes);
+  return { least: bytes(least), wanted: bytes(wanted) + Math.ceil(embeddingBytes), free: facts.freeBytes };
+}
+
+/** The same of a model that has no cache, for it only embeds. */
+export function embeddingNeeds(facts: MemoryFacts, embeddingBytes: number): ModelNeeds {
+  const bytes = besideWeights(facts, embeddingBytes);
+  return { least: bytes, wanted: bytes, free: facts.freeBytes };
+}
+
+/** A byte more, as what is divided by the size of a cell later is rounded down. */
+function besideWeights({ weightBytes }: MemoryFacts, bytes: number): number {
+  return weightBytes + SLACK_BYTES + Math.ceil(bytes) + 1;
+}
+
+/**
+ * What embeddings may take: of a limit what weights and cache leave in it, else half of that. Where they leave little,
+ * half of what is kept free.
+ *
+ * @param cacheBytes what generations take
+ */
+export function embeddingBudget(
+  { memory }: Pick<EngineConfig, "memory">,
+  { weightBytes, freeBytes }: Pick<MemoryFacts, "weightBytes" | "freeBytes">,
+  cacheBytes: number,
+): number {
+  const left = Math.max(0, (memory ?? freeBytes) - weightBytes - cacheBytes);
+  return memory === null ? left * EMBEDDING_SHARE : Math.max(left * EMBEDDING_SHARE, left - SLACK_BYTES);
 }
 
 /**

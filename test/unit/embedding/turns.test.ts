@@ -5,7 +5,12 @@ const LIMITS = { itlMs: 50, batchTax: 0.1 };
 const ALONE_MS = 25;
 
 /** Steps and pieces of fixed costs, as long as there are both. @returns milliseconds of each, and the longest piece in a row */
-function simulate(steps: Want, pieces: Want, costs: { stepMs: number; cheapestMs: number }, turnsTaken = 2000) {
+function simulate(
+  steps: Want,
+  pieces: Want,
+  costs: { stepMs: number; cheapestMs: number; slower?: number },
+  turnsTaken = 2000,
+) {
   const turns = new PieceTurns(LIMITS);
   const spent = { steps: 0, pieces: 0, longestGapMs: 0 };
   let gap = 0;
@@ -18,8 +23,8 @@ function simulate(steps: Want, pieces: Want, costs: { stepMs: number; cheapestMs
     const ms = turns.pieceMs(steps, pieces, costs.cheapestMs, ALONE_MS);
     if (ms === 0) continue;
     // A piece takes what it may, and one without a bound 100 ms.
-    const took = Math.max(costs.cheapestMs, Math.min(ms, 100));
-    turns.pieced(took, pieces);
+    const took = Math.max(costs.cheapestMs, Math.min(ms, 100)) * (costs.slower ?? 1);
+    turns.pieced(took, pieces, steps);
     spent.pieces += took;
     gap += took;
     spent.longestGapMs = Math.max(spent.longestGapMs, gap);
@@ -46,6 +51,12 @@ describe("beside online streams", () => {
       expect(longestGapMs).toBeLessThanOrEqual(Math.max(20, cheapestMs));
     },
   );
+
+  test("pieces that take three times what they may come a third as often", () => {
+    const { steps, pieces } = simulate("online", "lower", { stepMs: 20, cheapestMs: 4, slower: 3 });
+    expect(pieces / steps).toBeGreaterThan(0.09);
+    expect(pieces / steps).toBeLessThanOrEqual(0.11);
+  });
 
   test("a long time without pieces saves nothing up", () => {
     const turns = new PieceTurns(LIMITS);

@@ -147,7 +147,7 @@ describe("what is needed", () => {
     fc.assert(
       fc.property(asked, facts, (options, model) => {
         const known: MemoryFacts = { ...FACTS, ...model };
-        const { least, wanted } = memoryNeeds(options, known);
+        const { least, wanted } = memoryNeeds(options, known, 0);
         expect(wanted).toBeGreaterThanOrEqual(least);
         const made = planMemory({ ...options, memory: least }, known);
         expect(made.context).toBe(options.context ?? Math.min(model.trainedContext, 8192));

@@ -5,6 +5,7 @@ import { gemmaValue } from "./gemma-value.ts";
 import type { Input, Reading } from "./input.ts";
 import { membersRule } from "./members-grammar.ts";
 import type { Output } from "./output.ts";
+import { textWithout } from "./text-grammar.ts";
 import { anyName } from "./tool-names.ts";
 
 /** Refers to itself; no other rule has this name. */
@@ -72,7 +73,7 @@ function* call(input: Input, out: Output, marks: Marks): Reading<boolean> {
 /** Names, required arguments, scalar types and enums are enforced; lists and maps hold anything of this form. */
 function syntax(tools: readonly CallableTool[], grammar: GrammarBuilder, marks: Marks): CallSyntax {
   const quote = literal(marks.quote);
-  const string = grammar.rule("gemma-string", `${quote} [^<]* ${quote}`);
+  const string = grammar.rule("gemma-string", `${quote} ${textWithout(grammar, marks.quote)} ${quote}`);
   const name = "[a-zA-Z0-9_-]+";
   const scalar = '"true" | "false" | "null" | "-"? [0-9]+ ("." [0-9]+)?';
   const list = `"[" (${VALUE} ("," ${VALUE})*)? "]"`;

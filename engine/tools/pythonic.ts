@@ -12,6 +12,8 @@ const BRACKETS: Record<string, string> = {
   "<|tool_call_start|>": "<|tool_call_end|>",
 };
 const MARKS = Object.keys(BRACKETS);
+/** What templates have that show no call: an example in Llama's, the list of tools in LFM2's, with marks and without. */
+const SIGNS = ["[func_name1(", "<|tool_list_start|>", "List of tools: ["];
 
 /**
  * Llama 3.2 and 4, LFM2 and ToolACE: `[f(a=1), g(b="x")]`, as the answer or between marks. Without marks it is a list of
@@ -20,7 +22,7 @@ const MARKS = Object.keys(BRACKETS);
 export const pythonic: ToolFormat = {
   name: "pythonic",
   marks: [...MARKS, ...Object.values(BRACKETS)],
-  fits: (template) => template.includes("[func_name1(") || MARKS.some((mark) => template.includes(mark)),
+  fits: (template) => [...MARKS, ...SIGNS].some((text) => template.includes(text)),
 
   *read(input, out, tools) {
     yield* input.space();

@@ -121,7 +121,7 @@ export class Engine {
       config.toolFormat,
     );
     const tags = this.#template.reasoningTags;
-    if (tags !== null) vocabulary.show([tags.open, tags.close]);
+    if (tags !== null) vocabulary.show([tags.openToken ?? tags.open, tags.close]);
     // After show(), which gives tokens a text.
     this.#grammars = new VocabularyGrammars(vocabulary);
     this.#generations = new GenerationMaker({

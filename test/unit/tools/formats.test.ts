@@ -29,6 +29,11 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
         '<tool_call>{"name": "get_weather", "arguments": {"city": Paris}}</tool_call>',
         calls({ name: "get_weather", arguments: '{"city": Paris}}' }),
       ],
+      // A line break and a tab within strings are no JSON; what else is written there stays.
+      [
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "Pa\nris\t\\n", "days":\n2}}</tool_call>',
+        calls({ name: "get_weather", arguments: '{"city": "Pa\\nris\\t\\n", "days":\n2}' }),
+      ],
     ],
     malformed: [
       "<tool_call>get_weather</tool_call>",
@@ -216,6 +221,13 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
         "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>",
         { ...text("Hello"), thought: "Hm." },
       ],
+      // Habits of the model: the prefix forgotten, a tool that nobody offered, and a header begun twice.
+      ['<|channel|>commentary to=get_weather <|constrain|>json<|message|>{"city": "Paris"}<|call|>', calls(PARIS)],
+      ["<|channel|>commentary to=python code<|message|>print(1)<|call|>", { ...text(""), thought: "print(1)" }],
+      [
+        "<|channel|>commentary to=assistant<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>",
+        { ...text("I look."), thought: "Hm." },
+      ],
     ],
     malformed: ["No channel at all", '{"city": "Paris"}'],
   },
@@ -242,6 +254,12 @@ describe.each(Object.entries(FAMILIES))("%s", (name, { template, answers, malfor
     const answer = name === "functionary-v3.2" ? "all\nHi, \n\n you. \n" : "Hi, \n\n you. \n";
     expect(read(name, answer)).toEqual(text("Hi, \n\n you. \n"));
   });
+});
+
+test("a template that shows the list of its tools and no call is known by that list", () => {
+  for (const list of ["'List of tools: <|tool_list_start|>['", '"List of tools: ["']) {
+    expect(recognise(`{{ ${list} + (tools | tojson) }}`)?.name).toBe("pythonic");
+  }
 });
 
 test("arguments are told as they come", () => {

@@ -105,6 +105,30 @@ test("several calls are one after the other, unless they may not be", () => {
   expect(taken(ruleOf("hermes", REQUIRED), two)).toBeNull();
 });
 
+test.each(["glm", "qwen-coder", "gemma4", "functiongemma"])(
+  "%s: a bare string may hold beginnings of its end",
+  (name) => {
+    for (const city of ["1 << 2", "a < b", "<<EOF\n<|x", "x </arg </para <esc </arg_value", "<"]) {
+      const call = CALLS[name]!.replace("Paris", city);
+      expect(read(name, call, [CITY]).calls).toMatchObject([
+        { arguments: JSON.stringify({ city }).replace(":", ": ") },
+      ]);
+      expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
+    }
+  },
+);
+
+test.each(["glm", "qwen-coder", "gemma4"])("%s: and not its end", (name) => {
+  const end = { glm: "</arg_value>", "qwen-coder": "\n</parameter>", gemma4: '<|"|>' }[name]!;
+  expect(taken(ruleOf(name, REQUIRED), CALLS[name]!.replace("Paris", `Par${end}is`))).toBeNull();
+});
+
+test("Mistral's calls may have an id of nine letters and digits behind their arguments", () => {
+  const rule = ruleOf("mistral", REQUIRED);
+  const call = (id: string) => CALLS.mistral!.replace('"}}]', `"}, "id": "${id}"}]`);
+  expect([call("a1B2c3D4e"), call("call_1234")].map((text) => taken(rule, text))).toEqual(["whole", null]);
+});
+
 test("gpt-oss may think before a call that is required", () => {
   const thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
   expect(taken(ruleOf("harmony", REQUIRED), thought + CALLS.harmony)).toBe("whole");

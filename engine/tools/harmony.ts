@@ -14,6 +14,10 @@ const FUNCTIONS = "functions.";
 const CHANNELS = /<\|channel\|>\s*(\w+)/g;
 const RECIPIENTS = /\bto=([^\s<]+)/g;
 
+/** In GBNF: a thought before what a grammar asks for, and the type that a header may name. A thought has no "<|". */
+const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<" [^|])* ${literal(`<|end|>${START}assistant`)}`;
+const KIND = `(" "? (${literal(CONSTRAIN)})? "json")?`;
+
 /**
  * gpt-oss: an answer is a row of messages, `<|channel|>NAME<|message|>…<|end|>`, divided by `<|start|>assistant`.
  *
@@ -32,6 +36,7 @@ export const harmony: ToolFormat = {
   name: "harmony",
   marks: [START, CHANNEL, MESSAGE, CONSTRAIN, ...ENDS],
   always: true,
+  answer: `(${THOUGHT})? ${literal(`${CHANNEL}final`)} ${KIND} ${literal(MESSAGE)}`,
   fits: (template) => template.includes(CHANNEL) && template.includes(MESSAGE),
 
   *read(input, out, tools) {
@@ -48,10 +53,8 @@ export const harmony: ToolFormat = {
   syntax(tools) {
     const calls = tools.map(({ name, argumentsRule }) => {
       const begin = `${literal(` to=${FUNCTIONS}${name}`)} (${literal(`${CHANNEL}commentary`)})?`;
-      const kind = `(" "? (${literal(CONSTRAIN)})? "json")?`;
-      return `${begin} ${kind} ${literal(MESSAGE)} ${argumentsRule()}`;
+      return `${begin} ${KIND} ${literal(MESSAGE)} ${argumentsRule()}`;
     });
-    const thought = `${literal(`${CHANNEL}analysis${MESSAGE}`)} [^<]* ${literal(`<|end|>${START}assistant`)}`;
     return {
       calls,
       open: "",
@@ -59,7 +62,7 @@ export const harmony: ToolFormat = {
       close: `(${literal(CALL)})?`,
       several: false,
       triggers: [` to=${FUNCTIONS}`],
-      before: `(${thought})? (${literal(`${CHANNEL}commentary`)})?`,
+      before: `(${THOUGHT})? (${literal(`${CHANNEL}commentary`)})?`,
     };
   },
 };

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { Asked } from "../../../engine/engine.ts";
 import type { GrammarRule } from "../../../engine/protocol/request.ts";
 import { TOOL_FORMAT_NAMES, toolFormat } from "../../../engine/tools/formats.ts";
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
 import { compileGbnf } from "../../../grammar/network.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 import type { ToolChoice } from "../../../server/tool-choice.ts";
-import { toolRule } from "../../../server/tool-rule.ts";
-import { read, WEATHER } from "./reading.ts";
+import { enforceForm, toolRule } from "../../../server/tool-rule.ts";
+import { PLAIN_SUBMISSION } from "../../plain-submission.ts";
+import { FACTS } from "../cli/facts.ts";
+import { type Answer, read, text, WEATHER } from "./reading.ts";
 
 /** One call of get_weather in Paris as each format writes it, behind what the prompt ends with. */
 const CALLS: Record<string, string> = {
@@ -49,8 +52,8 @@ function ruleOf(name: string, choice: ToolChoice): GrammarRule {
 }
 
 /** Whether the grammar takes the text: not at all, as a beginning, or as a whole. */
-function taken({ gbnf }: GrammarRule, text: string): "whole" | "beginning" | null {
-  const automaton = new Automaton(compileGbnf(gbnf));
+function taken({ gbnf, lead }: GrammarRule, text: string): "whole" | "beginning" | null {
+  const automaton = new Automaton(compileGbnf(gbnf, lead));
   const state = automaton.walk(automaton.start, Buffer.from(text));
   if (state === null) return null;
   return state.complete ? "whole" : "beginning";
@@ -138,6 +141,48 @@ test("beside a response format an answer is calls or that", () => {
   const rule = ruleOf("hermes", { ...FREE, answer: { type: "object", properties: {}, additionalProperties: false } });
   expect(rule.triggers).toBeNull();
   expect(["{}", CALLS.hermes!, "Paris"].map((text) => taken(rule, text))).toEqual(["whole", "whole", null]);
+});
+
+describe("a grammar of an answer, where the model begins all answers in a form of its own", () => {
+  const chat = {
+    kind: "chat" as const,
+    messages: [],
+    tools: [],
+    variables: {},
+    thinking: { effort: null, budget: null },
+  };
+  const enforced = (toolFormat: string, prompt: Asked["prompt"] = chat): GrammarRule => {
+    const asked = { ...PLAIN_SUBMISSION, prompt, grammar: { gbnf: 'root ::= "{}"', triggers: null } };
+    return enforceForm({ submissions: [asked], toolChoice: null }, { ...FACTS, toolFormat })[0]!.grammar!;
+  };
+
+  test.each<[string, string, Partial<Answer>]>([
+    ["harmony", "<|channel|>final<|message|>{}", {}],
+    [
+      "harmony",
+      "<|channel|>analysis<|message|>a < b.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{}",
+      { thought: "a < b." },
+    ],
+    ["functionary-v3.2", "all\n{}", {}],
+  ])("%s: %s", (name, written, held) => {
+    expect(taken(enforced(name), written)).toBe("whole");
+    expect(taken(enforced(name), "{}")).toBeNull();
+    expect(read(name, written)).toEqual({ ...text("{}"), ...held });
+    const choice = { ...FREE, answer: { const: true } };
+    expect(taken(ruleOf(name, choice), written.replace("{}", "true"))).toBe("whole");
+  });
+
+  test("other models begin with it, and so do completions", () => {
+    expect(taken(enforced("hermes"), "{}")).toBe("whole");
+    expect(taken(enforced("harmony", { kind: "text", text: "x" }), "{}")).toBe("whole");
+  });
+});
+
+test("a tool without parameters has no arguments", () => {
+  const ping = { type: "function" as const, function: { name: "ping" } };
+  const rule = ruleOf("hermes", { ...REQUIRED, callable: [ping] });
+  const call = (args: string) => `<tool_call>\n{"name": "ping", "arguments": ${args}}\n</tool_call>`;
+  expect(["{}", '{"a": 1}'].map((args) => taken(rule, call(args)))).toEqual(["whole", null]);
 });
 
 describe("a schema that no grammar can say", () => {

@@ -1,6 +1,7 @@
 import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
+import { callArguments } from "./json-call.ts";
 import type { Output } from "./output.ts";
 import { nameCheck } from "./tool-names.ts";
 
@@ -16,7 +17,7 @@ const RECIPIENTS = /\bto=([^\s<]+)/g;
 
 /** In GBNF: a thought before what a grammar asks for, and the type that a header may name. A thought has no "<|". */
 const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<" [^|])* ${literal(`<|end|>${START}assistant`)}`;
-const KIND = `(" "? (${literal(CONSTRAIN)})? "json")?`;
+const KIND = `(" json" | " "? ${literal(`${CONSTRAIN}json`)})?`;
 
 /**
  * gpt-oss: an answer is a row of messages, `<|channel|>NAME<|message|>…<|end|>`, divided by `<|start|>assistant`.
@@ -88,7 +89,8 @@ function* body(input: Input, out: Output, header: string, offered: (name: string
   if (name !== undefined && name !== "" && (name !== recipient || offered(name))) {
     out.call(name);
     yield* input.space();
-    return yield* input.until(ends, (text) => out.arguments(text));
+    const whole = yield* callArguments(input, (text) => out.arguments(text));
+    return yield* input.until(ends, (text) => whole || out.arguments(text));
   }
   if (channel === "analysis" || recipient !== undefined) {
     out.thinking = true;

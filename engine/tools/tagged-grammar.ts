@@ -9,13 +9,13 @@ import type { CallableTool } from "./format.ts";
 export function taggedRule(
   { parameters, valueRule }: CallableTool,
   text: string,
-  one: (key: string, value: string) => string,
+  one: (key: string, value: string, schema: unknown) => string,
 ): string {
   const { properties, required } = parameters;
   const known = typeof properties === "object" && properties !== null ? Object.entries(properties) : [];
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
   const parts = known.map(([key, schema]) => {
-    const written = one(key, taggedValueRule(schema, text, valueRule));
+    const written = one(key, taggedValueRule(schema, text, valueRule), schema);
     return needed.has(key) ? written : `(${written})?`;
   });
   return parts.join(" ");

@@ -30,7 +30,9 @@ const PARAMETERS = {
 };
 const isValid = new Ajv({ strict: false }).compile(PARAMETERS);
 /** No random walk finds its way out of a text without them. */
-const MARKS = ["</arg_value>", "\n</parameter>", "<escape>", '<|"|>', "<|end|>"].map((mark) => Buffer.from(mark));
+const MARKS = ["</arg_value>", "\n</parameter>", "<escape>", '<|"|>', "<|end|>", "</｜DSML｜parameter>"].map((mark) =>
+  Buffer.from(mark),
+);
 const MOST_BYTES = 2000;
 
 /** A text that the grammar takes, by a walk that likes what closes; null for one that did not come to its end. */

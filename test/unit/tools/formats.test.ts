@@ -120,6 +120,34 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
     ],
     malformed: ["<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather"],
   },
+  "deepseek-v3.2": {
+    template: "{%- set dsml_token = '｜DSML｜' -%}{{ '<' + dsml_token + 'function_calls>' }}",
+    answers: [
+      [
+        'Yes.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">12 "x"\n</｜DSML｜parameter>\n' +
+          '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n<｜DSML｜parameter name="tags" string="false">["a"]</｜DSML｜parameter>\n</｜DSML｜invoke>\n' +
+          '<｜DSML｜invoke name="get_time">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+        {
+          ...calls(
+            { name: "get_weather", arguments: '{"city": "12 \\"x\\"\\n", "days": 3, "tags": ["a"]}' },
+            { name: "get_time", arguments: "{}" },
+          ),
+          text: "Yes.",
+        },
+      ],
+    ],
+    malformed: ["<｜DSML｜function_calls>none", "<｜DSML｜tool_calls>"],
+  },
+  "deepseek-v4": {
+    template: "{%- set dsml_token = '｜DSML｜' -%}{{ '<' + dsml_token + 'tool_calls>' }}",
+    answers: [
+      [
+        '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+        calls(PARIS),
+      ],
+    ],
+    malformed: ['<｜DSML｜tool_calls><｜DSML｜invoke name="">'],
+  },
   functiongemma: {
     template: "{{ '<start_function_call>call:' }}",
     answers: [

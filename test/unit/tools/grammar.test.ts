@@ -22,6 +22,10 @@ const CALLS: Record<string, string> = {
     '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{"city": "Paris"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
   "deepseek-v3.1":
     '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+  "deepseek-v3.2":
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+  "deepseek-v4":
+    '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
   functiongemma: "<start_function_call>call:get_weather{city:<escape>Paris<escape>}<end_function_call>",
   gemma4: '<|tool_call>call:get_weather{city:<|"|>Paris<|"|>}<tool_call|>',
   "tool-code": '```tool_code\nget_weather(city="Paris")\n```',
@@ -76,7 +80,8 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
       .replace('city="Paris"', "")
       .replace(/city:(<\S+>)Paris\1/, "")
       .replace(/<arg_key>.*<\/arg_value>\n/s, "")
-      .replace(/<parameter=.*<\/parameter>\n/s, "");
+      .replace(/<parameter=.*<\/parameter>\n/s, "")
+      .replace(/<｜DSML｜parameter.*<\/｜DSML｜parameter>\n/s, "");
     expect(empty).not.toBe(call);
     expect(taken(rule, empty)).toBeNull();
   });
@@ -108,7 +113,7 @@ test("several calls are one after the other, unless they may not be", () => {
   expect(taken(ruleOf("hermes", REQUIRED), two)).toBeNull();
 });
 
-test.each(["glm", "qwen-coder", "gemma4", "functiongemma"])(
+test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
   "%s: a bare string may hold beginnings of its end",
   (name) => {
     for (const city of ["1 << 2", "a < b", "<<EOF\n<|x", "x </arg </para <esc </arg_value", "<"]) {

@@ -31,18 +31,34 @@ export type Edge =
   | { kind: "call"; rule: number; to: number }
   | { kind: "free"; to: number };
 
+/** No rule of a grammar can have this name. */
+const LED = " led";
+
 /**
+ * @param lead what stands before `root`, as a right-hand side that names no rules; "" for nothing
  * @throws GbnfError for a grammar that is none, that is too large, that refers to rules that are not there, has no `root`,
  * is left-recursive, or can never come to an end
  */
-export function compileGbnf(text: string): Network {
-  const network = new NetworkMaker(parseGbnf(text)).network();
+export function compileGbnf(text: string, lead = ""): Network {
+  const network = new NetworkMaker(...led(parseGbnf(text), lead)).network();
   checkNetwork(network);
   return network;
 }
 
+/** @returns the rules, and the name of the one that a text follows */
+function led(rules: Rules, lead: string): [Rules, string] {
+  if (lead === "" || !rules.has("root")) return [rules, "root"];
+  const alternatives = parseGbnf(`root ::= ${lead}`).get("root")!;
+  const whole: Sequence = [
+    { kind: "choice", alternatives },
+    { kind: "rule", name: "root" },
+  ];
+  return [new Map([...rules, [LED, [whole]]]), LED];
+}
+
 class NetworkMaker {
   readonly #rules: Rules;
+  readonly #root: string;
   readonly #ids = new Map<string, number>();
   readonly #entries: number[] = [];
   readonly #exits: number[] = [];
@@ -55,13 +71,14 @@ class NetworkMaker {
   #edgeCount = 0;
   #rule = 0;
 
-  constructor(rules: Rules) {
+  constructor(rules: Rules, root: string) {
     this.#rules = rules;
+    this.#root = root;
   }
 
   network(): Network {
     for (const name of this.#rules.keys()) this.#enter(name);
-    const root = this.#ids.get("root");
+    const root = this.#ids.get(this.#root);
     if (root === undefined) throw new GbnfError("The grammar has no rule 'root'.");
     for (const [name, alternatives] of this.#rules) {
       this.#rule = this.#ids.get(name)!;

@@ -19,7 +19,7 @@ import type { GenerationEndpoint } from "./request-meter.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
 import { embeddingsReader } from "./routes/embeddings.ts";
-import { enforceTools } from "./tool-rule.ts";
+import { enforceForm } from "./tool-rule.ts";
 import { checkTokens } from "./vocabulary-check.ts";
 import type { WholeChoice } from "./whole-sink.ts";
 
@@ -129,7 +129,7 @@ class LineCall {
         choices = whole;
       },
     );
-    const submissions = enforceTools(this.#request, this.#place.facts).map((asked) => {
+    const submissions = enforceForm(this.#request, this.#place.facts).map((asked) => {
       return { ...asked, owner, tier: "batch" as const };
     });
     let call: Call;

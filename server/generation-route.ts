@@ -23,7 +23,7 @@ import { EventStream } from "./sse.ts";
 import { fromStore } from "./store-failure.ts";
 import { StreamSink } from "./stream-sink.ts";
 import type { ToolChoice } from "./tool-choice.ts";
-import { enforceTools } from "./tool-rule.ts";
+import { enforceForm } from "./tool-rule.ts";
 import { checkTokens } from "./vocabulary-check.ts";
 import type { OnlineTier } from "./wait.ts";
 import { type WholeChoice, WholeSink } from "./whole-sink.ts";
@@ -164,7 +164,7 @@ export class GenerationRoute {
         });
     const caller = callerOf(req);
     const { owner } = caller;
-    const submissions = enforceTools(request, place.facts).map((asked) => ({ ...asked, owner }));
+    const submissions = enforceForm(request, place.facts).map((asked) => ({ ...asked, owner }));
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());

@@ -9,14 +9,24 @@ import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
 import { invalidRequest } from "../openapi/api-error.ts";
 import type { ToolChoice } from "./tool-choice.ts";
 
-/** The submissions of a request, with the grammar that its choice of tools takes on the model at hand. */
-export function enforceTools(
+/**
+ * The submissions of a request, with the grammars that they take on the model at hand: that of its choice of tools, and
+ * that of its answer in the form that this model gives all answers.
+ */
+export function enforceForm(
   { submissions, toolChoice }: { submissions: Asked[]; toolChoice: ToolChoice | null },
   facts: ModelFacts,
 ): Asked[] {
-  if (toolChoice === null) return submissions;
-  const rule = toolRule(toolChoice, toolFormat(facts.toolFormat));
+  const format = toolFormat(facts.toolFormat);
+  if (toolChoice === null) return submissions.map((asked) => led(asked, format));
+  const rule = toolRule(toolChoice, format);
   return rule === null ? submissions : submissions.map((asked) => ({ ...asked, grammar: rule }));
+}
+
+function led(asked: Asked, { answer }: ToolFormat): Asked {
+  const { grammar, prompt } = asked;
+  if (grammar === null || answer === undefined || prompt.kind !== "chat") return asked;
+  return { ...asked, grammar: { ...grammar, lead: answer } };
 }
 
 /**
@@ -24,8 +34,8 @@ export function enforceTools(
  * often as it likes, and none of them is strict.
  *
  * Where a call is required it begins with the answer. Else text may come first, and the grammar holds from where the
- * first call begins; or the answer is either calls or what `response_format` asks for. The arguments of strict tools follow their schemas or the request is refused; of other tools, where
- * their schemas can be enforced.
+ * first call begins; or the answer is either calls or what `response_format` asks for. The arguments of strict tools follow
+ * their schemas or the request is refused; of other tools, where their schemas can be enforced.
  *
  * Throws the ApiError of a strict tool whose schema can't be.
  */
@@ -44,15 +54,19 @@ export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | 
   const text = [open, call, more, close].filter(Boolean).join(" ");
   if (required) return { gbnf: grammar.build(`${before} ${text}`), triggers: null };
   if (answer === null) return { gbnf: grammar.build(text), triggers };
-  return { gbnf: grammar.build(`${before} ${text} | ${grammar.schema(answer)}`), triggers: null };
+  const other = `${format.answer ?? ""} ${grammar.schema(answer)}`;
+  return { gbnf: grammar.build(`${before} ${text} | ${other}`), triggers: null };
 }
 
 function isStrict({ function: { strict } }: FunctionTool): boolean {
   return strict === true;
 }
 
+/** Of a tool without parameters: its arguments are empty, and not anything. */
+const NO_PARAMETERS: Record<string, unknown> = { type: "object", properties: {}, additionalProperties: false };
+
 function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool {
-  const { name, parameters = { type: "object", properties: {} } } = tool.function;
+  const { name, parameters = NO_PARAMETERS } = tool.function;
   const definitions = { $defs: parameters.$defs, definitions: parameters.definitions };
   const enforced = (schema: Record<string, unknown>, object: boolean): string => {
     try {

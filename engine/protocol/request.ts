@@ -30,6 +30,8 @@ export interface GrammarRule {
    * null: from the answer's first token. Thoughts before the answer are free in either case.
    */
   triggers: readonly string[] | null;
+  /** GBNF of what the model's form of answers has before `root`; left out for nothing. Names no rules. */
+  lead?: string;
 }
 
 /** What a request wants to know of its tokens' probabilities. */

@@ -50,6 +50,8 @@ export interface ToolFormat {
   readonly marks: readonly string[];
   /** True: answers have this form also where no tools are offered. */
   readonly always?: true;
+  /** GBNF of what such an answer has before its text, on one line and without rules. */
+  readonly answer?: string;
   /** Reads one answer to its end. What is no whole beginning of a call is text; nothing is ever an error. */
   read(input: Input, out: Output, tools: readonly FunctionTool[]): Reading;
   syntax(tools: readonly CallableTool[], grammar: GrammarBuilder): CallSyntax;

@@ -1,4 +1,5 @@
 import { deepseek, deepseekV31 } from "./deepseek.ts";
+import { deepseekV4, deepseekV32 } from "./dsml.ts";
 import type { ToolFormat } from "./format.ts";
 import { functionary, functionaryRecipients } from "./functionary.ts";
 import { functionGemma, gemma4 } from "./gemma.ts";
@@ -18,6 +19,8 @@ const FORMATS: readonly ToolFormat[] = [
   kimi,
   deepseek,
   deepseekV31,
+  deepseekV32,
+  deepseekV4,
   mistral,
   mistralArgs,
   functionGemma,

@@ -50,6 +50,7 @@ export const functionaryRecipients: ToolFormat = {
   name: "functionary-v3.2",
   marks: [],
   always: true,
+  answer: literal(`${ALL}\n`),
   fits: (template) => template.includes(`${TURN}${ALL}`),
 
   *read(input, out, tools) {

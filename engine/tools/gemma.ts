@@ -1,14 +1,12 @@
 import type { GrammarBuilder } from "../../grammar/builder.ts";
 import { literal } from "../../grammar/literal.ts";
 import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
+import { valueRules } from "./gemma-grammar.ts";
 import { gemmaValue } from "./gemma-value.ts";
 import type { Input, Reading } from "./input.ts";
 import { membersRule } from "./members-grammar.ts";
 import type { Output } from "./output.ts";
 import { anyName } from "./tool-names.ts";
-
-/** Refers to itself; no other rule has this name. */
-const VALUE = "gemma-value";
 
 interface Marks {
   open: string;
@@ -69,35 +67,15 @@ function* call(input: Input, out: Output, marks: Marks): Reading<boolean> {
   return true;
 }
 
-/** Names, required arguments, scalar types and enums are enforced; lists and maps hold anything of this form. */
+/**
+ * Names, required arguments, types, enums, lists and maps of these are enforced; what else a schema asks for (lengths,
+ * bounds, patterns, references) is not.
+ */
 function syntax(tools: readonly CallableTool[], grammar: GrammarBuilder, marks: Marks): CallSyntax {
-  const quote = literal(marks.quote);
-  const string = grammar.rule("gemma-string", `${quote} [^<]* ${quote}`);
-  const name = "[a-zA-Z0-9_-]+";
-  const scalar = '"true" | "false" | "null" | "-"? [0-9]+ ("." [0-9]+)?';
-  const list = `"[" (${VALUE} ("," ${VALUE})*)? "]"`;
-  const map = `"{" (${name} ":" ${VALUE} ("," ${name} ":" ${VALUE})*)? "}"`;
-  const any = grammar.rule(VALUE, `${string} | ${scalar} | ${list} | ${map}`);
-  const types: Record<string, string> = {
-    string,
-    boolean: '("true" | "false")',
-    integer: '"-"? [0-9]+',
-    number: '"-"? [0-9]+ ("." [0-9]+)?',
-  };
-  const valueRule = (schema: unknown): string => {
-    const fields = typeof schema === "object" && schema !== null ? schema : {};
-    if ("enum" in fields && Array.isArray(fields.enum)) {
-      const written = fields.enum.map((one: unknown) => {
-        return literal(typeof one === "string" ? `${marks.quote}${one}${marks.quote}` : JSON.stringify(one));
-      });
-      return `(${written.join(" | ")})`;
-    }
-    return ("type" in fields && typeof fields.type === "string" ? types[fields.type] : undefined) ?? any;
-  };
-  const members = (parameters: Record<string, unknown>) =>
-    membersRule(parameters, '","', (key, schema) => `${literal(`${key}:`)} ${valueRule(schema)}`);
+  const valueRule = valueRules(grammar, marks.quote);
   const calls = tools.map(({ name, parameters }) => {
-    return `${literal(`${marks.open}call:${name}{`)} ${members(parameters)} ${literal(`}${marks.close}`)}`;
+    const members = membersRule(parameters, '","', (key, schema) => `${literal(`${key}:`)} ${valueRule(schema)}`);
+    return `${literal(`${marks.open}call:${name}{`)} ${members} ${literal(`}${marks.close}`)}`;
   });
   return { calls, open: "", between: "", close: "", several: true, triggers: [marks.open] };
 }

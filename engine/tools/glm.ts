@@ -5,6 +5,7 @@ import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
 import { taggedValue } from "./tagged-arguments.ts";
 import { taggedRule } from "./tagged-grammar.ts";
+import { textWithout } from "./text-grammar.ts";
 import { argumentSchemas } from "./tool-names.ts";
 
 const OPEN = "<tool_call>";
@@ -27,12 +28,13 @@ export const glm: ToolFormat = {
     }
   },
 
-  syntax(tools) {
+  syntax(tools, grammar) {
+    const text = textWithout(grammar, VALUE_END);
     const calls = tools.map((tool) => {
       const { name } = tool;
       const one = (key: string, value: string) =>
         `${literal(`${KEY}${key}${KEY_END}`)} [\\n]? ${literal(VALUE)} ${value} ${literal(VALUE_END)} [\\n]?`;
-      const args = taggedRule(tool, VALUE_END, one);
+      const args = taggedRule(tool, text, one);
       return `${literal(`${OPEN}${name}`)} [\\n]? ${args} ${literal(CLOSE)}`;
     });
     return { calls, open: "", between: "[\\n]?", close: "", several: true, triggers: [OPEN] };

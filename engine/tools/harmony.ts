@@ -1,7 +1,9 @@
 import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
+import { callArguments } from "./json-call.ts";
 import type { Output } from "./output.ts";
+import { nameCheck } from "./tool-names.ts";
 
 const START = "<|start|>";
 const CHANNEL = "<|channel|>";
@@ -10,6 +12,12 @@ const CONSTRAIN = "<|constrain|>";
 const CALL = "<|call|>";
 const ENDS = ["<|end|>", "<|return|>", CALL];
 const FUNCTIONS = "functions.";
+const CHANNELS = /<\|channel\|>\s*(\w+)/g;
+const RECIPIENTS = /\bto=([^\s<]+)/g;
+
+/** In GBNF: a thought before what a grammar asks for, and the type that a header may name. A thought has no "<|". */
+const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<" [^|])* ${literal(`<|end|>${START}assistant`)}`;
+const KIND = `(" json" | " "? ${literal(`${CONSTRAIN}json`)})?`;
 
 /**
  * gpt-oss: an answer is a row of messages, `<|channel|>NAME<|message|>…<|end|>`, divided by `<|start|>assistant`.
@@ -17,8 +25,11 @@ const FUNCTIONS = "functions.";
  * | header | its text |
  * |---|---|
  * | `analysis` | a thought |
- * | any channel, `to=functions.f` | the arguments of a call of f |
+ * | any channel, `to=functions.f`, or to an offered tool without that prefix | the arguments of a call of f |
+ * | any channel to others, such as `python` | a thought: OpenAI runs these tools itself, and no user sees them called |
  * | `commentary` to nobody, `final` | text: what is said about calls to come is for the user too |
+ *
+ * Of two channels in one header the later counts: the model at times begins with one and thinks better of it.
  *
  * The prompt ends with `<|start|>assistant`. An answer that begins otherwise, since a grammar made it do so, is text.
  */
@@ -26,14 +37,16 @@ export const harmony: ToolFormat = {
   name: "harmony",
   marks: [START, CHANNEL, MESSAGE, CONSTRAIN, ...ENDS],
   always: true,
+  answer: `(${THOUGHT})? ${literal(`${CHANNEL}final`)} ${KIND} ${literal(MESSAGE)}`,
   fits: (template) => template.includes(CHANNEL) && template.includes(MESSAGE),
 
-  *read(input, out) {
+  *read(input, out, tools) {
+    const offered = nameCheck(tools);
     let started = false;
     while ((yield* input.peek()) !== "") {
       started ||= yield* input.accepts(START);
       const header: string = started || (yield* beginsHeader(input)) ? yield* readHeader(input) : "";
-      started = (yield* body(input, out, header)) === START;
+      started = (yield* body(input, out, header, offered)) === START;
       out.thinking = false;
     }
   },
@@ -41,10 +54,8 @@ export const harmony: ToolFormat = {
   syntax(tools) {
     const calls = tools.map(({ name, argumentsRule }) => {
       const begin = `${literal(` to=${FUNCTIONS}${name}`)} (${literal(`${CHANNEL}commentary`)})?`;
-      const kind = `(" "? (${literal(CONSTRAIN)})? "json")?`;
-      return `${begin} ${kind} ${literal(MESSAGE)} ${argumentsRule()}`;
+      return `${begin} ${KIND} ${literal(MESSAGE)} ${argumentsRule()}`;
     });
-    const thought = `${literal(`${CHANNEL}analysis${MESSAGE}`)} [^<]* ${literal(`<|end|>${START}assistant`)}`;
     return {
       calls,
       open: "",
@@ -52,7 +63,7 @@ export const harmony: ToolFormat = {
       close: `(${literal(CALL)})?`,
       several: false,
       triggers: [` to=${FUNCTIONS}`],
-      before: `(${thought})? (${literal(`${CHANNEL}commentary`)})?`,
+      before: `(${THOUGHT})? (${literal(`${CHANNEL}commentary`)})?`,
     };
   },
 };
@@ -70,16 +81,18 @@ function* readHeader(input: Input): Reading<string> {
 }
 
 /** @returns the mark that ended it */
-function* body(input: Input, out: Output, header: string): Reading<string | null> {
-  const channel = new RegExp(`${CHANNEL.replaceAll("|", "\\|")}\\s*(\\w+)`).exec(header)?.[1] ?? "final";
-  const recipient = /to=([^\s<]+)/.exec(header)?.[1] ?? null;
+function* body(input: Input, out: Output, header: string, offered: (name: string) => boolean): Reading<string | null> {
+  const channel = [...header.matchAll(CHANNELS)].at(-1)?.[1] ?? "final";
+  const recipient = [...header.matchAll(RECIPIENTS)].map(([, name]) => name!).findLast((name) => name !== "assistant");
   const ends = [...ENDS, START];
-  if (recipient?.startsWith(FUNCTIONS)) {
-    out.call(recipient.slice(FUNCTIONS.length));
+  const name = recipient?.startsWith(FUNCTIONS) ? recipient.slice(FUNCTIONS.length) : recipient;
+  if (name !== undefined && name !== "" && (name !== recipient || offered(name))) {
+    out.call(name);
     yield* input.space();
-    return yield* input.until(ends, (text) => out.arguments(text));
+    const whole = yield* callArguments(input, (text) => out.arguments(text));
+    return yield* input.until(ends, (text) => whole || out.arguments(text));
   }
-  if (channel === "analysis") {
+  if (channel === "analysis" || recipient !== undefined) {
     out.thinking = true;
     return yield* input.until(ends, (text) => out.thought(text));
   }

@@ -7,8 +7,8 @@ const IN_NUMBER = /[-+.\deE]/;
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
 /**
- * Takes one JSON value and passes it on as it is written, less the white space around it. Control characters in strings
- * pass, as models do write line breaks there.
+ * Takes one JSON value and passes it on as it is written, less the white space around it. Control characters in strings,
+ * for models do write line breaks there, become their escapes.
  *
  * @returns false at the first character that can't be JSON, which is not taken; or when the text ends before the value
  */
@@ -85,14 +85,14 @@ function* stringText(input: Input, pass: (text: string) => void): Reading<boolea
     if (next === "") return false;
     input.skip();
     if (next !== "\\") {
-      pass(next);
+      pass(next < " " ? escaped(next) : next);
       if (next === '"') return true;
       continue;
     }
-    const escaped = yield* input.peek();
-    if (escaped === "") return false;
+    const character = yield* input.peek();
+    if (character === "") return false;
     input.skip();
-    pass(next + escaped);
+    pass(next + character);
   }
 }
 

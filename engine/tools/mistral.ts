@@ -9,6 +9,9 @@ const CALLS = "[TOOL_CALLS]";
 const ARGS = "[ARGS]";
 const CALL_ID = "[CALL_ID]";
 
+/** The model's own id of a call behind its arguments, which some were trained to write. */
+const LISTED_ID = `(${literal(', "id": "')} [a-zA-Z0-9]{9} ${literal('"')})?`;
+
 /**
  * Mistral: `[TOOL_CALLS] [{"name": "f", "arguments": {…}}, …]`, or of newer models `[TOOL_CALLS]f[ARGS]{…}` for each call,
  * some with `[CALL_ID]…` behind the name.
@@ -21,7 +24,7 @@ export const mistral: ToolFormat = {
 
   syntax(tools) {
     const calls = tools.map(({ name, argumentsRule }) => {
-      return `${literal(`{"name": ${JSON.stringify(name)}, "arguments": `)} ${argumentsRule()} "}"`;
+      return `${literal(`{"name": ${JSON.stringify(name)}, "arguments": `)} ${argumentsRule()} ${LISTED_ID} "}"`;
     });
     const open = `${literal(CALLS)} " "? "["`;
     return { calls, open, between: '", "', close: '"]"', several: true, triggers: [CALLS] };

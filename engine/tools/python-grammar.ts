@@ -1,32 +1,45 @@
 import type { GrammarBuilder } from "../../grammar/builder.ts";
+import { assertions } from "../../grammar/json-schema.ts";
 import { literal } from "../../grammar/literal.ts";
+import type { CallableTool } from "./format.ts";
 import { membersRule } from "./members-grammar.ts";
 
-const SCALARS: Record<string, string> = {
-  boolean: '("True" | "False")',
-  null: '"None"',
-  integer: '"-"? [0-9]+',
-  number: '"-"? [0-9]+ ("." [0-9]+)?',
-};
+const BOOLEAN = '("True" | "False")';
+const NULL = '"None"';
 
 /**
- * Right-hand side for keyword arguments. Types of scalars and values of enums are enforced, lists and maps hold any Python
- * literals.
+ * Right-hand side for keyword arguments. Plain scalars and enums are Python's literals; all else that a schema asks for is
+ * written as JSON, which these models write at times and the reading takes.
  */
-export function keywordRule(parameters: Record<string, unknown>, grammar: GrammarBuilder): string {
-  return membersRule(parameters, '", "', (key, schema) => `${literal(`${key}=`)} ${valueRule(schema, grammar)}`);
+export function keywordRule({ parameters, valueRule }: CallableTool, grammar: GrammarBuilder): string {
+  return membersRule(parameters, '", "', (key, schema) => {
+    return `${literal(`${key}=`)} ${literalRule(schema, grammar) ?? valueRule(schema)}`;
+  });
 }
 
-function valueRule(schema: unknown, grammar: GrammarBuilder): string {
-  const fields = typeof schema === "object" && schema !== null ? schema : {};
+/** @returns null for a schema that asks for more than a type of scalars or one of some values */
+function literalRule(schema: unknown, grammar: GrammarBuilder): string | null {
+  const fields = typeof schema === "object" && schema !== null ? { ...schema } : {};
+  const asked = assertions(fields);
+  if (asked.length === 0) return anyLiteral(grammar);
   if ("enum" in fields && Array.isArray(fields.enum)) {
     return `(${fields.enum.map((value: unknown) => literal(pythonLiteral(value))).join(" | ")})`;
   }
-  const type = "type" in fields ? fields.type : null;
-  if (type === "string") return grammar.rule("python-string", STRING);
-  const scalar = typeof type === "string" ? SCALARS[type] : undefined;
-  if (scalar !== undefined) return scalar;
-  return anyLiteral(grammar);
+  if (asked.length > 1 || !("type" in fields) || typeof fields.type !== "string") return null;
+  switch (fields.type) {
+    case "string":
+      return grammar.rule("python-string", STRING);
+    case "boolean":
+      return BOOLEAN;
+    case "null":
+      return NULL;
+    case "integer":
+      return grammar.json.integer;
+    case "number":
+      return grammar.json.number;
+    default:
+      return null;
+  }
 }
 
 /** Refers to itself; no other rule has this name. */
@@ -37,7 +50,7 @@ function anyLiteral(grammar: GrammarBuilder): string {
   const text = grammar.rule("python-string", STRING);
   const list = `"[" (${VALUE} (", " ${VALUE})*)? "]"`;
   const map = `"{" (${text} ": " ${VALUE} (", " ${text} ": " ${VALUE})*)? "}"`;
-  return grammar.rule(VALUE, `${text} | ${Object.values(SCALARS).join(" | ")} | ${list} | ${map}`);
+  return grammar.rule(VALUE, `${text} | ${BOOLEAN} | ${NULL} | ${grammar.json.number} | ${list} | ${map}`);
 }
 
 function pythonLiteral(value: unknown): string {

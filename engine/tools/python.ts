@@ -2,8 +2,10 @@ import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
 
 const DEEPEST = 64;
-const NAME_START = /[A-Za-z_]/;
-const IN_NAME = /[\w.]/;
+/** Of tools' names, which need not be Python's. */
+const IN_NAME = /[\w.-]/;
+/** Of the names of arguments, as clients chose them. */
+const IN_KEY = /[^\s=,:()[\]{}"']/;
 const IN_NUMBER = /[-+.\w]/;
 const ESCAPES: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", "0": "\0", "\n": "" };
 const CODES: Record<string, number> = { x: 2, u: 4, U: 8 };
@@ -23,7 +25,7 @@ const LITERALS: Record<string, string> = {
  * also when it breaks off
  */
 export function* pythonCall(input: Input, out: Output, accepts: (name: string) => boolean): Reading<boolean> {
-  const name = yield* pythonName(input);
+  const name = yield* input.word(IN_NAME);
   if (!accepts(name) || !(yield* input.accepts("("))) return false;
   input.commit();
   out.call(name);
@@ -31,16 +33,12 @@ export function* pythonCall(input: Input, out: Output, accepts: (name: string) =
   return true;
 }
 
-export function* pythonName(input: Input): Reading<string> {
-  return NAME_START.test(yield* input.peek()) ? yield* input.word(IN_NAME) : "";
-}
-
 function* keywords(input: Input, pass: (text: string) => void): Reading<boolean> {
   pass("{");
   for (let first = true; ; first = false) {
     yield* input.space();
     if (yield* input.accepts(")")) break;
-    const key = yield* pythonName(input);
+    const key = yield* input.word(IN_KEY);
     yield* input.space();
     if (key === "" || !(yield* input.accepts("="))) return false;
     pass(`${first ? "" : ", "}${JSON.stringify(key)}: `);
@@ -119,9 +117,9 @@ function* pythonString(input: Input): Reading<string | null> {
   }
 }
 
-/** A backslash before any other character stays, but for quotes and itself. */
+/** A backslash before any other character stays, but for quotes, itself, and a slash, which JSON escapes at times. */
 function plain(letter: string): string {
-  return `'"\\`.includes(letter) ? letter : `\\${letter}`;
+  return `'"\\/`.includes(letter) ? letter : `\\${letter}`;
 }
 
 function* codePoint(input: Input, letter: string, digits: number): Reading<string> {

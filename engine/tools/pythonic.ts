@@ -6,12 +6,11 @@ import { pythonCall } from "./python.ts";
 import { keywordRule } from "./python-grammar.ts";
 import { anyName, nameCheck } from "./tool-names.ts";
 
-/** What stands around the list in the models that mark it. */
-const BRACKETS: Record<string, string> = {
-  "<|python_start|>": "<|python_end|>",
-  "<|tool_call_start|>": "<|tool_call_end|>",
-};
-const MARKS = Object.keys(BRACKETS);
+/** What stands before and behind the list in the models that mark it. */
+const MARKS = ["<|python_start|>", "<|tool_call_start|>"];
+const ENDS = ["<|python_end|>", "<|tool_call_end|>"];
+/** What templates have that show no call: an example in Llama's, the list of tools in LFM2's, with marks and without. */
+const SIGNS = ["[func_name1(", "<|tool_list_start|>", "List of tools: ["];
 
 /**
  * Llama 3.2 and 4, LFM2 and ToolACE: `[f(a=1), g(b="x")]`, as the answer or between marks. Without marks it is a list of
@@ -19,8 +18,8 @@ const MARKS = Object.keys(BRACKETS);
  */
 export const pythonic: ToolFormat = {
   name: "pythonic",
-  marks: [...MARKS, ...Object.values(BRACKETS)],
-  fits: (template) => template.includes("[func_name1(") || MARKS.some((mark) => template.includes(mark)),
+  marks: [...MARKS, ...ENDS],
+  fits: (template) => [...MARKS, ...SIGNS].some((text) => template.includes(text)),
 
   *read(input, out, tools) {
     yield* input.space();
@@ -30,23 +29,20 @@ export const pythonic: ToolFormat = {
       if (mark === null) return;
       const called = yield* input.attempt(function* () {
         yield* input.space();
-        if (!(yield* list(input, out, anyName))) return false;
-        yield* input.space();
-        yield* input.accepts(BRACKETS[mark]!);
-        return true;
+        return yield* list(input, out, anyName);
       });
       if (!called) out.text(mark);
     }
   },
 
   syntax(tools, grammar) {
-    const calls = tools.map(({ name, parameters }) => {
-      return `${literal(`${name}(`)} ${keywordRule(parameters, grammar)} ")"`;
+    const calls = tools.map((tool) => {
+      return `${literal(`${tool.name}(`)} ${keywordRule(tool, grammar)} ")"`;
     });
     const triggers = [...MARKS, ...tools.map(({ name }) => `[${name}(`)];
     const open = `(${MARKS.map((mark) => literal(mark)).join(" | ")})? "["`;
-    const ends = Object.values(BRACKETS).map((mark) => literal(mark));
-    return { calls, open, between: '", "', close: `"]" (${ends.join(" | ")})?`, several: true, triggers };
+    const close = `"]" (${ENDS.map((mark) => literal(mark)).join(" | ")})?`;
+    return { calls, open, between: '", "', close, several: true, triggers };
   },
 };
 
@@ -61,5 +57,10 @@ function* list(input: Input, out: Output, accepts: (name: string) => boolean): R
     if (!(yield* pythonCall(input, out, anyName))) break;
   }
   yield* input.accepts("]");
+  yield* input.attempt(function* () {
+    yield* input.space();
+    for (const end of ENDS) if (yield* input.accepts(end)) return true;
+    return false;
+  });
   return true;
 }

@@ -5,6 +5,7 @@ import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
 import { taggedValue } from "./tagged-arguments.ts";
 import { taggedRule } from "./tagged-grammar.ts";
+import { textWithout } from "./text-grammar.ts";
 import { argumentSchemas } from "./tool-names.ts";
 
 const OPEN = "<tool_call>";
@@ -29,12 +30,13 @@ export const qwenCoder: ToolFormat = {
     }
   },
 
-  syntax(tools) {
+  syntax(tools, grammar) {
+    const text = textWithout(grammar, `\n${PARAMETER_END}`);
     const calls = tools.map((tool) => {
       const { name } = tool;
       const one = (key: string, value: string) =>
         `${literal(`${PARAMETER}${key}>\n`)} ${value} ${literal(`\n${PARAMETER_END}\n`)}`;
-      const args = taggedRule(tool, `\n${PARAMETER_END}`, one);
+      const args = taggedRule(tool, text, one);
       const end = literal(`${FUNCTION_END}\n${CLOSE}`);
       return `${literal(`${OPEN}\n${FUNCTION}${name}>\n`)} ${args} ${end}`;
     });

@@ -1,5 +1,5 @@
 import type { Input, Reading } from "./input.ts";
-import { escaped } from "./json.ts";
+import { escaped, jsonValue } from "./json.ts";
 
 /** A value that was written as text, as the JSON that the argument's schema asks for. */
 export function argumentJson(text: string, schema: unknown): string {
@@ -65,9 +65,25 @@ export function* taggedValue(
     return end !== null;
   }
   let text = "";
-  const end = yield* input.until(ends, (piece) => {
+  const take = (piece: string) => {
     text += piece;
+  };
+  // A mark within a string of its JSON is none.
+  const json = yield* input.attempt(function* () {
+    yield* input.space();
+    return (yield* jsonValue(input, take)) && (yield* ended(input, ends));
   });
-  if (end !== null) pass(argumentJson(text, schema));
-  return end !== null;
+  if (!json) {
+    text = "";
+    if ((yield* input.until(ends, take)) === null) return false;
+  }
+  pass(argumentJson(text, schema));
+  return true;
+}
+
+function* ended(input: Input, ends: readonly string[]): Reading<boolean> {
+  for (const end of ends) if (yield* input.accepts(end)) return true;
+  yield* input.space();
+  for (const end of ends) if (yield* input.accepts(end)) return true;
+  return false;
 }

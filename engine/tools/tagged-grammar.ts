@@ -3,25 +3,25 @@ import type { CallableTool } from "./format.ts";
 
 /**
  * Right-hand side for arguments that are written one by one in the order of the schema: the required ones are, the
- * others may be. `one` writes an argument around its value. A string's value is bare text without `end`; an enum's is one
- * of its values; all others are JSON of their schemas.
+ * others may be. `one` writes an argument around its value. A string's value is bare text, of the rule `text`; an enum's is
+ * one of its values; all others are JSON of their schemas.
  */
 export function taggedRule(
   { parameters, valueRule }: CallableTool,
-  end: string,
-  one: (key: string, value: string) => string,
+  text: string,
+  one: (key: string, value: string, schema: unknown) => string,
 ): string {
   const { properties, required } = parameters;
   const known = typeof properties === "object" && properties !== null ? Object.entries(properties) : [];
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
   const parts = known.map(([key, schema]) => {
-    const written = one(key, taggedValueRule(schema, end, valueRule));
+    const written = one(key, taggedValueRule(schema, text, valueRule), schema);
     return needed.has(key) ? written : `(${written})?`;
   });
   return parts.join(" ");
 }
 
-function taggedValueRule(schema: unknown, end: string, valueRule: (schema: unknown) => string): string {
+function taggedValueRule(schema: unknown, text: string, valueRule: (schema: unknown) => string): string {
   const fields = typeof schema === "object" && schema !== null ? schema : {};
   if ("enum" in fields && Array.isArray(fields.enum)) {
     const values = fields.enum.map((value: unknown) => {
@@ -29,21 +29,6 @@ function taggedValueRule(schema: unknown, end: string, valueRule: (schema: unkno
     });
     return `(${values.join(" | ")})`;
   }
-  if ("type" in fields && fields.type === "string") return textWithout(end);
+  if ("type" in fields && fields.type === "string") return text;
   return valueRule(schema);
-}
-
-/** Text in which `end` does not occur. Its own beginnings may, as long as something else follows. */
-function textWithout(end: string): string {
-  const alternatives = [...end].map((character, index) => {
-    const before = index === 0 ? "" : `${literal(end.slice(0, index))} `;
-    const first = end[0]!;
-    const not = index === 0 || character === first ? [character] : [character, first];
-    return `${before}[^${not.map(inClass).join("")}]`;
-  });
-  return `(${alternatives.join(" | ")})*`;
-}
-
-function inClass(character: string): string {
-  return character === "\n" ? "\\n" : character.replace(/[\\\]^-]/, "\\$&");
 }

@@ -30,8 +30,8 @@ export const toolCode: ToolFormat = {
   },
 
   syntax(tools, grammar) {
-    const calls = tools.map(({ name, parameters }) => {
-      return `${literal(`${name}(`)} ${keywordRule(parameters, grammar)} ")"`;
+    const calls = tools.map((tool) => {
+      return `${literal(`${tool.name}(`)} ${keywordRule(tool, grammar)} ")"`;
     });
     const [open, close] = [literal(`${OPEN}\n`), literal(`\n${CLOSE}`)];
     return { calls, open, between: "[\\n]", close, several: true, triggers: [OPEN] };

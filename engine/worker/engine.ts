@@ -121,7 +121,7 @@ export class Engine {
       config.toolFormat,
     );
     const tags = this.#template.reasoningTags;
-    if (tags !== null) vocabulary.show([tags.open, tags.close]);
+    if (tags !== null) vocabulary.show([tags.openToken ?? tags.open, tags.close]);
     // After show(), which gives tokens a text.
     this.#grammars = new VocabularyGrammars(vocabulary);
     this.#generations = new GenerationMaker({
@@ -188,7 +188,7 @@ export class Engine {
       if (!this.#requests.has(request.id)) return;
       const { tokens } = prompt;
       // Only a check: which grammars are kept is for their bound to say, so that no request in the queue holds one.
-      if (request.grammar !== null) this.#grammars.automaton(request.grammar.gbnf);
+      if (request.grammar !== null) this.#grammars.automaton(request.grammar);
       const refusal = this.#refusal(tokens, request.prompt.kind);
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;

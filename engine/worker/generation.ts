@@ -99,7 +99,8 @@ export class Generation implements Sequence {
 
   /** What to accept for a drawn token: another one where its thoughts are to end. All before it are text by now. */
   chosen(drawn: number): number {
-    return this.#thoughts === null ? drawn : this.#thoughts.take(drawn, this.#text);
+    if (this.#thoughts === null) return drawn;
+    return this.#thoughts.take(drawn, this.#text, (token) => this.constraint?.allows(token) ?? true);
   }
 
   /** Whether nothing is to be drawn: its prompt is all that is wanted. */

@@ -58,6 +58,13 @@ describe("a budget", () => {
     },
   );
 
+  test("of a thought that a grammar asks for as text costs nobody the engine", async () => {
+    const asked = { chat_template_kwargs: { enable_thinking: false }, grammar: 'root ::= "<think>" [a-z ]{8}' };
+    const { thoughts } = await think({ ...asked, thinking_token_budget: 0 });
+    expect(thoughts).toMatch(/^[a-z ]{1,8}$/);
+    expect((await think({ thinking_token_budget: 0 })).thoughts).toBeUndefined();
+  });
+
   test("is the server's own where the request has none, -1 is without bound, 0 leaves no thought", async () => {
     expect((await think()).tokens).toBe(DEFAULT_BUDGET + closing);
     expect(await think({ thinking_token_budget: -1 })).toMatchObject({ tokens: 30, content: "" });

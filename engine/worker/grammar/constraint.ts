@@ -97,7 +97,7 @@ export class Constraint {
   }
 
   #automaton(): Automaton {
-    return this.#options.grammars.automaton(this.#options.rule.gbnf);
+    return this.#options.grammars.automaton(this.#options.rule);
   }
 
   #after(token: number): Position | null {

@@ -1,4 +1,5 @@
 import { compileGbnf } from "../../../grammar/network.ts";
+import type { GrammarRule } from "../../protocol/request.ts";
 import { Automaton, type State } from "./automaton.ts";
 import { TokenTrie } from "./token-trie.ts";
 
@@ -32,9 +33,11 @@ export class VocabularyGrammars {
   }
 
   /** @throws GbnfError */
-  automaton(gbnf: string): Automaton {
-    const automaton = this.#automatons.get(gbnf) ?? new Automaton(compileGbnf(gbnf));
-    keep(this.#automatons, gbnf, automaton, MOST_GRAMMARS);
+  automaton({ gbnf, lead = "" }: Pick<GrammarRule, "gbnf" | "lead">): Automaton {
+    // A lead has no line breaks.
+    const key = `${lead}\n${gbnf}`;
+    const automaton = this.#automatons.get(key) ?? new Automaton(compileGbnf(gbnf, lead));
+    keep(this.#automatons, key, automaton, MOST_GRAMMARS);
     return automaton;
   }
 

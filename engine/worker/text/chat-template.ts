@@ -115,7 +115,9 @@ export class ChatTemplate {
       );
     }
     const shaped = templateMessages(messages, this.#traits, tools);
-    const shown = tools.length > 0 && this.#traits.tools ? tools.map(templateTool) : null;
+    const { describedArguments } = this.#traits;
+    const shown =
+      tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : null;
     const userText = JSON.stringify([shaped, variables, shown]);
     const standIns = new StandIns(this.#tokens, this.#template.source, userText);
     const guarded = (guard: Guard) => ({

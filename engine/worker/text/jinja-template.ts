@@ -25,6 +25,7 @@ export class JinjaTemplate {
   constructor(source: string) {
     this.source = source;
     this.#program = new Template(source).parsed;
+    withoutTuples(this.#program);
   }
 
   /** Throws a `TemplateRefusal`, or whatever else goes wrong inside. */
@@ -47,6 +48,21 @@ export class JinjaTemplate {
     for (const [name, value] of Object.entries({ ...variables, ...globals })) environment.set(name, value);
     return String(new Interpreter(environment).run(this.#program).value);
   }
+}
+
+/** Tuples of values become lists: a loop of this interpreter unpacks lists alone (`for a, b in [(1, 2)]`). */
+function withoutTuples(node: unknown): void {
+  if (typeof node !== "object" || node === null) return;
+  if (node instanceof Map) {
+    for (const entry of node) withoutTuples(entry);
+    return;
+  }
+  for (const [key, child] of Object.entries(node)) {
+    // Names that a loop or an assignment unpacks into.
+    if (key === "loopvar" || key === "assignee") continue;
+    withoutTuples(child);
+  }
+  if ("type" in node && node.type === "TupleLiteral") node.type = "ArrayLiteral";
 }
 
 function boundedRange(first: number, second?: number, step = 1): number[] {

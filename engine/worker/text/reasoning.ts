@@ -4,6 +4,8 @@ import { StopMatcher } from "./stop.ts";
 export interface ReasoningTags {
   open: string;
   close: string;
+  /** The control token that the open tag begins with, where it is not one as a whole. */
+  openToken?: string;
 }
 
 /** A model that writes nothing but white space must not have it held back for ever. In characters. */

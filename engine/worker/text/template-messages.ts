@@ -13,7 +13,7 @@ export type TemplateMessage = Record<string, unknown> & { role: string };
 /**
  * Messages as a template of these traits takes them:
  * - `developer` becomes `system` where the template does not know it, and `function` becomes `tool`;
- * - where it does not show tools or calls, these become text (tool-prompt.ts);
+ * - where it does not show calls, or not the tools that are offered, these become text (tool-prompt.ts);
  * - where the template has no system role, these messages' text goes before the first user message's;
  * - where it takes one call a message, each call has its own, with its result;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
@@ -27,9 +27,11 @@ export function templateMessages(
   tools: readonly FunctionTool[] = [],
 ): TemplateMessage[] {
   let shaped = withNames(messages.map((message) => withKnownRole(message, traits)));
-  if (!traits.calls) shaped = withCallsAsText(shaped);
+  const instructed = tools.length > 0 && !traits.tools;
+  // Calls stand in the history in the form that the instructions ask for, whatever form the template has for them.
+  if (!traits.calls || instructed) shaped = withCallsAsText(shaped);
   else if (!traits.parallelCalls) shaped = withSingleCalls(shaped);
-  if (tools.length > 0 && !traits.tools) shaped = withInstructions(shaped, toolInstructions(tools));
+  if (instructed) shaped = withInstructions(shaped, toolInstructions(tools));
   return (traits.system ? shaped : withoutSystem(shaped)).map((message) => templateMessage(message, traits));
 }
 

@@ -12,6 +12,8 @@ export interface TemplateTraits {
   argumentsAs: "object" | "text";
   /** It shows the tools that it is given. */
   tools: boolean;
+  /** It fails on a tool's argument that has no description. */
+  describedArguments: boolean;
   /** It shows tool calls and their results. */
   calls: boolean;
   /** What it takes for the content of a message that has calls and no text. */
@@ -30,20 +32,21 @@ const REASONING_TAGS: ReasoningTags[] = [
   { open: "[THINK]", close: "[/THINK]" },
   { open: "<seed:think>", close: "</seed:think>" },
   { open: "◁think▷", close: "◁/think▷" },
+  { open: "<|channel>thought", close: "<channel|>", openToken: "<|channel>" },
 ];
 
 const QUESTION = { role: "user", content: "zebra-question" };
-const TOOL = {
-  type: "function",
-  function: {
-    name: "zebra_tool",
-    description: "stripes",
-    parameters: { type: "object", properties: { city: { type: "string", description: "where" } }, required: ["city"] },
-  },
-};
+/** With and without what clients may leave out. */
+const DESCRIBED_TOOL = tool({ type: "string", description: "where" });
+const BARE_TOOL = tool({ type: "string" });
 const EPOCH = new Date(0);
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
+
+function tool(city: Record<string, string>) {
+  const parameters = { type: "object", properties: { city }, required: ["city"] };
+  return { type: "function", function: { name: "zebra_tool", description: "stripes", parameters } };
+}
 
 export function templateTraits(template: JinjaTemplate): TemplateTraits {
   const shows = (messages: unknown[], words: string[], tools: unknown[] | null = null): boolean => {
@@ -59,23 +62,30 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     (["object", "text"] as const).map((argumentsAs) => ({ noContent, argumentsAs })),
   );
   const called = ({ noContent, argumentsAs }: (typeof forms)[number], ...ids: string[]): unknown[] => {
-    const args = argumentsAs === "object" ? { zebra: "stripe" } : '{"zebra": "stripe"}';
-    const calls = ids.map((id) => ({ id, type: "function", function: { name: "weather", arguments: args } }));
+    const calls = ids.map((id) => {
+      const args = { zebra: `stripe-${id}` };
+      const written = argumentsAs === "object" ? args : JSON.stringify(args);
+      return { id, type: "function", function: { name: "weather", arguments: written } };
+    });
     const results = ids.map((id) => ({ role: "tool", content: `rain-${id}`, name: "weather", tool_call_id: id }));
     return [QUESTION, { role: "assistant", content: noContent, tool_calls: calls }, ...results];
   };
-  const words = ["zebra", "stripe", `rain-${SHORT_ID}`];
-  const form = forms.find((one) => shows(called(one, SHORT_ID), words));
-  const second = "call00002";
+  // By its arguments: some templates show the first call of a message and drop the others without a word.
+  const words = (...ids: string[]) => ["zebra", ...ids.flatMap((id) => [`stripe-${id}`, `rain-${id}`])];
+  const form = forms.find((one) => shows(called(one, SHORT_ID), words(SHORT_ID)));
+  const [second, long] = ["call00002", "call_0123456789abcdef"];
+  const bare = shows([QUESTION], ["zebra_tool"], [BARE_TOOL]);
+  const described = bare || shows([QUESTION], ["zebra_tool"], [DESCRIBED_TOOL]);
   return {
     system: shows([{ role: "system", content: "zebra-rule" }, QUESTION], ["zebra-rule"]) || !shows([QUESTION], []),
     developer: template.source.includes("developer"),
-    tools: shows([QUESTION], ["zebra_tool"], [TOOL]),
+    tools: described,
+    describedArguments: described && !bare,
     calls: form !== undefined,
     argumentsAs: form?.argumentsAs ?? "object",
     noContent: form?.noContent ?? null,
-    shortCallIds: form !== undefined && !shows(called(form, "call_0123456789abcdef"), ["stripe"]),
-    parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), [...words, `rain-${second}`]),
+    shortCallIds: form !== undefined && !shows(called(form, long), [`stripe-${long}`]),
+    parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), words(SHORT_ID, second)),
     thoughtsAs: shownThoughts(template.source),
     thinking: thinkingTraits(template),
   };

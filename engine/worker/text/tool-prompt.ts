@@ -52,11 +52,24 @@ export function withCallsAsText(messages: readonly ChatMessage[]): ChatMessage[]
   return result;
 }
 
-/** A tool with all that templates read of one, whatever its client left out. */
-export function templateTool({ function: { name, description, parameters } }: FunctionTool) {
-  const properties = { type: "object", properties: {} };
+/** A tool with all that templates read of one, whatever its client left out; `described`: arguments too. */
+export function templateTool({ function: { name, description, parameters } }: FunctionTool, described = false) {
+  const schema = { type: "object", properties: {}, ...parameters };
   return {
     type: "function",
-    function: { name, description: description ?? "", parameters: { ...properties, ...parameters } },
+    function: {
+      name,
+      description: description ?? "",
+      parameters: described ? { ...schema, properties: withDescriptions(schema.properties) } : schema,
+    },
   };
+}
+
+function withDescriptions(properties: object): object {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [
+      name,
+      typeof schema === "object" ? { ...schema, description: schema?.description ?? "" } : schema,
+    ]),
+  );
 }

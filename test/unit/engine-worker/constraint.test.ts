@@ -172,6 +172,6 @@ describe("what is refused is drawn again", () => {
 
 test("grammars past the bound are forgotten, and sequences go on in theirs (fault 22)", () => {
   const subject = at(constraint('root ::= "ab" "1"{4}'), "ab", "1");
-  for (let i = 0; i < 200; i++) grammars.automaton(`root ::= "${i}"`);
+  for (let i = 0; i < 200; i++) grammars.automaton({ gbnf: `root ::= "${i}"` });
   expect(allowed(subject)).toEqual(["1"]);
 });

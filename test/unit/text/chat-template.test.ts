@@ -188,6 +188,8 @@ describe("what the tokenizer and the reasoning splitter are told", () => {
     const tokens = ["[THINK]", "[/THINK]"];
     const magistral = new ChatTemplate(PLAIN_CHATML, { ...CHATML, hasToken: (token) => tokens.includes(token) });
     expect(magistral.reasoningTags).toEqual({ open: "[THINK]", close: "[/THINK]" });
+    const gemma4 = new ChatTemplate("{{ '<|turn>model\\n<|channel>thought\\n<channel|>' }}", CHATML);
+    expect(gemma4.reasoningTags).toMatchObject({ open: "<|channel>thought", close: "<channel|>" });
   });
 });
 

@@ -12,13 +12,13 @@ const [WORD, FIRST_HALF, SECOND_HALF, OPEN, CLOSE_1, CLOSE_2, YES] = [0, 1, 2, 3
 const CLOSING = [CLOSE_1, CLOSE_2];
 
 /** Draws the tokens one by one under a budget. */
-function run(drawn: readonly number[], tokens: number, startsInReasoning = true) {
+function run(drawn: readonly number[], tokens: number, startsInReasoning = true, forbidden: readonly number[] = []) {
   const text = new SequenceText({ stop: [], reasoningTags: TAGS, startsInReasoning });
   const budget = new ThoughtBudget(tokens, CLOSING);
   const taken: number[] = [];
   const all = { text: "", reasoning: "" };
   for (const token of drawn) {
-    taken.push(budget.take(token, text));
+    taken.push(budget.take(token, text, (one) => !forbidden.includes(one)));
     const certain = text.push(TEXTS[taken.at(-1)!]!);
     all.text += certain.text;
     all.reasoning += certain.reasoning;
@@ -44,6 +44,12 @@ test("a thought that ends before, and an answer without one, are left alone", ()
   const ends = [WORD, CLOSE_1, CLOSE_2, YES, YES, OPEN, WORD];
   expect(run(ends, 3).taken).toEqual(ends);
   expect(run([YES, WORD, WORD, WORD], 2, false).taken).toEqual([YES, WORD, WORD, WORD]);
+});
+
+test("where a grammar forbids the close tag, whole or from some token on, the thought is left as it is", () => {
+  const drawn = [WORD, WORD, WORD, WORD];
+  expect(run(drawn, 1, true, [CLOSE_1]).taken).toEqual(drawn);
+  expect(run(drawn, 1, true, [CLOSE_2]).taken).toEqual([WORD, CLOSE_1, WORD, WORD]);
 });
 
 test("a character that has begun may become whole first, one that never does may not wait for ever", () => {

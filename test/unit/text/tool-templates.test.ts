@@ -101,6 +101,45 @@ describe("a template that takes short ids and one call a message", () => {
   });
 });
 
+/** gpt-oss's way: of several calls in a message it shows the first, without a word about the others. */
+const FIRST_CALL = `{%- for message in messages %}
+{%- if message.tool_calls %}{{- 'call ' + (message.tool_calls[0].function.arguments | tojson) }}
+{%- elif message.role == 'tool' %}{{- 'result ' + message.content }}
+{%- else %}{{- message.content }}{%- endif %}
+{{- '\n' }}
+{%- endfor %}`;
+
+test("a template that shows the first call of a message alone gets each in a message of its own", () => {
+  const text = rendered(new ChatTemplate(FIRST_CALL, CHATML), called("Oslo", "Rome"));
+  expect(text).toBe('Weather?\ncall {"city": "Oslo"}\nresult rain 0\ncall {"city": "Rome"}\nresult rain 1\n');
+});
+
+/** DeepSeek V3.1's way: calls have a form of their own, and the prompt that tells of tools is left to the client. */
+const CALLS_ALONE = `{%- for message in messages %}
+{%- if message.tool_calls %}{%- for call in message.tool_calls %}{{- '<call>' + (call.function.arguments | tojson) }}{%- endfor %}
+{%- else %}{{- '<' + message.role + '>' + message.content }}{%- endif %}
+{%- endfor %}`;
+
+test("calls stand in the history in the form that the model is told to write them in", () => {
+  const template = new ChatTemplate(CALLS_ALONE, CHATML);
+  const text = rendered(template, called("Oslo"), [TOOL]);
+  expect(text).toContain('<assistant><tool_call>\n{"name": "get_weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
+  expect(text).not.toContain("<call>");
+  expect(rendered(template, called("Oslo"))).toContain('<call>{"city": "Oslo"}');
+});
+
+test("a loop may unpack tuples, as Functionary's template does", () => {
+  const template =
+    "{%- for a, b in [('x', 1), ('y', 2)] %}{{- a }}{{- b }}{%- endfor %}{%- set c, d = ('z', 3) %}{{- c }}{{- d }}";
+  expect(rendered(new ChatTemplate(template, CHATML), [USER])).toBe("x1y2z3");
+});
+
+test("a template that trims the description of each argument gets one", () => {
+  const source = `{%- for tool in tools or [] %}{{- tool.function.name }}{%- for name, field in tool.function.parameters.properties | items %}
+{{- ' ' + name + ': ' + (field.description | trim) }}{%- endfor %}{%- endfor %}`;
+  expect(rendered(new ChatTemplate(source, CHATML), [USER], [TOOL])).toBe("get_weather city: ");
+});
+
 describe("a template that knows nothing of tools", () => {
   test("tells of them in the system message, and shows calls and results as text", () => {
     const text = rendered(new ChatTemplate(PLAIN_CHATML, CHATML), called("Oslo", "Rome"), [TOOL]);

@@ -29,6 +29,11 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
         '<tool_call>{"name": "get_weather", "arguments": {"city": Paris}}</tool_call>',
         calls({ name: "get_weather", arguments: '{"city": Paris}}' }),
       ],
+      // A line break and a tab within strings are no JSON; what else is written there stays.
+      [
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "Pa\nris\t\\n", "days":\n2}}</tool_call>',
+        calls({ name: "get_weather", arguments: '{"city": "Pa\\nris\\t\\n", "days":\n2}' }),
+      ],
     ],
     malformed: [
       "<tool_call>get_weather</tool_call>",
@@ -114,6 +119,34 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
       ],
     ],
     malformed: ["<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather"],
+  },
+  "deepseek-v3.2": {
+    template: "{%- set dsml_token = '｜DSML｜' -%}{{ '<' + dsml_token + 'function_calls>' }}",
+    answers: [
+      [
+        'Yes.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">12 "x"\n</｜DSML｜parameter>\n' +
+          '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n<｜DSML｜parameter name="tags" string="false">["a"]</｜DSML｜parameter>\n</｜DSML｜invoke>\n' +
+          '<｜DSML｜invoke name="get_time">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+        {
+          ...calls(
+            { name: "get_weather", arguments: '{"city": "12 \\"x\\"\\n", "days": 3, "tags": ["a"]}' },
+            { name: "get_time", arguments: "{}" },
+          ),
+          text: "Yes.",
+        },
+      ],
+    ],
+    malformed: ["<｜DSML｜function_calls>none", "<｜DSML｜tool_calls>"],
+  },
+  "deepseek-v4": {
+    template: "{%- set dsml_token = '｜DSML｜' -%}{{ '<' + dsml_token + 'tool_calls>' }}",
+    answers: [
+      [
+        '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+        calls(PARIS),
+      ],
+    ],
+    malformed: ['<｜DSML｜tool_calls><｜DSML｜invoke name="">'],
   },
   functiongemma: {
     template: "{{ '<start_function_call>call:' }}",
@@ -216,6 +249,13 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
         "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>",
         { ...text("Hello"), thought: "Hm." },
       ],
+      // Habits of the model: the prefix forgotten, a tool that nobody offered, and a header begun twice.
+      ['<|channel|>commentary to=get_weather <|constrain|>json<|message|>{"city": "Paris"}<|call|>', calls(PARIS)],
+      ["<|channel|>commentary to=python code<|message|>print(1)<|call|>", { ...text(""), thought: "print(1)" }],
+      [
+        "<|channel|>commentary to=assistant<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>",
+        { ...text("I look."), thought: "Hm." },
+      ],
     ],
     malformed: ["No channel at all", '{"city": "Paris"}'],
   },
@@ -242,6 +282,12 @@ describe.each(Object.entries(FAMILIES))("%s", (name, { template, answers, malfor
     const answer = name === "functionary-v3.2" ? "all\nHi, \n\n you. \n" : "Hi, \n\n you. \n";
     expect(read(name, answer)).toEqual(text("Hi, \n\n you. \n"));
   });
+});
+
+test("a template that shows the list of its tools and no call is known by that list", () => {
+  for (const list of ["'List of tools: <|tool_list_start|>['", '"List of tools: ["']) {
+    expect(recognise(`{{ ${list} + (tools | tojson) }}`)?.name).toBe("pythonic");
+  }
 });
 
 test("arguments are told as they come", () => {

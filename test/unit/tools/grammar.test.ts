@@ -1,12 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { Asked } from "../../../engine/engine.ts";
 import type { GrammarRule } from "../../../engine/protocol/request.ts";
 import { TOOL_FORMAT_NAMES, toolFormat } from "../../../engine/tools/formats.ts";
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
 import { compileGbnf } from "../../../grammar/network.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 import type { ToolChoice } from "../../../server/tool-choice.ts";
-import { toolRule } from "../../../server/tool-rule.ts";
-import { read, WEATHER } from "./reading.ts";
+import { enforceForm, toolRule } from "../../../server/tool-rule.ts";
+import { PLAIN_SUBMISSION } from "../../plain-submission.ts";
+import { FACTS } from "../cli/facts.ts";
+import { type Answer, read, text, WEATHER } from "./reading.ts";
 
 /** One call of get_weather in Paris as each format writes it, behind what the prompt ends with. */
 const CALLS: Record<string, string> = {
@@ -19,6 +22,10 @@ const CALLS: Record<string, string> = {
     '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{"city": "Paris"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
   "deepseek-v3.1":
     '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+  "deepseek-v3.2":
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+  "deepseek-v4":
+    '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
   functiongemma: "<start_function_call>call:get_weather{city:<escape>Paris<escape>}<end_function_call>",
   gemma4: '<|tool_call>call:get_weather{city:<|"|>Paris<|"|>}<tool_call|>',
   "tool-code": '```tool_code\nget_weather(city="Paris")\n```',
@@ -49,8 +56,8 @@ function ruleOf(name: string, choice: ToolChoice): GrammarRule {
 }
 
 /** Whether the grammar takes the text: not at all, as a beginning, or as a whole. */
-function taken({ gbnf }: GrammarRule, text: string): "whole" | "beginning" | null {
-  const automaton = new Automaton(compileGbnf(gbnf));
+function taken({ gbnf, lead }: GrammarRule, text: string): "whole" | "beginning" | null {
+  const automaton = new Automaton(compileGbnf(gbnf, lead));
   const state = automaton.walk(automaton.start, Buffer.from(text));
   if (state === null) return null;
   return state.complete ? "whole" : "beginning";
@@ -73,7 +80,8 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
       .replace('city="Paris"', "")
       .replace(/city:(<\S+>)Paris\1/, "")
       .replace(/<arg_key>.*<\/arg_value>\n/s, "")
-      .replace(/<parameter=.*<\/parameter>\n/s, "");
+      .replace(/<parameter=.*<\/parameter>\n/s, "")
+      .replace(/<｜DSML｜parameter.*<\/｜DSML｜parameter>\n/s, "");
     expect(empty).not.toBe(call);
     expect(taken(rule, empty)).toBeNull();
   });
@@ -105,6 +113,30 @@ test("several calls are one after the other, unless they may not be", () => {
   expect(taken(ruleOf("hermes", REQUIRED), two)).toBeNull();
 });
 
+test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
+  "%s: a bare string may hold beginnings of its end",
+  (name) => {
+    for (const city of ["1 << 2", "a < b", "<<EOF\n<|x", "x </arg </para <esc </arg_value", "<"]) {
+      const call = CALLS[name]!.replace("Paris", city);
+      expect(read(name, call, [CITY]).calls).toMatchObject([
+        { arguments: JSON.stringify({ city }).replace(":", ": ") },
+      ]);
+      expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
+    }
+  },
+);
+
+test.each(["glm", "qwen-coder", "gemma4"])("%s: and not its end", (name) => {
+  const end = { glm: "</arg_value>", "qwen-coder": "\n</parameter>", gemma4: '<|"|>' }[name]!;
+  expect(taken(ruleOf(name, REQUIRED), CALLS[name]!.replace("Paris", `Par${end}is`))).toBeNull();
+});
+
+test("Mistral's calls may have an id of nine letters and digits behind their arguments", () => {
+  const rule = ruleOf("mistral", REQUIRED);
+  const call = (id: string) => CALLS.mistral!.replace('"}}]', `"}, "id": "${id}"}]`);
+  expect([call("a1B2c3D4e"), call("call_1234")].map((text) => taken(rule, text))).toEqual(["whole", null]);
+});
+
 test("gpt-oss may think before a call that is required", () => {
   const thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
   expect(taken(ruleOf("harmony", REQUIRED), thought + CALLS.harmony)).toBe("whole");
@@ -114,6 +146,48 @@ test("beside a response format an answer is calls or that", () => {
   const rule = ruleOf("hermes", { ...FREE, answer: { type: "object", properties: {}, additionalProperties: false } });
   expect(rule.triggers).toBeNull();
   expect(["{}", CALLS.hermes!, "Paris"].map((text) => taken(rule, text))).toEqual(["whole", "whole", null]);
+});
+
+describe("a grammar of an answer, where the model begins all answers in a form of its own", () => {
+  const chat = {
+    kind: "chat" as const,
+    messages: [],
+    tools: [],
+    variables: {},
+    thinking: { effort: null, budget: null },
+  };
+  const enforced = (toolFormat: string, prompt: Asked["prompt"] = chat): GrammarRule => {
+    const asked = { ...PLAIN_SUBMISSION, prompt, grammar: { gbnf: 'root ::= "{}"', triggers: null } };
+    return enforceForm({ submissions: [asked], toolChoice: null }, { ...FACTS, toolFormat })[0]!.grammar!;
+  };
+
+  test.each<[string, string, Partial<Answer>]>([
+    ["harmony", "<|channel|>final<|message|>{}", {}],
+    [
+      "harmony",
+      "<|channel|>analysis<|message|>a < b.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{}",
+      { thought: "a < b." },
+    ],
+    ["functionary-v3.2", "all\n{}", {}],
+  ])("%s: %s", (name, written, held) => {
+    expect(taken(enforced(name), written)).toBe("whole");
+    expect(taken(enforced(name), "{}")).toBeNull();
+    expect(read(name, written)).toEqual({ ...text("{}"), ...held });
+    const choice = { ...FREE, answer: { const: true } };
+    expect(taken(ruleOf(name, choice), written.replace("{}", "true"))).toBe("whole");
+  });
+
+  test("other models begin with it, and so do completions", () => {
+    expect(taken(enforced("hermes"), "{}")).toBe("whole");
+    expect(taken(enforced("harmony", { kind: "text", text: "x" }), "{}")).toBe("whole");
+  });
+});
+
+test("a tool without parameters has no arguments", () => {
+  const ping = { type: "function" as const, function: { name: "ping" } };
+  const rule = ruleOf("hermes", { ...REQUIRED, callable: [ping] });
+  const call = (args: string) => `<tool_call>\n{"name": "ping", "arguments": ${args}}\n</tool_call>`;
+  expect(["{}", '{"a": 1}'].map((args) => taken(rule, call(args)))).toEqual(["whole", null]);
 });
 
 describe("a schema that no grammar can say", () => {

@@ -74,7 +74,7 @@ export class EmbeddingRoute {
     const { clock, options } = this.#dependencies;
     const { arrivedAt } = contextOf(req);
     const { tier, inputs } = request;
-    const submission = { tier, inputs, owner: ownerOf(req) };
+    const submission = { tier, inputs, owner: ownerOf(req), endpoint: this.#endpoint };
     const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true });
     res.once("close", () => call.cancel());
     const outcome = await this.#outcome(call, tier, place, arrivedAt);

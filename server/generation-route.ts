@@ -158,7 +158,11 @@ export class GenerationRoute {
           sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
         });
     const owner = ownerOf(req);
-    const submissions = enforceTools(request, place.facts).map((asked) => ({ ...asked, owner }));
+    const submissions = enforceTools(request, place.facts).map((asked) => ({
+      ...asked,
+      owner,
+      endpoint: this.#endpoint,
+    }));
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());

@@ -4,6 +4,7 @@ import { claims } from "./claims.ts";
 import { files } from "./files.ts";
 import { ledger } from "./ledger.ts";
 import { lines } from "./lines.ts";
+import { machine } from "./machine.ts";
 import { outbox } from "./outbox.ts";
 import { results } from "./results.ts";
 import { uploads } from "./uploads.ts";
@@ -28,6 +29,7 @@ export function tables(db: Database) {
     results: results(db),
     ledger: ledger(db),
     usage: usage(db),
+    machine: machine(db),
     outbox: outbox(db),
   };
 }

@@ -7,6 +7,7 @@ import { PooledVector } from "./vector.ts";
 export interface Reading {
   readonly id: number;
   readonly tier: Tier;
+  readonly endpoint: string;
   started: boolean;
   cancelled: boolean;
 }
@@ -36,6 +37,6 @@ export class InputReading {
   }
 }
 
-export function newReading({ id, tier }: EmbeddingRequest): Reading {
-  return { id, tier, started: false, cancelled: false };
+export function newReading({ id, tier, endpoint }: EmbeddingRequest): Reading {
+  return { id, tier, endpoint, started: false, cancelled: false };
 }

@@ -2,16 +2,14 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { migrate } from "../../../store/migrate.ts";
 import { MIGRATIONS } from "../../../store/schema/migrations.ts";
-import { tables } from "../../../store/tables.ts";
-import { newBatch } from "./rows.ts";
 
 test("version 3 takes over the lines and results of a batch that is under way", () => {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
   migrate(db, MIGRATIONS.slice(0, 2));
-  const { batches } = tables(db);
-  batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   db.exec(`
+    INSERT INTO batches (id, owner, endpoint, input_file_id, completion_window, status, created_at, expires_at)
+      VALUES ('b', 'local', '/v1/chat/completions', 'file-in', '24h', 'in_progress', 1000, 87400);
     INSERT INTO lines VALUES ('b', 1, 'x', 0, 99, 2, 10, 'done', 1, 0, 0, 0, 0),
       ('b', 3, 'y', 100, 98, 1, 20, 'pending', 2, 5000, 7, 1, 2);
     INSERT INTO results VALUES ('b', 1, 'output', 'req_1', 200, '{}');`);

@@ -1,5 +1,5 @@
+import type { MachinePrice } from "../ledger/prices.ts";
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from "../openapi/request-limits.ts";
-import type { MachinePrice } from "./engine-report.ts";
 
 /** What can be set about the HTTP side; every field has a default in DEFAULT_APP_OPTIONS. */
 export interface AppOptions {
@@ -26,7 +26,7 @@ export interface AppOptions {
   corsOrigins: readonly string[];
   /** The bearer token of GET /metrics when the server is not bound to loopback; null closes it there. */
   metricsToken: string | null;
-  /** What GET /v1/nightshift/engine reckons with. */
+  /** What GET /v1/nightshift/engine and the costs reckon with. */
   machinePrice: MachinePrice;
 }
 

@@ -90,7 +90,7 @@ export function createApp(dependencies: AppDependencies): Express {
     .all(otherMethod("GET, HEAD, DELETE, OPTIONS"));
   get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
   get(app, "/v1/organization/usage/embeddings", embeddingsUsage(store, clock));
-  get(app, "/v1/organization/costs", costs(store, clock));
+  get(app, "/v1/organization/costs", costs(store, options.machinePrice, clock));
   get(app, "/v1/nightshift/engine", engines(models, options.machinePrice));
   get(app, "/health", health(version));
   get(app, "/ready", ready(models, store, draining));

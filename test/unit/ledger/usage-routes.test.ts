@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { costsPage, type UsageResult, usagePage } from "../../../openapi/organization-usage.ts";
-import { ApiClient } from "../../../server/cli/api-client.ts";
-import { fetchUsage, usageText } from "../../../server/cli/usage-command.ts";
 import { saying } from "../server/fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../server/test-server.ts";
 import { ledgerRow } from "../store/rows.ts";
@@ -160,22 +158,4 @@ test("without its store the server answers reports with 503, and chat goes on", 
   expect(body).toMatchObject({ error: { code: "store_unavailable" } });
   server.engine.script = saying("still here");
   expect((await server.post("/v1/chat/completions", CHAT)).status).toBe(200);
-});
-
-test("the command adds up all pages and says what the batch discount saved", async () => {
-  const day = Math.floor(1_700_000_001 / DAY) * DAY;
-  const rows = [0, 20, 40].map((ago, index) =>
-    ledgerRow({ time: day - ago * DAY, tier: "batch", batchId: "b", line: index + 1, costNano: 500 }),
-  );
-  await server.store.ledger.insert({ rows: [...rows, ledgerRow({ time: day, costNano: 1000 })] });
-  const lines = await fetchUsage(new ApiClient(`${server.url}/v1`, {}), day - 50 * DAY);
-  expect(lines).toMatchObject([
-    { tier: "batch", requests: 3, costNano: 1500, defaultCostNano: 3000 },
-    { tier: "default", requests: 1, costNano: 1000 },
-  ]);
-  const text = usageText(lines, "50");
-  expect(text).toMatch(/^endpoint +model +tier +requests +input +cached +output +USD\n/);
-  expect(text).toMatch(/^\/v1\/chat\/completions +demo +batch +3 +300 +120 +30 +0\.000001500$/m);
-  expect(text).toMatch(/^total +4 +400 +160 +40 +0\.000002500$/m);
-  expect(text).toContain("The batch discount saved USD 0.000001500 in the last 50 days.");
 });

@@ -5,8 +5,8 @@ import { bothOf, type UsageSpan } from "./usage-report.ts";
 
 const NANO = 1e9;
 const MILLION = 1e6;
+const MINUTE = 60;
 const HOUR = 3600;
-const DAY = 86_400;
 const GAP = 2;
 const MOST_BAR = 60;
 const LEAST_BAR = 10;
@@ -52,7 +52,7 @@ export function machineText(spans: readonly UsageSpan[], tokens: number): string
 /** A line per day or hour: what was spent at list prices, and as a bar what the machine did, or what was spent. */
 export function spanChart(all: readonly UsageSpan[], width: number): string[] {
   const spans = gathered(all);
-  const hourly = (spans[1]?.start ?? DAY) - (spans[0]?.start ?? 0) === HOUR;
+  const hourly = all.length > 1 && all[1]!.start - all[0]!.start === HOUR;
   const labels = spans.map(({ start }) => timeText(start, hourly));
   const amounts = spans.map(({ costNano }) => usdText(costNano));
   const wide = Math.max("USD".length, ...amounts.map(({ length }) => length));
@@ -113,7 +113,8 @@ function timeText(start: number, hourly: boolean): string {
 }
 
 function lasting(seconds: number): string {
-  return seconds < HOUR ? `${short(seconds / 60)} min` : `${short(seconds / HOUR)} h`;
+  if (seconds < MINUTE) return `${short(seconds)} s`;
+  return seconds < HOUR ? `${short(seconds / MINUTE)} min` : `${short(seconds / HOUR)} h`;
 }
 
 function percent(share: number): string {

@@ -21,14 +21,14 @@ const LEAST_BAR = 6;
 const GAP = 2;
 
 const COUNTS: readonly Field[] = [
-  { head: "requests", text: ({ requests }) => grouped(requests), spare: 2 },
+  { head: "requests", text: ({ requests }) => grouped(requests), spare: 1 },
   { head: "input", text: ({ inputTokens }) => grouped(inputTokens), spare: 0 },
   { head: "cached", text: ({ cachedTokens }) => grouped(cachedTokens), spare: 4 },
   { head: "output", text: ({ outputTokens }) => grouped(outputTokens), spare: 0 },
   { head: "USD", text: ({ costNano }) => usdText(costNano), spare: 0 },
   { head: "USD/M", text: (row) => perMillion(row.costNano / NANO, row), spare: 3 },
 ];
-const MACHINE_SECONDS: Field = { head: "machine s", text: ({ machine }) => seconds(machine), spare: 1 };
+const MACHINE_SECONDS: Field = { head: "machine s", text: ({ machine }) => seconds(machine), spare: 2 };
 const MACHINE_USD: readonly Field[] = [
   { head: "machine USD", text: ({ machine }) => money(machine?.usd ?? null), spare: 0 },
   { head: "machine USD/M", text: (row) => perMillion(row.machine?.usd ?? null, row), spare: 0 },

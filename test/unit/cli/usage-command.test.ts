@@ -146,6 +146,12 @@ describe("the printed report", () => {
     expect(lines[0]).toMatch(/^1970-01-11 {2}0\.000000015 {2}█+·+$/);
   });
 
+  test("names hours where a line is one", () => {
+    const hours = Array.from({ length: 5 }, (_, i) => ({ start: i * HOUR, costNano: 0, machine: null }));
+    const lines = usageText(report([...hours, span(5 * HOUR)]), "6h", 80).split("\n");
+    expect(lines.at(-2)).toMatch(/^1970-01-01 05:00 {2}0\.000000005 {2}█+·+$/);
+  });
+
   test("says that nothing was used", () => {
     expect(usageText({ ...report([]), rows: [] }, "24h", 80)).toBe("Nothing was used in the last 24h.\n");
   });

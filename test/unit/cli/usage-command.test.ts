@@ -152,6 +152,18 @@ describe("the printed report", () => {
     expect(lines.at(-2)).toMatch(/^1970-01-01 05:00 {2}0\.000000005 {2}█+·+$/);
   });
 
+  test("has bars of what was spent where a key may not see the machine's time, and of tokens where all was free", () => {
+    const spans = [5, 10].map((costNano, i) => ({ start: i * DAY, costNano, machine: null }));
+    const row = { names, ...counts, machine: null };
+    const free = [row, { ...row, inputTokens: 485 }].map((each) => ({ ...each, costNano: 0 }));
+    const lines = usageText({ ...report(spans), rows: free }, "2d", 120).split("\n");
+    expect(lines[0]).toMatch(/USD {2,}USD\/M$/);
+    expect(lines[1]).toMatch(/ 1,000 .* 0 {2}█{20}$/);
+    expect(lines[2]).toMatch(/ 485 .* 0 {2}█{9}▊$/);
+    expect(lines.slice(-3, -1).map((line) => line.split("█").length - 1)).toEqual([30, 60]);
+    expect(lines.join("\n")).not.toContain("machine");
+  });
+
   test("says that nothing was used", () => {
     expect(usageText({ ...report([]), rows: [] }, "24h", 80)).toBe("Nothing was used in the last 24h.\n");
   });

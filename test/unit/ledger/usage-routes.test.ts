@@ -70,6 +70,8 @@ test("buckets go by day with empty ones between, pages follow one another, group
     { model: "other", batch: true, num_model_requests: 1 },
   ]);
   expect(first.has_more).toBe(true);
+  // What is used between two pages moves none of their buckets.
+  await server.store.ledger.insert({ rows: [ledgerRow({ time: 11 * DAY, model: "late" })] });
   const second = usagePage.parse((await get(`${path}&limit=2&page=${first.next_page}`)).body);
   expect(second.data).toMatchObject([{ start_time: 12 * DAY, results: [{ num_model_requests: 1, model: null }] }]);
   expect(second.next_page).toBeNull();

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { costsPage, embeddingsUsagePage, usagePage } from "../../openapi/organization-usage.ts";
@@ -26,6 +29,8 @@ const NOTHING: Sum = { requests: 0, input: 0, cached: 0, output: 0, costNano: 0 
 /** Everything that is charged, and some that is not, on a server of its own. */
 describe("the ledger", () => {
   let server: TestServer;
+  const dataDir = mkdtempSync(join(tmpdir(), "nightshift-reconciliation-"));
+  const args = ["--threads", "1", "--sequences", "8", "--context", String(CONTEXT), "--data-dir", dataDir];
   /** What clients and files were told of it, by endpoint and tier. */
   const told = new Map<string, Sum>();
 
@@ -43,9 +48,7 @@ describe("the ledger", () => {
   }
 
   beforeAll(async () => {
-    server = await startServer(
-      ...["--threads", "1", "--sequences", "8", "--context", String(CONTEXT), "--machine-usd-per-hour", "3.6"],
-    );
+    server = await startServer(...args, "--machine-usd-per-hour", "3.6");
     const { client } = server;
     await Promise.all([online(client), chatBatch(client), embeddingsBatch(client)]);
     await server.idle();
@@ -53,7 +56,10 @@ describe("the ledger", () => {
     const charged = async () => [...(await ledger()).values()].reduce((sum, { requests }) => sum + requests, 0);
     await until("the row of who left", async () => (await charged()) > answered, 5000);
   });
-  afterAll(() => server.stop());
+  afterAll(async () => {
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
 
   async function online(client: OpenAI): Promise<void> {
     for (const service_tier of ["default", "flex", "priority"] as const) {
@@ -183,5 +189,18 @@ describe("the ledger", () => {
     expect(usd).toBeCloseTo(up_seconds / 1000, 9);
     const steps = scrape.sum("nightshift_step_seconds_sum") + scrape.sum("nightshift_embedding_piece_seconds_sum");
     expect(spent).toBeCloseTo(steps, 6);
+  });
+
+  test("and the machine's time are as they were after a crash, and cost what the machine costs now", async () => {
+    const told = async () => ({ ledger: await ledger(), bucket: costsPage.parse(await asked("costs")).data[0]! });
+    const before = await told();
+    server.kill("SIGKILL");
+    await server.exited;
+    server = await startServer(...args, "--machine-usd-per-hour", "7.2");
+    const after = await told();
+    expect(after.ledger).toEqual(before.ledger);
+    const seconds = ({ bucket }: typeof before) => bucket.results.map(({ nightshift }) => nightshift.machine!.seconds);
+    expect(seconds(after)).toEqual(seconds(before));
+    expect(after.bucket.results[0]!.nightshift.machine!.usd).toBeCloseTo(seconds(before)[0]! / 500, 9);
   });
 });

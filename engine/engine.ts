@@ -39,8 +39,8 @@ export interface Engine {
 
 export type Submission = Omit<EngineRequest, "id">;
 export type EmbeddingSubmission = Omit<EmbeddingRequest, "id">;
-/** What a body says by itself: not who sent it. */
-export type Asked = Omit<Submission, "owner">;
+/** What a body says by itself: not who sent it, nor where to. */
+export type Asked = Omit<Submission, "owner" | "endpoint">;
 
 /**
  * | state | how it is entered | new requests |

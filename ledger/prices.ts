@@ -7,6 +7,12 @@ export interface ModelPrice {
   output: number;
 }
 
+/** What the machine costs in USD per hour; null where that was not set. */
+export interface MachinePrice {
+  onDemand: number | null;
+  spot: number | null;
+}
+
 export type TierFactors = Record<LedgerTier, number>;
 
 export interface TokenCounts {
@@ -54,6 +60,11 @@ export class Prices {
     const factor = BigInt(Math.round(this.#factors[tier] * Number(FACTOR_UNIT)));
     return Number((pico * factor + unit / 2n) / unit);
   }
+}
+
+/** All that a model had to read and write. */
+export function tokensOf({ inputTokens, outputTokens }: Pick<TokenCounts, "inputTokens" | "outputTokens">): number {
+  return inputTokens + outputTokens;
 }
 
 /** Pico-dollars per token. */

@@ -1,6 +1,4 @@
 import type {
-  CostsPage,
-  CostsResult,
   EmbeddingsUsagePage,
   EmbeddingsUsageResult,
   UsagePage,
@@ -11,37 +9,38 @@ import type { BucketPage } from "./buckets.ts";
 
 /** Sums of the ledger as OpenAI's usage page. */
 export function usagePageOf(page: BucketPage, sums: readonly UsageSum[]): UsagePage {
-  return pageOf(page, sums, usageResult);
+  const within = byBucket(sums);
+  return pageOf(page, (bucket) => ({ ...bucket, results: within(bucket.start_time).map(usageResult) }));
 }
 
 /** Sums over what was read for vectors and scores. */
 export function embeddingsPageOf(page: BucketPage, sums: readonly UsageSum[]): EmbeddingsUsagePage {
-  return pageOf(page, sums, embeddingsResult);
+  const within = byBucket(sums);
+  return pageOf(page, (bucket) => ({ ...bucket, results: within(bucket.start_time).map(embeddingsResult) }));
 }
 
-/** Sums of the ledger, grouped by model and tier when `byItem`, as OpenAI's costs page. */
-export function costsPageOf(page: BucketPage, sums: readonly UsageSum[], byItem: boolean): CostsPage {
-  return pageOf(page, sums, (sum) => costsResult(sum, byItem));
-}
-
-function pageOf<Result>(
+/** A page of the buckets that are filled so. */
+export function pageOf<Bucket>(
   { buckets, width, nextPage }: BucketPage,
-  sums: readonly UsageSum[],
-  resultOf: (sum: UsageSum) => Result,
+  fill: (bucket: { object: "bucket"; start_time: number; end_time: number }) => Bucket,
 ) {
-  const byBucket = new Map<number, Result[]>(buckets.map((start) => [start, []]));
-  for (const sum of sums) byBucket.get(sum.bucket)?.push(resultOf(sum));
   return {
     object: "page" as const,
-    data: [...byBucket].map(([start, results]) => ({
-      object: "bucket" as const,
-      start_time: start,
-      end_time: start + width,
-      results,
-    })),
+    data: buckets.map((start) => fill({ object: "bucket", start_time: start, end_time: start + width })),
     has_more: nextPage !== null,
     next_page: nextPage,
   };
+}
+
+/** The sums of the bucket that begins then, in their order. */
+export function byBucket(sums: readonly UsageSum[]): (start: number) => UsageSum[] {
+  const buckets = new Map<number, UsageSum[]>();
+  for (const sum of sums) {
+    const there = buckets.get(sum.bucket);
+    if (there === undefined) buckets.set(sum.bucket, [sum]);
+    else there.push(sum);
+  }
+  return (start) => buckets.get(start) ?? [];
 }
 
 function usageResult(sum: UsageSum): UsageResult {
@@ -49,10 +48,18 @@ function usageResult(sum: UsageSum): UsageResult {
     object: "organization.usage.completions.result",
     input_tokens: sum.inputTokens,
     input_cached_tokens: sum.cachedTokens,
+    input_cache_write_tokens: 0,
     input_uncached_tokens: sum.inputTokens - sum.cachedTokens,
     output_tokens: sum.outputTokens,
+    input_text_tokens: sum.inputTokens - sum.cachedTokens,
+    output_text_tokens: sum.outputTokens,
+    input_cached_text_tokens: sum.cachedTokens,
     input_audio_tokens: 0,
+    input_cached_audio_tokens: 0,
     output_audio_tokens: 0,
+    input_image_tokens: 0,
+    input_cached_image_tokens: 0,
+    output_image_tokens: 0,
     num_model_requests: sum.requests,
     project_id: sum.owner,
     user_id: null,
@@ -84,17 +91,5 @@ function embeddingsResult(sum: UsageSum): EmbeddingsUsageResult {
       cost_nano_usd: sum.costNano,
       default_cost_nano_usd: sum.defaultCostNano,
     },
-  };
-}
-
-function costsResult(sum: UsageSum, byItem: boolean): CostsResult {
-  return {
-    object: "organization.costs.result",
-    amount: { value: sum.costNano / 1e9, currency: "usd" },
-    line_item: byItem ? `${sum.model}, ${sum.tier}` : null,
-    project_id: sum.owner,
-    api_key_id: sum.keyId,
-    quantity: byItem ? sum.inputTokens + sum.outputTokens : null,
-    quantity_unit: byItem ? "tokens" : null,
   };
 }

@@ -1,5 +1,5 @@
+import type { MachinePrice } from "../ledger/prices.ts";
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from "../openapi/request-limits.ts";
-import type { MachinePrice } from "./engine-report.ts";
 
 /** What can be set about the HTTP side; every field has a default in DEFAULT_APP_OPTIONS. */
 export interface AppOptions {
@@ -30,7 +30,7 @@ export interface AppOptions {
   apiKeys: boolean;
   /** Addresses and networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
-  /** What GET /v1/nightshift/engine reckons with. */
+  /** What GET /v1/nightshift/engine and the costs reckon with. */
   machinePrice: MachinePrice;
 }
 

@@ -99,7 +99,7 @@ export function createApp(dependencies: AppDependencies): Express {
   serve(app, "/v1/nightshift/keys/:id/rotate", { post: rotateKey(keys) });
   serve(app, "/v1/organization/usage/completions", { get: completionsUsage(store, clock) });
   serve(app, "/v1/organization/usage/embeddings", { get: embeddingsUsage(store, clock) });
-  serve(app, "/v1/organization/costs", { get: costs(store, clock) });
+  serve(app, "/v1/organization/costs", { get: costs(store, options.machinePrice, clock) });
   serve(app, "/v1/nightshift/engine", { get: engines(models, options.machinePrice) });
   serve(app, "/health", { get: health(version) });
   serve(app, "/ready", { get: ready(models, store, draining) });

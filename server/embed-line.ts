@@ -17,8 +17,9 @@ export async function embedLine(
   requireTask(facts, request.task);
   checkInputs(request, facts);
   if (signal.aborted) return { how: "stopped" };
-  const meter = metrics.meter(model.id, "/v1/embeddings", "batch");
-  const submission = { tier: "batch" as const, owner, inputs: request.inputs };
+  const endpoint = "/v1/embeddings";
+  const meter = metrics.meter(model.id, endpoint, "batch");
+  const submission = { tier: "batch" as const, owner, endpoint, inputs: request.inputs };
   const arrivedAt = clock.now();
   const { outcome, timedOut, withOthers } = await watchLine(
     () => new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: false }),

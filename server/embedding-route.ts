@@ -79,7 +79,7 @@ export class EmbeddingRoute {
     const { arrivedAt } = contextOf(req);
     const { tier, inputs } = request;
     const caller = callerOf(req);
-    const submission = { tier, inputs, owner: caller.owner };
+    const submission = { tier, inputs, owner: caller.owner, endpoint: this.#endpoint };
     const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true });
     res.once("close", () => call.cancel());
     const outcome = await this.#outcome(call, tier, place, arrivedAt);

@@ -1,11 +1,6 @@
 import type { EngineStatus, StepOutlook } from "../engine/protocol/status.ts";
+import type { MachinePrice } from "../ledger/prices.ts";
 import type { BatchPrice, EngineReport } from "../openapi/engine.ts";
-
-/** What the machine costs in USD per hour; null where that was not set. */
-export interface MachinePrice {
-  onDemand: number | null;
-  spot: number | null;
-}
 
 /** How one engine is doing, as GET /v1/nightshift/engine tells it. */
 export function engineStatus(status: EngineStatus, machine: MachinePrice): NonNullable<EngineReport["status"]> {

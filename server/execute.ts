@@ -130,7 +130,7 @@ class LineCall {
       },
     );
     const submissions = enforceForm(this.#request, this.#place.facts).map((asked) => {
-      return { ...asked, owner, tier: "batch" as const };
+      return { ...asked, owner, endpoint: this.#endpoint, tier: "batch" as const };
     });
     let call: Call;
     const start = () => {

@@ -163,8 +163,11 @@ export class GenerationRoute {
           sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
         });
     const caller = callerOf(req);
-    const { owner } = caller;
-    const submissions = enforceForm(request, place.facts).map((asked) => ({ ...asked, owner }));
+    const submissions = enforceForm(request, place.facts).map((asked) => ({
+      ...asked,
+      owner: caller.owner,
+      endpoint: this.#endpoint,
+    }));
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());

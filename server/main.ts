@@ -6,6 +6,7 @@ import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
+import { MachineTime } from "../ledger/machine-time.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
@@ -24,6 +25,7 @@ import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
 import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
+import { MachineMetrics } from "./machine-metrics.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
 import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
@@ -72,7 +74,9 @@ export async function serve(options: Options): Promise<void> {
     now: clock.epochSeconds,
   });
   const loads = new Loads();
-  const load = new OnlineLoad(metrics, clock.now);
+  const machineTime = new MachineTime({ next: metrics, store, sink: new MachineMetrics(registry), log, clock });
+  machineTime.start();
+  const load = new OnlineLoad(machineTime, clock.now);
   const { models, shares, fetched } = await startModels(options, {
     log,
     observer: new EmbeddingPace(load, loads),
@@ -146,6 +150,7 @@ export async function serve(options: Options): Promise<void> {
         await delivery.close(WEBHOOK_GRACE_MS);
         await ledger.flush();
         await keys.close();
+        await machineTime.close();
         await store.close();
       },
     },

@@ -24,6 +24,8 @@ export interface LoadReading {
   readonly waiting: number;
 }
 
+type StepPart = Exclude<keyof StepStats, "shares">;
+
 /** Where a step's time goes: metric, what it is of StepStats, help. One metric each, as labels are few and fixed. */
 const STEP_PARTS = [
   ["step_plan_seconds", "planMs", "Planning of one step: who runs, and how many tokens of each"],
@@ -36,11 +38,11 @@ const STEP_PARTS = [
   ["step_sample_seconds", "sampleMs", "Drawing one step's tokens"],
   ["step_text_seconds", "textMs", "Detokenizing and stop strings of one step, while the next one computes"],
   ["step_post_seconds", "postMs", "Handing one step's message to the channel, while the next one computes"],
-] as const satisfies readonly (readonly [name: string, key: keyof StepStats, help: string])[];
+] as const satisfies readonly (readonly [name: string, key: StepPart, help: string])[];
 
 interface StepSeries {
   stepSeconds: Histogram;
-  parts: readonly (readonly [key: keyof StepStats, Histogram])[];
+  parts: readonly (readonly [key: StepPart, Histogram])[];
   batchSize: Histogram;
   modelError: Histogram;
   pieceSeconds: Histogram;
@@ -224,7 +226,7 @@ export class Metrics implements EngineObserver, LedgerSink {
 class EngineMeter {
   readonly restarts: Counter.Internal;
   readonly #stepSeconds: Histogram.Internal<string>;
-  readonly #parts: readonly (readonly [key: keyof StepStats, Histogram.Internal<string>])[];
+  readonly #parts: readonly (readonly [key: StepPart, Histogram.Internal<string>])[];
   readonly #batchSize: Histogram.Internal<string>;
   readonly #modelError: Histogram.Internal<string>;
   readonly #pieceSeconds: Histogram.Internal<string>;

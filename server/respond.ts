@@ -9,9 +9,26 @@ const LINGER_MS = 1000;
 
 /** Sends a whole JSON body. `stallMs`: how long the client may take to read it. */
 export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = 30_000) {
+  sendText(req, res, status, "application/json; charset=utf-8", text, stallMs);
+}
+
+/** Sends a table as RFC 4180 names it; browsers save it instead of showing it. */
+export function sendCsv(req: IncomingMessage, res: ServerResponse, text: string): void {
+  res.setHeader("content-disposition", "attachment");
+  sendText(req, res, 200, "text/csv; charset=utf-8; header=present", text, 30_000);
+}
+
+function sendText(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
+  stallMs: number,
+): void {
   const body = Buffer.from(text);
   stampProcessingTime(req, res);
-  res.writeHead(status, { "content-type": "application/json; charset=utf-8", "content-length": body.byteLength });
+  res.writeHead(status, { "content-type": type, "content-length": body.byteLength });
   res.end(req.method === "HEAD" ? undefined : body);
   if (res.writableLength > 0) dropWhenStalled(res, stallMs);
 }

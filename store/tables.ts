@@ -5,6 +5,7 @@ import { files } from "./files.ts";
 import { keys } from "./keys.ts";
 import { ledger } from "./ledger.ts";
 import { lines } from "./lines.ts";
+import { machine } from "./machine.ts";
 import { outbox } from "./outbox.ts";
 import { results } from "./results.ts";
 import { uploads } from "./uploads.ts";
@@ -30,6 +31,7 @@ export function tables(db: Database) {
     keys: keys(db),
     ledger: ledger(db),
     usage: usage(db),
+    machine: machine(db),
     outbox: outbox(db),
   };
 }

@@ -4,6 +4,7 @@ import type { Submission } from "../engine/engine.ts";
 export const PLAIN_SUBMISSION: Submission = {
   tier: "default",
   owner: "local",
+  endpoint: "/v1/completions",
   prompt: { kind: "text", text: "" },
   n: 1,
   maxTokens: null,

@@ -1,4 +1,5 @@
 import type { Tier } from "./request.ts";
+import type { TimeShare } from "./step.ts";
 
 /** One text to be read: `pair` is a query and a document, told to a model that ranks. */
 export type EmbeddingInput =
@@ -13,6 +14,8 @@ export interface EmbeddingRequest {
   tier: Tier;
   /** Whose it is, as an opaque name. */
   owner: string;
+  /** What it came by: its time is told under this name. */
+  endpoint: string;
   inputs: EmbeddingInput[];
 }
 
@@ -34,4 +37,6 @@ export interface PieceStats {
   /** Inputs and tokens that it computed. */
   inputs: number;
   tokens: number;
+  /** Of `ms`. */
+  shares: TimeShare[];
 }

@@ -48,6 +48,8 @@ export interface EngineRequest {
   tier: Tier;
   /** Whose it is, as an opaque name. */
   owner: string;
+  /** What it came by, such as `/v1/completions`: its time is told under this name. */
+  endpoint: string;
   prompt: Prompt;
   /** Sequences over the one prompt. */
   n: number;

@@ -1,6 +1,13 @@
 import type { SequenceOutput, SequenceStart } from "./output.ts";
 import type { Tier } from "./request.ts";
 
+/** The part of a step's or a piece's time that work of one tier from one endpoint is taken to have needed. */
+export interface TimeShare {
+  tier: Tier;
+  endpoint: string;
+  ms: number;
+}
+
 /** What one step did, in milliseconds and counts. */
 export interface StepStats {
   planMs: number;
@@ -35,6 +42,8 @@ export interface StepStats {
   resumed: number;
   /** Bytes of host memory that prefixes take. */
   parkedBytes: number;
+  /** Of `totalMs`. */
+  shares: TimeShare[];
 }
 
 /**

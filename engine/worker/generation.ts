@@ -41,6 +41,7 @@ export class Generation implements Sequence {
   readonly tier: Tier;
   readonly scope: string;
   readonly owner: string;
+  readonly endpoint: string;
   readonly arrival: number;
   readonly tokens: number[];
   readonly sampler: Sampler;
@@ -74,6 +75,7 @@ export class Generation implements Sequence {
     this.tier = parts.request.tier;
     this.scope = parts.scope;
     this.owner = parts.request.owner;
+    this.endpoint = parts.request.endpoint;
     this.arrival = parts.arrival;
     this.tokens = [...parts.promptTokens];
     this.sampler = parts.sampler;

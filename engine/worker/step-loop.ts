@@ -8,9 +8,10 @@ import type { KvCache } from "./kv/cache.ts";
 import type { Context } from "./native/context.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 import type { Scheduler, Step } from "./scheduler/scheduler.ts";
-import { remaining } from "./scheduler/sequence.ts";
+import { isDecode, remaining } from "./scheduler/sequence.ts";
 import type { PlanEntry } from "./scheduler/step-draft.ts";
 import type { StepModel } from "./scheduler/step-model.ts";
+import { costShares, timeShares, type WorkPart } from "./scheduler/time-shares.ts";
 
 export interface StepLoopParts {
   context: Context;
@@ -102,6 +103,8 @@ export class StepLoop {
     const filled = now();
     const decoding = context.decode();
     const telling = this.#tell();
+    // While it computes, as all that nobody waits for.
+    const shares = costShares(entries.map(partOf), step.shape.passes, stepModel.fit);
     await decoding;
     const decoded = now();
     const stats: StepStats = {
@@ -120,6 +123,7 @@ export class StepLoop {
       cells: cache.cells,
       ...cache.prefixes.takeEvents(),
       parkedBytes: cache.prefixes.host.used,
+      shares: [],
     };
     for (const { sequence, count } of entries) sequence.computed += count;
     for (const { sequence, position, row } of scored) sequence.logprobs?.score(position, context.logits(row));
@@ -128,6 +132,7 @@ export class StepLoop {
     stats.sampleMs = now() - decoded;
     stepModel.observe(step.shape, stats.decodeMs + stats.sampleMs);
     stats.totalMs = now() - begin;
+    stats.shares = timeShares(shares, stats.totalMs);
     this.#last = { begin, started: announced, drawn, stats };
     return true;
   }
@@ -228,6 +233,13 @@ function announce(planned: Generation[]): SequenceStart[] {
     generation.announced = true;
     return { id: generation.request.id, index: generation.index, cachedTokens: generation.computed };
   });
+}
+
+function partOf({ sequence, count, kv }: PlanEntry<Generation>): WorkPart {
+  const { tier, endpoint } = sequence;
+  return isDecode(sequence)
+    ? { tier, endpoint, prefill: 0, decode: count, kv }
+    : { tier, endpoint, prefill: count, decode: 0, kv };
 }
 
 function forecastOf({ shape, predictedMs, onlineMs, onlineTokens, lowerTokens }: Step<Generation>) {

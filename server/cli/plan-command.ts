@@ -3,6 +3,7 @@ import { OptionsError } from "../options/options-error.ts";
 import { ApiClient } from "./api-client.ts";
 import { bar } from "./bar.ts";
 import { columns } from "./columns.ts";
+import { grouped, short } from "./number-text.ts";
 
 export interface PlanFlags {
   /** Where a server's endpoints begin, such as http://127.0.0.1:8080/v1. */
@@ -136,13 +137,4 @@ function perToken({ step_ms, batch_size }: BatchSize): number {
 
 function money(usd: number | null): string {
   return usd === null ? "-" : short(usd);
-}
-
-function grouped(count: number): string {
-  return count.toLocaleString("en-US");
-}
-
-/** Three digits that count. */
-function short(value: number): string {
-  return value >= 100 ? grouped(Math.round(value)) : String(Number(value.toPrecision(3)));
 }

@@ -43,9 +43,11 @@ export function buildProgram(version: string, actions: Actions): Command {
 
   program
     .command("usage")
-    .description("print what was used and what it cost, by endpoint, model and tier")
+    .description("print what was used, what it cost, and what the machine took for it")
     .option("--url <url>", "the server to ask (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)")
-    .option("--days <n>", "how far back", "30")
+    .option("--by <list>", "of key, owner, model, endpoint and tier, those to tell apart", "endpoint,model,tier")
+    .option("--since <time>", "how far back: 24h, 7d, 4w", "7d")
+    .option("--csv", "print a table for spreadsheets")
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.usage(flags)));
 

@@ -138,7 +138,7 @@ export const OPTIONS = {
     optional(usd(1_000_000)),
     null,
     "What this machine costs in USD per hour: `nightshift plan` and /v1/nightshift/engine then tell what a million " +
-      "tokens cost at each batch size.",
+      "tokens cost at each batch size, `nightshift usage` and /v1/organization/costs what they did cost.",
     "none",
   ),
   machineSpotUsdPerHour: row(

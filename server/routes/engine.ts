@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
+import type { MachinePrice } from "../../ledger/prices.ts";
 import type { EngineList, EngineReport } from "../../openapi/engine.ts";
-import { engineStatus, type MachinePrice } from "../engine-report.ts";
+import { engineStatus } from "../engine-report.ts";
 import type { ModelSet, ServedModel } from "../model-set.ts";
 import { sendJson } from "../respond.ts";
 

@@ -1,22 +1,27 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { z } from "zod";
 import { type BucketPage, bucketPage } from "../../ledger/buckets.ts";
-import { costsPageOf, embeddingsPageOf, usagePageOf } from "../../ledger/report.ts";
+import { costsPageOf } from "../../ledger/costs-report.ts";
+import { costsCsv, embeddingsCsv, usageCsv } from "../../ledger/csv-report.ts";
+import type { MachinePrice } from "../../ledger/prices.ts";
+import { embeddingsPageOf, usagePageOf } from "../../ledger/report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import {
   BUCKET_WIDTHS,
-  COSTS_BUCKETS,
+  COSTS_BUCKET_WIDTHS,
   costsQuery,
   embeddingsUsageQuery,
   usageQuery,
 } from "../../openapi/organization-usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { Store } from "../../store/store.ts";
+import type { UsageQuery } from "../../store/usage.ts";
 import type { Clock } from "../dependencies.ts";
 import { callerOf } from "../middleware/authentication.ts";
 import { visibleOwners } from "../permission.ts";
 import { readQuery } from "../query.ts";
-import { sendJson } from "../respond.ts";
+import { sendCsv, sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
 
 const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
@@ -46,7 +51,7 @@ export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): Req
         },
       }),
     );
-    sendJson(req, res, 200, JSON.stringify(usagePageOf(page, sums)));
+    sendPage(req, res, query.format, usagePageOf(page, sums), usageCsv);
   };
 }
 
@@ -74,37 +79,57 @@ export function embeddingsUsage(store: Pick<Store, "usage">, clock: Clock): Requ
         },
       }),
     );
-    sendJson(req, res, 200, JSON.stringify(embeddingsPageOf(page, sums)));
+    sendPage(req, res, query.format, embeddingsPageOf(page, sums), embeddingsCsv);
   };
 }
 
-/** GET /v1/organization/costs */
-export function costs(store: Pick<Store, "usage">, clock: Clock): RequestHandler {
+/** GET /v1/organization/costs, and beside list prices what the machine took */
+export function costs(store: Pick<Store, "usage" | "machine">, price: MachinePrice, clock: Clock): RequestHandler {
   return async (req, res) => {
     const query = validate(costsQuery, readQuery(req, LISTS));
-    const page = pageFor(query, COSTS_BUCKETS, clock);
+    const page = pageFor(query, COSTS_BUCKET_WIDTHS[query.bucket_width], clock);
     const by = new Set(query.group_by);
     const byItem = by.has("line_item");
-    const sums = await fromStore(
-      store.usage.sums({
-        ...page,
-        kind: null,
-        owners: visibleOwners(callerOf(req), query.project_ids ?? null),
-        keyIds: query.api_key_ids ?? null,
-        models: null,
-        batch: null,
-        groupBy: {
-          owner: by.has("project_id"),
-          keyId: by.has("api_key_id"),
-          endpoint: false,
-          model: byItem,
-          batch: false,
-          tier: byItem,
-        },
-      }),
+    const wanted: UsageQuery = {
+      ...page,
+      kind: null,
+      owners: visibleOwners(callerOf(req), query.project_ids ?? null),
+      keyIds: query.api_key_ids ?? null,
+      models: null,
+      batch: null,
+      groupBy: {
+        owner: by.has("project_id"),
+        keyId: by.has("api_key_id"),
+        endpoint: by.has("endpoint"),
+        model: byItem || by.has("model"),
+        batch: false,
+        tier: byItem || by.has("service_tier"),
+      },
+    };
+    // Whose the machine's time was is not kept: it is told to those alone who see everyone's costs.
+    const everyone = wanted.owners === null && wanted.keyIds === null;
+    const [sums, machine] = await fromStore(
+      Promise.all([store.usage.sums(wanted), everyone ? store.machine.sums(page) : null]),
     );
-    sendJson(req, res, 200, JSON.stringify(costsPageOf(page, sums, byItem)));
+    const terms = { groupBy: wanted.groupBy, byItem, machine, price };
+    sendPage(req, res, query.format, costsPageOf(page, sums, terms), costsCsv);
   };
+}
+
+/** As JSON, or as a table whose next page is named in a header. */
+function sendPage<Page extends { next_page: string | null }>(
+  req: IncomingMessage,
+  res: ServerResponse,
+  format: "json" | "csv",
+  page: Page,
+  csv: (page: Page) => string,
+): void {
+  if (format === "json") {
+    sendJson(req, res, 200, JSON.stringify(page));
+    return;
+  }
+  if (page.next_page !== null) res.setHeader("x-nightshift-next-page", page.next_page);
+  sendCsv(req, res, csv(page));
 }
 
 interface Widths {

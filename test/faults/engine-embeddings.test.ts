@@ -49,7 +49,7 @@ class Heard implements EmbeddingListener {
 function embed(rig: Rig, texts: string[], restarts = true): Heard {
   const heard = new Heard(texts.length, restarts);
   const inputs = texts.map((text) => ({ kind: "text" as const, text }));
-  rig.engine.embed({ tier: "default", owner: "local", inputs }, heard);
+  rig.engine.embed({ tier: "default", owner: "local", endpoint: "/v1/embeddings", inputs }, heard);
   return heard;
 }
 

@@ -61,7 +61,7 @@ const BACKLOG = {
 };
 
 function step(started, outputs) {
-  send({ type: "step", backlog: BACKLOG, started, outputs, stats: { batchSize: outputs.length } });
+  send({ type: "step", backlog: BACKLOG, started, outputs, stats: { batchSize: outputs.length, shares: [] } });
 }
 
 function submit(request) {
@@ -106,7 +106,7 @@ function embed({ id, inputs }) {
   send({ type: "accepted", id, promptTokens: inputs.length, promptText: null });
   if (what === "crash-once" && firstTime(rest)) process.exit(9);
   const vectors = inputs.map((_, index) => ({ id, index, vector: Float32Array.of(index, 1) }));
-  const stats = { ms: 1, online: true, inputs: inputs.length, tokens: inputs.length };
+  const stats = { ms: 1, online: true, inputs: inputs.length, tokens: inputs.length, shares: [] };
   for (const [i, vector] of vectors.entries())
     send({ type: "piece", started: i === 0 ? [id] : [], vectors: [vector], stats });
 }

@@ -8,6 +8,7 @@ import type { EmbeddingContext } from "../native/embedding-context.ts";
 import type { EmbeddingContexts } from "../native/embedding-contexts.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
 import { StepModel } from "../scheduler/step-model.ts";
+import { costShares, timeShares, type WorkPart } from "../scheduler/time-shares.ts";
 import type { InputTokens } from "./input-tokens.ts";
 import { cheapestMs, type PieceEntry, planPiece } from "./piece.ts";
 import { InputReading, newReading, type Reading } from "./reading.ts";
@@ -119,7 +120,10 @@ export class Embedder {
     const complete = entries.every(({ input, count }) => count === input.tokens.length);
     const context = contexts.for(tokens, complete);
     this.#fill(context.batch, entries);
-    await context.decode();
+    const decoding = context.decode();
+    const parts = entries.map((entry) => partOf(entry, tokens));
+    const shares = costShares(parts, 1, this.#costs.fit);
+    await decoding;
     const vectors: PieceMessage["vectors"] = [];
     for (const { input, count } of entries) {
       input.vector.add(context.pooled(input.place), count);
@@ -132,7 +136,7 @@ export class Embedder {
     }
     const took = now() - begin;
     this.#costs.observe({ prefill: tokens, decode: 0, kv: tokens * tokens, passes: 1 }, took);
-    const stats = { ms: took, online, inputs: entries.length, tokens };
+    const stats = { ms: took, online, inputs: entries.length, tokens, shares: timeShares(shares, took) };
     post({ type: "piece", started: startedBy(entries), vectors, stats });
     return took;
   }
@@ -204,6 +208,12 @@ export class Embedder {
       return { status: 503, type: "server_error", code: "embeddings_unavailable", param: null, message };
     }
   }
+}
+
+/** All tokens of a piece share its cells, so each attends over all of them. */
+function partOf({ input, count }: PieceEntry<InputReading>, tokens: number): WorkPart {
+  const { tier, endpoint } = input.reading;
+  return { tier, endpoint, prefill: count, decode: 0, kv: count * tokens };
 }
 
 function startedBy(entries: PieceEntry<InputReading>[]): number[] {

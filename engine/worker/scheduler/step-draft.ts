@@ -6,6 +6,8 @@ export interface PlanEntry<S extends Sequence> {
   sequence: S;
   /** How many of its remaining tokens this step computes. */
   count: number;
+  /** The positions that these attend over, summed over them. */
+  kv: number;
 }
 
 /**
@@ -89,10 +91,11 @@ export class StepDraft<S extends Sequence> {
 
   add(sequence: S, count: number): void {
     if (sequence.scored && !isDecode(sequence)) this.#scored += count;
+    const before = this.#shape.kv;
     this.#shape = this.#with(sequence, count);
     this.#passes?.add(sequence, count);
     this.tokens += count;
-    this.entries.push({ sequence, count });
+    this.entries.push({ sequence, count, kv: this.#shape.kv - before });
   }
 
   forecast(): Forecast {

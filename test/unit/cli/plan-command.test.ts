@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { EngineStatus } from "../../../engine/protocol/status.ts";
+import type { MachinePrice } from "../../../ledger/prices.ts";
 import type { EngineReport } from "../../../openapi/engine.ts";
 import { bar } from "../../../server/cli/bar.ts";
 import { planCommand, planText } from "../../../server/cli/plan-command.ts";
-import { engineStatus, type MachinePrice } from "../../../server/engine-report.ts";
+import { engineStatus } from "../../../server/engine-report.ts";
 import { OptionsError } from "../../../server/options/options-error.ts";
 import { STATUS } from "../server/status.ts";
 

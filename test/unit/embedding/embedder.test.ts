@@ -50,7 +50,7 @@ function makeEmbedder() {
   });
   const submit = (id: number, lengths: number[], tier: Tier = "default") => {
     const inputs = lengths.map((length) => ({ kind: "tokens" as const, tokens: new Array<number>(length).fill(7) }));
-    return embedder.submit({ id, tier, owner: "o", inputs });
+    return embedder.submit({ id, tier, owner: "o", endpoint: "/v1/embeddings", inputs });
   };
   const answered = () =>
     posted.flatMap((message) => (message.type === "piece" ? message.vectors.map(({ id, index }) => [id, index]) : []));

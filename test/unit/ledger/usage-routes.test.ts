@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { costsPage, type UsageResult, usagePage } from "../../../openapi/organization-usage.ts";
-import { ApiClient } from "../../../server/cli/api-client.ts";
-import { fetchUsage, usageText } from "../../../server/cli/usage-command.ts";
 import { saying } from "../server/fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../server/test-server.ts";
 import { ledgerRow } from "../store/rows.ts";
@@ -72,6 +70,8 @@ test("buckets go by day with empty ones between, pages follow one another, group
     { model: "other", batch: true, num_model_requests: 1 },
   ]);
   expect(first.has_more).toBe(true);
+  // What is used between two pages moves none of their buckets.
+  await server.store.ledger.insert({ rows: [ledgerRow({ time: 11 * DAY, model: "late" })] });
   const second = usagePage.parse((await get(`${path}&limit=2&page=${first.next_page}`)).body);
   expect(second.data).toMatchObject([{ start_time: 12 * DAY, results: [{ num_model_requests: 1, model: null }] }]);
   expect(second.next_page).toBeNull();
@@ -89,6 +89,53 @@ test("buckets go by day with empty ones between, pages follow one another, group
   ]);
 });
 
+test("costs tell the machine's time beside list prices, but not to who asks for some projects or keys alone", async () => {
+  const hour = 10 * DAY + 3600;
+  await server.store.ledger.insert({
+    rows: [ledgerRow({ time: hour + 5 }), ledgerRow({ time: hour + 6, tier: "flex" })],
+  });
+  const busy = { model: "demo", endpoint: "/v1/chat/completions", busyUs: 500_000 };
+  const spell = { now: hour + 7, upUs: 2e6, busy: [{ ...busy, tier: "default" as const }] };
+  await server.store.machine.add(spell);
+  const path = `/v1/organization/costs?start_time=${10 * DAY}&end_time=${11 * DAY}&group_by=service_tier&bucket_width=1h`;
+  const [, bucket] = costsPage.parse((await get(path)).body).data;
+  expect(bucket).toMatchObject({
+    start_time: hour,
+    nightshift: { machine: { up_seconds: 2, seconds: { online: 0.5, idle: 1.5 }, idle_share: 0.75, usd: null } },
+    results: [
+      { line_item: null, nightshift: { service_tier: "default", tokens: 110, machine: { seconds: 0.5 } } },
+      { line_item: null, nightshift: { service_tier: "flex", tokens: 110, machine: { seconds: 0 } } },
+    ],
+  });
+  for (const filter of ["project_ids=local", "api_key_ids=key_1"]) {
+    const { data } = costsPage.parse((await get(`${path}&${filter}`)).body);
+    expect(data.map(({ nightshift }) => nightshift.machine)).toEqual(Array(24).fill(null));
+  }
+});
+
+test("as CSV a page is a line per result, and names the next page in a header", async () => {
+  const rows = [
+    ledgerRow({ time: 10 * DAY + 5, keyId: "=1+1", model: 'a "quoted", name' }),
+    ledgerRow({ time: 12 * DAY, costNano: 1_234_567_890 }),
+  ];
+  await server.store.ledger.insert({ rows });
+  const path = `${server.url}/v1/organization/usage/completions?start_time=${10 * DAY}&end_time=${13 * DAY}&format=csv`;
+  const query = `${path}&limit=2&group_by=model&group_by=api_key_id`;
+  const first = await fetch(query);
+  expect(first.headers.get("content-type")).toMatch(/^text\/csv/);
+  const [head, line, end] = (await first.text()).split("\r\n");
+  expect(head).toMatch(/^start_time,end_time,start,project_id,api_key_id,model,.*,cost_usd,default_cost_usd$/);
+  expect(line).toMatch(/^864000,950400,1970-01-11T00:00:00\.000Z,,'=1\+1,"a ""quoted"", name",/);
+  expect(end).toBe("");
+  const second = await fetch(`${query}&page=${first.headers.get("x-nightshift-next-page")}`);
+  expect(await second.text()).toContain(",100,40,10,0,1.234567890,");
+  expect(second.headers.get("x-nightshift-next-page")).toBeNull();
+  for (const kind of ["usage/embeddings", "costs"]) {
+    const other = await fetch(`${server.url}/v1/organization/${kind}?start_time=${10 * DAY}&format=csv&limit=5`);
+    expect(await other.text()).toMatch(/^start_time,end_time,start,project_id,api_key_id,/);
+  }
+});
+
 test.each([
   ["", "start_time"],
   ["start_time=x", "start_time"],
@@ -97,6 +144,7 @@ test.each([
   ["start_time=5&limit=0", "limit"],
   ["start_time=5&bucket_width=2d", "bucket_width"],
   ["start_time=5&group_by=nothing", "group_by[0]"],
+  ["start_time=5&format=xml", "format"],
   ["start_time=5&page=page_7", "page"],
   ["start_time=5&page=%27;DROP TABLE ledger", "page"],
 ])("a query of %o is a 400 that names %s", async (query, param) => {
@@ -112,22 +160,4 @@ test("without its store the server answers reports with 503, and chat goes on", 
   expect(body).toMatchObject({ error: { code: "store_unavailable" } });
   server.engine.script = saying("still here");
   expect((await server.post("/v1/chat/completions", CHAT)).status).toBe(200);
-});
-
-test("the command adds up all pages and says what the batch discount saved", async () => {
-  const day = Math.floor(1_700_000_001 / DAY) * DAY;
-  const rows = [0, 20, 40].map((ago, index) =>
-    ledgerRow({ time: day - ago * DAY, tier: "batch", batchId: "b", line: index + 1, costNano: 500 }),
-  );
-  await server.store.ledger.insert({ rows: [...rows, ledgerRow({ time: day, costNano: 1000 })] });
-  const lines = await fetchUsage(new ApiClient(`${server.url}/v1`, {}), day - 50 * DAY);
-  expect(lines).toMatchObject([
-    { tier: "batch", requests: 3, costNano: 1500, defaultCostNano: 3000 },
-    { tier: "default", requests: 1, costNano: 1000 },
-  ]);
-  const text = usageText(lines, "50");
-  expect(text).toMatch(/^endpoint +model +tier +requests +input +cached +output +USD\n/);
-  expect(text).toMatch(/^\/v1\/chat\/completions +demo +batch +3 +300 +120 +30 +0\.000001500$/m);
-  expect(text).toMatch(/^total +4 +400 +160 +40 +0\.000002500$/m);
-  expect(text).toContain("The batch discount saved USD 0.000001500 in the last 50 days.");
 });

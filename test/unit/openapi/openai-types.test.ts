@@ -1,8 +1,23 @@
 import type OpenAI from "openai";
+import type {
+  UsageCompletionsParams,
+  UsageCompletionsResponse,
+  UsageCostsParams,
+  UsageCostsResponse,
+  UsageEmbeddingsResponse,
+} from "openai/resources/admin/organization/usage";
 import { expectTypeOf, it } from "vitest";
+import type { z } from "zod";
 import type { ChatChunk, ChatRequest, ChatResponse } from "../../../openapi/chat.ts";
 import type { CompletionRequest, CompletionResponse } from "../../../openapi/completions.ts";
 import type { ModelList } from "../../../openapi/models.ts";
+import type {
+  CostsPage,
+  costsQuery,
+  EmbeddingsUsagePage,
+  UsagePage,
+  usageQuery,
+} from "../../../openapi/organization-usage.ts";
 
 // Checked by tsc: a response that the SDK's types would not take does not compile.
 it("responses are what the SDK's types promise", () => {
@@ -11,6 +26,9 @@ it("responses are what the SDK's types promise", () => {
   expectTypeOf<ModelList["data"][number]>().toExtend<OpenAI.Model>();
   // The SDK knows no null for the fields that only chunks have.
   expectTypeOf<CompletionResponse["usage"]>().toExtend<OpenAI.CompletionUsage>();
+  expectTypeOf<UsagePage>().toExtend<UsageCompletionsResponse>();
+  expectTypeOf<EmbeddingsUsagePage>().toExtend<UsageEmbeddingsResponse>();
+  expectTypeOf<CostsPage>().toExtend<UsageCostsResponse>();
 });
 
 it("every field of the SDK's requests has its place in ours", () => {
@@ -18,4 +36,8 @@ it("every field of the SDK's requests has its place in ours", () => {
   expectTypeOf<ChatFields>().toEqualTypeOf<never>();
   type CompletionFields = Exclude<keyof OpenAI.CompletionCreateParams, keyof CompletionRequest>;
   expectTypeOf<CompletionFields>().toEqualTypeOf<never>();
+  type UsageFields = Exclude<keyof UsageCompletionsParams, keyof z.infer<typeof usageQuery>>;
+  expectTypeOf<UsageFields>().toEqualTypeOf<never>();
+  type CostsFields = Exclude<keyof UsageCostsParams, keyof z.infer<typeof costsQuery>>;
+  expectTypeOf<CostsFields>().toEqualTypeOf<never>();
 });

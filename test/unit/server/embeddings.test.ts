@@ -40,7 +40,8 @@ test("the answer has every key, and the engine was told the texts at the tier th
     usage: { prompt_tokens: 7, total_tokens: 7 },
   });
   const inputs = ["a", "b"].map((text) => ({ kind: "text", text }));
-  expect(server.engine.readings[0]!.submission).toEqual({ tier: "flex", owner: "local", inputs });
+  const endpoint = "/v1/embeddings";
+  expect(server.engine.readings[0]!.submission).toEqual({ tier: "flex", owner: "local", endpoint, inputs });
 });
 
 test("with too many waiting it is 503 with Retry-After, and so is a chat", async () => {
@@ -93,7 +94,7 @@ test("what goes before a request is foretold from the tokens that wait and the p
   const load = new EmbeddingLoad();
   load.add("default", 1000);
   expect(load.waitMs("default")).toBe(0);
-  load.learn({ ms: 50, online: true, inputs: 4, tokens: 100 });
+  load.learn({ ms: 50, online: true, inputs: 4, tokens: 100, shares: [] });
   load.add("batch", 5000);
   load.add("flex", 200);
   expect([load.waitMs("priority"), load.waitMs("default"), load.waitMs("flex")]).toEqual([0, 500, 600]);

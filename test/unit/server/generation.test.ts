@@ -95,6 +95,7 @@ describe("a whole chat completion", () => {
     expect(server.engine.requests.at(-1)?.submission).toEqual({
       tier: "flex",
       owner: "local",
+      endpoint: "/v1/chat/completions",
       n: 1,
       maxTokens: 7,
       minTokens: 0,

@@ -91,6 +91,7 @@ describe("the series", () => {
       resumed: 100,
       parkedBytes: 4096,
       cells: 256,
+      shares: [],
     });
     metrics.restarted("demo");
     const text = await registry.metrics();

@@ -9,7 +9,7 @@ test("version 3 takes over the lines and results of a batch that is under way", 
   migrate(db, MIGRATIONS.slice(0, 2));
   db.exec(`
     INSERT INTO batches (id, owner, endpoint, input_file_id, completion_window, status, created_at, expires_at)
-      VALUES ('b', 'local', '/v1/completions', 'file-in', '24h', 'in_progress', 1000, 2000);
+      VALUES ('b', 'local', '/v1/chat/completions', 'file-in', '24h', 'in_progress', 1000, 87400);
     INSERT INTO lines VALUES ('b', 1, 'x', 0, 99, 2, 10, 'done', 1, 0, 0, 0, 0),
       ('b', 3, 'y', 100, 98, 1, 20, 'pending', 2, 5000, 7, 1, 2);
     INSERT INTO results VALUES ('b', 1, 'output', 'req_1', 200, '{}');`);

@@ -1,0 +1,96 @@
+import type { CostsBucket, CostsPage, CostsResult } from "../openapi/organization-usage.ts";
+import type { MachineAccount, MachineSums } from "../store/machine.ts";
+import type { UsageQuery, UsageSum } from "../store/usage.ts";
+import type { BucketPage } from "./buckets.ts";
+import { MachineShare } from "./machine-report.ts";
+import { type MachinePrice, tokensOf } from "./prices.ts";
+import { byBucket, pageOf } from "./report.ts";
+
+/** How the sums of a costs page were made, and what else is told of them. */
+export interface CostsTerms {
+  groupBy: UsageQuery["groupBy"];
+  /** Whether model and tier are to be told as a line item. */
+  byItem: boolean;
+  /** The machine's time; null where only some owners' or keys' costs are asked for. */
+  machine: MachineSums | null;
+  price: MachinePrice;
+}
+
+/** Sums of the ledger as OpenAI's costs page, and beside them what the machine took. */
+export function costsPageOf(page: BucketPage, sums: readonly UsageSum[], terms: CostsTerms): CostsPage {
+  const { groupBy, machine, price } = terms;
+  const bySomeone = groupBy.owner || groupBy.keyId;
+  const within = byBucket(sums);
+  return pageOf<CostsBucket>(page, (bucket) => {
+    const here = within(bucket.start_time);
+    const share = machine === null ? null : new MachineShare(machine, bucket.start_time, price);
+    // Work that nobody was charged for took its time too.
+    const uncharged = share === null || bySomeone ? [] : unchargedOf(share.accounts, here, bucket.start_time, groupBy);
+    return {
+      ...bucket,
+      results: [...here, ...uncharged].map((sum) => costsResult(sum, terms, bySomeone ? null : share)),
+      nightshift: { machine: share?.bucket(here.reduce((tokens, sum) => tokens + tokensOf(sum), 0)) ?? null },
+    };
+  });
+}
+
+function costsResult(sum: UsageSum, { byItem }: CostsTerms, share: MachineShare | null): CostsResult {
+  const tokens = tokensOf(sum);
+  return {
+    object: "organization.costs.result",
+    amount: { value: sum.costNano / 1e9, currency: "usd" },
+    line_item: byItem ? `${sum.model}, ${sum.tier}` : null,
+    project_id: sum.owner,
+    api_key_id: sum.keyId,
+    quantity: byItem ? tokens : null,
+    quantity_unit: byItem ? "tokens" : null,
+    nightshift: {
+      endpoint: sum.endpoint,
+      model: sum.model,
+      service_tier: sum.tier,
+      tokens,
+      cost_nano_usd: sum.costNano,
+      default_cost_nano_usd: sum.defaultCostNano,
+      machine: share?.result((account) => belongs(account, sum), tokens) ?? null,
+    },
+  };
+}
+
+/** What a sum is not told apart by is null in it. */
+function belongs(account: MachineAccount, { model, endpoint, tier }: UsageSum): boolean {
+  return (
+    (model === null || model === account.model) &&
+    (endpoint === null || endpoint === account.endpoint) &&
+    (tier === null || tier === account.tier)
+  );
+}
+
+/** Empty sums of those who had time and no row, each once. */
+function unchargedOf(
+  accounts: readonly MachineAccount[],
+  sums: readonly UsageSum[],
+  bucket: number,
+  groupBy: UsageQuery["groupBy"],
+): UsageSum[] {
+  const missing: UsageSum[] = [];
+  for (const account of accounts) {
+    if ([...sums, ...missing].some((sum) => belongs(account, sum))) continue;
+    missing.push({
+      bucket,
+      owner: null,
+      keyId: null,
+      endpoint: groupBy.endpoint ? account.endpoint : null,
+      model: groupBy.model ? account.model : null,
+      batch: null,
+      tier: groupBy.tier ? account.tier : null,
+      requests: 0,
+      inputTokens: 0,
+      cachedTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+      costNano: 0,
+      defaultCostNano: 0,
+    });
+  }
+  return missing;
+}

@@ -1,0 +1,137 @@
+import type { EngineObserver } from "../engine/engine.ts";
+import type { PieceStats } from "../engine/protocol/embedding.ts";
+import type { StepStats, TimeShare } from "../engine/protocol/step.ts";
+import type { BusyTime, MachineAccount } from "../store/machine.ts";
+import type { Store } from "../store/store.ts";
+
+/** Hears where time went, for the metrics. */
+export interface MachineSink {
+  spent(account: MachineAccount, seconds: number): void;
+}
+
+export interface MachineTimeDeps {
+  /** Who else hears of steps and pieces. */
+  next: EngineObserver;
+  store: Pick<Store, "machine">;
+  sink: MachineSink;
+  log: { error(fields: object, message: string): void };
+  clock: {
+    /** Milliseconds, monotonic. */
+    now(): number;
+    epochSeconds(): number;
+  };
+}
+
+/** What a crash can lose of it. */
+const FLUSH_MS = 5000;
+/** The same where nothing is computed: an idle server leaves its disk alone for as long. */
+const IDLE_FLUSH_MS = 60_000;
+
+/**
+ * Adds up what the machine's time went to, by model, endpoint and tier, and writes it to the store every few seconds, in
+ * one transaction. While the store takes nothing it waits here, and takes no more room for that.
+ */
+export class MachineTime implements EngineObserver {
+  readonly #deps: MachineTimeDeps;
+  /** With microseconds that are not stored yet; whole ones are, what is left of one is kept. */
+  readonly #accounts = new Map<string, MachineAccount & { us: number }>();
+  #upUs = 0;
+  /** Until when `#upUs` counts, and when it was last written. */
+  #countedAt: number;
+  #writtenAt: number;
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> | null = null;
+  #failing = false;
+
+  constructor(deps: MachineTimeDeps) {
+    this.#deps = deps;
+    this.#countedAt = deps.clock.now();
+    this.#writtenAt = this.#countedAt;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.#due(), FLUSH_MS);
+    this.#timer.unref();
+  }
+
+  step(model: string, stats: StepStats): void {
+    this.#deps.next.step(model, stats);
+    this.#spend(model, stats.shares);
+  }
+
+  piece(model: string, stats: PieceStats): void {
+    this.#deps.next.piece(model, stats);
+    this.#spend(model, stats.shares);
+  }
+
+  restarted(model: string): void {
+    this.#deps.next.restarted(model);
+  }
+
+  /** Writes what there is; for the end of the server. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    await this.#writing;
+    await this.#write();
+  }
+
+  #spend(model: string, shares: readonly TimeShare[]): void {
+    for (const { endpoint, tier, ms } of shares) {
+      const key = keyOf({ model, endpoint, tier });
+      let account = this.#accounts.get(key);
+      if (account === undefined) {
+        account = { model, endpoint, tier, us: 0 };
+        this.#accounts.set(key, account);
+      }
+      account.us += 1000 * ms;
+      this.#deps.sink.spent(account, ms / 1000);
+    }
+  }
+
+  #due(): void {
+    if (this.#writing !== null) return;
+    const idle = this.#taken().length === 0;
+    if (idle && this.#deps.clock.now() - this.#writtenAt < IDLE_FLUSH_MS) return;
+    this.#writing = this.#write().finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  /** Whole microseconds of every account that has some. */
+  #taken(): BusyTime[] {
+    return [...this.#accounts.values()].flatMap(({ us, ...account }) => {
+      const busyUs = Math.floor(us);
+      return busyUs === 0 ? [] : [{ ...account, busyUs }];
+    });
+  }
+
+  async #write(): Promise<void> {
+    const { store, log, clock } = this.#deps;
+    const now = clock.now();
+    this.#upUs += 1000 * (now - this.#countedAt);
+    this.#countedAt = now;
+    const busy = this.#taken();
+    const upUs = Math.floor(this.#upUs);
+    this.#move(upUs, busy, -1);
+    try {
+      await store.machine.add({ now: clock.epochSeconds(), upUs, busy });
+      this.#writtenAt = now;
+      this.#failing = false;
+    } catch (error) {
+      this.#move(upUs, busy, 1);
+      if (!this.#failing) log.error({ err: error }, "Machine time could not be written; trying again");
+      this.#failing = true;
+    }
+  }
+
+  /** Takes a spell out (−1), or puts it back (1). */
+  #move(upUs: number, busy: readonly BusyTime[], sign: 1 | -1): void {
+    this.#upUs += sign * upUs;
+    for (const time of busy) this.#accounts.get(keyOf(time))!.us += sign * time.busyUs;
+  }
+}
+
+function keyOf({ model, endpoint, tier }: MachineAccount): string {
+  return `${model}\n${endpoint}\n${tier}`;
+}

@@ -1,0 +1,224 @@
+import type { z } from "zod";
+import {
+  type CostsBucket,
+  costsPage,
+  type EmbeddingsUsageResult,
+  embeddingsUsagePage,
+  type MachineResult,
+  type UsageResult,
+  usagePage,
+} from "../../openapi/organization-usage.ts";
+import type { ApiClient } from "./api-client.ts";
+
+/** What uses can be told apart by. */
+export const DIMENSIONS = ["key", "owner", "model", "endpoint", "tier"] as const;
+export type Dimension = (typeof DIMENSIONS)[number];
+
+const GROUP_BY: Record<Dimension, string> = {
+  key: "api_key_id",
+  owner: "project_id",
+  model: "model",
+  endpoint: "endpoint",
+  tier: "service_tier",
+};
+/** What the machine's time is told apart by. */
+const KEPT: readonly Dimension[] = ["endpoint", "model", "tier"];
+/** What a page may have of any width. */
+const PAGE_BUCKETS = "31";
+
+export interface MachineCost {
+  seconds: number;
+  /** Null where the server knows no price. */
+  usd: number | null;
+  spotUsd: number | null;
+}
+
+/** All uses that are the same by the dimensions asked for. */
+export interface UsageRow {
+  /** Of the dimensions asked for; a use without a key has null there. */
+  names: Partial<Record<Dimension, string | null>>;
+  requests: number;
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  /** At list prices, in billionths of a USD; and what it had cost at tier default. */
+  costNano: number;
+  defaultCostNano: number;
+  /** Null where it is not known whose the machine's time was. */
+  machine: MachineCost | null;
+}
+
+/** One day or hour. */
+export interface UsageSpan {
+  /** Unix seconds. */
+  start: number;
+  costNano: number;
+  /** Null where the server does not tell this key of it. */
+  machine: (MachineCost & { online: number; flex: number; batch: number; idle: number }) | null;
+}
+
+export interface UsageReport {
+  /** Unix seconds. */
+  start: number;
+  by: Dimension[];
+  /** The dearest first. */
+  rows: UsageRow[];
+  spans: UsageSpan[];
+  /** What tier batch was cheaper than default, in billionths of a USD. */
+  batchSavedNano: number;
+}
+
+export interface UsageAsked {
+  /** Unix seconds; the beginning of an hour, since the machine's time is kept by hours. */
+  start: number;
+  width: "1h" | "1d";
+  by: Dimension[];
+}
+
+type Asking = Pick<ApiClient, "call">;
+type Names = Record<Dimension, string | null>;
+type Counts = Omit<UsageRow, "names" | "machine">;
+
+/** Adds up all pages of what the server tells. Throws ApiFailure. */
+export async function fetchUsage(client: Asking, { start, width, by }: UsageAsked): Promise<UsageReport> {
+  const rows = new Rows(by);
+  let batchSavedNano = 0;
+  const add = (names: Names, counts: Counts) => {
+    rows.add(names, counts);
+    if (names.tier === "batch") batchSavedNano += counts.defaultCostNano - counts.costNano;
+  };
+  const range = { start_time: String(start), bucket_width: width };
+  const all = [...new Set([...KEPT, ...by])];
+  for await (const { results } of buckets(client, "usage/completions", usagePage, range, all))
+    for (const result of results) add(namesOf(result, result.service_tier), generated(result));
+  for await (const { results } of buckets(client, "usage/embeddings", embeddingsUsagePage, range, all))
+    for (const result of results) add(namesOf(result, result.nightshift.service_tier), read(result));
+
+  const spans: UsageSpan[] = [];
+  const ownTime = by.every((dimension) => KEPT.includes(dimension));
+  for await (const bucket of buckets(client, "costs", costsPage, range, KEPT)) {
+    spans.push(spanOf(bucket));
+    if (!ownTime) continue;
+    for (const { nightshift } of bucket.results) {
+      const { endpoint, model, service_tier: tier, machine } = nightshift;
+      if (machine !== null) rows.spend({ key: null, owner: null, endpoint, model, tier }, costOf(machine));
+    }
+  }
+  return { start, by, rows: rows.sorted, spans, batchSavedNano };
+}
+
+/** The buckets of all pages. */
+async function* buckets<Bucket>(
+  client: Asking,
+  path: string,
+  schema: z.ZodType<{ data: Bucket[]; next_page: string | null }>,
+  range: Record<string, string>,
+  by: readonly Dimension[],
+): AsyncGenerator<Bucket> {
+  let page: string | null = null;
+  do {
+    const query = new URLSearchParams({ ...range, limit: PAGE_BUCKETS });
+    for (const dimension of by) query.append("group_by", GROUP_BY[dimension]);
+    if (page !== null) query.set("page", page);
+    const answer: { data: Bucket[]; next_page: string | null } = await client.call(
+      "GET",
+      `organization/${path}?${query}`,
+      schema,
+    );
+    yield* answer.data;
+    page = answer.next_page;
+  } while (page !== null);
+}
+
+function namesOf(result: UsageResult | EmbeddingsUsageResult, tier: string | null): Names {
+  const { api_key_id: key, project_id: owner, model, nightshift } = result;
+  return { key, owner, model, endpoint: nightshift.endpoint, tier };
+}
+
+function generated({ nightshift, ...result }: UsageResult): Counts {
+  return {
+    requests: result.num_model_requests,
+    inputTokens: result.input_tokens,
+    cachedTokens: result.input_cached_tokens,
+    outputTokens: result.output_tokens,
+    costNano: nightshift.cost_nano_usd,
+    defaultCostNano: nightshift.default_cost_nano_usd,
+  };
+}
+
+function read({ nightshift, ...result }: EmbeddingsUsageResult): Counts {
+  return {
+    requests: result.num_model_requests,
+    inputTokens: result.input_tokens,
+    cachedTokens: 0,
+    outputTokens: 0,
+    costNano: nightshift.cost_nano_usd,
+    defaultCostNano: nightshift.default_cost_nano_usd,
+  };
+}
+
+function spanOf({ start_time: start, results, nightshift }: CostsBucket): UsageSpan {
+  const { machine } = nightshift;
+  return {
+    start,
+    costNano: results.reduce((sum, result) => sum + result.nightshift.cost_nano_usd, 0),
+    machine:
+      machine === null
+        ? null
+        : { ...machine.seconds, seconds: machine.up_seconds, usd: machine.usd, spotUsd: machine.spot_usd },
+  };
+}
+
+function costOf({ seconds, usd, spot_usd: spotUsd }: MachineResult): MachineCost {
+  return { seconds, usd, spotUsd };
+}
+
+/** Sums by the dimensions asked for. */
+class Rows {
+  readonly #by: readonly Dimension[];
+  readonly #rows = new Map<string, UsageRow>();
+
+  constructor(by: readonly Dimension[]) {
+    this.#by = by;
+  }
+
+  get sorted(): UsageRow[] {
+    const taken = ({ machine }: UsageRow) => machine?.seconds ?? 0;
+    return [...this.#rows.values()].sort(
+      (a, b) => b.costNano - a.costNano || b.requests - a.requests || taken(b) - taken(a),
+    );
+  }
+
+  add(names: Names, counts: Counts): void {
+    const row = this.#of(names);
+    row.requests += counts.requests;
+    row.inputTokens += counts.inputTokens;
+    row.cachedTokens += counts.cachedTokens;
+    row.outputTokens += counts.outputTokens;
+    row.costNano += counts.costNano;
+    row.defaultCostNano += counts.defaultCostNano;
+  }
+
+  spend(names: Names, cost: MachineCost): void {
+    const row = this.#of(names);
+    row.machine = row.machine === null ? cost : bothOf(row.machine, cost);
+  }
+
+  #of(names: Names): UsageRow {
+    const own = Object.fromEntries(this.#by.map((dimension) => [dimension, names[dimension]]));
+    const key = JSON.stringify(own);
+    let row = this.#rows.get(key);
+    if (row === undefined) {
+      const none = { requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, costNano: 0, defaultCostNano: 0 };
+      row = { names: own, ...none, machine: null };
+      this.#rows.set(key, row);
+    }
+    return row;
+  }
+}
+
+/** Two of them; money is null where one of the two has none. */
+export function bothOf(a: MachineCost, b: MachineCost): MachineCost {
+  const sum = (x: number | null, y: number | null) => (x === null || y === null ? null : x + y);
+  return { seconds: a.seconds + b.seconds, usd: sum(a.usd, b.usd), spotUsd: sum(a.spotUsd, b.spotUsd) };
+}

@@ -1,0 +1,78 @@
+import type { Database } from "better-sqlite3";
+import type { LedgerTier } from "./ledger.ts";
+
+/** Whose time it was. */
+export interface MachineAccount {
+  model: string;
+  endpoint: string;
+  tier: LedgerTier;
+}
+
+export interface BusyTime extends MachineAccount {
+  /** Microseconds, whole. */
+  busyUs: number;
+}
+
+/** What a stretch of time came to, to be added to its hour. */
+export interface MachineSpell {
+  /** Unix seconds. */
+  now: number;
+  /** Microseconds that it was long, whole. */
+  upUs: number;
+  busy: BusyTime[];
+}
+
+/** The hours that begin at `start` or later and before `end`, added up by buckets as the ledger is. */
+export interface MachineQuery {
+  /** Unix seconds. */
+  start: number;
+  end: number;
+  /** Seconds; whole hours. */
+  width: number;
+}
+
+export interface MachineSums {
+  /** Sorted by bucket, which is its start; one without time is not there. */
+  busy: (BusyTime & { bucket: number })[];
+  up: { bucket: number; upUs: number }[];
+}
+
+const HOUR = 3600;
+
+/** What the machine's time went to; see schema/006-machine-time.ts. */
+export function machine(db: Database) {
+  const addBusy = db.prepare<BusyTime & { hour: number }>(
+    `INSERT INTO machine_time (hour, model, endpoint, tier, busy_us) VALUES (@hour, @model, @endpoint, @tier, @busyUs)
+     ON CONFLICT DO UPDATE SET busy_us = busy_us + excluded.busy_us`,
+  );
+  const addUp = db.prepare<{ hour: number; upUs: number }>(
+    `INSERT INTO machine_hours (hour, up_us) VALUES (@hour, @upUs)
+     ON CONFLICT DO UPDATE SET up_us = up_us + excluded.up_us`,
+  );
+  const busy = db.prepare<MachineQuery, MachineSums["busy"][number]>(
+    `SELECT hour - hour % @width AS bucket, model, endpoint, tier, sum(busy_us) AS busyUs
+     FROM machine_time WHERE hour >= @start AND hour < @end GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+  );
+  const up = db.prepare<MachineQuery, MachineSums["up"][number]>(
+    `SELECT hour - hour % @width AS bucket, sum(up_us) AS upUs
+     FROM machine_hours WHERE hour >= @start AND hour < @end GROUP BY 1 ORDER BY 1`,
+  );
+
+  return {
+    reads: {
+      sums({ start, end, width }: MachineQuery): MachineSums {
+        const query = { start, end, width };
+        return { busy: busy.all(query), up: up.all(query) };
+      },
+    },
+    writes: {
+      /** All of it, or nothing. */
+      add({ now, upUs, busy }: MachineSpell): void {
+        const hour = now - (now % HOUR);
+        addUp.run({ hour, upUs });
+        for (const time of busy) addBusy.run({ ...time, hour });
+      },
+    },
+    rebuilds: {},
+  };
+}

@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { costsPageOf } from "../../../ledger/costs-report.ts";
+import { MachineShare } from "../../../ledger/machine-report.ts";
+import type { MachinePrice } from "../../../ledger/prices.ts";
+import { costsPage } from "../../../openapi/organization-usage.ts";
+import type { BusyTime, MachineSums } from "../../../store/machine.ts";
+import type { UsageSum } from "../../../store/usage.ts";
+
+const CHAT = "/v1/chat/completions";
+const TIERS = ["priority", "default", "flex", "batch"] as const;
+const PAGE = { start: 0, end: 86_400, width: 86_400, buckets: [0], nextPage: null };
+const PRICE = { onDemand: 3.6, spot: 0.9 };
+const BY = { owner: false, keyId: false, endpoint: false, model: true, batch: false, tier: true };
+
+function busy(tier: BusyTime["tier"], seconds: number, change: Partial<BusyTime> = {}) {
+  return { bucket: 0, model: "demo", endpoint: CHAT, tier, busyUs: seconds * 1e6, ...change };
+}
+
+function usage(tier: UsageSum["tier"], tokens: number): UsageSum {
+  const none = { owner: null, keyId: null, endpoint: null, batch: null, cachedTokens: 0, reasoningTokens: 0 };
+  const costs = { costNano: 1000 * tokens, defaultCostNano: 2000 * tokens };
+  return { ...none, ...costs, bucket: 0, model: "demo", tier, requests: 1, inputTokens: tokens, outputTokens: 0 };
+}
+
+function bucketOf(
+  sums: UsageSum[],
+  machine: MachineSums | null,
+  price: MachinePrice = PRICE,
+  by: Partial<typeof BY> = {},
+) {
+  const page = costsPageOf(PAGE, sums, { groupBy: { ...BY, ...by }, byItem: false, machine, price });
+  return costsPage.parse(page).data[0]!;
+}
+
+test("the machine's hour is split over online, flex, batch and idle, and priced by item and million tokens", () => {
+  const sums = [usage("default", 500_000), usage("batch", 4_000_000)];
+  const machine = {
+    busy: [busy("default", 500), busy("priority", 100), busy("batch", 800)],
+    up: [{ bucket: 0, upUs: 3600e6 }],
+  };
+  const { results, nightshift } = bucketOf(sums, machine);
+  expect(nightshift.machine).toEqual({
+    up_seconds: 3600,
+    seconds: { online: 600, flex: 0, batch: 800, idle: 2200 },
+    idle_share: 2200 / 3600,
+    usd: 3.6,
+    spot_usd: 0.9,
+    usd_per_million_tokens: 0.8,
+    spot_usd_per_million_tokens: 0.2,
+  });
+  const told = results.map((result) => [result.nightshift.service_tier, result.nightshift.machine]);
+  const cost = (seconds: number, millions: number) => ({
+    seconds,
+    usd: seconds / 1000,
+    spot_usd: seconds / 4000,
+    usd_per_million_tokens: millions === 0 ? null : seconds / 1000 / millions,
+    spot_usd_per_million_tokens: millions === 0 ? null : seconds / 4000 / millions,
+  });
+  expect(told).toEqual([
+    ["default", cost(500, 0.5)],
+    ["batch", cost(800, 4)],
+    // Nobody was charged for what it computed.
+    ["priority", cost(100, 0)],
+  ]);
+  expect(results[2]).toMatchObject({ amount: { value: 0 }, nightshift: { tokens: 0, model: "demo" } });
+});
+
+test("without a price there are seconds and no money; without the machine's time neither", () => {
+  const machine = { busy: [busy("default", 1)], up: [{ bucket: 0, upUs: 2e6 }] };
+  const unpriced = bucketOf([usage("default", 10)], machine, { onDemand: null, spot: null });
+  expect(unpriced.nightshift.machine).toMatchObject({ usd: null, spot_usd: null, idle_share: 0.5 });
+  expect(unpriced.results[0]!.nightshift.machine).toMatchObject({
+    seconds: 1,
+    usd: null,
+    usd_per_million_tokens: null,
+  });
+  const hidden = bucketOf([usage("default", 10)], null);
+  expect([hidden.nightshift.machine, hidden.results[0]!.nightshift.machine]).toEqual([null, null]);
+});
+
+test("by project or key no time is told, and none is made up for those who were not charged", () => {
+  const machine = { busy: [busy("flex", 1)], up: [{ bucket: 0, upUs: 2e6 }] };
+  const { results, nightshift } = bucketOf([usage("default", 10)], machine, PRICE, { keyId: true });
+  expect(results.map((result) => result.nightshift.machine)).toEqual([null]);
+  expect(nightshift.machine?.seconds.flex).toBe(1);
+});
+
+test("whatever engines did at once, the parts sum to the time that the server was up, and to its price", () => {
+  const time = fc.record({
+    bucket: fc.constant(0),
+    model: fc.constantFrom("a", "b", "c"),
+    endpoint: fc.constantFrom(CHAT, "/v1/embeddings"),
+    tier: fc.constantFrom(...TIERS),
+    busyUs: fc.integer({ min: 1, max: 3600e6 }),
+  });
+  fc.assert(
+    fc.property(fc.array(time, { maxLength: 12 }), fc.integer({ min: 1, max: 3600e6 }), (times, upUs) => {
+      const share = new MachineShare({ busy: times, up: [{ bucket: 0, upUs }] }, 0, PRICE);
+      const { seconds, usd, idle_share } = share.bucket(0);
+      const { online, flex, batch, idle } = seconds;
+      expect(online + flex + batch + idle).toBeCloseTo(upUs / 1e6, 6);
+      expect(Math.min(online, flex, batch, idle)).toBeGreaterThanOrEqual(0);
+      expect(idle_share).toBeLessThanOrEqual(1);
+      const parts = TIERS.map((tier) => share.result((account) => account.tier === tier, 0).usd!);
+      const idleUsd = (idle * 3.6) / 3600;
+      expect(parts.reduce((sum, part) => sum + part, idleUsd)).toBeCloseTo(usd!, 9);
+    }),
+  );
+});

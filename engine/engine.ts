@@ -99,5 +99,9 @@ export interface Ticket {
 export interface EngineObserver {
   step(model: string, stats: StepStats): void;
   piece(model: string, stats: PieceStats): void;
+  /** A process runs for the model; `pid` is null for one that is not on this machine. */
+  started(model: string, pid: number | null): void;
+  /** It is gone, and all that it held with it. */
+  ended(model: string): void;
   restarted(model: string): void;
 }

@@ -10,6 +10,7 @@ export interface BatchReadings {
   counts(): Promise<{ status: BatchStatus; count: number }[]>;
   backlog(): readonly Backlog[];
   linesInEngine(): { model: string; lines: number }[];
+  outlook(): readonly { model: string; etaMs: number | null; deadlineMs: number }[];
   epochSeconds(): number;
 }
 
@@ -70,10 +71,13 @@ export class BatchMetrics implements LineObserver {
         registers: [this.#registry],
         collect: () => {
           made.reset();
+          // A gauge without labels is 0 after that; here it shall be absent until it is set.
+          if (labelNames.length === 0) made.remove();
           return read(made);
         },
       });
     };
+    const untilSeconds = (epochMs: number) => epochMs / 1000 - readings.epochSeconds();
     gauge("batches", "Batches by status", ["status"], async (set) => {
       const counts = new Map((await readings.counts()).map(({ status, count }) => [status, count]));
       for (const status of BATCH_STATUSES) set.set({ status }, counts.get(status) ?? 0);
@@ -92,8 +96,30 @@ export class BatchMetrics implements LineObserver {
       const deadlines = readings.backlog().map(({ expiresAt }) => expiresAt);
       if (deadlines.length > 0) set.set(Math.min(...deadlines) - readings.epochSeconds());
     });
+    gauge("eta_seconds", "Time until the last batch in progress is expected to end", ["model"], (set) => {
+      const etas = new Map<string, number | null>();
+      for (const { model, etaMs } of readings.outlook()) etas.set(model, later(etas.get(model), etaMs));
+      for (const [model, etaMs] of etas) if (etaMs !== null) set.set({ model }, untilSeconds(etaMs));
+    });
+    gauge(
+      "deadline_slack_seconds",
+      "Least time between a batch's expected end and its deadline; negative where it will be missed",
+      ["model"],
+      (set) => {
+        const slack = new Map<string, number>();
+        for (const { model, etaMs, deadlineMs } of readings.outlook())
+          if (etaMs !== null) slack.set(model, Math.min(slack.get(model) ?? Infinity, (deadlineMs - etaMs) / 1000));
+        for (const [model, seconds] of slack) set.set({ model }, seconds);
+      },
+    );
     gauge("lines_in_engine", "Batch lines that the engine has", ["model"], (set) => {
       for (const { model, lines } of readings.linesInEngine()) set.set({ model }, lines);
     });
   }
+}
+
+/** Null, which nobody can foresee, is later than any time. */
+function later(one: number | null | undefined, other: number | null): number | null {
+  if (one === undefined) return other;
+  return one === null || other === null ? null : Math.max(one, other);
 }

@@ -10,6 +10,8 @@ export interface ServerLog {
   logger: Logger;
   /** Resolves when all lines are written, or after a second when nobody reads them. */
   flush(): Promise<void>;
+  /** Lines that nobody read in time, and that were dropped. */
+  dropped(): number;
 }
 
 const STDERR = 2;
@@ -23,6 +25,10 @@ const UNREAD_LIMIT = 4 * 1024 * 1024;
 /** Logs go to stderr, so that stdout carries only what was asked for. */
 export async function openLog(settings: LogSettings): Promise<ServerLog> {
   const destination = pino.destination({ dest: STDERR, sync: false, maxLength: UNREAD_LIMIT });
+  let dropped = 0;
+  destination.on("drop", () => {
+    dropped++;
+  });
   // Without a listener a closed stderr (EPIPE) would end the process.
   destination.on("error", () => {});
   const pretty = settings.format === "pretty" || (settings.format === "auto" && process.stderr.isTTY === true);
@@ -36,7 +42,7 @@ export async function openLog(settings: LogSettings): Promise<ServerLog> {
         resolve();
       });
     });
-  return { logger, flush };
+  return { logger, flush, dropped: () => dropped };
 }
 
 /** pino-pretty as a function, not as a stream: its streams buffer without bound. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CHANGE_REASONS } from "../../batch/shift.ts";
+import { STORE_ERROR_CODES } from "../../store/store-error.ts";
 import { complete, endless, stream, user } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 
@@ -124,7 +125,7 @@ test("labels are model, endpoint, tier and status, with known values", async () 
     model: /^(demo)?$/,
     endpoint: /^\/v1\/(chat\/)?completions$/,
     tier: /^(priority|default|flex|batch)$/,
-    // Requests, webhook attempts, batches, lines, and the shift's phases and causes of change.
+    // Requests, webhook attempts, batches, lines, the shift's phases and causes of change, and the store's errors.
     status: new RegExp(
       `^(${[
         "ok|refused|unavailable|put_off|cancelled|error",
@@ -132,6 +133,7 @@ test("labels are model, endpoint, tier and status, with known values", async () 
         "validating|in_progress|finalizing|completed|expired|cancelling",
         "always|night|day|idle|busy|deadline|off",
         CHANGE_REASONS.join("|"),
+        STORE_ERROR_CODES.join("|"),
       ].join("|")})$`,
     ),
     le: /^(\+Inf|[\d.]+)$/,

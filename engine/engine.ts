@@ -66,6 +66,17 @@ export type EngineState =
   | { name: "failed"; reason: string }
   | { name: "closed" };
 
+/** The names of all states. */
+export const ENGINE_STATES = [
+  "loading",
+  "ready",
+  "unloading",
+  "unloaded",
+  "restarting",
+  "failed",
+  "closed",
+] as const satisfies readonly EngineState["name"][];
+
 /** What every request hears: accepted before all else, and failed at any point, once, last. */
 export interface WorkListener {
   accepted(promptTokens: number, promptText: string | null): void;

@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { LineObserver } from "../batch/line-observer.ts";
+import { LINE_OUTCOMES, type LineObserver } from "../batch/line-observer.ts";
 import { CHANGE_REASONS } from "../batch/shift.ts";
 import type { ShiftWatchDeps } from "../batch/shift-watch.ts";
-import { BATCH_STATUSES, type BatchEndpoint, type BatchStatus } from "../openapi/batches.ts";
+import { BATCH_ENDPOINTS, BATCH_STATUSES, type BatchEndpoint, type BatchStatus } from "../openapi/batches.ts";
 import type { Backlog } from "../store/batches.ts";
 
 /** What is read when somebody asks for the metrics. */
@@ -49,7 +49,10 @@ export class BatchMetrics implements LineObserver {
   }
 
   shiftOf(model: string): ShiftWatchDeps["observer"] {
+    // A series that is there from the start shows its first increase as one.
     for (const status of CHANGE_REASONS) this.#changes.inc({ model, status }, 0);
+    for (const endpoint of BATCH_ENDPOINTS)
+      for (const status of LINE_OUTCOMES) this.#lines.inc({ model, endpoint, status }, 0);
     let shown: string | null = null;
     return {
       shiftChanged: (reason, { phase, share }) => {
@@ -85,9 +88,14 @@ export class BatchMetrics implements LineObserver {
     gauge("backlog_lines", "Lines of batches in progress that have not ended", ["model"], (set) => {
       for (const { model, lines } of readings.backlog()) set.inc({ model: model ?? "" }, lines);
     });
-    gauge("backlog_tokens", "Estimated tokens of those lines", ["model"], (set) => {
-      for (const { model, tokens } of readings.backlog()) set.inc({ model: model ?? "" }, tokens);
-    });
+    gauge(
+      "backlog_tokens",
+      "Estimated tokens of lines of batches in progress that have not ended",
+      ["model"],
+      (set) => {
+        for (const { model, tokens } of readings.backlog()) set.inc({ model: model ?? "" }, tokens);
+      },
+    );
     gauge("oldest_age_seconds", "Age of the oldest batch in progress", [], (set) => {
       const created = readings.backlog().map(({ createdAt }) => createdAt);
       if (created.length > 0) set.set(readings.epochSeconds() - Math.min(...created));

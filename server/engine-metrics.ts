@@ -1,16 +1,17 @@
 import { Gauge, type Registry } from "prom-client";
-import type { Engine } from "../engine/engine.ts";
+import { ENGINE_STATES, type Engine } from "../engine/engine.ts";
 
 /** The engines in the registry, as the server sees them when it is asked. */
 export function watchEngines(registry: Registry, engines: readonly Pick<Engine, "model" | "state" | "facts">[]): void {
   const registers = [registry];
   new Gauge({
-    name: "nightshift_engine_ready",
-    help: "1 while the model is loaded and serves, else 0",
-    labelNames: ["model"],
+    name: "nightshift_engine_state",
+    help: "1 for the state that the engine is in, 0 for the others",
+    labelNames: ["model", "status"],
     registers,
     collect() {
-      for (const { model, state } of engines) this.set({ model }, state.name === "ready" ? 1 : 0);
+      for (const { model, state } of engines)
+        for (const status of ENGINE_STATES) this.set({ model, status }, state.name === status ? 1 : 0);
     },
   });
   new Gauge({

@@ -28,10 +28,14 @@ export function watchMachine(registry: Registry, { dataDir, now }: { dataDir: st
       },
     });
   gauge("disk_free_bytes", "Free space for the data directory", () => disk.get()?.freeBytes);
-  gauge("disk_size_bytes", "Size of its file system", () => disk.get()?.sizeBytes);
+  gauge("disk_size_bytes", "Size of the data directory's file system", () => disk.get()?.sizeBytes);
   gauge("gpu_utilization_ratio", "Mean utilization of the GPUs that nvidia-smi shows", () => gpu.get()?.utilization);
-  gauge("gpu_memory_used_bytes", "Memory in use on these GPUs, by whomever", () => gpu.get()?.usedBytes);
-  gauge("gpu_memory_size_bytes", "Memory of these GPUs", () => gpu.get()?.totalBytes);
+  gauge(
+    "gpu_memory_used_bytes",
+    "Memory in use on the GPUs that nvidia-smi shows, by whomever",
+    () => gpu.get()?.usedBytes,
+  );
+  gauge("gpu_memory_size_bytes", "Memory of the GPUs that nvidia-smi shows", () => gpu.get()?.totalBytes);
 }
 
 async function readDisk(dataDir: string): Promise<{ freeBytes: number; sizeBytes: number }> {

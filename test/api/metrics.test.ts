@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LINE_OUTCOMES } from "../../batch/line-observer.ts";
 import { CHANGE_REASONS } from "../../batch/shift.ts";
+import { ENGINE_STATES } from "../../engine/engine.ts";
 import { STORE_ERROR_CODES } from "../../store/store-error.ts";
 import { complete, endless, stream, user } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
@@ -123,7 +125,7 @@ test("no client can add a series", async () => {
 test("labels are model, endpoint, tier and status, with known values", async () => {
   const known: Record<string, RegExp> = {
     model: /^(demo)?$/,
-    endpoint: /^\/v1\/(chat\/)?completions$/,
+    endpoint: /^\/v1\/((chat\/)?completions|embeddings)$/,
     tier: /^(priority|default|flex|batch)$/,
     // Requests, webhook attempts, batches, lines, the shift's phases and causes of change, and the store's errors.
     status: new RegExp(
@@ -134,6 +136,8 @@ test("labels are model, endpoint, tier and status, with known values", async () 
         "always|night|day|idle|busy|deadline|off",
         CHANGE_REASONS.join("|"),
         STORE_ERROR_CODES.join("|"),
+        ENGINE_STATES.join("|"),
+        LINE_OUTCOMES.join("|"),
       ].join("|")})$`,
     ),
     le: /^(\+Inf|[\d.]+)$/,

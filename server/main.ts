@@ -56,7 +56,12 @@ const clock: Clock = {
 export async function serve(options: Options): Promise<void> {
   // Whoever read them is gone; the server serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  const { logger: log, flush, dropped } = await openLog({ level: options.logLevel, format: options.logFormat });
+  const {
+    logger: log,
+    flush,
+    release,
+    dropped,
+  } = await openLog({ level: options.logLevel, format: options.logFormat });
   for (const sentence of unreadVariables(process.env)) log.warn({}, sentence);
   const registry = new Registry();
   collectProcessMetrics(registry, dropped);
@@ -139,7 +144,10 @@ export async function serve(options: Options): Promise<void> {
     {
       log,
       flush,
-      exit: (code) => process.exit(code),
+      exit: (code) => {
+        release();
+        process.exit(code);
+      },
       drain: async () => {
         residency.stop();
         await night.stop();

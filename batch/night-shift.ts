@@ -4,7 +4,7 @@ import type { Backlog } from "../store/batches.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { DeadlineClock } from "./clock.ts";
-import { expectations } from "./eta.ts";
+import { type Expectation, expectations } from "./eta.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
 import type { ModelBounds } from "./model-bounds.ts";
 import type { ShiftRules } from "./shift-rules.ts";
@@ -71,6 +71,15 @@ export class NightShift {
     return [...this.#crews].map(([model, { lane }]) => ({ model, lines: lane.inEngine }));
   }
 
+  /** When each batch in progress of a model that is served here is expected to end, and when it has to. */
+  get outlook(): { model: string; etaMs: number | null; deadlineMs: number }[] {
+    return [...this.#crews].flatMap(([model, crew]) => {
+      const order = this.#orderOf(model);
+      const expected = this.#expected(crew, order);
+      return order.map(({ deadlineMs }, index) => ({ model, etaMs: expected[index]!.etaMs, deadlineMs }));
+    });
+  }
+
   /** Takes up what the last server left: lines that ran are pending again, terminal batches lose their rows. */
   async start(): Promise<void> {
     const { store, log } = this.#deps;
@@ -115,22 +124,25 @@ export class NightShift {
     const crew = model === null ? undefined : this.#crews.get(model);
     if (crew === undefined) return null;
     const { lane, shift, throughput } = crew;
-    const { decision, rules } = shift;
-    const order = this.#orderOf(model ?? "");
-    const phase = decision?.phase ?? "always";
+    const { decision } = shift;
     const share = decision?.share ?? 0;
-    const nowMs = this.#deps.clock.epochMs();
     const { tokensPerSecond } = throughput;
-    const expected = expectations(rules, { phase, share }, order, nowMs, tokensPerSecond);
-    const own = expected.find((one) => one.batchId === id);
+    const own = this.#expected(crew, this.#orderOf(model ?? "")).find((one) => one.batchId === id);
     return {
-      phase,
+      phase: decision?.phase ?? "always",
       reason: lane.obstacle ?? decision?.reason ?? "",
       position: own?.position ?? null,
       etaMs: own?.etaMs ?? null,
       tokensPerSecond: tokensPerSecond === null ? null : tokensPerSecond * share,
       linesInEngine: lane.inEngineOf(id),
     };
+  }
+
+  /** In the given order. */
+  #expected({ shift, throughput }: Crew, order: Parameters<typeof expectations>[2]): Expectation[] {
+    const { decision, rules } = shift;
+    const now = { phase: decision?.phase ?? "always", share: decision?.share ?? 0 } as const;
+    return expectations(rules, now, order, this.#deps.clock.epochMs(), throughput.tokensPerSecond);
   }
 
   #bounds(): Map<string, ModelBounds> {

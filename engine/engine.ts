@@ -66,6 +66,17 @@ export type EngineState =
   | { name: "failed"; reason: string }
   | { name: "closed" };
 
+/** The names of all states. */
+export const ENGINE_STATES = [
+  "loading",
+  "ready",
+  "unloading",
+  "unloaded",
+  "restarting",
+  "failed",
+  "closed",
+] as const satisfies readonly EngineState["name"][];
+
 /** What every request hears: accepted before all else, and failed at any point, once, last. */
 export interface WorkListener {
   accepted(promptTokens: number, promptText: string | null): void;
@@ -99,5 +110,9 @@ export interface Ticket {
 export interface EngineObserver {
   step(model: string, stats: StepStats): void;
   piece(model: string, stats: PieceStats): void;
+  /** A process runs for the model; `pid` is null for one that is not on this machine. */
+  started(model: string, pid: number | null): void;
+  /** It is gone, and all that it held with it. */
+  ended(model: string): void;
   restarted(model: string): void;
 }

@@ -64,6 +64,14 @@ export class MachineTime implements EngineObserver {
     this.#spend(model, stats.shares);
   }
 
+  started(model: string, pid: number | null): void {
+    this.#deps.next.started(model, pid);
+  }
+
+  ended(model: string): void {
+    this.#deps.next.ended(model);
+  }
+
   restarted(model: string): void {
     this.#deps.next.restarted(model);
   }

@@ -14,9 +14,13 @@ export interface Use extends TokenCounts {
   reasoningTokens: number;
 }
 
-/** Hears what is charged, for the metrics. */
+/** Hears what becomes of rows, for the metrics. */
 export interface LedgerSink {
   charged(row: LedgerRow): void;
+  /** The store took nothing; the rows wait on. */
+  writeFailed(): void;
+  /** So many rows will never be written. */
+  lost(rows: number): void;
 }
 
 export interface UsageLedgerDeps {
@@ -55,6 +59,7 @@ export class UsageLedger {
     if (this.#waiting.length > MAX_WAITING) {
       this.#deps.log.error({ rows: ROWS_PER_WRITE }, "Ledger rows are lost: the store takes none");
       this.#waiting.splice(0, ROWS_PER_WRITE);
+      this.#deps.sink.lost(ROWS_PER_WRITE);
     }
     this.#writeIn(FLUSH_MS);
   }
@@ -77,6 +82,7 @@ export class UsageLedger {
     while (this.#waiting.length > 0) {
       if (await this.#write()) continue;
       this.#deps.log.error({ rows: this.#waiting.length }, "Ledger rows are lost: the store takes none");
+      this.#deps.sink.lost(this.#waiting.length);
       return;
     }
   }
@@ -122,6 +128,7 @@ export class UsageLedger {
       await this.#deps.store.ledger.insert({ rows });
     } catch (error) {
       this.#deps.log.error({ err: error, rows: rows.length }, "Ledger rows could not be written; trying again");
+      this.#deps.sink.writeFailed();
       this.#waiting.unshift(...rows);
       return false;
     }

@@ -54,6 +54,14 @@ export class EmbeddingPace implements EngineObserver {
     this.#next.piece(model, stats);
   }
 
+  started(model: string, pid: number | null): void {
+    this.#next.started(model, pid);
+  }
+
+  ended(model: string): void {
+    this.#next.ended(model);
+  }
+
   restarted(model: string): void {
     this.#next.restarted(model);
   }

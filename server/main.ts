@@ -7,7 +7,7 @@ import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
 import { MachineTime } from "../ledger/machine-time.ts";
-import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
+import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, type MachinePrice, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -21,11 +21,13 @@ import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { EmbeddingPace } from "./embedding-load.ts";
+import { watchEngines } from "./engine-metrics.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
 import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
-import { MachineMetrics } from "./machine-metrics.ts";
+import { watchMachine } from "./machine-metrics.ts";
+import { MachineTimeMetrics } from "./machine-time-metrics.ts";
 import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
 import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
@@ -37,6 +39,7 @@ import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 import { Residency } from "./residency.ts";
 import { openRooms } from "./rooms.ts";
+import { showSettings } from "./setting-metrics.ts";
 import { Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
 import { watchStore } from "./store-metrics.ts";
@@ -56,13 +59,20 @@ const clock: Clock = {
 export async function serve(options: Options): Promise<void> {
   // Whoever read them is gone; the server serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  const { logger: log, flush } = await openLog({ level: options.logLevel, format: options.logFormat });
+  const {
+    logger: log,
+    flush,
+    release,
+    dropped,
+  } = await openLog({ level: options.logLevel, format: options.logFormat });
   for (const sentence of unreadVariables(process.env)) log.warn({}, sentence);
   const registry = new Registry();
-  collectProcessMetrics(registry);
+  collectProcessMetrics(registry, dropped);
   const metrics = new Metrics(registry);
   const store = await openOrExplain(options, log);
   watchStore(registry, store);
+  watchMachine(registry, { dataDir: options.dataDir, now: clock.now });
+  showSettings(registry, { ttftMs: options.sloTtftMs, itlMs: options.sloItlMs, machinePrice: machinePrice(options) });
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
   const tierFactors = { ...DEFAULT_TIER_FACTORS, ...options.tierFactors };
   const prices = new Prices({ ...DEFAULT_PRICES, ...options.prices }, tierFactors);
@@ -74,7 +84,7 @@ export async function serve(options: Options): Promise<void> {
     now: clock.epochSeconds,
   });
   const loads = new Loads();
-  const machineTime = new MachineTime({ next: metrics, store, sink: new MachineMetrics(registry), log, clock });
+  const machineTime = new MachineTime({ next: metrics, store, sink: new MachineTimeMetrics(registry), log, clock });
   machineTime.start();
   const load = new OnlineLoad(machineTime, clock.now);
   const { models, shares, fetched } = await startModels(options, {
@@ -88,8 +98,10 @@ export async function serve(options: Options): Promise<void> {
   });
 
   const modelSet = new ModelSet(models);
+  const engines = models.map(({ engine }) => engine);
+  watchEngines(registry, engines);
   const residency = new Residency({
-    engines: models.map(({ engine }) => engine),
+    engines,
     // Looked up anew: what has to be downloaded is measured later.
     budgetOf: () => shares.budget,
     bytesOf: (model) => shares.bytesOf(model),
@@ -140,7 +152,10 @@ export async function serve(options: Options): Promise<void> {
     {
       log,
       flush,
-      exit: (code) => process.exit(code),
+      exit: (code) => {
+        release();
+        process.exit(code);
+      },
       drain: async () => {
         residency.stop();
         await night.stop();
@@ -272,8 +287,12 @@ function appOptions(options: Options): AppOptions {
     metricsToken: options.metricsToken,
     apiKeys: keysAreOn(options),
     trustedProxies: options.trustedProxy,
-    machinePrice: { onDemand: options.machineUsdPerHour, spot: options.machineSpotUsdPerHour },
+    machinePrice: machinePrice(options),
   };
+}
+
+function machinePrice({ machineUsdPerHour, machineSpotUsdPerHour }: Options): MachinePrice {
+  return { onDemand: machineUsdPerHour, spot: machineSpotUsdPerHour };
 }
 
 function whyNotListening(error: unknown, { host, port }: Options): string {

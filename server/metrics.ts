@@ -5,16 +5,9 @@ import type { Tier } from "../engine/protocol/request.ts";
 import type { StepStats } from "../engine/protocol/step.ts";
 import type { LedgerSink } from "../ledger/usage-ledger.ts";
 import type { LedgerRow } from "../store/ledger.ts";
-import {
-  BATCH_SIZE_BUCKETS,
-  DURATION_BUCKETS,
-  FIRST_TOKEN_BUCKETS,
-  INTER_TOKEN_BUCKETS,
-  MODEL_ERROR_BUCKETS,
-  QUEUE_BUCKETS,
-  STEP_BUCKETS,
-  STEP_PART_BUCKETS,
-} from "./metric-buckets.ts";
+import { EngineMeter, type EngineSeries, engineSeries } from "./engine-meter.ts";
+import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, INTER_TOKEN_BUCKETS, QUEUE_BUCKETS } from "./metric-buckets.ts";
+import { openFiles, residentBytes } from "./process-reading.ts";
 import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
 import { ONLINE_TIERS, type OnlineTier } from "./wait.ts";
 
@@ -22,38 +15,8 @@ import { ONLINE_TIERS, type OnlineTier } from "./wait.ts";
 export interface LoadReading {
   readonly running: number;
   readonly waiting: number;
-}
-
-type StepPart = Exclude<keyof StepStats, "shares">;
-
-/** Where a step's time goes: metric, what it is of StepStats, help. One metric each, as labels are few and fixed. */
-const STEP_PARTS = [
-  ["step_plan_seconds", "planMs", "Planning of one step: who runs, and how many tokens of each"],
-  ["step_fill_seconds", "fillMs", "Writing one step's tokens into llama.cpp's batch"],
-  [
-    "step_decode_seconds",
-    "decodeMs",
-    "llama_decode of one step; text and message of the step before are made meanwhile",
-  ],
-  ["step_sample_seconds", "sampleMs", "Drawing one step's tokens"],
-  ["step_text_seconds", "textMs", "Detokenizing and stop strings of one step, while the next one computes"],
-  ["step_post_seconds", "postMs", "Handing one step's message to the channel, while the next one computes"],
-] as const satisfies readonly (readonly [name: string, key: StepPart, help: string])[];
-
-interface StepSeries {
-  stepSeconds: Histogram;
-  parts: readonly (readonly [key: StepPart, Histogram])[];
-  batchSize: Histogram;
-  modelError: Histogram;
-  pieceSeconds: Histogram;
-  inputs: Counter;
-  busySeconds: Counter;
-  onlineSeconds: Counter;
-  restarts: Counter;
-  displaced: Counter;
-  evicted: Counter;
-  parked: Counter;
-  resumed: Counter;
+  /** Their sequences. */
+  readonly sequences: Readonly<Record<Tier, number>>;
 }
 
 /**
@@ -63,8 +26,10 @@ interface StepSeries {
 export class Metrics implements EngineObserver, LedgerSink {
   readonly registry: Registry;
   readonly #meters: RequestMeters;
-  readonly #steps: StepSeries;
+  readonly #engineSeries: EngineSeries;
   readonly #cost: Counter;
+  readonly #ledgerErrors: Counter;
+  readonly #ledgerLost: Counter;
   readonly #engines = new Map<string, EngineMeter>();
   readonly #loads = new Map<string, LoadReading>();
   readonly #waits = new Map<string, (tier: OnlineTier) => number>();
@@ -116,36 +81,26 @@ export class Metrics implements EngineObserver, LedgerSink {
       requests: counter("requests_total", "Requests by how they ended", [...perRequest, "status"]),
       cost: this.#cost,
     });
-    this.#steps = {
-      stepSeconds: histogram("step_seconds", "One step: plan, decode and sampling", STEP_BUCKETS, ["model"]),
-      parts: STEP_PARTS.map(([name, key, help]) => [key, histogram(name, help, STEP_PART_BUCKETS, ["model"])] as const),
-      batchSize: histogram("batch_size", "Sequences in the plan of one step", BATCH_SIZE_BUCKETS, ["model"]),
-      modelError: histogram(
-        "step_model_error_ratio",
-        "|measured - predicted| / measured of decode and sampling of one step",
-        MODEL_ERROR_BUCKETS,
-        ["model"],
-      ),
-      pieceSeconds: histogram("embedding_piece_seconds", "One decode of inputs of embeddings", STEP_BUCKETS, ["model"]),
-      inputs: counter("embedding_inputs_total", "Inputs of these decodes; a long one is in several", ["model"]),
-      busySeconds: counter("engine_busy_seconds_total", "Decode and sampling of all steps, and decodes of embeddings", [
-        "model",
-      ]),
-      onlineSeconds: counter("engine_online_seconds_total", "Of these, what online work alone would have taken", [
-        "model",
-      ]),
-      displaced: counter("sequences_displaced_total", "Sequences that gave their place to others, and go on later", [
-        "model",
-      ]),
-      evicted: counter("cache_evictions_total", "Idle prefixes pushed out of the KV cache", ["model"]),
-      parked: counter("cache_parked_total", "Of these, those that went to host memory", ["model"]),
-      resumed: counter("cache_resumed_tokens_total", "Tokens copied back from host memory, not computed again", [
-        "model",
-      ]),
-      restarts: counter("engine_restarts_total", "Times an engine process died and was started again", ["model"]),
-    };
+    this.#engineSeries = engineSeries(histogram, counter);
+    this.#ledgerErrors = counter(
+      "ledger_write_errors_total",
+      "Writes of ledger rows that failed; they are tried again",
+      [],
+    );
+    this.#ledgerLost = counter("ledger_rows_lost_total", "Ledger rows given up: the store took none for too long", []);
     this.#gauge("requests_running", "Requests with a sequence in the engine", this.#loads, (load) => load.running);
     this.#gauge("requests_waiting", "Requests that no sequence has started for", this.#loads, (load) => load.waiting);
+    const loads = this.#loads;
+    new Gauge({
+      name: "nightshift_sequences",
+      help: "Sequences of requests that have not ended, running or waiting for an id",
+      labelNames: ["model", "tier"],
+      registers,
+      collect() {
+        for (const [model, { sequences }] of loads)
+          for (const [tier, count] of Object.entries(sequences)) this.set({ model, tier }, count);
+      },
+    });
     const waits = this.#waits;
     new Gauge({
       name: "nightshift_predicted_wait_seconds",
@@ -159,6 +114,12 @@ export class Metrics implements EngineObserver, LedgerSink {
     });
     this.#gauge("kv_cache_usage_ratio", "Used share of the KV cells", this.#engines, (engine) => engine.kvUsage);
     this.#gauge("park_memory_bytes", "Host memory that prefixes take", this.#engines, (engine) => engine.parkedBytes);
+    this.#gauge("engine_resident_memory_bytes", "Resident memory of the engine process", this.#engines, ({ pid }) =>
+      pid === null ? null : residentBytes(pid),
+    );
+    this.#gauge("engine_open_fds", "Open file descriptors of the engine process", this.#engines, ({ pid }) =>
+      pid === null ? null : openFiles(pid),
+    );
   }
 
   /** The handles of one kind of request; resolved once, so that observing does no look-up by label. */
@@ -176,6 +137,14 @@ export class Metrics implements EngineObserver, LedgerSink {
     this.#cost.inc({ model, endpoint, tier }, costNano / 1e9);
   }
 
+  writeFailed(): void {
+    this.#ledgerErrors.inc();
+  }
+
+  lost(rows: number): void {
+    this.#ledgerLost.inc(rows);
+  }
+
   /** Makes a model's load, and the wait that admission foretells, visible; both are read when the metrics are. */
   watch(model: string, load: LoadReading, waitMs: (tier: OnlineTier) => number): void {
     this.#loads.set(model, load);
@@ -191,25 +160,33 @@ export class Metrics implements EngineObserver, LedgerSink {
     this.#engine(model).piece(stats);
   }
 
+  started(model: string, pid: number | null): void {
+    this.#engine(model).started(pid);
+  }
+
+  ended(model: string): void {
+    this.#engine(model).ended();
+  }
+
   restarted(model: string): void {
-    this.#engine(model).restarts.inc();
+    this.#engine(model).restarted();
   }
 
   #engine(model: string): EngineMeter {
     let engine = this.#engines.get(model);
     if (engine === undefined) {
-      engine = new EngineMeter(this.#steps, model);
+      engine = new EngineMeter(this.#engineSeries, model);
       this.#engines.set(model, engine);
     }
     return engine;
   }
 
-  /** A gauge that is worked out only when somebody asks: nothing on a step's way. */
+  /** A gauge that is worked out only when somebody asks: nothing on a step's way. What reads as null is not shown. */
   #gauge<Source>(
     name: string,
     help: string,
     sources: ReadonlyMap<string, Source>,
-    read: (source: Source) => number,
+    read: (source: Source) => number | null,
   ): void {
     new Gauge({
       name: `nightshift_${name}`,
@@ -217,78 +194,12 @@ export class Metrics implements EngineObserver, LedgerSink {
       labelNames: ["model"],
       registers: [this.registry],
       collect() {
-        for (const [model, source] of sources) this.set({ model }, read(source));
+        for (const [model, source] of sources) {
+          const value = read(source);
+          if (value === null) this.remove({ model });
+          else this.set({ model }, value);
+        }
       },
     });
-  }
-}
-
-class EngineMeter {
-  readonly restarts: Counter.Internal;
-  readonly #stepSeconds: Histogram.Internal<string>;
-  readonly #parts: readonly (readonly [key: StepPart, Histogram.Internal<string>])[];
-  readonly #batchSize: Histogram.Internal<string>;
-  readonly #modelError: Histogram.Internal<string>;
-  readonly #pieceSeconds: Histogram.Internal<string>;
-  readonly #inputs: Counter.Internal;
-  readonly #busySeconds: Counter.Internal;
-  readonly #onlineSeconds: Counter.Internal;
-  readonly #displaced: Counter.Internal;
-  readonly #evicted: Counter.Internal;
-  readonly #parked: Counter.Internal;
-  readonly #resumed: Counter.Internal;
-  #cellsUsed = 0;
-  #cells = 0;
-  #parkedBytes = 0;
-
-  constructor(steps: StepSeries, model: string) {
-    this.#stepSeconds = steps.stepSeconds.labels(model);
-    this.#parts = steps.parts.map(([key, histogram]) => [key, histogram.labels(model)] as const);
-    this.#batchSize = steps.batchSize.labels(model);
-    this.#modelError = steps.modelError.labels(model);
-    this.#pieceSeconds = steps.pieceSeconds.labels(model);
-    this.#inputs = steps.inputs.labels(model);
-    this.#busySeconds = steps.busySeconds.labels(model);
-    this.#onlineSeconds = steps.onlineSeconds.labels(model);
-    this.restarts = steps.restarts.labels(model);
-    this.#displaced = steps.displaced.labels(model);
-    this.#evicted = steps.evicted.labels(model);
-    this.#parked = steps.parked.labels(model);
-    this.#resumed = steps.resumed.labels(model);
-    const rare = [this.restarts, this.#inputs, this.#displaced, this.#evicted, this.#parked, this.#resumed];
-    for (const counter of rare) counter.inc(0);
-  }
-
-  get parkedBytes(): number {
-    return this.#parkedBytes;
-  }
-
-  get kvUsage(): number {
-    return this.#cells === 0 ? 0 : this.#cellsUsed / this.#cells;
-  }
-
-  piece({ ms, online, inputs }: PieceStats): void {
-    this.#pieceSeconds.observe(ms / 1000);
-    this.#inputs.inc(inputs);
-    this.#busySeconds.inc(ms / 1000);
-    if (online) this.#onlineSeconds.inc(ms / 1000);
-  }
-
-  step(stats: StepStats): void {
-    this.#stepSeconds.observe(stats.totalMs / 1000);
-    for (const [key, part] of this.#parts) part.observe(stats[key] / 1000);
-    this.#batchSize.observe(stats.batchSize);
-    const measuredMs = stats.decodeMs + stats.sampleMs;
-    if (measuredMs > 0) this.#modelError.observe(Math.abs(measuredMs - stats.predictedMs) / measuredMs);
-    this.#busySeconds.inc(measuredMs / 1000);
-    // The model's error must not make more of online work than there was time.
-    this.#onlineSeconds.inc(Math.min(measuredMs, stats.onlineMs) / 1000);
-    this.#cellsUsed = stats.cellsUsed;
-    this.#cells = stats.cells;
-    this.#displaced.inc(stats.displaced);
-    this.#evicted.inc(stats.evicted);
-    this.#parked.inc(stats.parked);
-    this.#resumed.inc(stats.resumed);
-    this.#parkedBytes = stats.parkedBytes;
   }
 }

@@ -37,6 +37,14 @@ export class OnlineLoad implements EngineObserver {
     this.#note(model, stats.online ? stats.ms : 0);
   }
 
+  started(model: string, pid: number | null): void {
+    this.#next.started(model, pid);
+  }
+
+  ended(model: string): void {
+    this.#next.ended(model);
+  }
+
   restarted(model: string): void {
     this.#next.restarted(model);
   }

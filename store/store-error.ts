@@ -11,16 +11,18 @@
  * | closed | the store was closed, or its thread ended | no |
  * | internal | a fault of the program | no |
  */
-export type StoreErrorCode =
-  | "busy"
-  | "full"
-  | "io"
-  | "constraint"
-  | "corrupt"
-  | "newer"
-  | "locked"
-  | "closed"
-  | "internal";
+export const STORE_ERROR_CODES = [
+  "busy",
+  "full",
+  "io",
+  "constraint",
+  "corrupt",
+  "newer",
+  "locked",
+  "closed",
+  "internal",
+] as const;
+export type StoreErrorCode = (typeof STORE_ERROR_CODES)[number];
 
 /** Whatever the store refuses or fails at. Of a failed write nothing is kept. */
 export class StoreError extends Error {

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { FromStore, Reply, StoreState, ToStore } from "./messages.ts";
-import { StoreError } from "./store-error.ts";
+import { StoreError, type StoreErrorCode } from "./store-error.ts";
 import type { Operations } from "./tables.ts";
 
 /** Calls that may be unanswered at a time. Whoever awaits its calls never comes near; a flood is refused, not hoarded. */
@@ -22,6 +22,8 @@ export interface Store extends Operations {
   readonly state: StoreState;
   /** Milliseconds that the store's thread has worked, waits for the disk included. */
   busyMs(): number;
+  /** Operations that were rejected since the store was opened, by code. */
+  failures(): ReadonlyMap<StoreErrorCode, number>;
   /** Calls back on each change of `state`. */
   onState(listener: (state: StoreState) => void): void;
   /** Finishes what was asked before and gives the data directory free. */
@@ -77,6 +79,7 @@ export async function connectStore(thread: StoreThread, log: StoreLog): Promise<
       return connection.state;
     },
     busyMs: () => thread.busyMs(),
+    failures: () => connection.failures,
     onState: (listener: (state: StoreState) => void) => void connection.events.on("state", listener),
     close: () => connection.close(),
   };
@@ -87,6 +90,7 @@ export async function connectStore(thread: StoreThread, log: StoreLog): Promise<
 class Connection {
   readonly opened: Promise<Record<string, string[]>>;
   readonly events = new EventEmitter();
+  readonly failures = new Map<StoreErrorCode, number>();
   state: StoreState = { writable: true };
   readonly #thread: StoreThread;
   readonly #log: StoreLog;
@@ -115,9 +119,9 @@ class Connection {
   }
 
   call(table: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    if (this.#over || this.#closing !== null) return Promise.reject(new StoreError("closed", "The store is closed"));
+    if (this.#over || this.#closing !== null) return Promise.reject(this.#failure("closed", "The store is closed"));
     if (this.#calls.size >= MAX_CALLS) {
-      return Promise.reject(new StoreError("busy", `${MAX_CALLS} operations already wait for the store`));
+      return Promise.reject(this.#failure("busy", `${MAX_CALLS} operations already wait for the store`));
     }
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -148,7 +152,7 @@ class Connection {
   #answer(reply: Reply): void {
     const calling = this.#calls.get(reply.id);
     this.#calls.delete(reply.id);
-    if ("error" in reply) calling?.reject(new StoreError(reply.error.code, reply.error.message));
+    if ("error" in reply) calling?.reject(this.#failure(reply.error.code, reply.error.message));
     else calling?.resolve(reply.result);
   }
 
@@ -161,11 +165,15 @@ class Connection {
 
   #end(reason: string): void {
     this.#over = true;
-    const error = new StoreError("closed", `The store's thread is over: ${reason}`);
-    for (const { reject } of this.#calls.values()) reject(error);
+    const message = `The store's thread is over: ${reason}`;
+    for (const { reject } of this.#calls.values()) reject(this.#failure("closed", message));
     this.#calls.clear();
-    if (this.#opened && this.#closing === null)
-      this.#setState({ writable: false, code: "closed", reason: error.message });
+    if (this.#opened && this.#closing === null) this.#setState({ writable: false, code: "closed", reason: message });
+  }
+
+  #failure(code: StoreErrorCode, message: string): StoreError {
+    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
+    return new StoreError(code, message);
   }
 
   #post(message: ToStore): void {

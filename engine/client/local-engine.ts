@@ -156,18 +156,21 @@ class LocalEngine implements Engine {
     const { entry, log } = this.#deps;
     const died = (reason: string) => {
       this.#process = null;
+      this.#backlog = null;
+      this.#deps.observer.ended(this.model);
       this.#inspection.answered(null);
       this.#questions.failAll(engineDied(this.model, this.#retryAfter()));
       this.#on({ type: "died", reason });
     };
     this.#watchdog.heard();
-    this.#backlog = null;
     try {
       this.#process = new EngineProcess(entry, { type: "start", config: this.#config }, log, {
         message: (message) => this.#receive(message),
         died,
       });
-      log.info({ model: this.model, pid: this.#process.pid }, "Engine process started");
+      const { pid } = this.#process;
+      log.info({ model: this.model, pid }, "Engine process started");
+      this.#deps.observer.started(this.model, pid ?? null);
     } catch (error) {
       // fork() throws where there is no memory for another process.
       const why = error instanceof Error ? error.message : String(error);

@@ -39,7 +39,7 @@ async function tryModel(resolved: ResolvedModel, config: EngineConfig, log: Log)
   const start = performance.now();
   const warnings: string[] = [];
   const engine = startLocalEngine(config, {
-    observer: { step: () => {}, piece: () => {}, restarted: () => {} },
+    observer: { step: () => {}, piece: () => {}, started: () => {}, ended: () => {}, restarted: () => {} },
     log: {
       ...{ debug: () => {}, info: () => {}, error: () => {} },
       // The engine's warnings about the model are logged; here they belong into the report.

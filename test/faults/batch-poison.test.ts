@@ -43,7 +43,7 @@ function mortalEngine() {
       toolFormat: null,
     },
     {
-      observer: { step() {}, piece() {}, restarted: () => void restarts++ },
+      observer: { step() {}, piece() {}, started() {}, ended() {}, restarted: () => void restarts++ },
       log,
       entry: ENTRY,
       restart: { ...FAST_RESTART, healthyMs: 300 },

@@ -39,6 +39,8 @@ export class Rig {
         observer: {
           step: (_, stats) => this.steps.push(stats),
           piece: () => {},
+          started: () => {},
+          ended: () => {},
           restarted: () => {
             this.restarts += 1;
           },

@@ -18,6 +18,8 @@ function running(add: (spell: MachineSpell) => void) {
     next: {
       step: () => void heard.push("step"),
       piece: () => void heard.push("piece"),
+      started: () => void heard.push("started"),
+      ended: () => void heard.push("ended"),
       restarted: () => void heard.push("restarted"),
     },
     store: { machine: { add: async (spell) => add(spell), sums: () => Promise.reject(new Error("nobody asks")) } },

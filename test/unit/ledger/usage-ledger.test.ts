@@ -20,14 +20,21 @@ const use: Use = {
 function ledgerOn(insert: (rows: LedgerRow[]) => Promise<void>) {
   const errors: string[] = [];
   const charged: LedgerRow[] = [];
+  const counts = { failures: 0, lost: 0 };
   const ledger = new UsageLedger({
     store: { ledger: { insert: ({ rows }) => insert(rows) } },
     prices: new Prices(DEFAULT_PRICES, DEFAULT_TIER_FACTORS),
-    sink: { charged: (row) => void charged.push(row) },
+    sink: {
+      charged: (row) => void charged.push(row),
+      writeFailed: () => void counts.failures++,
+      lost: (rows) => {
+        counts.lost += rows;
+      },
+    },
     log: { error: (_, message) => void errors.push(message) },
     now: () => 1234,
   });
-  return { ledger, errors, charged };
+  return { ledger, errors, charged, counts };
 }
 
 test("online requests are written together, within 100 ms, and counted when they are durable", async () => {
@@ -54,7 +61,7 @@ test("rows that the store refuses are kept and written when it takes them again,
   try {
     let full = true;
     const written: LedgerRow[] = [];
-    const { ledger, errors } = ledgerOn(async (rows) => {
+    const { ledger, errors, counts } = ledgerOn(async (rows) => {
       if (full) throw new StoreError("full", "no space");
       written.push(...rows);
     });
@@ -65,6 +72,7 @@ test("rows that the store refuses are kept and written when it takes them again,
     ledger.record(use);
     await vi.advanceTimersByTimeAsync(2000);
     expect(written).toHaveLength(2);
+    expect(counts).toEqual({ failures: 1, lost: 0 });
   } finally {
     vi.useRealTimers();
   }

@@ -63,8 +63,12 @@ describe("the series", () => {
   it("have only the labels model, endpoint, tier and status, and hold the edges of objectives", async () => {
     const registry = new Registry();
     const metrics = new Metrics(registry);
-    collectProcessMetrics(registry);
-    metrics.watch("demo", { running: 1, waiting: 2 }, () => 0);
+    collectProcessMetrics(registry, () => 3);
+    metrics.watch(
+      "demo",
+      { running: 1, waiting: 2, sequences: { priority: 0, default: 3, flex: 0, batch: 0 } },
+      () => 0,
+    );
     metrics.meter("demo", "/v1/completions", "flex").firstToken(10);
     metrics.meter("demo", "/v1/completions", "flex").interToken(10, 2);
     metrics.step("demo", {
@@ -94,6 +98,7 @@ describe("the series", () => {
       shares: [],
     });
     metrics.restarted("demo");
+    metrics.started("demo", process.pid);
     const text = await registry.metrics();
     const labels = new Set([...text.matchAll(/[{,](\w+)="/g)].map(([, label]) => label));
     expect([...labels].sort()).toEqual(["endpoint", "le", "model", "status", "tier"]);
@@ -124,6 +129,18 @@ describe("the series", () => {
     expect(text).toContain('nightshift_step_model_error_ratio_bucket{le="0.2",model="demo"} 1');
     expect(text).toContain('nightshift_engine_restarts_total{model="demo"} 1');
     expect(text).toContain("nightshift_nodejs_eventloop_lag_p99_seconds");
+    if (process.platform === "linux") {
+      expect(text).toMatch(/nightshift_engine_resident_memory_bytes\{model="demo"\} \d{8,}\n/);
+      expect(text).toMatch(/nightshift_engine_open_fds\{model="demo"\} \d+\n/);
+    }
+    // What an engine process held is gone with it; what it did is not.
+    metrics.ended("demo");
+    const after = await registry.metrics();
+    expect(after).not.toMatch(/^nightshift_(kv_cache_usage_ratio|park_memory_bytes|engine_resident|engine_open)\S* /m);
+    expect(after).toContain('nightshift_engine_busy_seconds_total{model="demo"} 0.004');
+    expect(text).toContain("nightshift_log_lines_dropped_total 3");
+    expect(text).toContain('nightshift_sequences{model="demo",tier="default"} 3');
+    expect(text).toContain('nightshift_step_predicted_seconds_total{model="demo"} 0.0035');
   });
 });
 

@@ -1,0 +1,26 @@
+import { Gauge, type Registry } from "prom-client";
+import { ENGINE_STATES, type Engine } from "../engine/engine.ts";
+
+/** The engines in the registry, as the server sees them when it is asked. */
+export function watchEngines(registry: Registry, engines: readonly Pick<Engine, "model" | "state" | "facts">[]): void {
+  const registers = [registry];
+  new Gauge({
+    name: "nightshift_engine_state",
+    help: "1 for the state that the engine is in, 0 for the others",
+    labelNames: ["model", "status"],
+    registers,
+    collect() {
+      for (const { model, state } of engines)
+        for (const status of ENGINE_STATES) this.set({ model, status }, state.name === status ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "nightshift_engine_sequences",
+    help: "Most sequences that may run at once",
+    labelNames: ["model"],
+    registers,
+    collect() {
+      for (const { model, facts } of engines) if (facts !== null) this.set({ model }, facts.sequences);
+    },
+  });
+}

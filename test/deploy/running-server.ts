@@ -1,0 +1,58 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { complete, stream } from "../api/ask.ts";
+import { TestServer } from "../api/server.ts";
+import { until } from "../api/until.ts";
+import { chatLine, jsonl, submit } from "../batch/batch-rig.ts";
+import { Served } from "./served.ts";
+
+/** Series that are there only while a batch is in progress and its rate is known. */
+const FLEETING = ["eta_seconds", "deadline_slack_seconds", "nearest_deadline_seconds", "oldest_age_seconds"];
+
+/** What a real server serves after traffic of every kind, on a machine whose driver's tool shows a GPU. */
+export async function servedAfterTraffic(): Promise<Served> {
+  const tools = mkdtempSync(join(tmpdir(), "nightshift-tools-"));
+  writeFileSync(join(tools, "nvidia-smi"), '#!/bin/sh\necho "37, 1024, 81920"\n');
+  chmodSync(join(tools, "nvidia-smi"), 0o755);
+  const price = ["--machine-usd-per-hour", "2", "--machine-spot-usd-per-hour", "0.7"];
+  const server = new TestServer(["--threads", "1", "--sequences", "8", ...price], {
+    PATH: `${tools}${delimiter}${process.env.PATH ?? ""}`,
+  });
+  try {
+    await server.says("Ready");
+    return await afterTraffic(server);
+  } finally {
+    await server.stop();
+    rmSync(tools, { recursive: true });
+  }
+}
+
+async function afterTraffic(server: TestServer): Promise<Served> {
+  const { client } = server;
+  for await (const _ of await stream(client, "Count from 1 to 9.")) {
+  }
+  for (const service_tier of ["priority", "flex"] as const) await complete(client, "Hello!", { service_tier });
+  await client.completions.create({ model: "demo", prompt: "One, two,", max_tokens: 4 });
+  await client.embeddings.create({ model: "demo", input: ["a", "b"] });
+  await complete(client, "Hello!", { model: "none" }).catch(() => {});
+  const lines = Array.from({ length: 500 }, (_, i) =>
+    chatLine(`l${i}`, `Count from ${i} to 900.`, { max_tokens: 500 }),
+  );
+  const batch = await submit(client, jsonl(lines));
+  const served = new Served();
+  const scrape = async () => served.add(await (await fetch(`${server.origin}/metrics`)).text());
+  await until(
+    "the batch's ETA and the GPU to be served",
+    async () => {
+      await scrape();
+      return [...FLEETING.map((name) => `nightshift_batch_${name}`), "nightshift_gpu_utilization_ratio"].every((name) =>
+        served.has(name),
+      );
+    },
+    25_000,
+  );
+  await client.batches.cancel(batch.id);
+  await scrape();
+  return served;
+}

@@ -1,0 +1,30 @@
+import { afterEach, expect, test } from "vitest";
+import { endless, stream } from "../api/ask.ts";
+import { isAlive, TestServer } from "../api/server.ts";
+
+let server: TestServer;
+afterEach(() => server.stop());
+
+/** Makes an error in the server process that nothing catches, when the signal comes. */
+const FAULTS = {
+  unhandledRejection: "Promise.reject(new Error('a bug'))",
+  uncaughtException: "setImmediate(()=>{throw(new(Error)('a bug'))})",
+};
+
+test.each(Object.entries(FAULTS))("%s: logged, not ready, the stream finishes, exit 1", async (event, fault) => {
+  const script = encodeURIComponent(`process.on('SIGUSR2',()=>{${fault}})`);
+  server = new TestServer([], { NODE_OPTIONS: `--import=data:text/javascript,${script}` });
+  await server.says("Ready");
+  const engines = server.enginePids;
+  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(800)))[Symbol.asyncIterator]();
+  await chunks.next();
+  server.kill("SIGUSR2");
+  const line = await server.says("An error that nothing caught: shutting down");
+  expect(line).toMatchObject({ event, err: { message: "a bug" } });
+  await server.readyIs(503, 1000);
+  let last: unknown = null;
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) last = next.value;
+  expect(last).toMatchObject({ choices: [{ finish_reason: "length" }] });
+  expect(await server.exited).toEqual({ code: 1, signal: null });
+  expect(engines.some(isAlive)).toBe(false);
+});

@@ -33,7 +33,7 @@ import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 import { Residency } from "./residency.ts";
 import { openRooms } from "./rooms.ts";
-import { Shutdown } from "./shutdown.ts";
+import { NPM_ECHO_MS, Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
 import { watchStore } from "./store-metrics.ts";
 import { WebhookMetrics } from "./webhook-metrics.ts";
@@ -132,6 +132,8 @@ export async function serve(options: Options): Promise<void> {
       log,
       flush,
       exit: (code) => process.exit(code),
+      now: clock.now,
+      echoMs: process.env.npm_lifecycle_event === undefined ? 0 : NPM_ECHO_MS,
       drain: async () => {
         residency.stop();
         await night.stop();

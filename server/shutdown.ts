@@ -7,7 +7,17 @@ export interface ShutdownWork {
   /** Writes what is still to be logged. */
   flush(): Promise<void>;
   exit(code: number): void;
+  /** Milliseconds, monotonic. */
+  now(): number;
+  /**
+   * Milliseconds after a signal in which another one is the same again. npm passes on what it gets, and Ctrl-C, `timeout`
+   * and systemd have signalled its whole group already. 0 where no such parent is there.
+   */
+  echoMs: number;
 }
+
+/** What `echoMs` is below npm, npx and the like. */
+export const NPM_ECHO_MS = 250;
 
 /** The process' events that end it. */
 export interface ProcessEvents {
@@ -21,13 +31,14 @@ export interface ProcessEvents {
  * | event | what follows |
  * |---|---|
  * | SIGTERM, SIGINT | not ready, running streams finish within the grace, exit 0 |
- * | the second of them | exit 1 at once |
+ * | the second of them, unless it is the echo of the first | exit 1 at once |
  * | uncaughtException, unhandledRejection | logged, then as SIGTERM, exit 1: the state is not to be trusted any longer |
  */
 export class Shutdown {
   readonly #work: ShutdownWork;
   #running: Promise<void> | null = null;
   #exitCode = 0;
+  #signalledAt = Number.NEGATIVE_INFINITY;
 
   constructor(work: ShutdownWork, events: ProcessEvents) {
     this.#work = work;
@@ -61,6 +72,9 @@ export class Shutdown {
   }
 
   #signalled(signal: string): void {
+    const sinceLast = this.#work.now() - this.#signalledAt;
+    if (this.begun && sinceLast < this.#work.echoMs) return;
+    this.#signalledAt = this.#work.now();
     if (this.begun) {
       this.#work.log.warn({ signal }, "Second signal: ending at once");
       this.#work.exit(1);

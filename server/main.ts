@@ -5,7 +5,7 @@ import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
-import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
+import { Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -19,8 +19,10 @@ import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { EmbeddingPace } from "./embedding-load.ts";
+import { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
+import { pricing, takeOver, waitBounds } from "./live-parts.ts";
 import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
 import { Metrics } from "./metrics.ts";
@@ -31,6 +33,7 @@ import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
 import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
+import { Reload } from "./reload.ts";
 import { Residency } from "./residency.ts";
 import { openRooms } from "./rooms.ts";
 import { NPM_ECHO_MS, Shutdown } from "./shutdown.ts";
@@ -47,11 +50,13 @@ const clock: Clock = {
 
 /**
  * Serves until the process is told to end. Listens before the models are loaded, so that /ready can tell how far they
- * are. Throws OptionsError for what the user can set right; ends the process with 1 when no model can be loaded.
+ * are. `reread` reads the options anew, on SIGHUP. Throws OptionsError for what the user can set right; ends the process
+ * with 1 when no model can be loaded.
  */
-export async function serve(options: Options): Promise<void> {
+export async function serve(options: Options, reread: () => Promise<Options>): Promise<void> {
   // Whoever read them is gone; the server serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const hangup = new Hangup();
   const { logger: log, flush } = await openLog({ level: options.logLevel, format: options.logFormat });
   for (const sentence of unreadVariables(process.env)) log.warn({}, sentence);
   const registry = new Registry();
@@ -60,8 +65,7 @@ export async function serve(options: Options): Promise<void> {
   const store = await openOrExplain(options, log);
   watchStore(registry, store);
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
-  const tierFactors = { ...DEFAULT_TIER_FACTORS, ...options.tierFactors };
-  const prices = new Prices({ ...DEFAULT_PRICES, ...options.prices }, tierFactors);
+  const prices = new Prices(...pricing(options));
   const ledger = new UsageLedger({
     store,
     prices,
@@ -137,7 +141,7 @@ export async function serve(options: Options): Promise<void> {
       drain: async () => {
         residency.stop();
         await night.stop();
-        await listening?.close(options.shutdownGrace * 1000);
+        await listening?.close(reload.options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
         await sweeper.stop();
         await delivery.close(WEBHOOK_GRACE_MS);
@@ -147,6 +151,14 @@ export async function serve(options: Options): Promise<void> {
     },
     process,
   );
+  const served = appOptions(options);
+  const reload = new Reload(options, {
+    read: reread,
+    log,
+    apply: (next) =>
+      takeOver(next, { log, prices, night, batches, terms: nightOptions(next), webhooks, delivery, served }),
+  });
+  process.on("SIGHUP", () => void (hangup.ends ? shutdown.begin(0) : reload.request()));
   const app = createApp({
     models: modelSet,
     residency,
@@ -165,7 +177,7 @@ export async function serve(options: Options): Promise<void> {
     randomId,
     draining: () => shutdown.begun,
     version: version(),
-    options: appOptions(options),
+    options: served,
   });
   try {
     listening = await listen(app, options);
@@ -239,9 +251,7 @@ function appOptions(options: Options): AppOptions {
     ...DEFAULT_APP_OPTIONS,
     host: options.host,
     bodyLimit: options.maxBody,
-    queueLimit: options.queueLimit,
-    maxWaitMs: options.maxWaitMs === "off" ? null : options.maxWaitMs,
-    flexWaitMs: options.flexWaitMs === "off" ? null : options.flexWaitMs,
+    ...waitBounds(options),
     itlMs: options.sloItlMs,
     batchTax: options.batchTax,
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },

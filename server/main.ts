@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
 import { shiftRules } from "../batch/shift-rules.ts";
 import { validateInThread } from "../batch/validation.ts";
@@ -29,6 +29,7 @@ import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
 import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
 import { OnlineLoad } from "./online-load.ts";
+import { connectionsWithin, openFileLimit } from "./open-files.ts";
 import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
 import { unreadVariables } from "./options/variables.ts";
@@ -95,7 +96,8 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     keepAliveMs: options.keepAlive === null ? null : options.keepAlive * 1000,
     now: clock.now,
   });
-  const randomId = () => randomBytes(16).toString("hex");
+  // Node draws UUIDs' randomness ahead, for many at a time.
+  const randomId = () => randomUUID().replaceAll("-", "");
   const webhooks = new WebhookEndpoints(options.webhooks);
   const delivery = new WebhookDelivery({
     store: store.outbox,
@@ -180,7 +182,11 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     options: served,
   });
   try {
-    listening = await listen(app, options);
+    const maxConnections = connectionsWithin(openFileLimit(), options.maxConnections);
+    if (maxConnections < options.maxConnections) {
+      log.warn({ maxConnections }, "Fewer connections than --max-connections: this process may open too few files");
+    }
+    listening = await listen(app, { ...options, maxConnections });
   } catch (error) {
     await Promise.all(models.map(({ engine }) => engine.close()));
     throw new OptionsError(whyNotListening(error, options));

@@ -9,10 +9,11 @@ const LINGER_MS = 1000;
 
 /** Sends a whole JSON body. `stallMs`: how long the client may take to read it. */
 export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = 30_000) {
-  const body = Buffer.from(text);
   stampProcessingTime(req, res);
-  res.writeHead(status, { "content-type": "application/json; charset=utf-8", "content-length": body.byteLength });
-  res.end(req.method === "HEAD" ? undefined : body);
+  const length = Buffer.byteLength(text);
+  res.writeHead(status, { "content-type": "application/json; charset=utf-8", "content-length": length });
+  // As text and not as bytes: then Node sends it with the head, in one write.
+  res.end(req.method === "HEAD" ? undefined : text);
   if (res.writableLength > 0) dropWhenStalled(res, stallMs);
 }
 

@@ -48,19 +48,17 @@ test("idle connections up to the limit of open files: who is connected is served
   server = new TestServer([], {}, ["sh", "-c", shell, process.execPath, ...cli]);
   await server.says("Ready");
   const [warning] = server.logged("Fewer connections than --max-connections: this process may open too few files");
-  expect(warning?.maxConnections).toBe(connectionsWithin(600, 4096));
+  const most = connectionsWithin(600, 4096);
+  expect(warning?.maxConnections).toBe(most);
   const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
   expect(await get("/health", agent)).toBe(200);
 
   const crowd = await openIdle(1000);
-  await until("those over the limit to be closed", () => crowd.closed() >= 1000 - 172, 10_000);
+  await until("those over the limit to be closed", () => crowd.closed() >= 1000 - most, 10_000);
   expect(await get("/health", agent)).toBe(200);
   expect(await get("/ready", agent)).toBe(200);
-  for (const socket of idle.splice(0, 500)) socket.destroy();
   for (const socket of idle) socket.destroy();
-  expect(
-    await until("a new connection to be taken", async () => (await fetch(`${server.origin}/health`)).ok, 5000),
-  ).toBe(undefined);
+  await until("a new connection to be taken", async () => (await fetch(`${server.origin}/health`)).ok, 5000);
   expect(await ask(server.client, "What is 7 + 8?")).toBe("15");
   const file = await server.client.files.create({
     file: await toFile(Buffer.from("x"), "x.txt"),

@@ -4,9 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { buildProgram } from "../../../server/cli/program.ts";
+import { addFlags } from "../../../server/options/flags.ts";
 import { OPTIONS } from "../../../server/options/table.ts";
 import { unreadVariables } from "../../../server/options/variables.ts";
 
@@ -109,15 +110,12 @@ describe("the systemd unit", () => {
     expect(value("OOMPolicy")).toBe("continue");
   });
 
-  test("starts and reloads by a command line that there is", async () => {
+  test("starts and reloads by a command line that there is", () => {
     const [, cli, ...args] = value("ExecStart")!.split(" ").slice(1);
     expect(cli).toBe(`/opt/nightshift/${manifest.bin.nightshift}`);
-    const none = async () => {};
-    const flags: unknown[] = [];
-    const actions = { doctor: none, usage: none, plan: none, backup: none, restore: none, files: none, batch: none };
-    const serve = async (given: object) => void flags.push(given);
-    await buildProgram("", { ...actions, bench: none, serve }).parseAsync(args, { from: "user" });
-    expect(flags).toEqual([{ config: "/etc/nightshift/nightshift.yaml", dataDir: "/var/lib/nightshift" }]);
+    const serve = addFlags(new Command()).argument("<command>").exitOverride().parse(args, { from: "user" });
+    expect(serve.args).toEqual(["serve"]);
+    expect(serve.opts()).toEqual({ config: "/etc/nightshift/nightshift.yaml", dataDir: "/var/lib/nightshift" });
     expect(value("ExecReload")).toBe("/bin/kill -HUP $MAINPID");
   });
 });

@@ -9,6 +9,7 @@ export class Hangup {
   readonly #hasTerminal: () => boolean;
   readonly #had: boolean;
   readonly #platform: NodeJS.Platform;
+  #ended = false;
 
   constructor(hasTerminal: () => boolean = canOpenTerminal, platform: NodeJS.Platform = process.platform) {
     this.#hasTerminal = hasTerminal;
@@ -17,8 +18,16 @@ export class Hangup {
   }
 
   /** True when a SIGHUP that has just come says that the terminal is gone. */
-  get ends(): boolean {
-    return this.#platform === "win32" || (this.#had && !this.#hasTerminal());
+  heard(): boolean {
+    this.#ended = this.#platform === "win32" || (this.#had && !this.#hasTerminal());
+    return this.#ended;
+  }
+
+  /** Ends the process; by the signal itself where it came, for Node's exit aborts when its terminal is gone. */
+  exit(code: number): void {
+    if (!this.#ended || this.#platform === "win32") process.exit(code);
+    process.removeAllListeners("SIGHUP");
+    process.kill(process.pid, "SIGHUP");
   }
 }
 

@@ -137,7 +137,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     {
       log,
       flush,
-      exit: (code) => process.exit(code),
+      exit: (code) => hangup.exit(code),
       now: clock.now,
       echoMs: process.env.npm_lifecycle_event === undefined ? 0 : NPM_ECHO_MS,
       drain: async () => {
@@ -160,7 +160,11 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     apply: (next) =>
       takeOver(next, { log, prices, night, batches, terms: nightOptions(next), webhooks, delivery, served }),
   });
-  process.on("SIGHUP", () => void (hangup.ends ? shutdown.begin(0) : reload.request()));
+  process.on("SIGHUP", () => {
+    if (!hangup.heard()) return void reload.request();
+    log.info({}, "The terminal was closed: shutting down");
+    void shutdown.begin(0);
+  });
   const app = createApp({
     models: modelSet,
     residency,

@@ -65,5 +65,5 @@ it.each([
   ["on Windows", [false, false], "win32", true],
 ] as const)("a hangup %s ends the server: %s", (_where, answers, platform, ends) => {
   const left = [...answers];
-  expect(new Hangup(() => left.shift()!, platform).ends).toBe(ends);
+  expect(new Hangup(() => left.shift()!, platform).heard()).toBe(ends);
 });

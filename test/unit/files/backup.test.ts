@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,6 +14,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { backUp } from "../../../batch/backup.ts";
 import { restore } from "../../../batch/restore.ts";
+import { ASIDE, STAGED } from "../../../store/replacement.ts";
 import { Snapshot } from "../../../store/snapshot.ts";
 import { freshFolder, openTestStore } from "../store/test-store.ts";
 import { bytesOf, openRooms } from "./rooms.ts";
@@ -114,6 +116,16 @@ describe("a restore", () => {
     expect(await files.check(await files.get("local", kept.id))).toBe(true);
     const { file } = await uploads.complete("local", upload.id, [part.id], null);
     expect(readFileSync(files.pathOf(file!.id), "utf8")).toBe("part");
+  });
+
+  test("that was cut off before its last step is completed by the server's next start", async () => {
+    const { to, kept } = await backedUp();
+    const dataDir = freshFolder();
+    cpSync(to, join(dataDir, STAGED), { recursive: true });
+    writeFileSync(join(dataDir, STAGED, ASIDE), "replaced-then");
+    const { files } = await openRooms({ dataDir });
+    expect(await files.check(await files.get("local", kept.id))).toBe(true);
+    expect(existsSync(join(dataDir, STAGED))).toBe(false);
   });
 
   test("is refused while a server has the directory, and where data is, which --force moves aside", async () => {

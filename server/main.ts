@@ -43,6 +43,8 @@ import { watchStore } from "./store-metrics.ts";
 import { WebhookMetrics } from "./webhook-metrics.ts";
 
 const WEBHOOK_GRACE_MS = 2000;
+/** Beside the grace: what engines, webhooks and the store take to close, and far more. */
+const CLOSING_MS = 20_000;
 
 const clock: Clock = {
   now: () => performance.now(),
@@ -138,6 +140,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
       log,
       flush,
       exit: (code) => hangup.exit(code),
+      limitMs: () => reload.options.shutdownGrace * 1000 + CLOSING_MS,
       now: clock.now,
       echoMs: process.env.npm_lifecycle_event === undefined ? 0 : NPM_ECHO_MS,
       drain: async () => {

@@ -3,6 +3,8 @@ import type { Log } from "./dependencies.ts";
 export interface ShutdownWork {
   /** Lets what runs finish within the grace and closes everything. */
   drain(): Promise<void>;
+  /** Milliseconds after which a drain is taken to hang, on a disk that does not answer, say. */
+  limitMs(): number;
   log: Log;
   /** Writes what is still to be logged. */
   flush(): Promise<void>;
@@ -32,6 +34,7 @@ export interface ProcessEvents {
  * |---|---|
  * | SIGTERM, SIGINT | not ready, running streams finish within the grace, exit 0 |
  * | the second of them, unless it is the echo of the first | exit 1 at once |
+ * | a drain that does not end | exit 1 when its limit is over |
  * | uncaughtException, unhandledRejection | logged, then as SIGTERM, exit 1: the state is not to be trusted any longer |
  */
 export class Shutdown {
@@ -61,14 +64,21 @@ export class Shutdown {
   }
 
   async #run(): Promise<void> {
+    const overdue = setTimeout(() => this.#end(), this.#work.limitMs());
     try {
       await this.#work.drain();
     } catch (error) {
       this.#work.log.error({ err: error }, "Closing down failed");
       this.#exitCode = 1;
     }
+    clearTimeout(overdue);
     await this.#work.flush();
     this.#work.exit(this.#exitCode);
+  }
+
+  #end(): void {
+    this.#work.log.error({}, "Closing down does not come to an end: ending at once");
+    void this.#work.flush().finally(() => this.#work.exit(1));
   }
 
   #signalled(signal: string): void {

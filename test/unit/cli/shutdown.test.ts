@@ -10,6 +10,7 @@ let exits: number[];
 let exited: EventEmitter;
 let shutdown: Shutdown;
 let now: number;
+let limitMs: number;
 
 interface PromiseWithResolvers {
   promise: Promise<void>;
@@ -33,6 +34,7 @@ beforeEach(() => {
   drained = withResolvers();
   exits = [];
   now = 1000;
+  limitMs = 60_000;
   shutdown = start(0);
 });
 
@@ -46,6 +48,7 @@ function start(echoMs: number): Shutdown {
         exits.push(code);
         exited.emit("exit");
       },
+      limitMs: () => limitMs,
       now: () => now,
       echoMs,
     },
@@ -66,6 +69,13 @@ it.each(["SIGTERM", "SIGINT"])("%s drains, then exits with 0", async (signal) =>
 it("ends at once on the second signal, whichever it is", () => {
   events.emit("SIGTERM");
   events.emit("SIGINT");
+  expect(exits).toEqual([1]);
+});
+
+it("ends with 1 when the drain hangs", async () => {
+  limitMs = 5;
+  events.emit("SIGTERM");
+  await once(exited, "exit");
   expect(exits).toEqual([1]);
 });
 

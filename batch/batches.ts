@@ -10,14 +10,18 @@ import { type Clock, epochSeconds } from "./clock.ts";
 import type { NightShift } from "./night-shift.ts";
 import { isObjectId, objectId } from "./object-id.ts";
 
-export interface BatchesDeps {
-  store: Pick<Store, "batches">;
-  night: Pick<NightShift, "take" | "standingOf">;
-  clock: Clock;
+/** What holds for batches that are created from now on. */
+export interface BatchTerms {
   /** Seconds from a batch's creation to its deadline. */
   windowSeconds: number;
   /** Most batches of one owner that are not over. */
   maxOpen: number;
+}
+
+export interface BatchesDeps extends BatchTerms {
+  store: Pick<Store, "batches">;
+  night: Pick<NightShift, "take" | "standingOf">;
+  clock: Clock;
 }
 
 export interface BatchPage {
@@ -30,9 +34,15 @@ const MAX_KEY = 255;
 /** The batches of all owners as the API tells them. Every method throws ApiError or StoreError. */
 export class Batches {
   readonly #deps: BatchesDeps;
+  #terms: BatchTerms;
 
   constructor(deps: BatchesDeps) {
     this.#deps = deps;
+    this.#terms = deps;
+  }
+
+  setTerms(terms: BatchTerms): void {
+    this.#terms = terms;
   }
 
   /** With a key that this owner has used before for the same request, the batch of that time. */
@@ -41,7 +51,8 @@ export class Batches {
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
       throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
     }
-    const { store, night, clock, windowSeconds, maxOpen } = this.#deps;
+    const { store, night, clock } = this.#deps;
+    const { windowSeconds, maxOpen } = this.#terms;
     const now = epochSeconds(clock);
     const batch: NewBatch = {
       id: objectId("batch_"),

@@ -110,6 +110,11 @@ export class NightShift {
     this.#stewards.set(id, { steward, done });
   }
 
+  /** From the next second on. */
+  setRules(rules: ShiftRules): void {
+    for (const { shift } of this.#crews.values()) shift.rules = rules;
+  }
+
   /** Stops what runs; its lines go back to the queue. */
   async stop(): Promise<void> {
     this.#stopped = true;

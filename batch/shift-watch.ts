@@ -13,7 +13,8 @@ export interface ShiftWatchDeps {
 
 /** The shift over time: remembers the decision before, and tells every change once. */
 export class ShiftWatch {
-  readonly rules: ShiftRules;
+  /** May be replaced; the next look decides by the new ones. */
+  rules: ShiftRules;
   readonly #deps: ShiftWatchDeps;
   #decision: ShiftDecision | null = null;
 

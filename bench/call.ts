@@ -1,7 +1,11 @@
-import type { Target } from "./target.ts";
+import { AUTHORIZATION, type Target } from "./target.ts";
 
 export function json(body: object): RequestInit {
-  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return {
+    method: "POST",
+    headers: { "content-type": "application/json", ...AUTHORIZATION },
+    body: JSON.stringify(body),
+  };
 }
 
 /** Calls an endpoint and reads its JSON; rejects with the answer's beginning unless its status is 2xx. */

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { batchCommand } from "./commands/batch.ts";
 import { embeddingsCommand } from "./commands/embeddings.ts";
 import { enduranceCommand } from "./commands/endurance.ts";
+import { floodCommand } from "./commands/flood.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { soakCommand } from "./commands/soak.ts";
@@ -21,6 +22,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(batchCommand(args))
     .addCommand(soakCommand(args))
     .addCommand(enduranceCommand(args))
+    .addCommand(floodCommand(args))
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);

@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { createParser } from "eventsource-parser";
-import type { Target } from "./target.ts";
+import { AUTHORIZATION, type Target } from "./target.ts";
 
 /** What one streamed request was seen to do. Times in milliseconds of the client's clock. */
 export interface Sample {
@@ -129,7 +129,11 @@ async function send(target: Target, path: string, payload: string, signal?: Abor
         method: "POST",
         agent: target.agent,
         signal,
-        headers: { "content-type": "application/json", "content-length": Buffer.byteLength(payload) },
+        headers: {
+          "content-type": "application/json",
+          "content-length": Buffer.byteLength(payload),
+          ...AUTHORIZATION,
+        },
       },
       resolve,
     );

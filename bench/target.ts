@@ -12,6 +12,10 @@ export interface Target {
   agent: Agent;
 }
 
+/** What a server with API keys wants: NIGHTSHIFT_API_KEY, as for the other commands. */
+export const AUTHORIZATION: Readonly<Record<string, string>> =
+  process.env.NIGHTSHIFT_API_KEY === undefined ? {} : { authorization: `Bearer ${process.env.NIGHTSHIFT_API_KEY}` };
+
 /** Reads `[label=]url`. */
 export function parseTarget(text: string, fallback: string): { label: string; base: URL } {
   const [, label, url] = /^(?:([\w.-]+)=)?(http:\/\/.+)$/.exec(text) ?? [];
@@ -36,7 +40,7 @@ export async function connect(
 
 async function firstModel(base: URL, agent: Agent): Promise<string> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(new URL("models", base), { agent }, resolve).on("error", reject).end();
+    request(new URL("models", base), { agent, headers: AUTHORIZATION }, resolve).on("error", reject).end();
   });
   response.setEncoding("utf8");
   let text = "";

@@ -41,11 +41,16 @@ const PICO_PER_NANO = 1000n;
  * on integers; a row is rounded once, half up, after its tokens are priced, added up and multiplied by the tier.
  */
 export class Prices {
-  readonly #prices: ReadonlyMap<string, ModelPrice>;
-  readonly #factors: TierFactors;
+  #prices: ReadonlyMap<string, ModelPrice> = new Map();
+  #factors: TierFactors = DEFAULT_TIER_FACTORS;
 
   /** A model without a price costs nothing. */
   constructor(prices: Readonly<Record<string, ModelPrice>>, factors: TierFactors) {
+    this.replace(prices, factors);
+  }
+
+  /** Holds for what ends from now on; what is in the ledger stays. */
+  replace(prices: Readonly<Record<string, ModelPrice>>, factors: TierFactors): void {
     this.#prices = new Map(Object.entries(prices));
     this.#factors = factors;
   }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import { refusalOf } from "../engine/client/refusal.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import type { EngineState } from "../engine/engine.ts";
@@ -24,6 +25,8 @@ const MAX_RETRY = 60;
 /** What a load is taken to last until its progress tells more. */
 const USUAL_LOAD_MS = 5000;
 const MAX_NAME = 256;
+/** Bodies up to this size are read whatever becomes of them: what is in them may change the answer. */
+const SMALL_BODY = 64 * 1024;
 
 export interface AdmissionDeps {
   models: ModelSet;
@@ -52,6 +55,20 @@ export class Admission {
       const wait = (tier: OnlineTier) => this.#predict(model, deps.loads.of(model.id), tier);
       deps.metrics.watch(model.id, deps.loads.of(model.id), wait);
     }
+  }
+
+  /**
+   * Throws 503 before a large body is read while no model takes anybody: to receive and parse it would cost those who are
+   * served. What asks to be put off may still be taken, and is read.
+   */
+  refuseUnread({ headers }: IncomingMessage): void {
+    const { draining, models } = this.#deps;
+    if (Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY || headers.prefer !== undefined)
+      return;
+    if (draining()) throw shuttingDown();
+    const refusals = models.list().map((model) => this.#refusalToAll(model));
+    const [first] = refusals;
+    if (first && !refusals.includes(null)) throw first;
   }
 
   /** Throws 404 for an unknown model, and as if it were one for a model that the caller's key may not use. */
@@ -86,7 +103,7 @@ export class Admission {
 
   /** Throws 503 with Retry-After while the model serves nobody. */
   place(model: ServedModel): Place {
-    if (this.#deps.draining()) throw unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY);
+    if (this.#deps.draining()) throw shuttingDown();
     const { state, facts } = model.engine;
     if (state.name !== "ready" || facts === null) throw this.#notReady(model.id, state);
     return { model, facts, load: this.#deps.loads.of(model.id) };
@@ -114,12 +131,8 @@ export class Admission {
     waitMs = this.waitMs(place, tier),
   ): void {
     const { model, load } = place;
-    const { queueLimit } = this.#deps.options;
-    // A call with many prompts may go over the limit at an empty queue: waiting would never make it fit.
-    if (load.waiting > 0 && load.waiting + requests > queueLimit) {
-      const message = `The model '${model.id}' has ${load.waiting} requests waiting, and at most ${queueLimit} may.`;
-      throw overload(tier, message, waitMs);
-    }
+    const full = this.#whyFull(model.id, load, requests);
+    if (full !== null) throw overload(tier, full, waitMs);
     if (patienceMs === null || waitMs <= patienceMs) return;
     const expected = `A request would wait about ${inSeconds(waitMs)} for the model '${model.id}'`;
     throw overload(tier, `${expected}, longer than ${inSeconds(patienceMs)}.`, waitMs - patienceMs);
@@ -146,6 +159,23 @@ export class Admission {
       batchTax,
       onlineShare: this.#deps.onlineShare(engine.model),
     });
+  }
+
+  /** A call with many prompts may go over the limit at an empty queue: waiting would never make it fit. */
+  #whyFull(id: string, { waiting }: Load, requests: number): string | null {
+    const { queueLimit } = this.#deps.options;
+    if (waiting === 0 || waiting + requests <= queueLimit) return null;
+    return `The model '${id}' has ${waiting} requests waiting, and at most ${queueLimit} may.`;
+  }
+
+  /** What everybody hears who asks for this model now; null when it may depend on the request. */
+  #refusalToAll(model: ServedModel): ApiError | null {
+    const { state } = model.engine;
+    if (comesOnDemand(state)) return null;
+    if (state.name !== "ready") return this.#notReady(model.id, state);
+    const load = this.#deps.loads.of(model.id);
+    const full = this.#whyFull(model.id, load, 1);
+    return full === null ? null : overload("default", full, this.#predict(model, load, "default"));
   }
 
   #notReady(id: string, state: EngineState): ApiError {
@@ -178,6 +208,10 @@ function overload(tier: OnlineTier, message: string, retryInMs: number): Overloa
     return new Overload({ status: 429, type: "rate_limit_error", code, message: `${message} ${advice}`, retryAfter });
   }
   return new Overload({ status: 503, type: "server_error", code: "server_is_overloaded", message, retryAfter });
+}
+
+function shuttingDown(): ApiError {
+  return unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY);
 }
 
 function inSeconds(ms: number): string {

@@ -22,6 +22,8 @@ const program = buildProgram(version(), {
     endWithReader();
     await (await import("./cli/plan-command.ts")).planCommand(flags);
   },
+  backup: async (to, flags) => (await import("./cli/backup-command.ts")).backupCommand(to, flags),
+  restore: async (from, flags) => (await import("./cli/backup-command.ts")).restoreCommand(from, flags),
   files: async (args) => {
     endWithReader();
     await (await import("./cli/files-command.ts")).filesCommand(args, process);

@@ -49,6 +49,7 @@ export class EmbeddingRoute {
 
   readonly handler: RequestHandler = (req, res) =>
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
+      this.#admission.refuseUnread(req);
       const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
       const caller = callerOf(req);
       const model = this.#admission.find(request.model, caller);

@@ -68,6 +68,7 @@ export class GenerationRoute {
 
   readonly handler: RequestHandler = (req, res) =>
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
+      this.#admission.refuseUnread(req);
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
       const request = this.#check(body);
       const caller = callerOf(req);

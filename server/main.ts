@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
 import { shiftRules } from "../batch/shift-rules.ts";
 import { validateInThread } from "../batch/validation.ts";
@@ -7,7 +7,7 @@ import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
 import { MachineTime } from "../ledger/machine-time.ts";
-import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, type MachinePrice, Prices } from "../ledger/prices.ts";
+import { type MachinePrice, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -22,8 +22,10 @@ import { BatchMetrics } from "./batch-metrics.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { EmbeddingPace } from "./embedding-load.ts";
 import { watchEngines } from "./engine-metrics.ts";
+import { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen } from "./listen.ts";
+import { pricing, takeOver, waitBounds } from "./live-parts.ts";
 import { Loads } from "./load.ts";
 import { openLog } from "./log.ts";
 import { watchMachine } from "./machine-metrics.ts";
@@ -32,20 +34,24 @@ import { Metrics } from "./metrics.ts";
 import { ModelSet, type ServedModel } from "./model-set.ts";
 import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
 import { OnlineLoad } from "./online-load.ts";
+import { connectionsWithin, openFileLimit } from "./open-files.ts";
 import { OptionsError } from "./options/options-error.ts";
 import { keysAreOn } from "./options/rules.ts";
 import type { Options } from "./options/table.ts";
 import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
+import { Reload } from "./reload.ts";
 import { Residency } from "./residency.ts";
 import { openRooms } from "./rooms.ts";
 import { showSettings } from "./setting-metrics.ts";
-import { Shutdown } from "./shutdown.ts";
+import { NPM_ECHO_MS, Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
 import { watchStore } from "./store-metrics.ts";
 import { WebhookMetrics } from "./webhook-metrics.ts";
 
 const WEBHOOK_GRACE_MS = 2000;
+/** Beside the grace: what engines, webhooks and the store take to close, and far more. */
+const CLOSING_MS = 20_000;
 
 const clock: Clock = {
   now: () => performance.now(),
@@ -54,11 +60,13 @@ const clock: Clock = {
 
 /**
  * Serves until the process is told to end. Listens before the models are loaded, so that /ready can tell how far they
- * are. Throws OptionsError for what the user can set right; ends the process with 1 when no model can be loaded.
+ * are. `reread` reads the options anew, on SIGHUP. Throws OptionsError for what the user can set right; ends the process
+ * with 1 when no model can be loaded.
  */
-export async function serve(options: Options): Promise<void> {
+export async function serve(options: Options, reread: () => Promise<Options>): Promise<void> {
   // Whoever read them is gone; the server serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const hangup = new Hangup();
   const {
     logger: log,
     flush,
@@ -74,8 +82,7 @@ export async function serve(options: Options): Promise<void> {
   watchMachine(registry, { dataDir: options.dataDir, now: clock.now });
   showSettings(registry, { ttftMs: options.sloTtftMs, itlMs: options.sloItlMs, machinePrice: machinePrice(options) });
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
-  const tierFactors = { ...DEFAULT_TIER_FACTORS, ...options.tierFactors };
-  const prices = new Prices({ ...DEFAULT_PRICES, ...options.prices }, tierFactors);
+  const prices = new Prices(...pricing(options));
   const ledger = new UsageLedger({
     store,
     prices,
@@ -111,7 +118,8 @@ export async function serve(options: Options): Promise<void> {
   });
   const keys = new KeyRing({ store, adminKey: options.adminKey, log, now: clock.epochSeconds });
   if (keysAreOn(options)) await tellFirstKey(keys);
-  const randomId = () => randomBytes(16).toString("hex");
+  // Node draws UUIDs' randomness ahead, for many at a time.
+  const randomId = () => randomUUID().replaceAll("-", "");
   const webhooks = new WebhookEndpoints(options.webhooks);
   const delivery = new WebhookDelivery({
     store: store.outbox,
@@ -154,12 +162,15 @@ export async function serve(options: Options): Promise<void> {
       flush,
       exit: (code) => {
         release();
-        process.exit(code);
+        hangup.exit(code);
       },
+      limitMs: () => reload.options.shutdownGrace * 1000 + CLOSING_MS,
+      now: clock.now,
+      echoMs: process.env.npm_lifecycle_event === undefined ? 0 : NPM_ECHO_MS,
       drain: async () => {
         residency.stop();
         await night.stop();
-        await listening?.close(options.shutdownGrace * 1000);
+        await listening?.close(reload.options.shutdownGrace * 1000);
         await Promise.all(models.map(({ engine }) => engine.close()));
         await sweeper.stop();
         await delivery.close(WEBHOOK_GRACE_MS);
@@ -171,6 +182,18 @@ export async function serve(options: Options): Promise<void> {
     },
     process,
   );
+  const served = appOptions(options);
+  const reload = new Reload(options, {
+    read: reread,
+    log,
+    apply: (next) =>
+      takeOver(next, { log, prices, night, batches, terms: nightOptions(next), webhooks, delivery, served }),
+  });
+  process.on("SIGHUP", () => {
+    if (!hangup.heard()) return void reload.request();
+    log.info({}, "The terminal was closed: shutting down");
+    void shutdown.begin(0);
+  });
   const app = createApp({
     models: modelSet,
     residency,
@@ -190,10 +213,14 @@ export async function serve(options: Options): Promise<void> {
     randomId,
     draining: () => shutdown.begun,
     version: version(),
-    options: appOptions(options),
+    options: served,
   });
   try {
-    listening = await listen(app, options);
+    const maxConnections = connectionsWithin(openFileLimit(), options.maxConnections);
+    if (maxConnections < options.maxConnections) {
+      log.warn({ maxConnections }, "Fewer connections than --max-connections: this process may open too few files");
+    }
+    listening = await listen(app, { ...options, maxConnections });
   } catch (error) {
     await Promise.all(models.map(({ engine }) => engine.close()));
     throw new OptionsError(whyNotListening(error, options));
@@ -276,9 +303,7 @@ function appOptions(options: Options): AppOptions {
     ...DEFAULT_APP_OPTIONS,
     host: options.host,
     bodyLimit: options.maxBody,
-    queueLimit: options.queueLimit,
-    maxWaitMs: options.maxWaitMs === "off" ? null : options.maxWaitMs,
-    flexWaitMs: options.flexWaitMs === "off" ? null : options.flexWaitMs,
+    ...waitBounds(options),
     itlMs: options.sloItlMs,
     batchTax: options.batchTax,
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },

@@ -3,11 +3,23 @@ import type { Log } from "./dependencies.ts";
 export interface ShutdownWork {
   /** Lets what runs finish within the grace and closes everything. */
   drain(): Promise<void>;
+  /** Milliseconds after which a drain is taken to hang, on a disk that does not answer, say. */
+  limitMs(): number;
   log: Log;
   /** Writes what is still to be logged. */
   flush(): Promise<void>;
   exit(code: number): void;
+  /** Milliseconds, monotonic. */
+  now(): number;
+  /**
+   * Milliseconds after a signal in which another one is the same again. npm passes on what it gets, and Ctrl-C, `timeout`
+   * and systemd have signalled its whole group already. 0 where no such parent is there.
+   */
+  echoMs: number;
 }
+
+/** What `echoMs` is below npm, npx and the like. */
+export const NPM_ECHO_MS = 250;
 
 /** The process' events that end it. */
 export interface ProcessEvents {
@@ -21,13 +33,15 @@ export interface ProcessEvents {
  * | event | what follows |
  * |---|---|
  * | SIGTERM, SIGINT | not ready, running streams finish within the grace, exit 0 |
- * | the second of them | exit 1 at once |
+ * | the second of them, unless it is the echo of the first | exit 1 at once |
+ * | a drain that does not end | exit 1 when its limit is over |
  * | uncaughtException, unhandledRejection | logged, then as SIGTERM, exit 1: the state is not to be trusted any longer |
  */
 export class Shutdown {
   readonly #work: ShutdownWork;
   #running: Promise<void> | null = null;
   #exitCode = 0;
+  #signalledAt = Number.NEGATIVE_INFINITY;
 
   constructor(work: ShutdownWork, events: ProcessEvents) {
     this.#work = work;
@@ -50,17 +64,27 @@ export class Shutdown {
   }
 
   async #run(): Promise<void> {
+    const overdue = setTimeout(() => this.#end(), this.#work.limitMs());
     try {
       await this.#work.drain();
     } catch (error) {
       this.#work.log.error({ err: error }, "Closing down failed");
       this.#exitCode = 1;
     }
+    clearTimeout(overdue);
     await this.#work.flush();
     this.#work.exit(this.#exitCode);
   }
 
+  #end(): void {
+    this.#work.log.error({}, "Closing down does not come to an end: ending at once");
+    void this.#work.flush().finally(() => this.#work.exit(1));
+  }
+
   #signalled(signal: string): void {
+    const sinceLast = this.#work.now() - this.#signalledAt;
+    if (this.begun && sinceLast < this.#work.echoMs) return;
+    this.#signalledAt = this.#work.now();
     if (this.begun) {
       this.#work.log.warn({ signal }, "Second signal: ending at once");
       this.#work.exit(1);

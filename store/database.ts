@@ -4,6 +4,7 @@ import Database from "better-sqlite3";
 import { takeLock } from "./lock.ts";
 import { migrate } from "./migrate.ts";
 import { makePrivate } from "./private-file.ts";
+import { completeReplacement } from "./replacement.ts";
 import { MIGRATIONS } from "./schema/migrations.ts";
 import { storeError } from "./sqlite-error.ts";
 import { StoreError } from "./store-error.ts";
@@ -47,6 +48,7 @@ export function openDatabase(dataDir: string, migrations: readonly string[] = MI
   try {
     const lock = takeLock(folder);
     open.push({ close: () => lock.release() });
+    completeReplacement(folder);
     makePrivate(path);
     const writer = new Database(path, { timeout: BUSY_MS });
     open.push(writer);

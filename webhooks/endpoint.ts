@@ -12,13 +12,19 @@ export interface WebhookEndpoint {
   events: readonly EventType[];
 }
 
-/** The endpoints of this process: the configured ones, less those that have said 410 Gone since it started. */
+/** The endpoints of this process: the configured ones, less those that have said 410 Gone since they were. */
 export class WebhookEndpoints {
-  readonly #byUrl: ReadonlyMap<string, WebhookEndpoint>;
+  #byUrl: ReadonlyMap<string, WebhookEndpoint> = new Map();
   readonly #gone = new Set<string>();
 
   constructor(endpoints: readonly WebhookEndpoint[]) {
+    this.replace(endpoints);
+  }
+
+  /** Who reloads a configuration wants to be told again, so one that was gone gets its next chance. */
+  replace(endpoints: readonly WebhookEndpoint[]): void {
     this.#byUrl = new Map(endpoints.map((endpoint) => [endpoint.url, endpoint]));
+    this.#gone.clear();
   }
 
   /** Those that want events of this type. */

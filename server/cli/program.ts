@@ -1,6 +1,8 @@
 import { Command } from "commander";
 import { addFlags } from "../options/flags.ts";
 import { OptionsError } from "../options/options-error.ts";
+import { OPTIONS } from "../options/table.ts";
+import type { DataDirFlags } from "./backup-command.ts";
 import type { PlanFlags } from "./plan-command.ts";
 import type { UsageFlags } from "./usage-command.ts";
 
@@ -10,6 +12,8 @@ export interface Actions {
   doctor(flags: Record<string, unknown>): Promise<void>;
   usage(flags: UsageFlags): Promise<void>;
   plan(flags: PlanFlags): Promise<void>;
+  backup(to: string, flags: DataDirFlags): Promise<void>;
+  restore(from: string, flags: DataDirFlags & { force?: boolean }): Promise<void>;
   files(args: string[]): Promise<void>;
   keys(args: string[]): Promise<void>;
   batch(args: string[]): Promise<void>;
@@ -58,6 +62,15 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.plan(flags)));
 
+  dataDirCommand(program, "backup", "<dir>")
+    .description("write all that a data directory holds to a new directory, also while its server runs")
+    .action((to: string, flags) => orPrintOptionsError(program, () => actions.backup(to, flags)));
+
+  dataDirCommand(program, "restore", "<dir>")
+    .description("put a backup into a data directory that no server uses")
+    .option("--force", "also where data is, which is moved aside")
+    .action((from: string, flags) => orPrintOptionsError(program, () => actions.restore(from, flags)));
+
   program
     .command("files")
     .description("list, upload, get or delete files of a server: nightshift files --help")
@@ -97,6 +110,14 @@ export function buildProgram(version: string, actions: Actions): Command {
     .action((args: string[]) => actions.bench(args));
 
   return program;
+}
+
+function dataDirCommand(program: Command, name: string, argument: string): Command {
+  return program
+    .command(name)
+    .argument(argument)
+    .option("--data-dir <dir>", `the data directory (default: ${OPTIONS.dataDir.default})`)
+    .option("--config <file>", "the configuration file that names it");
 }
 
 /** Flags without a command are serve's; --help and --version are the program's own. */

@@ -4,18 +4,25 @@ import type { ModelValue } from "./model-value.ts";
 
 const TIMEOUT_MS = 20_000;
 
+/** What a server says of a file before it sends it; null where it does not say. */
+export interface Announcement {
+  bytes: number | null;
+  /** Hex. The hub says it of all files that it stores apart from git, which large ones are. */
+  sha256: string | null;
+}
+
 /**
- * Asks the server for a file's size before the download, in bytes; null where it does not say. The downloader itself
+ * Asks the server for a file's size and hash before the download. The downloader itself
  * tries for many minutes to reach a server that is not there: this says at once that it is not, or has no such file.
  */
-export async function announcedSize(
+export async function announcementOf(
   model: Extract<ModelValue, { kind: "remote" }>,
   hub: Hub,
   signal: AbortSignal,
-): Promise<number | null> {
+): Promise<Announcement> {
   const url = model.hub === null ? model.uri : hubUrl(hub, model.hub);
   // The hub resolves a quantization to a file by a request of its own, which fails as fast as this one would.
-  if (url === null) return null;
+  if (url === null) return { bytes: null, sha256: null };
   const headers: Record<string, string> = { "accept-encoding": "identity" };
   if (model.hub !== null && hub.token !== null) headers.authorization = `Bearer ${hub.token}`;
   let response: Response;
@@ -39,7 +46,8 @@ export async function announcedSize(
   const linked = response.headers.get("x-linked-size");
   const own = response.ok && !response.headers.get("content-type")?.startsWith("text/html");
   const size = Number(linked ?? (own ? response.headers.get("content-length") : null));
-  return Number.isSafeInteger(size) && size > 0 ? size : null;
+  const hash = /^"([0-9a-f]{64})"$/.exec(response.headers.get("x-linked-etag") ?? "")?.[1];
+  return { bytes: Number.isSafeInteger(size) && size > 0 ? size : null, sha256: hash ?? null };
 }
 
 export function notFound(model: Extract<ModelValue, { kind: "remote" }>): OptionsError {

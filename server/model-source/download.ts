@@ -1,7 +1,9 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionsError } from "../options/options-error.ts";
-import { announcedSize, closed, notFound } from "./announcement.ts";
+import { type Announcement, announcementOf, closed, notFound } from "./announcement.ts";
 import { type DownloadRecord, readRecord, sizeOf, writeRecord } from "./download-record.ts";
 import { type DownloadedFiles, DownloadFailure, downloadInThread } from "./download-thread.ts";
 import { checkGgufFile } from "./gguf-file.ts";
@@ -27,7 +29,7 @@ export interface DownloadOptions {
 
 /**
  * The path of a remote model: the file of an earlier download if its record holds, without a word to the network; else
- * downloaded now, which goes on where an interrupted one stopped, and checked against the size that was announced.
+ * downloaded now, which goes on where an interrupted one stopped, and checked against the size and the hash that were announced.
  */
 export async function downloadModel(model: RemoteModel, options: DownloadOptions): Promise<string> {
   const { folder, hub, signal } = options;
@@ -35,7 +37,7 @@ export async function downloadModel(model: RemoteModel, options: DownloadOptions
   if (known !== null) return join(folder, known.entry);
 
   await mkdir(folder, { recursive: true });
-  const announced = await announcedSize(model, hub, signal);
+  const announced = await announcementOf(model, hub, signal);
   const progress = options.onDownload(model.name);
   let downloaded: DownloadedFiles;
   try {
@@ -107,22 +109,34 @@ async function checkRoom(model: RemoteModel, needed: number, folder: string): Pr
 async function checkFiles(
   model: RemoteModel,
   { entry, files, spliced }: DownloadedFiles,
-  announced: number | null,
+  announced: Announcement,
   folder: string,
 ): Promise<DownloadRecord> {
   const record = { uri: model.uri, entry, files };
   // Of a model in parts, the announcement was of the first.
   for (const [i, file] of files.entries()) {
-    const expected = i === 0 && !spliced && announced !== null ? announced : file.size;
-    const size = await sizeOf(join(folder, file.name));
-    if (size === expected) continue;
+    const { bytes, sha256 } = i === 0 && !spliced ? announced : { bytes: null, sha256: null };
+    const expected = bytes ?? file.size;
+    const path = join(folder, file.name);
+    const size = await sizeOf(path);
+    let fault = size === expected ? null : `has ${size ?? 0} bytes, and ${expected} were announced`;
+    if (fault === null && sha256 !== null && (await sha256Of(path)) !== sha256) {
+      fault = `is not what was announced (SHA-256 ${sha256})`;
+    }
+    if (fault === null) continue;
     await discard(record, folder);
     throw new OptionsError(
-      `The download of ${model.uri} is broken: ${file.name} has ${size ?? 0} bytes, and ${expected} were announced. ` +
-        "It was deleted; start again.",
+      `The download of ${model.uri} is broken: ${file.name} ${fault}. It was deleted; start again.`,
     );
   }
   return record;
+}
+
+/** Hex. Of a file of 5 GB it takes some ten seconds, once. */
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 async function discard(record: DownloadRecord, folder: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { isLive } from "./live.ts";
 import { flagName, variableName } from "./name.ts";
 import type { Option } from "./option.ts";
 import { fallbackText, OPTION_KEYS, OPTIONS } from "./table.ts";
@@ -19,6 +20,9 @@ Every option can be set in three ways, the first one found wins:
    \`\`\`
 
 A key of the file that no option has ends the start; a \`NIGHTSHIFT_\` variable that nothing reads is a warning in the log.
+
+What is marked *live* is read again when the server gets SIGHUP (\`kill -HUP PID\`, \`systemctl reload\`); other changes are
+named in the log and wait for a restart. A file with a fault changes nothing. Flags and environment are those of the start.
 
 Sizes are bytes or carry a unit: \`512MB\` is decimal, \`512MiB\` binary.
 
@@ -55,7 +59,7 @@ export function optionsDocument(): string {
       option.kind.environmentOnly ? "" : `\`${key}\``,
       option.kind.allowed,
       fallbackText(key),
-      option.help,
+      isLive(key) ? `${option.help} *Live.*` : option.help,
     ];
     const rows = groups.get(option.group) ?? [];
     rows.push(`| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`);

@@ -12,6 +12,8 @@ export interface OptionsFile {
   /** As the user named it. */
   path: string;
   values: Map<string, unknown>;
+  /** The line of each key, from 1. */
+  lines?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -27,34 +29,45 @@ export async function readOptionsFile(named: string | undefined, workingDir: str
     if (named === undefined && (error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw new OptionsError(`Cannot read the configuration file ${path}: ${(error as Error).message}`);
   }
-  return { path, values: check(path, await parse(path, source)) };
+  return { path, ...(await parse(path, source)) };
 }
 
-async function parse(path: string, source: string): Promise<unknown> {
+async function parse(path: string, source: string): Promise<Omit<OptionsFile, "path">> {
   // Most starts have no file; they need not pay for the parser.
-  const { parse: parseYaml, YAMLError } = await import("yaml");
-  try {
-    return parseYaml(source, { maxAliasCount: 100 });
-  } catch (error) {
-    if (error instanceof YAMLError) throw new OptionsError(`${path} is not valid YAML: ${error.message}`);
-    throw error;
-  }
-}
-
-function check(path: string, document: unknown): Map<string, unknown> {
+  const { isMap, isScalar, LineCounter, parseDocument } = await import("yaml");
+  const lineCounter = new LineCounter();
+  const document = parseDocument(source, { lineCounter });
+  const [fault] = document.errors;
+  if (fault !== undefined) throw new OptionsError(`${path} is not valid YAML: ${fault.message}`);
   // An empty file, or one of comments alone, sets nothing.
-  if (document === null || document === undefined) return new Map();
-  if (typeof document !== "object" || Array.isArray(document)) {
+  if (document.contents === null) return { values: new Map() };
+  if (!isMap(document.contents)) {
     throw new OptionsError(`${path} must hold a map of options, such as "port: 8080".`);
   }
-  const values = new Map<string, unknown>(Object.entries(document));
+  const lines = new Map<string, number>();
+  for (const { key } of document.contents.items) {
+    if (isScalar(key) && key.range) lines.set(String(key.value), lineCounter.linePos(key.range[0]).line);
+  }
+  const values = new Map<string, unknown>(Object.entries(asObject(path, () => document.toJS({ maxAliasCount: 100 }))));
   const known = OPTION_KEYS.filter((key) => !isOfEnvironment(OPTIONS[key].kind));
   for (const key of values.keys()) {
     if (known.some((name) => name === key)) continue;
     const near = nearest(fileKey(key), known);
-    throw new OptionsError(`${path}: there is no option "${key}".${near === null ? "" : ` Did you mean "${near}"?`}`);
+    const at = lines.has(key) ? `, line ${lines.get(key)}` : "";
+    throw new OptionsError(
+      `${path}${at}: there is no option "${key}".${near === null ? "" : ` Did you mean "${near}"?`}`,
+    );
   }
-  return values;
+  return { values, lines };
+}
+
+/** Aliases can be too many, or lead nowhere: that shows only when they are followed. */
+function asObject(path: string, read: () => unknown): object {
+  try {
+    return Object(read());
+  } catch (error) {
+    throw new OptionsError(`${path} is not valid YAML: ${(error as Error).message}`);
+  }
 }
 
 function isOfEnvironment({ environmentOnly }: Kind<unknown>): boolean {

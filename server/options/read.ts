@@ -61,7 +61,10 @@ function written(key: OptionKey, kind: Kind<unknown>, { flags, env, file }: Sour
       settings.push({ source: variable, value: kind.list ? split(set) : set });
   }
   const value = kind.environmentOnly ? undefined : file?.values.get(key);
-  if (file && value !== undefined && value !== null) settings.push({ source: `"${key}" in ${file.path}`, value });
+  if (file && value !== undefined && value !== null) {
+    const line = file.lines?.get(key);
+    settings.push({ source: `"${key}" in ${file.path}${line === undefined ? "" : `, line ${line},`}`, value });
+  }
   return settings;
 }
 

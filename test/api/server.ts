@@ -26,15 +26,23 @@ export class TestServer {
   output = "";
   readonly #child: ChildProcess;
 
-  /** `env` is added to the test's own environment. */
-  constructor(args: readonly string[], env: Record<string, string> = {}) {
+  /** `env` is added to the test's own environment, `command` is what the arguments are given to. */
+  constructor(
+    args: readonly string[],
+    env: Record<string, string> = {},
+    command: readonly [string, ...string[]] = [process.execPath, CLI, "serve"],
+  ) {
     if (!existsSync(CLI)) throw new Error("dist/ is missing: run `npm run build`, or `npm test`, which builds first");
     const dataDir = mkdtempSync(join(tmpdir(), "nightshift-data-"));
     const options = ["--port", "0", "--log-format", "json", "--data-dir", dataDir, ...args];
-    this.#child = spawn(process.execPath, [CLI, "serve", ...options], {
+    const [program, ...first] = command;
+    this.#child = spawn(program, [...first, ...options], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...env },
+      // The server shall not take itself for one that `npm test` has started.
+      env: { ...process.env, npm_lifecycle_event: undefined, ...env },
+      // A group of its own, which can be signalled as a terminal does it.
+      detached: true,
     });
     this.pid = this.#child.pid!;
     const hear = (chunk: Buffer) => {
@@ -42,7 +50,7 @@ export class TestServer {
     };
     this.#child.stdout!.on("data", hear);
     this.#child.stderr!.on("data", hear);
-    const orphan = () => this.#child.kill("SIGKILL");
+    const orphan = () => this.killGroup("SIGKILL");
     process.once("exit", orphan);
     // "close" comes when the output is read to its end too.
     this.exited = new Promise((resolve) => {
@@ -93,6 +101,11 @@ export class TestServer {
     this.#child.kill(signal);
   }
 
+  /** What Ctrl-C does: all processes get it. */
+  killGroup(signal: NodeJS.Signals): void {
+    process.kill(-this.pid, signal);
+  }
+
   async ready(): Promise<Response> {
     return fetch(`${this.origin}/ready`);
   }
@@ -134,7 +147,7 @@ export class TestServer {
   }
 
   async stop(): Promise<void> {
-    if (!this.#over) this.kill("SIGKILL");
+    if (!this.#over) this.killGroup("SIGKILL");
     await this.exited;
   }
 }

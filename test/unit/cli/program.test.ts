@@ -17,6 +17,8 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     doctor: async (flags) => void outcome.called.push("doctor", flags),
     usage: async (flags) => void outcome.called.push("usage", flags),
     plan: async (flags) => void outcome.called.push("plan", flags),
+    backup: async (to, flags) => void outcome.called.push("backup", to, flags),
+    restore: async (from, flags) => void outcome.called.push("restore", from, flags),
     files: async (rest) => void outcome.called.push("files", rest),
     keys: async (rest) => void outcome.called.push("keys", rest),
     batch: async (rest) => void outcome.called.push("batch", rest),
@@ -62,6 +64,12 @@ describe("commands", () => {
       "plan",
       { url: "http://x/v1", json: true },
     ]);
+  });
+
+  it("hands backup and restore their directory and flags", async () => {
+    expect((await type(["backup", "to", "--data-dir", "d"])).called).toEqual(["backup", "to", { dataDir: "d" }]);
+    expect((await type(["restore", "from", "--force"])).called).toEqual(["restore", "from", { force: true }]);
+    expect((await type(["backup"])).err).toMatch(/missing required argument 'dir'/);
   });
 
   it("hands everything behind files on", async () => {

@@ -9,6 +9,8 @@ let drained: PromiseWithResolvers;
 let exits: number[];
 let exited: EventEmitter;
 let shutdown: Shutdown;
+let now: number;
+let limitMs: number;
 
 interface PromiseWithResolvers {
   promise: Promise<void>;
@@ -31,7 +33,13 @@ beforeEach(() => {
   exited = new EventEmitter();
   drained = withResolvers();
   exits = [];
-  shutdown = new Shutdown(
+  now = 1000;
+  limitMs = 60_000;
+  shutdown = start(0);
+});
+
+function start(echoMs: number): Shutdown {
+  return new Shutdown(
     {
       log: silent,
       flush: async () => {},
@@ -40,10 +48,13 @@ beforeEach(() => {
         exits.push(code);
         exited.emit("exit");
       },
+      limitMs: () => limitMs,
+      now: () => now,
+      echoMs,
     },
     events,
   );
-});
+}
 
 it.each(["SIGTERM", "SIGINT"])("%s drains, then exits with 0", async (signal) => {
   expect(shutdown.begun).toBe(false);
@@ -57,6 +68,25 @@ it.each(["SIGTERM", "SIGINT"])("%s drains, then exits with 0", async (signal) =>
 
 it("ends at once on the second signal, whichever it is", () => {
   events.emit("SIGTERM");
+  events.emit("SIGINT");
+  expect(exits).toEqual([1]);
+});
+
+it("ends with 1 when the drain hangs", async () => {
+  limitMs = 5;
+  events.emit("SIGTERM");
+  await once(exited, "exit");
+  expect(exits).toEqual([1]);
+});
+
+it("takes what npm passes on for the signal that its group got already, and a later one for a second", () => {
+  events = new EventEmitter();
+  start(250);
+  events.emit("SIGINT");
+  now += 200;
+  events.emit("SIGINT");
+  expect(exits).toEqual([]);
+  now += 60;
   events.emit("SIGINT");
   expect(exits).toEqual([1]);
 });

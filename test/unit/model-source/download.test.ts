@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type ResolvedModel, resolveModels } from "../../../server/model-source/resolve.ts";
+import { mountSmallDisk } from "../../faults/small-disk.ts";
 import { FakeHub, fakeGguf } from "./fake-hub.ts";
 
 const MB = 1024 * 1024;
@@ -181,6 +183,30 @@ describe("a download", () => {
     const { models } = download(hub, "hf:o/r/m.gguf", folder);
     await expect(models).rejects.toThrow(/m\.gguf has 1048576 bytes, and 1048577 were announced.*start again/);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("with other bytes than were announced fails and is deleted, and the right ones pass", async () => {
+    const hub = await FakeHub.start();
+    const folder = freshFolder();
+    const file = fakeGguf(MB);
+    hub.files.set("/o/r/resolve/main/m.gguf", file);
+    hub.linkedHash = createHash("sha256").update("something else").digest("hex");
+    const refused = download(hub, "hf:o/r/m.gguf", folder).models;
+    await expect(refused).rejects.toThrow(/m\.gguf is not what was announced \(SHA-256 [0-9a-f]{64}\).*start again/);
+    expect(readdirSync(folder)).toEqual([]);
+    hub.linkedHash = createHash("sha256").update(file).digest("hex");
+    const [model] = await download(hub, "hf:o/r/m.gguf", folder).models;
+    expect(readFileSync(model!.path).equals(file)).toBe(true);
+  });
+
+  it("that has no room on the disk says how much it needs, and fetches nothing", async ({ skip }) => {
+    const disk = mountSmallDisk(MB);
+    if (disk === null) skip("only root may mount a small disk");
+    onTestFinished(() => disk!.unmount());
+    const hub = await FakeHub.start();
+    hub.files.set("/o/r/resolve/main/m.gguf", fakeGguf(3 * MB));
+    const { models } = download(hub, "hf:o/r/m.gguf", disk!.path);
+    await expect(models).rejects.toThrow(/needs 0\.0 GB more, and .* has room for 0\.0 GB.*--models-dir/);
   });
 
   it("that is no GGUF fails and is deleted", async () => {

@@ -16,6 +16,8 @@ export class FakeHub {
   readonly manifests = new Map<string, string>();
   /** Overrides what the redirect announces. */
   linkedSize: number | null = null;
+  /** What it says that the file's SHA-256 is. */
+  linkedHash: string | null = null;
   /** Asked for each part of a file; true: handled here. */
   intercept: (range: string | null, response: ServerResponse) => boolean = () => false;
   token: string | null = null;
@@ -59,6 +61,7 @@ export class FakeHub {
       if (request.method !== "GET" || range === null || !this.intercept(range, response))
         serve(file, range, request, response);
     } else {
+      if (this.linkedHash !== null) response.setHeader("x-linked-etag", `"${this.linkedHash}"`);
       response.writeHead(302, { location: `/storage${path}`, "x-linked-size": String(this.linkedSize ?? file.length) });
       response.end();
     }

@@ -135,7 +135,18 @@ describe("the file", () => {
     write("- port\n");
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/must hold a map/);
     write("port: [1\n");
-    await expect(readOptions({}, {}, dir)).rejects.toThrow(/is not valid YAML/);
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/is not valid YAML: .* at line 2/s);
+    write("port: *nowhere\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/is not valid YAML: .*nowhere/s);
+  });
+
+  it("is told with the line of what is wrong in it", async () => {
+    write("# the port\nport: 1001\nsequences: many\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/^"sequences" in .*nightshift\.yaml, line 3, must be/);
+    write("port: 1001\n\nprot: 1\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/nightshift\.yaml, line 3: there is no option "prot"/);
+    write("port: 1001\nsequences: 4\nport: 1002\n");
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/Map keys must be unique at line 3/);
   });
 
   it("may be empty, and may be missing unless it was named", async () => {

@@ -1,0 +1,44 @@
+# syntax=docker/dockerfile:1
+# docker build -t nightshift .                                  for the CPU
+# docker build -t nightshift:cuda --build-arg ENGINE=cuda .     for NVIDIA GPUs: docker run --gpus all …
+# deploy/compose.yaml says how to run it.
+
+FROM node:20-bookworm AS build
+ARG ENGINE=cpu
+WORKDIR /opt/nightshift
+# Packages first: they change less often than sources. Of all install scripts only SQLite's runs.
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund && npm rebuild better-sqlite3
+COPY . .
+# Builds dist/, and fetches the GPU's libraries into .engine/ where they are asked for.
+RUN mkdir -p .engine && NIGHTSHIFT_ENGINE_BINARIES=$ENGINE node scripts/setup.mjs \
+  && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:20-bookworm-slim
+# tini: while node is still starting, PID 1 would ignore SIGTERM.
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends tini \
+  && rm -rf /var/lib/apt/lists/*
+WORKDIR /opt/nightshift
+COPY --from=build /opt/nightshift/package.json /opt/nightshift/LICENSE ./
+COPY --from=build /opt/nightshift/node_modules node_modules
+COPY --from=build /opt/nightshift/.engine .engine
+COPY --from=build /opt/nightshift/models models
+COPY --from=build /opt/nightshift/dist dist
+RUN ln -s /opt/nightshift/dist/server/cli.js /usr/local/bin/nightshift && chmod +x dist/server/cli.js \
+  && mkdir /data && chown node:node /data && chmod 700 /data
+USER node
+# What NVIDIA's container toolkit mounts; without it they mean nothing.
+ENV NODE_ENV=production \
+  NIGHTSHIFT_HOST=0.0.0.0 \
+  NIGHTSHIFT_DATA_DIR=/data \
+  NVIDIA_VISIBLE_DEVICES=all \
+  NVIDIA_DRIVER_CAPABILITIES=compute,utility
+WORKDIR /data
+VOLUME /data
+EXPOSE 8080
+# That the process answers. Whether its models are loaded says /ready.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.NIGHTSHIFT_PORT || 8080}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["/usr/bin/tini", "--", "nightshift"]
+CMD ["serve"]

@@ -1,0 +1,137 @@
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { takeLock } from "../store/lock.ts";
+import { ASIDE, completeReplacement, STAGED } from "../store/replacement.ts";
+import { Snapshot } from "../store/snapshot.ts";
+import { BackupError } from "./backup-error.ts";
+import { type BackupManifest, backupManifest, MANIFEST } from "./backup-manifest.ts";
+import { hashOf, sync } from "./durable-copy.ts";
+
+export interface RestoreRequest {
+  /** What `backUp` wrote. */
+  from: string;
+  dataDir: string;
+  /** Also where a database or files are. They are moved aside, not deleted. */
+  force: boolean;
+  now: Date;
+}
+
+export interface Restored {
+  manifest: BackupManifest;
+  /** Where the data is that was there before; null when there was none. */
+  aside: string | null;
+}
+
+const KINDS = [
+  ["files", "sha256"],
+  ["parts", "md5"],
+] as const;
+
+/**
+ * Puts a backup into a data directory that no server uses. Everything is copied beside what is there, checked and synced
+ * before the first file of it is moved; from then on either this call or the next start completes it. Throws StoreError
+ * "locked" while a server runs, and BackupError for a backup that is not whole.
+ */
+export async function restore({ from, dataDir, force, now }: RestoreRequest): Promise<Restored> {
+  const source = resolve(from);
+  const folder = resolve(dataDir);
+  const manifest = await readManifest(source);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const lock = takeLock(folder);
+  try {
+    completeReplacement(folder);
+    if (!force && (await holdsData(folder))) {
+      throw new BackupError(
+        `${folder} holds data. With --force it is moved aside, into a directory beside the restored data.`,
+      );
+    }
+    const work = join(folder, `${STAGED}.partial`);
+    await rm(work, { recursive: true, force: true });
+    try {
+      await stage(source, work, manifest);
+      await writeFile(join(work, ASIDE), `replaced-${now.toISOString().replaceAll(":", "-")}`, { flush: true });
+      await sync(work);
+    } catch (error) {
+      await rm(work, { recursive: true, force: true });
+      throw error;
+    }
+    await rename(work, join(folder, STAGED));
+    await sync(folder);
+    return { manifest, aside: completeReplacement(folder) };
+  } finally {
+    lock.release();
+  }
+}
+
+async function readManifest(source: string): Promise<BackupManifest> {
+  let text: string;
+  try {
+    text = await readFile(join(source, MANIFEST), "utf8");
+  } catch {
+    throw new BackupError(`${source} is no backup: it has no ${MANIFEST}.`);
+  }
+  const parsed = backupManifest.safeParse(parsedJson(text));
+  if (!parsed.success)
+    throw new BackupError(`${join(source, MANIFEST)} is damaged, or of another version of Nightshift.`);
+  return parsed.data;
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+async function holdsData(folder: string): Promise<boolean> {
+  if (existsSync(join(folder, "nightshift.db"))) return true;
+  for (const [kind] of KINDS) {
+    const names = await readdir(join(folder, kind)).catch(() => []);
+    if (names.length > 0) return true;
+  }
+  return false;
+}
+
+/** Copies the backup and holds every byte of the copy against the manifest and its rows. */
+async function stage(source: string, work: string, manifest: BackupManifest): Promise<void> {
+  await mkdir(work, { mode: 0o700 });
+  const database = join(work, "nightshift.db");
+  await copy(
+    join(source, "nightshift.db"),
+    database,
+    { ...manifest.database, hash: manifest.database.sha256 },
+    "sha256",
+  );
+  const snapshot = Snapshot.open(work);
+  try {
+    const gone = new Set(manifest.missing);
+    for (const [kind, algorithm] of KINDS) {
+      await mkdir(join(work, kind), { mode: 0o700 });
+      for (const row of snapshot[kind]()) {
+        if (gone.has(row.id)) continue;
+        await copy(join(source, kind, row.id), join(work, kind, row.id), row, algorithm);
+      }
+      await sync(join(work, kind));
+    }
+  } finally {
+    snapshot.close();
+  }
+  for (const suffix of ["-wal", "-shm"]) await rm(database + suffix, { force: true });
+}
+
+async function copy(
+  from: string,
+  to: string,
+  wanted: { bytes: number; hash: string },
+  algorithm: "sha256" | "md5",
+): Promise<void> {
+  if (!existsSync(from)) throw new BackupError(`The backup is not whole: ${from} is missing.`);
+  await copyFile(from, to);
+  const { size } = await stat(to);
+  if (size !== wanted.bytes || (await hashOf(to, algorithm)) !== wanted.hash) {
+    throw new BackupError(`The backup is damaged: ${from} is not what was backed up.`);
+  }
+  await sync(to);
+}

@@ -1,0 +1,51 @@
+import { Command, InvalidArgumentError } from "commander";
+import { FLOOD_HEAD, floodDoubts, floodRow, measureFloods } from "../flood.ts";
+import { FLOOD_KINDS, type FloodKind } from "../flood-client.ts";
+import { machineFacts, machineLine } from "../machine.ts";
+import { writeReport } from "../report.ts";
+import { table } from "../table.ts";
+import { whole } from "./arguments.ts";
+import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
+
+interface Options extends ArmOptions {
+  kinds: FloodKind[];
+  rate: number;
+  seconds: number;
+  clients: number;
+  repeats: number;
+  floodKey?: string;
+  pid?: number;
+}
+
+export function floodCommand(args: string[]): Command {
+  const command = new Command("flood")
+    .description("what a flood of refused requests does to the time to first token of those that are answered (Linux)")
+    .option("--kinds <list>", `of ${FLOOD_KINDS.join(", ")}, separated by commas`, kindsOf, ["unknown", "large"])
+    .option("--rate <n>", "refused requests a second", whole(1), 200)
+    .option("--seconds <n>", "how long each round lasts", whole(1), 8)
+    .option("--clients <n>", "clients whose requests are answered", whole(1), 4)
+    .option("--repeats <n>", "rounds with each flood, and as many without", whole(1), 5)
+    .option("--flood-key <key>", "of kind rate: a key whose limit is one request a minute")
+    .option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
+  return addArmOptions(command, "chat").action(async (options: Options) => {
+    const machine = machineFacts(args);
+    await withArms(options, async ({ targets, server }) => {
+      const pid = options.pid ?? server?.pid;
+      if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
+      const plan = { ...options, floodKey: options.floodKey ?? null };
+      const results = await measureFloods(targets[0]!, pid, plan, (line) => process.stderr.write(`${line}\n`));
+      const warnings = results.flatMap(floodDoubts);
+      await writeReport(options.json, { kind: "flood", machine, server, plan: options, results, warnings });
+      const doubts = warnings.map((line) => `! ${line}\n`).join("");
+      process.stdout.write(`${table(FLOOD_HEAD, results.map(floodRow))}\n${doubts}${machineLine(machine)}\n`);
+    });
+  });
+}
+
+function kindsOf(text: string): FloodKind[] {
+  return text.split(",").map((name) => {
+    const kind = FLOOD_KINDS.find((one) => one === name);
+    if (kind === undefined) throw new InvalidArgumentError(`There is no kind ${name}.`);
+    return kind;
+  });
+}

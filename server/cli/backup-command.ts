@@ -1,0 +1,55 @@
+import { backUp } from "../../batch/backup.ts";
+import { BackupError } from "../../batch/backup-error.ts";
+import type { BackupManifest } from "../../batch/backup-manifest.ts";
+import { codeOf } from "../../batch/durable-copy.ts";
+import { restore } from "../../batch/restore.ts";
+import { StoreError } from "../../store/store-error.ts";
+import { version } from "../installation.ts";
+import { sizeText } from "../options/kind.ts";
+import { OptionsError } from "../options/options-error.ts";
+import { readOptions } from "../options/read.ts";
+
+/** --data-dir and --config are the server's; the rest of its options does not matter here. */
+export interface DataDirFlags {
+  dataDir?: string;
+  config?: string;
+}
+
+/** Backs a data directory up, whether or not a server uses it. Throws OptionsError. */
+export async function backupCommand(to: string, flags: DataDirFlags): Promise<void> {
+  const dataDir = await dataDirOf(flags);
+  const manifest = await explained(() => backUp({ dataDir, to, version: version(), now: new Date() }));
+  process.stdout.write(`Backed up ${dataDir} to ${to}: ${contents(manifest)}.\n`);
+  if (manifest.missing.length > 0) {
+    process.stderr.write(`Warning: gone from ${dataDir}, and so not in it: ${manifest.missing.join(", ")}\n`);
+  }
+}
+
+/** Restores a data directory that no server uses. Throws OptionsError. */
+export async function restoreCommand(from: string, flags: DataDirFlags & { force?: boolean }): Promise<void> {
+  const dataDir = await dataDirOf(flags);
+  const force = flags.force === true;
+  const { manifest, aside } = await explained(() => restore({ from, dataDir, force, now: new Date() }));
+  process.stdout.write(`Restored ${dataDir} from the backup of ${manifest.created_at}: ${contents(manifest)}.\n`);
+  if (aside !== null) process.stdout.write(`What was there before is in ${aside}; delete it when it is not needed.\n`);
+}
+
+async function dataDirOf(flags: DataDirFlags): Promise<string> {
+  return (await readOptions({ ...flags }, process.env, process.cwd())).dataDir;
+}
+
+/** What the user can set right, a full disk among it, is told as a sentence. */
+async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const told = error instanceof BackupError || error instanceof StoreError || codeOf(error) !== "";
+    throw told ? new OptionsError((error as Error).message) : error;
+  }
+}
+
+function contents({ database, files, parts }: BackupManifest): string {
+  const counted = ({ count, bytes }: { count: number; bytes: number }, what: string) =>
+    `${count} ${what} (${sizeText(bytes)})`;
+  return `database ${sizeText(database.bytes)}, ${counted(files, "files")}, ${counted(parts, "parts of uploads")}`;
+}

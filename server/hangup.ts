@@ -1,0 +1,41 @@
+import { closeSync, openSync } from "node:fs";
+
+/**
+ * Tells what a SIGHUP means: a reload, as an operator or service manager asks for it, or that the terminal which the
+ * server was started in was closed, which ends a program. The terminal of a process is `/dev/tty`, which can't be opened
+ * any more after the second. Windows knows only that one.
+ */
+export class Hangup {
+  readonly #hasTerminal: () => boolean;
+  readonly #had: boolean;
+  readonly #platform: NodeJS.Platform;
+  #ended = false;
+
+  constructor(hasTerminal: () => boolean = canOpenTerminal, platform: NodeJS.Platform = process.platform) {
+    this.#hasTerminal = hasTerminal;
+    this.#platform = platform;
+    this.#had = hasTerminal();
+  }
+
+  /** True when a SIGHUP that has just come says that the terminal is gone. */
+  heard(): boolean {
+    this.#ended = this.#platform === "win32" || (this.#had && !this.#hasTerminal());
+    return this.#ended;
+  }
+
+  /** Ends the process; by the signal itself where it came, for Node's exit aborts when its terminal is gone. */
+  exit(code: number): void {
+    if (!this.#ended || this.#platform === "win32") process.exit(code);
+    process.removeAllListeners("SIGHUP");
+    process.kill(process.pid, "SIGHUP");
+  }
+}
+
+function canOpenTerminal(): boolean {
+  try {
+    closeSync(openSync("/dev/tty", "r"));
+    return true;
+  } catch {
+    return false;
+  }
+}

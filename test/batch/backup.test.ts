@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { expect, onTestFinished, test } from "vitest";
+import { TestServer } from "../api/server.ts";
+import { until } from "../api/until.ts";
+import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "./batch-rig.ts";
+
+const CLI = fileURLToPath(new URL("../../dist/server/cli.js", import.meta.url));
+
+async function serve(dataDir: string): Promise<TestServer> {
+  const server = new TestServer(["--data-dir", dataDir]);
+  onTestFinished(() => server.stop());
+  await server.says("Ready");
+  return server;
+}
+
+async function run(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const child: ChildProcess = spawn(process.execPath, [CLI, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
+  const [code] = await once(child, "close");
+  return { code, output };
+}
+
+const LINES = Array.from({ length: 120 }, (_, i) =>
+  chatLine(`line-${i}`, `Count from ${i % 20} to 20.`, { max_tokens: 60, ignore_eos: true }),
+);
+
+/** Every line is in the batch's files once, and charged once. */
+async function expectWhole(server: TestServer, dataDir: string, id: string): Promise<void> {
+  const batch = await reaches(server.client, id, "completed");
+  expect(ids((await results(server.client, batch)).all)).toEqual(ids(LINES));
+  const db = new Database(join(dataDir, "nightshift.db"), { readonly: true });
+  const charged = db.prepare("SELECT count(*) AS rows, count(DISTINCT line) AS lines FROM ledger WHERE batch_id = ?");
+  expect(charged.get(id)).toEqual({ rows: LINES.length, lines: LINES.length });
+  db.close();
+}
+
+test("a backup taken in the middle of a batch is restored, and the batch goes on from there: nothing lost or twice", async () => {
+  const [dataDir, restored] = [freshDataDir(), freshDataDir()];
+  const backup = join(freshDataDir(), "backup");
+  const server = await serve(dataDir);
+  const before = await submit(server.client, jsonl([chatLine("old", "What is 7 + 8?")]));
+  const { output_file_id: outputId } = await reaches(server.client, before.id, "completed");
+  const { id } = await submit(server.client, jsonl(LINES));
+  const completed = async () => (await server.client.batches.retrieve(id)).request_counts!.completed;
+  await until("some lines to have ended", async () => (await completed()) > 0, 10_000);
+
+  expect(await run("backup", backup, "--data-dir", dataDir)).toMatchObject({ code: 0 });
+  expect(await completed()).toBeLessThan(LINES.length);
+  const refused = await run("restore", backup, "--data-dir", dataDir, "--force");
+  expect(refused).toMatchObject({ code: 1, output: expect.stringMatching(/^error: Another Nightshift server uses/) });
+
+  const restoring = await run("restore", backup, "--data-dir", restored);
+  expect(restoring).toMatchObject({ code: 0, output: expect.stringMatching(/^Restored .* 3 files/) });
+  const db = new Database(join(restored, "nightshift.db"), { readonly: true });
+  const done = db.prepare("SELECT count(*) FROM lines WHERE batch_id = ? AND state = 'done'").pluck().get(id) as number;
+  db.close();
+  expect(done).toBeGreaterThan(0);
+  expect(done).toBeLessThan(LINES.length);
+
+  // Both go on by themselves.
+  const second = await serve(restored);
+  const old = await second.client.batches.retrieve(before.id);
+  const [line] = (await results(second.client, old)).output;
+  expect([old.output_file_id, line?.response?.body.choices[0]?.message.content]).toEqual([outputId, "15"]);
+  await Promise.all([expectWhole(second, restored, id), expectWhole(server, dataDir, id)]);
+  expect(existsSync(`${backup}.partial`)).toBe(false);
+});
+
+test("SIGTERM under a batch: running lines go back to the queue uncharged, and the next server ends each once", async () => {
+  const dataDir = freshDataDir();
+  const first = await serve(dataDir);
+  const { id } = await submit(first.client, jsonl(LINES));
+  const completed = async () => (await first.client.batches.retrieve(id)).request_counts!.completed;
+  await until("some lines to have ended", async () => (await completed()) > 0, 10_000);
+  first.kill("SIGTERM");
+  expect(await first.exited).toEqual({ code: 0, signal: null });
+  const db = new Database(join(dataDir, "nightshift.db"), { readonly: true });
+  const states = db.prepare("SELECT state, count(*) AS lines FROM lines WHERE batch_id = ? GROUP BY state").all(id) as {
+    state: string;
+    lines: number;
+  }[];
+  const charged = db.prepare("SELECT count(*) FROM ledger WHERE batch_id = ?").pluck().get(id);
+  db.close();
+  const counts = Object.fromEntries(states.map(({ state, lines }) => [state, lines]));
+  expect(Object.keys(counts).sort()).toEqual(["done", "pending"]);
+  expect(charged).toBe(counts.done);
+  await expectWhole(await serve(dataDir), dataDir, id);
+});

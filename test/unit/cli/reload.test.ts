@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+import { Hangup } from "../../../server/hangup.ts";
+import { OptionsError } from "../../../server/options/options-error.ts";
+import { resolveOptions } from "../../../server/options/read.ts";
+import type { Options } from "../../../server/options/table.ts";
+import { Reload } from "../../../server/reload.ts";
+
+function options(flags: Record<string, string> = {}): Options {
+  return resolveOptions({ flags, env: {}, file: null });
+}
+
+/** A reload whose next options are `next.read()`, with all that it did. */
+function reloading() {
+  const applied: Options[] = [];
+  const said: { fields: object; message: string }[] = [];
+  const say = (fields: object, message: string) => void said.push({ fields, message });
+  const next = { read: async () => options() };
+  const log = { debug: say, info: say, warn: say, error: say };
+  const reload = new Reload(options(), { read: () => next.read(), apply: (one) => void applied.push(one), log });
+  return { reload, next, applied, said };
+}
+
+it("applies what was read, and names what changed and what waits for a restart", async () => {
+  const { reload, next, applied, said } = reloading();
+  next.read = async () => options({ queueLimit: "3", shift: "off", port: "9000", batchTax: "0.2" });
+  await reload.request();
+  expect(applied).toEqual([reload.options]);
+  expect(reload.options.queueLimit).toBe(3);
+  expect(said).toEqual([
+    { fields: { changed: ["queueLimit", "shift"] }, message: "Options were reloaded" },
+    { fields: { options: ["port", "batchTax"] }, message: "These options changed too, which takes a restart" },
+  ]);
+  // Against what was read last, or the same warning would come each time.
+  await reload.request();
+  expect(said.at(-1)).toEqual({ fields: { changed: [] }, message: "Options were reloaded: none changed" });
+});
+
+it("changes nothing when the options can't be used, and says why; other errors are not its own", async () => {
+  const { reload, next, applied, said } = reloading();
+  next.read = () => Promise.reject(new OptionsError("line 3 is wrong"));
+  await reload.request();
+  expect(applied).toEqual([]);
+  expect(said).toMatchObject([{ fields: { reason: "line 3 is wrong" }, message: /nothing was changed/ }]);
+  next.read = () => Promise.reject(new TypeError("a bug"));
+  await expect(reload.request()).rejects.toThrow("a bug");
+});
+
+it("reads once more for each time it is asked, one after the other", async () => {
+  const { reload, next, applied } = reloading();
+  let reading = 0;
+  next.read = async () => {
+    expect(++reading).toBe(1);
+    await new Promise(setImmediate);
+    reading--;
+    return options();
+  };
+  await Promise.all([reload.request(), reload.request(), reload.request()]);
+  expect(applied).toHaveLength(3);
+});
+
+it.each([
+  ["without a terminal", [false, false], "linux", false],
+  ["in a terminal that is still there", [true, true], "linux", false],
+  ["in a terminal that was closed", [true, false], "linux", true],
+  ["on Windows", [false, false], "win32", true],
+] as const)("a hangup %s ends the server: %s", (_where, answers, platform, ends) => {
+  const left = [...answers];
+  expect(new Hangup(() => left.shift()!, platform).heard()).toBe(ends);
+});

@@ -28,6 +28,8 @@ describe("kill -9 of the engine under load", () => {
       expect(error.retryAfter).toBeGreaterThanOrEqual(1);
       expect(stream.heard.filter((what) => what === "failed")).toHaveLength(1);
     }
+    // The observer shows nothing of a process that is gone.
+    expect(rig.processes).toEqual([]);
     const late = await rig.run("count:1").failure();
     expect(late).toMatchObject({ status: 503, code: "engine_restarting" });
     expect(late.retryAfter).toBeGreaterThanOrEqual(1);
@@ -36,6 +38,7 @@ describe("kill -9 of the engine under load", () => {
     await rig.engine.ready();
     expect(rig.pid).not.toBe(before);
     expect(rig.restarts).toBe(1);
+    expect(rig.processes).toEqual([rig.pid]);
     const again = rig.run("count:3");
     expect(await again.ended).toBe("finished");
     expect(again.text).toBe("1 2 3 ");

@@ -25,6 +25,8 @@ export class Rig {
   readonly engine: Engine;
   readonly lines: string[] = [];
   readonly steps: StepStats[] = [];
+  /** Of the process that runs now, as the observer heard. */
+  readonly processes: (number | null)[] = [];
   restarts = 0;
   readonly #events = new EventEmitter();
 
@@ -39,8 +41,12 @@ export class Rig {
         observer: {
           step: (_, stats) => this.steps.push(stats),
           piece: () => {},
-          started: () => {},
-          ended: () => {},
+          started: (_, pid) => {
+            this.processes.push(pid);
+          },
+          ended: () => {
+            this.processes.pop();
+          },
           restarted: () => {
             this.restarts += 1;
           },

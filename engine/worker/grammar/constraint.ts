@@ -49,7 +49,7 @@ export class Constraint {
   constructor(options: ConstraintOptions) {
     const { reasoningTags, startsInReasoning, rule } = options;
     this.#options = options;
-    this.#open = reasoningTags === null ? null : bytesOf(reasoningTags.open);
+    this.#open = reasoningTags === null ? null : bytesOf(reasoningTags.openToken ?? reasoningTags.open);
     this.#close = reasoningTags === null ? "" : bytesOf(reasoningTags.close);
     this.#triggers = rule.triggers === null ? null : rule.triggers.map(bytesOf);
     this.#position =

@@ -115,9 +115,9 @@ export class ChatTemplate {
       );
     }
     const shaped = templateMessages(messages, this.#traits, tools);
-    const { describedArguments } = this.#traits;
+    const { describedArguments, noTools } = this.#traits;
     const shown =
-      tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : null;
+      tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : noTools;
     const userText = JSON.stringify([shaped, variables, shown]);
     const standIns = new StandIns(this.#tokens, this.#template.source, userText);
     const guarded = (guard: Guard) => ({
@@ -136,7 +136,7 @@ export class ChatTemplate {
 
   #rendered(guarded: (guard: Guard) => Record<string, unknown>, now: Date): string {
     const { bos, eos } = this.#vocabulary;
-    const defaults = { tools: null, documents: null, add_generation_prompt: true };
+    const defaults = { documents: null, add_generation_prompt: true };
     const own = { bos_token: bos, eos_token: eos };
     const render = (values: Record<string, unknown>) => this.#template.render({ ...defaults, ...values, ...own }, now);
     const open = guarded("open");

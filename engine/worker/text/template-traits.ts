@@ -10,6 +10,8 @@ export interface TemplateTraits {
   developer: boolean;
   /** A tool call's arguments are an object for it (most), or their JSON text (DeepSeek). */
   argumentsAs: "object" | "text";
+  /** What it takes for no tools: some walk through the list without asking whether there is one. */
+  noTools: null | [];
   /** It shows the tools that it is given. */
   tools: boolean;
   /** It fails on a tool's argument that has no description. */
@@ -48,8 +50,20 @@ function tool(city: Record<string, string>) {
   return { type: "function", function: { name: "zebra_tool", description: "stripes", parameters } };
 }
 
+/** Whether it takes a question, with this for the tools. */
+function renders(template: JinjaTemplate, tools: null | []): boolean {
+  try {
+    const variables = { messages: [QUESTION], bos_token: "", eos_token: "", tools, documents: null };
+    template.render({ ...variables, add_generation_prompt: true }, EPOCH);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 export function templateTraits(template: JinjaTemplate): TemplateTraits {
-  const shows = (messages: unknown[], words: string[], tools: unknown[] | null = null): boolean => {
+  const noTools: null | [] = renders(template, null) || !renders(template, []) ? null : [];
+  const shows = (messages: unknown[], words: string[], tools: unknown[] | null = noTools): boolean => {
     try {
       const variables = { messages, bos_token: "", eos_token: "", tools, documents: null };
       const rendered = template.render({ ...variables, add_generation_prompt: true }, EPOCH);
@@ -79,6 +93,7 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   return {
     system: shows([{ role: "system", content: "zebra-rule" }, QUESTION], ["zebra-rule"]) || !shows([QUESTION], []),
     developer: template.source.includes("developer"),
+    noTools,
     tools: described,
     describedArguments: described && !bare,
     calls: form !== undefined,
@@ -87,7 +102,7 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     shortCallIds: form !== undefined && !shows(called(form, long), [`stripe-${long}`]),
     parallelCalls: form === undefined || shows(called(form, SHORT_ID, second), words(SHORT_ID, second)),
     thoughtsAs: shownThoughts(template.source),
-    thinking: thinkingTraits(template),
+    thinking: thinkingTraits(template, noTools),
   };
 }
 
@@ -100,10 +115,10 @@ function shownThoughts(source: string): TemplateTraits["thoughtsAs"] {
 /** Levels that models are trained on, whether or not their template names them. */
 const USUAL_LEVELS: readonly string[] = ["low", "medium", "high"];
 
-function thinkingTraits(template: JinjaTemplate): ThinkingTraits {
+function thinkingTraits(template: JinjaTemplate, tools: unknown[] | null): ThinkingTraits {
   const rendered = (variables: Record<string, unknown>): string | null => {
     try {
-      const common = { messages: [QUESTION], bos_token: "", eos_token: "", tools: null, documents: null };
+      const common = { messages: [QUESTION], bos_token: "", eos_token: "", tools, documents: null };
       return template.render({ ...common, add_generation_prompt: true, ...variables }, EPOCH);
     } catch {
       return null;

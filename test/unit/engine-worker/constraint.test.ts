@@ -89,6 +89,11 @@ describe("a sequence is held to its grammar", () => {
     expect(constraint('root ::= "ab"').allows(TEXTS.indexOf("<think>"))).toBe(false);
   });
 
+  test("after a thought whose tag begins with a token of its own", () => {
+    const tags = { reasoningTags: { open: "<think>ab", close: "</think>", openToken: "<think>" } };
+    expect(at(constraint('root ::= "1"', tags), "<think>", "ab", "b", "</think>", "1").over).toBe(true);
+  });
+
   test("after white space without end no more", () => {
     const subject = at(
       constraint('root ::= "ab"', TAGS),

@@ -134,6 +134,15 @@ test("a loop may unpack tuples, as Functionary's template does", () => {
   expect(rendered(new ChatTemplate(template, CHATML), [USER])).toBe("x1y2z3");
 });
 
+test("a template that walks through its tools without asking for them gets an empty list, and shows its calls", () => {
+  const source = `{%- for tool in tools %}{{- tool.function.name + ' ' }}{%- endfor %}${CALLS_ALONE}`;
+  const template = new ChatTemplate(source, CHATML);
+  expect(rendered(template, [USER])).toBe("<user>Weather?");
+  expect(rendered(template, called("Oslo"), [TOOL])).toBe(
+    'get_weather <user>Weather?<call>{"city": "Oslo"}<tool>rain 0',
+  );
+});
+
 test("a template that trims the description of each argument gets one", () => {
   const source = `{%- for tool in tools or [] %}{{- tool.function.name }}{%- for name, field in tool.function.parameters.properties | items %}
 {{- ' ' + name + ': ' + (field.description | trim) }}{%- endfor %}{%- endfor %}`;

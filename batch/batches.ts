@@ -9,10 +9,12 @@ import { batchObject } from "./batch-object.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
 import type { NightShift } from "./night-shift.ts";
 import { isObjectId, objectId } from "./object-id.ts";
+import { type BatchQuota, tooManyTokens } from "./quota.ts";
 
 export interface BatchesDeps {
   store: Pick<Store, "batches">;
   night: Pick<NightShift, "take" | "standingOf">;
+  quota: Pick<BatchQuota, "ask">;
   clock: Clock;
   /** Seconds from a batch's creation to its deadline. */
   windowSeconds: number;
@@ -36,13 +38,15 @@ export class Batches {
   }
 
   /** With a key that this owner has used before for the same request, the batch of that time. */
-  async create({ owner, key }: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
+  async create(caller: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
     const request = checked(body);
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
       throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
     }
-    const { store, night, clock, windowSeconds, maxOpen } = this.#deps;
+    const { store, night, quota, clock, windowSeconds, maxOpen } = this.#deps;
+    const { owner, key } = caller;
     const now = epochSeconds(clock);
+    const expiresAt = now + windowSeconds;
     const batch: NewBatch = {
       id: objectId("batch_"),
       owner,
@@ -53,12 +57,21 @@ export class Batches {
       metadata: request.metadata == null ? null : JSON.stringify(request.metadata),
       outputExpiresAfter: request.output_expires_after == null ? null : JSON.stringify(request.output_expires_after),
       createdAt: now,
-      expiresAt: now + windowSeconds,
+      expiresAt,
+      estimatedTokens: await quota.ask(caller, request, expiresAt),
     };
     const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
-    const creation = await store.batches.create({ batch, idempotency, maxOpen });
+    const creation = await store.batches.create({
+      batch,
+      idempotency,
+      maxOpen,
+      maxTokens: key?.limits.enqueuedTokens ?? null,
+    });
     if (creation.outcome === "conflict") throw keyConflict();
     if (creation.outcome === "too_many") throw tooManyOpen(maxOpen);
+    if (creation.outcome === "too_many_tokens") {
+      throw tooManyTokens(key?.limits.enqueuedTokens ?? 0, creation.enqueuedTokens, batch.estimatedTokens);
+    }
     if (creation.outcome === "created") night.take(creation.batch.id);
     return this.#object(creation.batch);
   }

@@ -1,7 +1,9 @@
 import type { Engine } from "../engine/engine.ts";
+import type { Standing } from "../store/budget-row.ts";
 import type { ClaimedLine } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { Claimer } from "./claimer.ts";
 import type { Clock } from "./clock.ts";
 import { Commits, type CommitsDeps, type Ended } from "./commits.ts";
 import { EngineWindow, type Residence } from "./engine-window.ts";
@@ -40,6 +42,7 @@ export class Lane {
   readonly #members = new Map<string, Member>();
   readonly #flights = new Flights();
   readonly #commits: Commits;
+  readonly #claimer: Claimer;
   readonly #suspects: Suspects;
   readonly #engine: EngineWindow;
   #prepared: Prepared[] = [];
@@ -52,6 +55,7 @@ export class Lane {
   constructor(deps: LaneDeps) {
     this.#deps = deps;
     this.#commits = new Commits({ ...deps, model: deps.engine.model });
+    this.#claimer = new Claimer(deps);
     this.#suspects = new Suspects(deps);
     this.#engine = new EngineWindow({ ...deps, suspects: this.#suspects, reopened: () => this.wake() });
   }
@@ -68,6 +72,17 @@ export class Lane {
   inEngineOf(batchId: string): number {
     const member = this.#members.get(batchId);
     return member === undefined ? 0 : this.#flights.of(member).length;
+  }
+
+  /** Whom a used-up budget keeps from running, and which. */
+  get paused(): { batchId: string; usedUp: readonly Standing[] }[] {
+    const members = [...this.#members.values()].filter(({ usedUp }) => usedUp.length > 0);
+    return members.map(({ batch, usedUp }) => ({ batchId: batch.id, usedUp }));
+  }
+
+  /** Tokens of a line's answer, going by late ones. */
+  get usualAnswer(): number {
+    return this.#claimer.usualAnswer;
   }
 
   /** Why nothing runs although it could; null when nothing is in the way. */
@@ -166,14 +181,13 @@ export class Lane {
     // As many wait here as may be in the engine: a claim takes an fsync, in which many short lines end.
     const room = window - this.#prepared.length;
     if (room < Math.max(1, window >> 1)) return false;
-    const { store, clock } = this.#deps;
-    const nowMs = clock.epochMs();
+    const nowMs = this.#deps.clock.epochMs();
     const due = dueMembers(this.#members.values(), nowMs);
     if (due.length === 0) {
       this.#wakeIn(RECHECK_MS);
       return false;
     }
-    const lines = await store.claims.claim({ batchIds: due.map(({ batch }) => batch.id), limit: room, nowMs });
+    const lines = await this.#claimer.claim(due, room, nowMs);
     if (lines.length < room) for (const member of due) member.restUntil = nowMs + RECHECK_MS;
     await this.#prepare(lines);
     return true;
@@ -183,9 +197,7 @@ export class Lane {
   async #prepareSuspects(suspect: number, window: number): Promise<boolean> {
     await this.#releasePrepared();
     if (this.#flights.size > 0) return false;
-    const { store, clock } = this.#deps;
-    const nowMs = clock.epochMs();
-    const lines = await store.claims.claimSuspects({ suspect, limit: window, nowMs });
+    const lines = await this.#claimer.claimSuspects(suspect, window, this.#deps.clock.epochMs());
     await this.#prepare(lines);
     // None was due, or all were of a batch that ends: nothing else would wake this lane.
     if (this.#flights.size === 0) this.#wakeIn(RECHECK_MS);
@@ -228,6 +240,7 @@ export class Lane {
     if (result.how === "engine_died") this.#suspects.died(line, result);
     // An error may have come without the engine, which then counts on.
     if (result.how === "answered" && result.statusCode < 400) this.#suspects.finished();
+    if (result.how === "answered" && result.usage !== null) this.#claimer.learn(result.usage);
     if (result.how === "answered" || result.how === "timed_out") this.#commit(line, member, requestId, result);
     this.#flights.remove(flight);
     if (result.how === "fault") this.#fault(line, member, result.reason);

@@ -1,5 +1,6 @@
 import type { LedgerRow, LedgerTier } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
+import { dayOf } from "../store/utc-day.ts";
 import type { Prices, TokenCounts } from "./prices.ts";
 
 /** One request that was answered, in whole or in part. */
@@ -12,6 +13,13 @@ export interface Use extends TokenCounts {
   tier: LedgerTier;
   /** Part of outputTokens. */
   reasoningTokens: number;
+}
+
+/** Money that was held back for a request. */
+export interface Hold {
+  id: string;
+  /** The day whose budget it counts against, days since 1970 (UTC). */
+  day: number;
 }
 
 /** Hears what is charged, for the metrics. */
@@ -41,7 +49,7 @@ const MAX_WAITING = 100_000;
  */
 export class UsageLedger {
   readonly #deps: UsageLedgerDeps;
-  #waiting: LedgerRow[] = [];
+  #waiting: { row: LedgerRow; hold: Hold | null }[] = [];
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<boolean> | null = null;
 
@@ -49,9 +57,13 @@ export class UsageLedger {
     this.#deps = deps;
   }
 
-  /** Notes an online request; returns at once and never throws for the store's sake. */
-  record(use: Use): void {
-    this.#waiting.push(this.#row(use, null));
+  /**
+   * Notes an online request; returns at once and never throws for the store's sake. What was held back for it is free
+   * once its row is written, and not before: nothing can be spent twice in between.
+   */
+  record(use: Use, hold: Hold | null = null): void {
+    const row = this.#row(use, null);
+    this.#waiting.push({ row: hold === null ? row : { ...row, day: hold.day }, hold });
     if (this.#waiting.length > MAX_WAITING) {
       this.#deps.log.error({ rows: ROWS_PER_WRITE }, "Ledger rows are lost: the store takes none");
       this.#waiting.splice(0, ROWS_PER_WRITE);
@@ -62,6 +74,11 @@ export class UsageLedger {
   /** The row of a batch line, to commit with its result; call `committed` when that happened. */
   lineRow(use: Omit<Use, "tier">, line: { batchId: string; number: number }): LedgerRow {
     return this.#row({ ...use, tier: "batch" }, line);
+  }
+
+  /** What a token of a batch line costs, in nano-dollars with fractions. */
+  lineRates(model: string): { inputNano: number; outputNano: number } {
+    return this.#deps.prices.rates(model, "batch");
   }
 
   /** Counts a batch line's row that is durable now. */
@@ -83,8 +100,10 @@ export class UsageLedger {
 
   #row(use: Use, line: { batchId: string; number: number } | null): LedgerRow {
     const { prices, now } = this.#deps;
+    const time = now();
     return {
-      time: now(),
+      time,
+      day: dayOf(time * 1000),
       owner: use.owner,
       keyId: use.keyId,
       endpoint: use.endpoint,
@@ -117,12 +136,14 @@ export class UsageLedger {
 
   /** False when the store took nothing; the rows wait on. */
   async #write(): Promise<boolean> {
-    const rows = this.#waiting.splice(0, ROWS_PER_WRITE);
+    const taken = this.#waiting.splice(0, ROWS_PER_WRITE);
+    const rows = taken.map(({ row }) => row);
+    const settled = taken.flatMap(({ hold }) => hold?.id ?? []);
     try {
-      await this.#deps.store.ledger.insert({ rows });
+      await this.#deps.store.ledger.insert({ rows, settled });
     } catch (error) {
       this.#deps.log.error({ err: error, rows: rows.length }, "Ledger rows could not be written; trying again");
-      this.#waiting.unshift(...rows);
+      this.#waiting.unshift(...taken);
       return false;
     }
     for (const row of rows) this.#deps.sink.charged(row);

@@ -74,6 +74,6 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     linesInEngine: () => night.linesInEngine,
     epochSeconds: clock.epochSeconds,
   });
-  const batches = new Batches({ ...options, store, night, clock: time });
+  const batches = new Batches({ ...options, store, night, quota: night.quota, clock: time });
   return { night, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
 }

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { batches } from "./batches.ts";
+import { budgets } from "./budgets.ts";
 import { claims } from "./claims.ts";
 import { files } from "./files.ts";
 import { keys } from "./keys.ts";
@@ -30,6 +31,7 @@ export function tables(db: Database) {
     keys: keys(db),
     ledger: ledger(db),
     usage: usage(db),
+    budgets: budgets(db),
     outbox: outbox(db),
   };
 }

@@ -1,0 +1,49 @@
+import type { Engine } from "../engine/engine.ts";
+import type { UsageLedger } from "../ledger/usage-ledger.ts";
+import type { ClaimedLine, LineTerms } from "../store/line-row.ts";
+import type { Store } from "../store/store.ts";
+import type { LineUsage } from "./execute.ts";
+import type { Member } from "./lane-batch.ts";
+import { UsualAnswer } from "./usual-answer.ts";
+
+export interface ClaimerDeps {
+  engine: Pick<Engine, "model">;
+  store: Pick<Store, "claims">;
+  ledger: Pick<UsageLedger, "lineRates">;
+}
+
+/** Claims one model's lines. Each holds back of its budgets what it may cost; its commit or release settles that. */
+export class Claimer {
+  readonly #deps: ClaimerDeps;
+  readonly #usual = new UsualAnswer();
+
+  constructor(deps: ClaimerDeps) {
+    this.#deps = deps;
+  }
+
+  get usualAnswer(): number {
+    return this.#usual.tokens;
+  }
+
+  /** Notes at each member whether a budget held it up. Rejects with a StoreError. */
+  async claim(due: readonly Member[], limit: number, nowMs: number): Promise<ClaimedLine[]> {
+    const batchIds = due.map(({ batch }) => batch.id);
+    const { lines, paused } = await this.#deps.store.claims.claim({ batchIds, limit, nowMs, terms: this.#terms() });
+    for (const member of due) member.usedUp = paused.find(({ batchId }) => batchId === member.batch.id)?.usedUp ?? [];
+    return lines;
+  }
+
+  claimSuspects(suspect: number, limit: number, nowMs: number): Promise<ClaimedLine[]> {
+    return this.#deps.store.claims.claimSuspects({ suspect, limit, nowMs, terms: this.#terms() });
+  }
+
+  /** A line was answered. */
+  learn({ outputTokens }: LineUsage): void {
+    if (outputTokens > 0) this.#usual.add(outputTokens);
+  }
+
+  #terms(): LineTerms {
+    const { engine, ledger } = this.#deps;
+    return { ...ledger.lineRates(engine.model), usualAnswer: this.usualAnswer };
+  }
+}

@@ -113,6 +113,16 @@ export class Batches {
     return this.#object(outcome.batch);
   }
 
+  /** Cancels whatever was created with this key and is not over. */
+  async cancelAllOf(keyId: string): Promise<void> {
+    for (const { owner, id } of await this.#deps.store.batches.openOfKey({ keyId })) {
+      // One that ended in between needs no more.
+      await this.cancel(owner, id).catch((error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+      });
+    }
+  }
+
   #object(row: Parameters<typeof batchObject>[0]): Batch {
     return batchObject(row, this.#deps.night.standingOf(row));
   }

@@ -27,6 +27,8 @@ export interface StewardDeps {
   files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
   laneOf: (model: string) => Lane | undefined;
   models: readonly string[];
+  /** Which of them requests with this key may use; null for all. */
+  modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
   /** What is known of them now. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
@@ -157,15 +159,16 @@ export class Steward {
 
   async #validate(batch: BatchRow): Promise<void> {
     const { store, files, validate, oneAtATime, limits, maxLines, maxLineBytes, models, log } = this.#deps;
-    const { id, inputFileId } = batch;
+    const { id, inputFileId, keyId } = batch;
     const signal = this.#nudged.signal;
     const fault = await inputFault(this.#deps, batch);
     if (fault !== null) return this.#fail(batch, null, [fault]);
     const path = files.pathOf(inputFileId);
+    const allowed = await this.#deps.modelsOf(keyId);
     const rules: ValidateRules = {
       endpoint: batch.endpoint as BatchEndpoint,
       limits,
-      models,
+      models: allowed === null ? models : models.filter((model) => allowed.includes(model)),
       bounds: this.#deps.bounds(),
       maxLines,
       maxLineBytes,

@@ -1,16 +1,6 @@
+import type { Scope } from "../openapi/keys.ts";
 import type { KeyRow } from "../store/key-row.ts";
 import type { LedgerTier } from "../store/ledger.ts";
-
-/**
- * | scope | lets a key |
- * |---|---|
- * | inference | generate, embed, rank, count tokens; put requests off as jobs |
- * | batches | upload, read and delete files; create, read and cancel batches |
- * | usage | read its owner's usage and costs |
- * | admin | all of it, every owner's usage, the engines' state, and keys |
- */
-export const SCOPES = ["inference", "batches", "usage", "admin"] as const;
-export type Scope = (typeof SCOPES)[number];
 
 /** Null is no bound. */
 export interface KeyLimits {

@@ -9,6 +9,7 @@ import { errorResponse } from "./error.ts";
 import { createFileForm, file, fileDeleted, fileList } from "./files.ts";
 import { health, readiness } from "./health.ts";
 import { job } from "./jobs.ts";
+import { createKey, key, keyDeleted, keyList, rotateKey, updateKey } from "./keys.ts";
 import { model, modelList } from "./models.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
@@ -35,6 +36,9 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       AddUploadPartForm: addUploadPartForm,
       CompleteUploadRequest: completeUpload,
       CreateBatchRequest: batchRequest,
+      CreateKeyRequest: createKey,
+      UpdateKeyRequest: updateKey,
+      RotateKeyRequest: rotateKey,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -60,6 +64,9 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       BatchList: batchList,
       EngineList: engineList,
       Job: job,
+      Key: key,
+      KeyList: keyList,
+      KeyDeleted: keyDeleted,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,
@@ -127,7 +134,7 @@ function describeOperation(operation: Operation): Json {
     "200": { description: "OK", content: contentOf(operation.response, operation) },
   };
   if (operation.accepted) responses["202"] = { description: "Put off", content: contentOf(operation.accepted) };
-  for (const [status, description] of Object.entries(operation.failures)) {
+  for (const [status, description] of Object.entries({ ...refusalsOf(operation), ...operation.failures })) {
     const schema = status === "503" && operation.unready ? operation.unready : "Error";
     responses[status] = { description, content: contentOf(schema) };
   }
@@ -137,8 +144,20 @@ function describeOperation(operation: Operation): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(operation.request && { requestBody: { required: true, content: contentOf(operation.request) } }),
     ...(operation.form && { requestBody: { required: true, content: formContent(operation.form) } }),
-    ...(operation.bearer && { security: [{}, { bearer: [] }] }),
+    // None is needed while keys are off, nor a token on loopback.
+    ...(operation.access !== "open" && { security: [{}, { bearer: [] }] }),
     responses,
+  };
+}
+
+/** What the check of the API key answers. */
+function refusalsOf({ access }: Operation): Record<string, string> {
+  if (access === "open" || access === "token") return {};
+  return {
+    "401": "There is no API key, or it is not valid.",
+    ...(access !== "key" && { "403": `The API key lacks the scope \`${access}\`, or a right that the request needs.` }),
+    "429": "Too many wrong keys came from this address.",
+    "503": "API keys can't be checked at the moment.",
   };
 }
 

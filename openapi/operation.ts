@@ -1,12 +1,17 @@
 import type { z } from "zod";
+import type { Scope } from "./keys.ts";
 
-/** One method of one path, as the document tells it; a test holds this list against what the router serves. */
+/** Who may call: anyone, who has the metrics' own token, who has any API key, or one with this scope. */
+export type Access = "open" | "token" | "key" | Scope;
+
+/** One method of one path, as the document tells it and the router enforces it; a test holds this list against what the router serves. */
 export interface Operation {
-  method: "get" | "post" | "delete";
+  method: "get" | "post" | "patch" | "delete";
   /** With parameters as the router writes them, `:model`. */
   path: string;
   id: string;
   summary: string;
+  access: Access;
   /** Name of the request body's schema. */
   request?: string;
   /** Name of the schema of a request body that is a multipart form. */
@@ -25,6 +30,4 @@ export interface Operation {
   failures: Record<string, string>;
   /** Name of a 503's schema where it is not an Error. */
   unready?: string;
-  /** A bearer token may be needed. */
-  bearer?: true;
 }

@@ -1,6 +1,7 @@
 import { refusalOf } from "../engine/client/refusal.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import type { EngineState } from "../engine/engine.ts";
+import { type Caller, mayUseModel } from "../ledger/key.ts";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
 import type { AppOptions } from "./app-options.ts";
 import type { Clock } from "./dependencies.ts";
@@ -53,10 +54,10 @@ export class Admission {
     }
   }
 
-  /** Throws 404 for an unknown model. */
-  find(name: string): ServedModel {
+  /** Throws 404 for an unknown model, and as if it were one for a model that the caller's key may not use. */
+  find(name: string, caller: Caller): ServedModel {
     const model = this.#deps.models.get(name);
-    if (model !== undefined) return model;
+    if (model !== undefined && mayUseModel(caller, model.id)) return model;
     const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
     throw new ApiError({
       status: 404,

@@ -26,6 +26,10 @@ export interface AppOptions {
   corsOrigins: readonly string[];
   /** The bearer token of GET /metrics when the server is not bound to loopback; null closes it there. */
   metricsToken: string | null;
+  /** Whether every client needs an API key. */
+  apiKeys: boolean;
+  /** Addresses and networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
   /** What GET /v1/nightshift/engine reckons with. */
   machinePrice: MachinePrice;
 }
@@ -44,5 +48,7 @@ export const DEFAULT_APP_OPTIONS: AppOptions = {
   allowedHosts: [],
   corsOrigins: [],
   metricsToken: null,
+  apiKeys: false,
+  trustedProxies: [],
   machinePrice: { onDemand: null, spot: null },
 };

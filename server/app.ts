@@ -1,14 +1,18 @@
 import express, { type Express, type RequestHandler } from "express";
 import { ApiError } from "../openapi/api-error.ts";
+import type { Operation } from "../openapi/operation.ts";
+import { operations } from "../openapi/operations.ts";
 import { Admission } from "./admission.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingRoute } from "./embedding-route.ts";
+import { FailureLimiter } from "./failure-limiter.ts";
 import { GenerationRoute } from "./generation-route.ts";
-import { withoutKeys } from "./middleware/authentication.ts";
+import { authentication, withoutKeys } from "./middleware/authentication.ts";
 import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
 import { hostCheck } from "./middleware/host-check.ts";
 import { requestContext } from "./middleware/request-context.ts";
+import { requireAccess } from "./permission.ts";
 import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./routes/batches.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
@@ -17,6 +21,7 @@ import { engines } from "./routes/engine.ts";
 import { createFile, deleteFile, fileContent, listFiles, retrieveFile } from "./routes/files.ts";
 import { health, ready } from "./routes/health.ts";
 import { removeJob, retrieveJob } from "./routes/jobs.ts";
+import { createKey, listKeys, retrieveKey, revokeKey, rotateKey, updateKey } from "./routes/keys.ts";
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
@@ -25,9 +30,14 @@ import { detokenize, tokenize } from "./routes/tokenize.ts";
 import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
 import { completionsUsage, costs, embeddingsUsage } from "./routes/usage.ts";
 
+const METHODS = ["get", "post", "patch", "delete"] as const satisfies readonly Operation["method"][];
+const OPEN = new Set(
+  operations.filter(({ access }) => access === "open" || access === "token").map(({ path }) => path),
+);
+
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, options, clock, store, files, uploads, batches, jobs, draining, version, log } = dependencies;
+  const { models, options, clock, store, files, uploads, batches, jobs, keys, draining, version, log } = dependencies;
   const admission = new Admission(dependencies);
   const chat = new GenerationRoute(
     "/v1/chat/completions",
@@ -51,66 +61,71 @@ export function createApp(dependencies: AppDependencies): Express {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("query parser", false);
+  app.set("trust proxy", options.trustedProxies.length === 0 ? false : [...options.trustedProxies]);
 
   app.use(requestContext(clock, dependencies.randomId));
   app.use(hostCheck(options.host, options.allowedHosts));
   app.use(cors(options.corsOrigins));
-  app.use(withoutKeys);
+  app.use(options.apiKeys ? authentication({ keys, limiter: new FailureLimiter(clock.now), log }, OPEN) : withoutKeys);
 
-  post(app, "/v1/chat/completions", chat.handler);
-  post(app, "/v1/completions", completions.handler);
+  serve(app, "/v1/chat/completions", { post: chat.handler });
+  serve(app, "/v1/completions", { post: completions.handler });
   for (const prefix of ["/v1", ""]) {
-    post(app, `${prefix}/tokenize`, tokenize({ models, admission, options }));
-    post(app, `${prefix}/detokenize`, detokenize({ models, admission, options }));
+    serve(app, `${prefix}/tokenize`, { post: tokenize({ models, admission, options }) });
+    serve(app, `${prefix}/detokenize`, { post: detokenize({ models, admission, options }) });
   }
-  post(app, "/v1/embeddings", embeddings.handler);
-  post(app, "/v1/rerank", rerank.handler);
-  get(app, "/v1/models", listModels(models));
-  get(app, "/v1/models/:model", retrieveModel(admission));
-  app.route("/v1/files").post(createFile(files)).get(listFiles(files)).all(otherMethod("GET, HEAD, POST, OPTIONS"));
-  app
-    .route("/v1/files/:file")
-    .get(retrieveFile(files))
-    .delete(deleteFile(files))
-    .all(otherMethod("GET, HEAD, DELETE, OPTIONS"));
-  get(app, "/v1/files/:file/content", fileContent(files, options.stallMs));
-  post(app, "/v1/uploads", startUpload(uploads));
-  post(app, "/v1/uploads/:upload/parts", addUploadPart(uploads, files));
-  post(app, "/v1/uploads/:upload/complete", finishUpload(uploads));
-  post(app, "/v1/uploads/:upload/cancel", cancelUpload(uploads));
-  app
-    .route("/v1/batches")
-    .post(createBatch(batches))
-    .get(listBatches(batches))
-    .all(otherMethod("GET, HEAD, POST, OPTIONS"));
-  get(app, "/v1/batches/:id", retrieveBatch(batches));
-  post(app, "/v1/batches/:id/cancel", cancelBatch(batches));
-  app
-    .route("/v1/nightshift/jobs/:id")
-    .get(retrieveJob(jobs, clock))
-    .delete(removeJob(jobs))
-    .all(otherMethod("GET, HEAD, DELETE, OPTIONS"));
-  get(app, "/v1/organization/usage/completions", completionsUsage(store, clock));
-  get(app, "/v1/organization/usage/embeddings", embeddingsUsage(store, clock));
-  get(app, "/v1/organization/costs", costs(store, clock));
-  get(app, "/v1/nightshift/engine", engines(models, options.machinePrice));
-  get(app, "/health", health(version));
-  get(app, "/ready", ready(models, store, draining));
-  get(app, "/metrics", metrics(dependencies.metrics.registry, options.host, options.metricsToken));
-  get(app, "/openapi.json", openapi(options.limits, version));
+  serve(app, "/v1/embeddings", { post: embeddings.handler });
+  serve(app, "/v1/rerank", { post: rerank.handler });
+  serve(app, "/v1/models", { get: listModels(models) });
+  serve(app, "/v1/models/:model", { get: retrieveModel(admission) });
+  serve(app, "/v1/files", { get: listFiles(files), post: createFile(files) });
+  serve(app, "/v1/files/:file", { get: retrieveFile(files), delete: deleteFile(files) });
+  serve(app, "/v1/files/:file/content", { get: fileContent(files, options.stallMs) });
+  serve(app, "/v1/uploads", { post: startUpload(uploads) });
+  serve(app, "/v1/uploads/:upload/parts", { post: addUploadPart(uploads, files) });
+  serve(app, "/v1/uploads/:upload/complete", { post: finishUpload(uploads) });
+  serve(app, "/v1/uploads/:upload/cancel", { post: cancelUpload(uploads) });
+  serve(app, "/v1/batches", { get: listBatches(batches), post: createBatch(batches) });
+  serve(app, "/v1/batches/:id", { get: retrieveBatch(batches) });
+  serve(app, "/v1/batches/:id/cancel", { post: cancelBatch(batches) });
+  serve(app, "/v1/nightshift/jobs/:id", { get: retrieveJob(jobs, clock), delete: removeJob(jobs) });
+  serve(app, "/v1/nightshift/keys", { get: listKeys(keys), post: createKey(keys, clock) });
+  serve(app, "/v1/nightshift/keys/:id", {
+    get: retrieveKey(keys),
+    patch: updateKey(keys, clock),
+    delete: revokeKey(keys, batches),
+  });
+  serve(app, "/v1/nightshift/keys/:id/rotate", { post: rotateKey(keys) });
+  serve(app, "/v1/organization/usage/completions", { get: completionsUsage(store, clock) });
+  serve(app, "/v1/organization/usage/embeddings", { get: embeddingsUsage(store, clock) });
+  serve(app, "/v1/organization/costs", { get: costs(store, clock) });
+  serve(app, "/v1/nightshift/engine", { get: engines(models, options.machinePrice) });
+  serve(app, "/health", { get: health(version) });
+  serve(app, "/ready", { get: ready(models, store, draining) });
+  serve(app, "/metrics", { get: metrics(dependencies.metrics.registry, options.host, options.metricsToken) });
+  serve(app, "/openapi.json", { get: openapi(options.limits, version) });
 
   app.use(unknownRoute);
   app.use(errorMapper(log));
   return app;
 }
 
-/** HEAD is answered as GET without the body. */
-function get(app: Express, path: string, handler: RequestHandler): void {
-  app.route(path).get(handler).all(otherMethod("GET, HEAD, OPTIONS"));
-}
-
-function post(app: Express, path: string, handler: RequestHandler): void {
-  app.route(path).post(handler).all(otherMethod("POST, OPTIONS"));
+/**
+ * Serves a path of the OpenAPI document, to those whom it names for each method; HEAD is answered as GET without the
+ * body. Throws for what the document does not have.
+ */
+function serve(app: Express, path: string, handlers: Partial<Record<Operation["method"], RequestHandler>>): void {
+  const route = app.route(path);
+  const allowed: string[] = [];
+  for (const method of METHODS) {
+    const handler = handlers[method];
+    if (handler === undefined) continue;
+    const operation = operations.find((one) => one.method === method && one.path === path);
+    if (operation === undefined) throw new Error(`No operation is described for ${method} ${path}`);
+    route[method](requireAccess(operation.access), handler);
+    allowed.push(...(method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
+  }
+  route.all(otherMethod([...allowed, "OPTIONS"].join(", ")));
 }
 
 function otherMethod(allow: string): RequestHandler {

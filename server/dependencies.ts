@@ -2,6 +2,7 @@ import type { Batches } from "../batch/batches.ts";
 import type { FileRoom } from "../batch/files.ts";
 import type { Jobs } from "../batch/jobs.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
+import type { KeyRing } from "../ledger/key-ring.ts";
 import type { Prices } from "../ledger/prices.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
@@ -26,6 +27,7 @@ export interface AppDependencies {
   jobs: Jobs;
   files: FileRoom;
   uploads: UploadRoom;
+  keys: KeyRing;
   /** Takes a row for every request that was answered. */
   ledger: UsageLedger;
   /** For estimates; the ledger prices by itself. */

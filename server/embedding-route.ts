@@ -10,6 +10,7 @@ import { ClientGone, readJson } from "./json-body.ts";
 import { callerOf } from "./middleware/authentication.ts";
 import { contextOf } from "./middleware/request-context.ts";
 import { checkInputs, type ModelTask, requireTask } from "./model-task.ts";
+import { checkTier } from "./permission.ts";
 import type { Endpoint, RequestMeter } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
 import type { OnlineTier } from "./wait.ts";
@@ -49,7 +50,9 @@ export class EmbeddingRoute {
   readonly handler: RequestHandler = (req, res) =>
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
       const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
-      const model = this.#admission.find(request.model);
+      const caller = callerOf(req);
+      const model = this.#admission.find(request.model, caller);
+      checkTier(caller, request.tier);
       const gone = new AbortController();
       res.once("close", () => gone.abort());
       await this.#admission.awake(model, request.tier, gone.signal);

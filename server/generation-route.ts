@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Asked } from "../engine/engine.ts";
-import type { Caller } from "../ledger/key.ts";
+import { type Caller, mayUseTier } from "../ledger/key.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type Admission, Overload, type Place } from "./admission.ts";
 import { Call, type CallOutcome } from "./call.ts";
@@ -14,6 +14,7 @@ import { callerOf } from "./middleware/authentication.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
 import type { ServedModel } from "./model-set.ts";
 import { requireTask } from "./model-task.ts";
+import { checkTier } from "./permission.ts";
 import { type RespondAsync, respondAsync } from "./prefer.ts";
 import type { GenerationEndpoint, RequestMeter } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
@@ -69,7 +70,9 @@ export class GenerationRoute {
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
       const request = this.#check(body);
-      const model = this.#admission.find(request.model);
+      const caller = callerOf(req);
+      const model = this.#admission.find(request.model, caller);
+      checkTier(caller, request.tier);
       const gone = new AbortController();
       res.once("close", () => gone.abort());
       await this.#admission.awake(model, request.tier, gone.signal);
@@ -78,7 +81,8 @@ export class GenerationRoute {
       const place = this.#admission.place(model);
       requireTask(place.facts, "generate");
       checkTokens(request.submissions, place.facts.vocabulary);
-      const asynchronous = request.stream ? null : respondAsync(req.headers.prefer);
+      // A job runs as a batch does.
+      const asynchronous = request.stream || !mayUseTier(caller, "batch") ? null : respondAsync(req.headers.prefer);
       const patience = this.#patience(request.tier, asynchronous);
       try {
         this.#admission.admit(place, request.tier, request.submissions.length, patience.expectedMs);

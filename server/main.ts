@@ -5,6 +5,7 @@ import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
+import { KeyRing } from "../ledger/key-ring.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
@@ -28,6 +29,7 @@ import { ModelSet, type ServedModel } from "./model-set.ts";
 import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
 import { OnlineLoad } from "./online-load.ts";
 import { OptionsError } from "./options/options-error.ts";
+import { keysAreOn } from "./options/rules.ts";
 import type { Options } from "./options/table.ts";
 import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
@@ -91,6 +93,8 @@ export async function serve(options: Options): Promise<void> {
     keepAliveMs: options.keepAlive === null ? null : options.keepAlive * 1000,
     now: clock.now,
   });
+  const keys = new KeyRing({ store, adminKey: options.adminKey, log, now: clock.epochSeconds });
+  if (keysAreOn(options)) await tellFirstKey(keys);
   const randomId = () => randomBytes(16).toString("hex");
   const webhooks = new WebhookEndpoints(options.webhooks);
   const delivery = new WebhookDelivery({
@@ -107,6 +111,7 @@ export async function serve(options: Options): Promise<void> {
     store,
     files,
     ledger,
+    keys,
     models: modelSet,
     residency,
     loads,
@@ -140,6 +145,7 @@ export async function serve(options: Options): Promise<void> {
         await sweeper.stop();
         await delivery.close(WEBHOOK_GRACE_MS);
         await ledger.flush();
+        await keys.close();
         await store.close();
       },
     },
@@ -154,6 +160,7 @@ export async function serve(options: Options): Promise<void> {
     store,
     files,
     uploads,
+    keys,
     batches,
     jobs,
     ledger,
@@ -209,6 +216,17 @@ async function openOrExplain({ dataDir }: Options, log: Log): Promise<Store> {
   }
 }
 
+/** Makes the first administrator's key, and prints it where the log does not go. */
+async function tellFirstKey(keys: KeyRing): Promise<void> {
+  const first = await keys.createFirst();
+  if (first === null) return;
+  process.stdout.write(`API keys are on, and nobody had one. This one may do everything; it is shown this once:
+
+  ${first.secret}
+
+`);
+}
+
 /** Waits until every model is ready or has failed, but for those that wait to be asked for. */
 async function loaded(models: readonly ServedModel[]): Promise<ModelFacts[]> {
   const loading = models.filter(({ engine }) => engine.state.name !== "unloaded");
@@ -246,6 +264,8 @@ function appOptions(options: Options): AppOptions {
     allowedHosts: options.allowedHost,
     corsOrigins: options.corsOrigin,
     metricsToken: options.metricsToken,
+    apiKeys: keysAreOn(options),
+    trustedProxies: options.trustedProxy,
     machinePrice: { onDemand: options.machineUsdPerHour, spot: options.machineSpotUsdPerHour },
   };
 }

@@ -7,6 +7,7 @@ import { objectId } from "../batch/object-id.ts";
 import type { ShiftRules } from "../batch/shift-rules.ts";
 import type { Validate } from "../batch/validation.ts";
 import type { WallTime } from "../batch/wall-time.ts";
+import type { KeyRing } from "../ledger/key-ring.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import { MAX_BATCH_LINES } from "../openapi/batches.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
@@ -38,6 +39,7 @@ export const NIGHT_TIMES = { graceMs: 5000, calmMs: 61_000 };
 
 export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "randomId"> {
   residency: Residence;
+  keys: Pick<KeyRing, "modelsOf">;
   store: Store;
   files: FileRoom;
   ledger: UsageLedger;
@@ -64,6 +66,7 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     execute: lineExecutor({ ...parts, ...options, clock }),
     events: (type, batchId) =>
       batchEvents(webhooks, { id: objectId("evt_"), type, batchId, nowMs: Math.floor(time.epochMs()) }),
+    modelsOf: (keyId) => parts.keys.modelsOf(keyId),
     load: (model) => parts.load.of(model),
     observer: batchMetrics,
     maxLines: MAX_BATCH_LINES,

@@ -58,6 +58,9 @@ export function batches(db: Database) {
      WHERE key_id = @keyId AND id <> @except AND ${OPEN}`,
   );
   const enqueuedTokens = (keyId: string, except: string) => enqueued.get({ keyId, except })?.tokens ?? 0;
+  const openOfKey = db.prepare<{ keyId: string }, { id: string; owner: string }>(
+    `SELECT id, owner FROM batches WHERE key_id = @keyId AND ${OPEN} ORDER BY seq`,
+  );
   const counts = db.prepare<[], { status: BatchStatus; count: number }>(
     "SELECT status, count(*) AS count FROM batches GROUP BY status",
   );
@@ -133,6 +136,8 @@ export function batches(db: Database) {
       },
       /** Every batch that is not terminal, oldest first. */
       open: (): BatchRow[] => open.all(),
+      /** Those that were created with this key. */
+      openOfKey: (args: { keyId: string }): { id: string; owner: string }[] => openOfKey.all(args),
       /** How many batches stand in each status that any stands in. */
       counts: () => counts.all(),
       /** Estimated tokens, not over, of a key's batches but one. */

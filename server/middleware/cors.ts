@@ -16,7 +16,7 @@ export function cors(origins: readonly string[]): RequestHandler {
     res.setHeader("access-control-expose-headers", EXPOSED);
     const method = req.headers["access-control-request-method"];
     if (req.method !== "OPTIONS" || method === undefined) return next();
-    res.setHeader("access-control-allow-methods", "GET, POST, DELETE, OPTIONS");
+    res.setHeader("access-control-allow-methods", "GET, POST, PATCH, DELETE, OPTIONS");
     const wanted = req.headers["access-control-request-headers"];
     if (wanted !== undefined) res.setHeader("access-control-allow-headers", wanted);
     res.setHeader("access-control-max-age", MAX_AGE_SECONDS);

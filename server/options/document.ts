@@ -50,9 +50,9 @@ export function optionsDocument(): string {
   for (const key of OPTION_KEYS) {
     const option: Option<unknown> = OPTIONS[key];
     const cells = [
-      option.kind.fileOnly ? "" : `\`${flagName(key)}\``,
+      option.kind.fileOnly || option.kind.environmentOnly ? "" : `\`${flagName(key)}\``,
       option.kind.fileOnly ? "" : `\`${variableName(key)}\``,
-      `\`${key}\``,
+      option.kind.environmentOnly ? "" : `\`${key}\``,
       option.kind.allowed,
       fallbackText(key),
       option.help,

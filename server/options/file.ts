@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Kind } from "./kind.ts";
 import { fileKey } from "./name.ts";
 import { nearest } from "./nearest.ts";
 import { OptionsError } from "./options-error.ts";
-import { OPTION_KEYS } from "./table.ts";
+import { OPTION_KEYS, OPTIONS } from "./table.ts";
 
 export const FILE_NAME = "nightshift.yaml";
 
@@ -47,10 +48,15 @@ function check(path: string, document: unknown): Map<string, unknown> {
     throw new OptionsError(`${path} must hold a map of options, such as "port: 8080".`);
   }
   const values = new Map<string, unknown>(Object.entries(document));
+  const known = OPTION_KEYS.filter((key) => !isOfEnvironment(OPTIONS[key].kind));
   for (const key of values.keys()) {
-    if (OPTION_KEYS.some((known) => known === key)) continue;
-    const near = nearest(fileKey(key), OPTION_KEYS);
+    if (known.some((name) => name === key)) continue;
+    const near = nearest(fileKey(key), known);
     throw new OptionsError(`${path}: there is no option "${key}".${near === null ? "" : ` Did you mean "${near}"?`}`);
   }
   return values;
+}
+
+function isOfEnvironment({ environmentOnly }: Kind<unknown>): boolean {
+  return environmentOnly === true;
 }

@@ -12,7 +12,7 @@ export function addFlags(command: Command): Command {
   );
   for (const key of OPTION_KEYS) {
     const { group, help, kind }: { group: string; help: string; kind: Kind<unknown> } = OPTIONS[key];
-    if (kind.fileOnly) continue;
+    if (kind.fileOnly || kind.environmentOnly) continue;
     const option = new Option(`${flagName(key)} <${kind.metavar}>`, `${help} (default: ${fallbackText(key)})`);
     if (kind.list) option.argParser((value: string, earlier: string[] | undefined) => [...(earlier ?? []), value]);
     command.addOption(option.helpGroup(`${group}:`));

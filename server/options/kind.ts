@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { z } from "zod";
 
 /**
@@ -14,7 +15,9 @@ export interface Kind<T> {
   list?: true;
   /** Has neither flag nor environment variable. */
   fileOnly?: true;
-  /** Is made of maps: an error names the place in them, and shows no value, as some are secrets. */
+  /** Is set in the environment alone, where neither lists of processes nor the file show it. */
+  environmentOnly?: true;
+  /** Is made of maps, or a secret: an error names the place and shows no value. */
   nested?: true;
   /** For one whose sources add to each other: reads a source on top of what those that it beats have set. */
   over?(below: T): z.ZodType<T>;
@@ -111,6 +114,36 @@ export function choice<const T extends string>(words: readonly [T, ...T[]], meta
 export function text(metavar: string): Kind<string> {
   const schema = z.string().trim().min(1).max(4096);
   return { metavar, allowed: "text that is not empty", schema };
+}
+
+/** What nobody may see, of so many characters at least. */
+export function secret(min: number): Kind<string> {
+  const schema = z.string().trim().min(min).max(1024);
+  return {
+    metavar: "key",
+    allowed: `text of ${min} to 1,024 characters`,
+    schema,
+    nested: true,
+    environmentOnly: true,
+  };
+}
+
+/** IP addresses and networks in CIDR notation. */
+export function networks(): Kind<string[]> {
+  const one = z.string().trim().refine(isNetwork);
+  return {
+    metavar: "address",
+    allowed: "an IP address or a network such as 10.0.0.0/8, or a list of them",
+    schema: z.union([one.transform((value) => [value]), z.array(one).max(1000)]),
+    list: true,
+  };
+}
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits, ...rest] = text.split("/");
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
 /** Any number of texts. */

@@ -53,14 +53,14 @@ interface Setting {
 function written(key: OptionKey, kind: Kind<unknown>, { flags, env, file }: Sources): Setting[] {
   const settings: Setting[] = [];
   if (!kind.fileOnly) {
-    if (flags[key] !== undefined) settings.push({ source: flagName(key), value: flags[key] });
+    if (flags[key] !== undefined && !kind.environmentOnly) settings.push({ source: flagName(key), value: flags[key] });
     const variable = variableName(key);
     const set = env[variable];
     // An empty variable is an unset one: that is how compose files pass on what nobody set.
     if (set !== undefined && set.trim() !== "")
       settings.push({ source: variable, value: kind.list ? split(set) : set });
   }
-  const value = file?.values.get(key);
+  const value = kind.environmentOnly ? undefined : file?.values.get(key);
   if (file && value !== undefined && value !== null) settings.push({ source: `"${key}" in ${file.path}`, value });
   return settings;
 }

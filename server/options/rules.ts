@@ -5,23 +5,21 @@ import type { Options } from "./table.ts";
 
 /** What options must hold together. Throws OptionsError for the first rule that is broken. */
 export function checkRules(options: Options): void {
-  if (options.apiKeys === "on") {
-    throw new OptionsError(
-      "API keys are not available yet in this version, so --api-keys on would protect nothing. " +
-        "Leave it off and listen on loopback; put a proxy that checks credentials in front to serve other machines.",
-    );
-  }
-  if (!isLoopback(options.host)) {
+  if (options.apiKeys === "off" && !isLoopback(options.host)) {
     throw new OptionsError(
       `--host ${options.host} can be reached from other machines, and without API keys anyone there could use the ` +
-        "models. API keys are not available yet in this version: listen on 127.0.0.1 and put a proxy that checks " +
-        "credentials in front.",
+        "models. Leave --api-keys away, and the first start prints an administrator's key; or listen on 127.0.0.1.",
     );
   }
   for (const [index, { url }] of options.webhooks.entries()) {
     const problem = endpointProblem(url, options.webhookAllowPrivate === "on");
     if (problem !== null) throw new OptionsError(`The url of webhooks, entry ${index + 1}, ${problem}.`);
   }
+}
+
+/** Whether every client needs an API key. */
+export function keysAreOn({ apiKeys, adminKey, host }: Pick<Options, "apiKeys" | "adminKey" | "host">): boolean {
+  return apiKeys === null ? adminKey !== null || !isLoopback(host) : apiKeys === "on";
 }
 
 /** 127.0.0.0/8 (RFC 1122), ::1, and the name that RFC 6761 reserves for them. */

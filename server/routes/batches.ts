@@ -4,6 +4,7 @@ import { type BatchList, batchListQuery } from "../../openapi/batches.ts";
 import { validate } from "../../openapi/validate.ts";
 import { readJson } from "../json-body.ts";
 import { callerOf } from "../middleware/authentication.ts";
+import { checkTier } from "../permission.ts";
 import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
@@ -16,7 +17,9 @@ export function createBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
     const body = await readJson(req, res, BODY_LIMIT);
     const key = req.headers["idempotency-key"];
-    const batch = await fromStore(batches.create(callerOf(req), body, typeof key === "string" ? key : null));
+    const caller = callerOf(req);
+    checkTier(caller, "batch");
+    const batch = await fromStore(batches.create(caller, body, typeof key === "string" ? key : null));
     sendJson(req, res, 200, JSON.stringify(batch));
   };
 }

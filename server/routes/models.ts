@@ -1,12 +1,16 @@
 import type { RequestHandler } from "express";
+import { mayUseModel } from "../../ledger/key.ts";
 import type { Model, ModelList } from "../../openapi/models.ts";
 import type { Admission } from "../admission.ts";
+import { callerOf } from "../middleware/authentication.ts";
 import type { ModelSet, ServedModel } from "../model-set.ts";
 import { sendJson } from "../respond.ts";
 
 export function listModels(models: ModelSet): RequestHandler {
   return (req, res) => {
-    const list: ModelList = { object: "list", data: models.list().map(describe) };
+    const caller = callerOf(req);
+    const allowed = ({ id }: ServedModel) => mayUseModel(caller, id);
+    const list: ModelList = { object: "list", data: models.list().filter(allowed).map(describe) };
     sendJson(req, res, 200, JSON.stringify(list));
   };
 }
@@ -15,7 +19,7 @@ export function listModels(models: ModelSet): RequestHandler {
 export function retrieveModel(admission: Admission): RequestHandler {
   return (req, res) => {
     const { model } = req.params;
-    sendJson(req, res, 200, JSON.stringify(describe(admission.find(String(model)))));
+    sendJson(req, res, 200, JSON.stringify(describe(admission.find(String(model), callerOf(req)))));
   };
 }
 

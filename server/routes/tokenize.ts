@@ -1,5 +1,6 @@
 import type { RequestHandler } from "express";
 import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokens.ts";
+import { type Caller, mayUseModel } from "../../ledger/key.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import {
@@ -14,6 +15,7 @@ import { checkVocabulary } from "../../openapi/vocabulary.ts";
 import type { Admission, Place } from "../admission.ts";
 import type { AppOptions } from "../app-options.ts";
 import { ClientGone, readJson } from "../json-body.ts";
+import { callerOf } from "../middleware/authentication.ts";
 import type { ModelSet } from "../model-set.ts";
 import { sendJson } from "../respond.ts";
 import { chatReader } from "./chat.ts";
@@ -27,9 +29,9 @@ interface TokenizeDeps {
 export function tokenize(deps: TokenizeDeps): RequestHandler {
   const { limits } = deps.options;
   const schema = tokenizeRequest(limits);
-  return answering(deps, async (json) => {
+  return answering(deps, async (json, caller) => {
     const body = validate(schema, json);
-    const place = await placeOf(deps, body.model);
+    const place = await placeOf(deps, body.model, caller);
     const answer = await place.model.engine.tokenize(question(body, json, place, limits));
     return tokenized(body, answer, place.facts.context);
   });
@@ -37,32 +39,39 @@ export function tokenize(deps: TokenizeDeps): RequestHandler {
 
 export function detokenize(deps: TokenizeDeps): RequestHandler {
   const schema = detokenizeRequest(deps.options.limits);
-  return answering(deps, async (json): Promise<DetokenizeResponse> => {
+  return answering(deps, async (json, caller): Promise<DetokenizeResponse> => {
     const { model, tokens } = validate(schema, json);
-    const place = await placeOf(deps, model);
+    const place = await placeOf(deps, model, caller);
     checkVocabulary(tokens, "tokens", place.facts.vocabulary);
     const { text } = await place.model.engine.tokenize({ kind: "tokens", tokens });
     return { prompt: text, content: text };
   });
 }
 
-function answering({ options }: TokenizeDeps, answer: (json: unknown) => Promise<object>): RequestHandler {
+function answering(
+  { options }: TokenizeDeps,
+  answer: (json: unknown, caller: Caller) => Promise<object>,
+): RequestHandler {
   return async (req, res) => {
     try {
       const json = await readJson(req, res, options.bodyLimit);
-      sendJson(req, res, 200, JSON.stringify(await answer(json)));
+      sendJson(req, res, 200, JSON.stringify(await answer(json, callerOf(req))));
     } catch (error) {
       if (!(error instanceof ClientGone)) throw error;
     }
   };
 }
 
-async function placeOf({ models, admission }: TokenizeDeps, name: string | null | undefined): Promise<Place> {
-  const [first, ...others] = models.list();
+async function placeOf(
+  { models, admission }: TokenizeDeps,
+  name: string | null | undefined,
+  caller: Caller,
+): Promise<Place> {
+  const [first, ...others] = models.list().filter(({ id }) => mayUseModel(caller, id));
   if (name == null && (first === undefined || others.length > 0)) {
     throw invalidRequest("missing_required_parameter", "model", "Missing required parameter: 'model'.");
   }
-  const found = admission.find(name ?? first!.id);
+  const found = admission.find(name ?? first!.id, caller);
   await admission.awake(found, "default", new AbortController().signal);
   return admission.place(found);
 }

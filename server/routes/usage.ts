@@ -13,6 +13,8 @@ import {
 import { validate } from "../../openapi/validate.ts";
 import type { Store } from "../../store/store.ts";
 import type { Clock } from "../dependencies.ts";
+import { callerOf } from "../middleware/authentication.ts";
+import { visibleOwners } from "../permission.ts";
 import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
@@ -29,7 +31,7 @@ export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): Req
       store.usage.sums({
         ...page,
         kind: "completions",
-        owners: query.project_ids ?? null,
+        owners: visibleOwners(callerOf(req), query.project_ids ?? null),
         // Nothing is booked on a user, so a filter by user finds nothing.
         keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
         models: query.models ?? null,
@@ -58,7 +60,7 @@ export function embeddingsUsage(store: Pick<Store, "usage">, clock: Clock): Requ
       store.usage.sums({
         ...page,
         kind: "embeddings",
-        owners: query.project_ids ?? null,
+        owners: visibleOwners(callerOf(req), query.project_ids ?? null),
         keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
         models: query.models ?? null,
         batch: null,
@@ -87,7 +89,7 @@ export function costs(store: Pick<Store, "usage">, clock: Clock): RequestHandler
       store.usage.sums({
         ...page,
         kind: null,
-        owners: query.project_ids ?? null,
+        owners: visibleOwners(callerOf(req), query.project_ids ?? null),
         keyIds: query.api_key_ids ?? null,
         models: null,
         batch: null,

@@ -52,6 +52,7 @@ export async function nightRig(
   let ids = 0;
   const { night, batches } = buildNight({
     residency: { want: () => {}, recalled: () => false },
+    keys: { modelsOf: async () => null },
     eventsQueued: () => {},
     ...rooms,
     store,

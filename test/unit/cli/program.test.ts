@@ -86,7 +86,9 @@ describe("commands", () => {
 describe("help", () => {
   it("lists the commands and, for serve and doctor, every option with its default", async () => {
     expect((await type(["--help"])).out).toMatch(/serve[\s\S]*doctor[\s\S]*bench/);
-    const flags = OPTION_KEYS.filter((key) => !("fileOnly" in OPTIONS[key].kind));
+    const flags = OPTION_KEYS.filter(
+      (key) => !("fileOnly" in OPTIONS[key].kind || "environmentOnly" in OPTIONS[key].kind),
+    );
     for (const command of ["serve", "doctor"]) {
       const { out } = await type([command, "--help"]);
       expect(out.match(/\(default: /g)).toHaveLength(flags.length + 1);

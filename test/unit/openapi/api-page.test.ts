@@ -57,14 +57,16 @@ describe("docs/api.md", () => {
     expect(Object.fromEntries(told)).toEqual(Object.fromEntries([...fields].map((name) => [name, fate(schema, name)])));
   });
 
-  const others = operations.flatMap(({ path, request, form }) => {
+  const others = operations.flatMap(({ method, path, request, form }) => {
     const schema = request ?? form;
     const own = ["ChatCompletionRequest", "CompletionRequest"].includes(schema ?? "");
     const twin = operations.some((other) => other.path === `/v1${path}`);
-    return schema === undefined || own || twin ? [] : [{ path: path.replace(/:\w+/g, "{id}"), schema }];
+    return schema === undefined || own || twin
+      ? []
+      : [{ called: `${method.toUpperCase()} ${path.replace(/:\w+/g, "{id}")}`, schema }];
   });
-  it.each(others)("has the fields of POST $path and no others", ({ path, schema }) => {
-    const rows = table(`field of \`POST ${path}\``);
+  it.each(others)("has the fields of $called and no others", ({ called, schema }) => {
+    const rows = table(`field of \`${called}\``);
     const told = rows.flatMap(([cell = ""]) => names(cell));
     expect(told.sort()).toEqual(Object.keys(schemas[schema]!.properties).sort());
   });

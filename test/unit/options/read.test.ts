@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { variableName } from "../../../server/options/name.ts";
 import { readOptions, resolveOptions } from "../../../server/options/read.ts";
+import { keysAreOn } from "../../../server/options/rules.ts";
 import { OPTION_KEYS, OPTIONS } from "../../../server/options/table.ts";
 
 let dir: string;
@@ -146,14 +147,35 @@ describe("the file", () => {
 
 describe("rules", () => {
   it.each(["0.0.0.0", "::", "192.168.1.4", "example.org"])("refuses to listen on %s without keys", async (host) => {
-    await expect(readOptions({ host }, {}, dir)).rejects.toThrow(/can be reached from other machines.*API keys/);
+    await expect(readOptions({ host, apiKeys: "off" }, {}, dir)).rejects.toThrow(
+      /can be reached from other machines.*API keys/,
+    );
   });
 
   it.each(["127.0.0.1", "127.1.2.3", "::1", "localhost", "::ffff:127.0.0.1"])("listens on %s", async (host) => {
     expect((await readOptions({ host }, {}, dir)).host).toBe(host);
   });
 
-  it("does not pretend to check keys", async () => {
-    await expect(readOptions({ apiKeys: "on" }, {}, dir)).rejects.toThrow(/not available yet/);
+  it.each([
+    ["127.0.0.1", {}, {}, false],
+    ["127.0.0.1", {}, { NIGHTSHIFT_ADMIN_KEY: "twenty characters ok" }, true],
+    ["127.0.0.1", { apiKeys: "off" }, { NIGHTSHIFT_ADMIN_KEY: "twenty characters ok" }, false],
+    ["127.0.0.1", { apiKeys: "on" }, {}, true],
+    ["0.0.0.0", {}, {}, true],
+  ])("on %s with %j and %j keys are on: %s", async (host, flags, env, on) => {
+    expect(keysAreOn(await readOptions({ host, ...flags }, env, dir))).toBe(on);
+  });
+
+  it("takes the administrator's key from the environment alone, and never shows it", async () => {
+    const read = readOptions({}, { NIGHTSHIFT_ADMIN_KEY: "nineteen characters" }, dir);
+    await expect(read).rejects.toThrow(/^NIGHTSHIFT_ADMIN_KEY must be text of 20 to 1,024 characters/);
+    await expect(read).rejects.not.toThrow(/nineteen/);
+    expect((await readOptions({ adminKey: "x".repeat(20) }, {}, dir)).adminKey).toBeNull();
+    write(`adminKey: ${"x".repeat(20)}\n`);
+    await expect(readOptions({}, {}, dir)).rejects.toThrow(/there is no option "adminKey"/);
+  });
+
+  it.each(["10.0.0.0/33", "proxy.example", "10.0.0.1/", "::/129"])("refuses to trust %s", async (address) => {
+    await expect(readOptions({ trustedProxy: [address] }, {}, dir)).rejects.toThrow(/--trusted-proxy must be an IP/);
   });
 });

@@ -1,5 +1,6 @@
 import { Registry } from "prom-client";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
+import { KeyRing } from "../../../ledger/key-ring.ts";
 import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import { createApp } from "../../../server/app.ts";
@@ -47,6 +48,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     keepAliveMs: null,
     now: () => performance.now(),
   });
+  const keys = new KeyRing({ store, adminKey: null, log, now: () => 1_700_000_001 });
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
   const { night, batches, jobs } = buildNight({
@@ -54,6 +56,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     ...rooms,
     store,
     ledger,
+    keys,
     models,
     residency,
     loads,
@@ -83,6 +86,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     store,
     files: rooms.files,
     uploads: rooms.uploads,
+    keys,
     batches,
     jobs,
     ledger,
@@ -102,6 +106,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     store,
     night,
     ledger,
+    keys,
     lines,
     state,
     dataDir: folder,
@@ -111,6 +116,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
       await night.stop();
       await server.close(graceMs);
       await ledger.flush();
+      await keys.close();
       await end();
     },
     post: (path: string, body: unknown, init: RequestInit = {}) =>

@@ -1,0 +1,202 @@
+import { randomBytes } from "node:crypto";
+import type { KeyRow, KeyTermsRow } from "../store/key-row.ts";
+import type { Page } from "../store/page.ts";
+import type { Store } from "../store/store.ts";
+import { ENVIRONMENT_KEY, type Key, keyOf, LOCAL_OWNER } from "./key.ts";
+import { digestOf, equals, newSecret, prefixOf } from "./secret.ts";
+
+export interface KeyRingDeps {
+  store: Pick<Store, "keys">;
+  /** The administrator's key of the environment; null for none. */
+  adminKey: string | null;
+  log: { error(fields: object, message: string): void };
+  /** Unix seconds. */
+  now(): number;
+}
+
+/** A key and the only copy of its secret that there ever is. */
+export interface MadeKey {
+  row: KeyRow;
+  secret: string;
+}
+
+interface Found {
+  row: KeyRow;
+  key: Key;
+}
+
+const MOST_FOUND = 10_000;
+const TOUCH_MS = 60_000;
+
+export const NO_TERMS: Omit<KeyTermsRow, "name" | "scopes"> = {
+  models: null,
+  tiers: null,
+  metadata: null,
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  concurrent: null,
+  enqueuedTokens: null,
+  storageBytes: null,
+  dailyNano: null,
+  monthlyNano: null,
+  softRatio: null,
+  expiresAt: null,
+};
+
+/**
+ * All API keys. Those that are used are kept in memory; as no other process writes the database, a change made here is the
+ * only one there can be, and it forgets the key that it changes. Every method may throw StoreError.
+ */
+export class KeyRing {
+  readonly #deps: KeyRingDeps;
+  readonly #adminHash: string | null;
+  /** By prefix, the one used last at the end. */
+  readonly #found = new Map<string, Found>();
+  /** Counts the changes: what was read before one may be out of date after it. */
+  #changes = 0;
+  /** Last uses that are not stored yet, in Unix seconds by id. */
+  #uses = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(deps: KeyRingDeps) {
+    this.#deps = deps;
+    this.#adminHash = deps.adminKey === null ? null : digestOf(deps.adminKey).toString("hex");
+    this.#timer = setInterval(() => void this.#touch(), TOUCH_MS).unref();
+  }
+
+  /** The key whose secret this is; null for any that is not known, revoked or expired. */
+  async authenticate(secret: string): Promise<Key | null> {
+    const digest = digestOf(secret);
+    if (this.#adminHash !== null && equals(digest, this.#adminHash)) return ENVIRONMENT_KEY;
+    const prefix = prefixOf(secret);
+    const found = prefix === null ? null : await this.#find(prefix);
+    if (found === null) return null;
+    const { row, key } = found;
+    const now = this.#deps.now();
+    if (row.revokedAt !== null || (row.expiresAt !== null && row.expiresAt <= now)) return null;
+    if (!equals(digest, row.hash) && !isPrevious(row, digest, now)) return null;
+    this.#uses.set(row.id, now);
+    return key;
+  }
+
+  async create(owner: string, terms: KeyTermsRow): Promise<MadeKey> {
+    const { text, prefix } = newSecret();
+    const row = await this.#deps.store.keys.insert({
+      ...terms,
+      id: `key_${randomBytes(12).toString("hex")}`,
+      prefix,
+      hash: digestOf(text).toString("hex"),
+      owner,
+      createdAt: this.#deps.now(),
+    });
+    return { row, secret: text };
+  }
+
+  /** The first administrator's key, where nobody has one yet. */
+  async createFirst(): Promise<MadeKey | null> {
+    const { store, adminKey, now } = this.#deps;
+    if (adminKey !== null || (await store.keys.administrators({ now: now() })) > 0) return null;
+    const tiers = JSON.stringify(ENVIRONMENT_KEY.tiers);
+    return this.create(LOCAL_OWNER, { ...NO_TERMS, name: "administrator", scopes: '["admin"]', tiers });
+  }
+
+  get(id: string): Promise<KeyRow | null> {
+    return this.#deps.store.keys.get({ id });
+  }
+
+  list(query: { owner: string | null; limit: number; after: string | null }): Promise<Page<KeyRow>> {
+    return this.#deps.store.keys.list(query);
+  }
+
+  /** Null for an unknown one, "revoked" for one that nothing brings back. */
+  async update(id: string, changes: Partial<KeyTermsRow>): Promise<KeyRow | "revoked" | null> {
+    const row = await this.get(id);
+    if (row === null) return null;
+    if (row.revokedAt !== null) return "revoked";
+    return this.#changed(row.prefix, this.#deps.store.keys.update({ id, changes }));
+  }
+
+  /** `graceSeconds`: for how long the secret of before is taken too. Null and "revoked" as for `update`. */
+  async rotate(id: string, graceSeconds: number): Promise<MadeKey | "revoked" | null> {
+    const row = await this.get(id);
+    if (row === null) return null;
+    const { text } = newSecret(row.prefix);
+    const hash = digestOf(text).toString("hex");
+    const previousUntil = graceSeconds === 0 ? null : this.#deps.now() + graceSeconds;
+    const rotated = await this.#changed(row.prefix, this.#deps.store.keys.rotate({ id, hash, previousUntil }));
+    return rotated === null ? "revoked" : { row: rotated, secret: text };
+  }
+
+  /** From here on no request with this key is let in. Null for an unknown one. */
+  async revoke(id: string): Promise<KeyRow | null> {
+    const row = await this.get(id);
+    if (row === null) return null;
+    return this.#changed(row.prefix, this.#deps.store.keys.revoke({ id, now: this.#deps.now() }));
+  }
+
+  /** Which models requests with this key may use, also after it was revoked; null for all. */
+  async modelsOf(keyId: string | null): Promise<readonly string[] | null> {
+    const row = keyId === null ? null : await this.get(keyId);
+    return row === null ? null : keyOf(row).models;
+  }
+
+  /** Reads every key anew at its next use. */
+  reload(): void {
+    this.#changes++;
+    this.#found.clear();
+  }
+
+  /** Stores when keys were last used. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#touch();
+  }
+
+  async #find(prefix: string): Promise<Found | null> {
+    const known = this.#found.get(prefix);
+    if (known !== undefined) {
+      this.#found.delete(prefix);
+      this.#found.set(prefix, known);
+      return known;
+    }
+    const changes = this.#changes;
+    const row = await this.#deps.store.keys.find({ prefix });
+    if (row === null) return null;
+    const found = { row, key: keyOf(row) };
+    if (changes === this.#changes) this.#keep(prefix, found);
+    return found;
+  }
+
+  #keep(prefix: string, found: Found): void {
+    this.#found.set(prefix, found);
+    for (const oldest of this.#found.keys()) {
+      if (this.#found.size <= MOST_FOUND) return;
+      this.#found.delete(oldest);
+    }
+  }
+
+  /** Awaits a change; nothing that was read before its end is kept. */
+  async #changed<T>(prefix: string, change: Promise<T>): Promise<T> {
+    try {
+      return await change;
+    } finally {
+      this.#changes++;
+      this.#found.delete(prefix);
+    }
+  }
+
+  async #touch(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const uses = [...this.#uses].map(([id, at]) => ({ id, at }));
+    this.#uses = new Map();
+    try {
+      await this.#deps.store.keys.touch({ uses });
+    } catch (error) {
+      this.#deps.log.error({ err: error, keys: uses.length }, "It could not be stored when keys were last used");
+    }
+  }
+}
+
+function isPrevious({ previousHash, previousUntil }: KeyRow, digest: Buffer, now: number): boolean {
+  return previousHash !== null && previousUntil !== null && now < previousUntil && equals(digest, previousHash);
+}

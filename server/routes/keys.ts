@@ -1,0 +1,112 @@
+import type { RequestHandler } from "express";
+import type { Batches } from "../../batch/batches.ts";
+import type { KeyRing } from "../../ledger/key-ring.ts";
+import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import {
+  createKey as createKeyBody,
+  type KeyDeleted,
+  type KeyList,
+  keyListQuery,
+  revokeKeyQuery,
+  rotateKey as rotateKeyBody,
+  updateKey as updateKeyBody,
+} from "../../openapi/keys.ts";
+import { validate } from "../../openapi/validate.ts";
+import type { Clock } from "../dependencies.ts";
+import { readJson } from "../json-body.ts";
+import { changesOf, keyObject, termsOf } from "../key-object.ts";
+import { readQuery } from "../query.ts";
+import { sendJson } from "../respond.ts";
+import { fromStore } from "../store-failure.ts";
+
+const BODY_LIMIT = 256 * 1024;
+
+/** POST /v1/nightshift/keys */
+export function createKey(keys: KeyRing, clock: Clock): RequestHandler {
+  return async (req, res) => {
+    const body = validate(createKeyBody, await readJson(req, res, BODY_LIMIT));
+    checkExpiry(body.expires_at, clock);
+    const { row, secret } = await fromStore(keys.create(body.owner, termsOf(body)));
+    sendJson(req, res, 200, JSON.stringify(keyObject(row, secret)));
+  };
+}
+
+/** GET /v1/nightshift/keys */
+export function listKeys(keys: KeyRing): RequestHandler {
+  return async (req, res) => {
+    const { limit, after = null, owner = null } = validate(keyListQuery, readQuery(req));
+    const page = await fromStore(keys.list({ owner, limit, after }));
+    if (page === "unknown_cursor") {
+      throw invalidRequest("invalid_value", "after", `Invalid 'after': there is no key '${after?.slice(0, 64)}'.`);
+    }
+    const data = page.rows.map((row) => keyObject(row));
+    const list: KeyList = {
+      object: "list",
+      data,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: page.hasMore,
+    };
+    sendJson(req, res, 200, JSON.stringify(list));
+  };
+}
+
+/** GET /v1/nightshift/keys/{id} */
+export function retrieveKey(keys: KeyRing): RequestHandler {
+  return async (req, res) => {
+    const id = String(req.params.id);
+    sendJson(req, res, 200, JSON.stringify(keyObject(present(id, await fromStore(keys.get(id))))));
+  };
+}
+
+/** PATCH /v1/nightshift/keys/{id} */
+export function updateKey(keys: KeyRing, clock: Clock): RequestHandler {
+  return async (req, res) => {
+    const id = String(req.params.id);
+    const body = validate(updateKeyBody, await readJson(req, res, BODY_LIMIT));
+    checkExpiry(body.expires_at, clock);
+    const row = usable(present(id, await fromStore(keys.update(id, changesOf(body)))));
+    sendJson(req, res, 200, JSON.stringify(keyObject(row)));
+  };
+}
+
+/** POST /v1/nightshift/keys/{id}/rotate */
+export function rotateKey(keys: KeyRing): RequestHandler {
+  return async (req, res) => {
+    const id = String(req.params.id);
+    const body = validate(rotateKeyBody, await readJson(req, res, BODY_LIMIT));
+    const { row, secret } = usable(present(id, await fromStore(keys.rotate(id, body.grace_seconds ?? 0))));
+    sendJson(req, res, 200, JSON.stringify(keyObject(row, secret)));
+  };
+}
+
+/** DELETE /v1/nightshift/keys/{id} */
+export function revokeKey(keys: KeyRing, batches: Batches): RequestHandler {
+  return async (req, res) => {
+    const id = String(req.params.id);
+    const { cancel_batches } = validate(revokeKeyQuery, readQuery(req));
+    present(id, await fromStore(keys.revoke(id)));
+    if (cancel_batches === "true") await fromStore(batches.cancelAllOf(id));
+    const body: KeyDeleted = { id, object: "nightshift.key.deleted", deleted: true };
+    sendJson(req, res, 200, JSON.stringify(body));
+  };
+}
+
+function checkExpiry(expiresAt: number | null | undefined, clock: Clock): void {
+  if (expiresAt == null || expiresAt > clock.epochSeconds()) return;
+  throw invalidRequest("invalid_value", "expires_at", "Invalid 'expires_at': that time is over; DELETE revokes a key.");
+}
+
+/** Throws 404. */
+function present<T>(id: string, found: T | null): T {
+  if (found !== null) return found;
+  const message = `No key found with id '${id.slice(0, 64)}'.`;
+  throw new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+}
+
+/** Throws 409. */
+function usable<T>(found: T | "revoked"): T {
+  if (found !== "revoked") return found;
+  const message = "The key is revoked, for good.";
+  throw new ApiError({ status: 409, type: "invalid_request_error", code: "key_revoked", message, shouldRetry: false });
+}

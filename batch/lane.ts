@@ -1,5 +1,4 @@
 import type { Engine } from "../engine/engine.ts";
-import type { Standing } from "../store/budget-row.ts";
 import type { ClaimedLine } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -10,7 +9,7 @@ import { EngineWindow, type Residence } from "./engine-window.ts";
 import type { Execute } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Flight, Flights, type Prepared } from "./flights.ts";
-import { dueMembers, type LaneBatch, Member } from "./lane-batch.ts";
+import { type LaneBatch, Member } from "./lane-batch.ts";
 import { aboutLine, lineBackoff, MAX_ATTEMPTS, TELLING_ATTEMPTS } from "./line-attempts.ts";
 import { release } from "./release.ts";
 import { Suspects } from "./suspects.ts";
@@ -38,11 +37,11 @@ const RECHECK_MS = 1000;
  * may run.
  */
 export class Lane {
+  readonly claimer: Claimer;
   readonly #deps: LaneDeps;
   readonly #members = new Map<string, Member>();
   readonly #flights = new Flights();
   readonly #commits: Commits;
-  readonly #claimer: Claimer;
   readonly #suspects: Suspects;
   readonly #engine: EngineWindow;
   #prepared: Prepared[] = [];
@@ -55,7 +54,7 @@ export class Lane {
   constructor(deps: LaneDeps) {
     this.#deps = deps;
     this.#commits = new Commits({ ...deps, model: deps.engine.model });
-    this.#claimer = new Claimer(deps);
+    this.claimer = new Claimer(deps);
     this.#suspects = new Suspects(deps);
     this.#engine = new EngineWindow({ ...deps, suspects: this.#suspects, reopened: () => this.wake() });
   }
@@ -74,15 +73,9 @@ export class Lane {
     return member === undefined ? 0 : this.#flights.of(member).length;
   }
 
-  /** Whom a used-up budget keeps from running, and which. */
-  get paused(): { batchId: string; usedUp: readonly Standing[] }[] {
-    const members = [...this.#members.values()].filter(({ usedUp }) => usedUp.length > 0);
-    return members.map(({ batch, usedUp }) => ({ batchId: batch.id, usedUp }));
-  }
-
-  /** Tokens of a line's answer, going by late ones. */
-  get usualAnswer(): number {
-    return this.#claimer.usualAnswer;
+  /** Those whom a used-up budget keeps from running. */
+  get paused(): Member[] {
+    return [...this.#members.values()].filter(({ usedUp }) => usedUp.length > 0);
   }
 
   /** Why nothing runs although it could; null when nothing is in the way. */
@@ -181,23 +174,17 @@ export class Lane {
     // As many wait here as may be in the engine: a claim takes an fsync, in which many short lines end.
     const room = window - this.#prepared.length;
     if (room < Math.max(1, window >> 1)) return false;
-    const nowMs = this.#deps.clock.epochMs();
-    const due = dueMembers(this.#members.values(), nowMs);
-    if (due.length === 0) {
-      this.#wakeIn(RECHECK_MS);
-      return false;
-    }
-    const lines = await this.#claimer.claim(due, room, nowMs);
-    if (lines.length < room) for (const member of due) member.restUntil = nowMs + RECHECK_MS;
-    await this.#prepare(lines);
-    return true;
+    const lines = await this.claimer.claim(this.#members.values(), room);
+    if (lines === null) this.#wakeIn(RECHECK_MS);
+    else await this.#prepare(lines);
+    return lines !== null;
   }
 
   /** Nothing else is in the engine while a suspect group is. */
   async #prepareSuspects(suspect: number, window: number): Promise<boolean> {
     await this.#releasePrepared();
     if (this.#flights.size > 0) return false;
-    const lines = await this.#claimer.claimSuspects(suspect, window, this.#deps.clock.epochMs());
+    const lines = await this.claimer.claimSuspects(suspect, window);
     await this.#prepare(lines);
     // None was due, or all were of a batch that ends: nothing else would wake this lane.
     if (this.#flights.size === 0) this.#wakeIn(RECHECK_MS);
@@ -240,7 +227,7 @@ export class Lane {
     if (result.how === "engine_died") this.#suspects.died(line, result);
     // An error may have come without the engine, which then counts on.
     if (result.how === "answered" && result.statusCode < 400) this.#suspects.finished();
-    if (result.how === "answered" && result.usage !== null) this.#claimer.learn(result.usage);
+    if (result.how === "answered" && result.usage !== null) this.claimer.learn(result.usage);
     if (result.how === "answered" || result.how === "timed_out") this.#commit(line, member, requestId, result);
     this.#flights.remove(flight);
     if (result.how === "fault") this.#fault(line, member, result.reason);

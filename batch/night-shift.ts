@@ -86,7 +86,7 @@ export class NightShift {
 
   /** Tokens of an answer to a batch line, going by late ones. */
   usualAnswer(model: string): number {
-    return this.#crews.get(model)?.lane.usualAnswer ?? USUAL_ANSWER;
+    return this.#crews.get(model)?.lane.claimer.usualAnswer ?? USUAL_ANSWER;
   }
 
   get linesInEngine(): { model: string; lines: number }[] {
@@ -145,7 +145,7 @@ export class NightShift {
     const nowMs = this.#deps.clock.epochMs();
     const { tokensPerSecond } = throughput;
     const expected = expectations(rules, { phase, share }, order, nowMs, tokensPerSecond);
-    const usedUp = lane.paused.find(({ batchId }) => batchId === id)?.usedUp ?? [];
+    const usedUp = lane.paused.find(({ batch }) => batch.id === id)?.usedUp ?? [];
     const own = expected.find((one) => one.batchId === id);
     return {
       phase,
@@ -205,7 +205,7 @@ export class NightShift {
       crew.settled = settled;
       const share = shift.decision?.share;
       if (inEngine > 0 || ended.lines > 0) throughput.add({ ms, share: share ?? 0, ended, inEngine });
-      const paused = lane.paused.map(({ batchId }) => batchId);
+      const paused = lane.paused.map(({ batch }) => batch.id);
       const runnable = this.#orderOf(model).filter(({ batchId }) => !paused.includes(batchId));
       shift.look(load(model), runnable, throughput.tokensPerSecond);
       if (shift.decision?.share !== share) lane.wake();

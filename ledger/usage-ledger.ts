@@ -22,7 +22,7 @@ export interface Hold {
   day: number;
 }
 
-/** Hears what is charged, for the metrics. */
+/** Hears what is charged. */
 export interface LedgerSink {
   charged(row: LedgerRow): void;
 }
@@ -30,7 +30,7 @@ export interface LedgerSink {
 export interface UsageLedgerDeps {
   store: Pick<Store, "ledger">;
   prices: Prices;
-  sink: LedgerSink;
+  sinks: readonly LedgerSink[];
   log: { error(fields: object, message: string): void };
   /** Unix seconds. */
   now(): number;
@@ -81,9 +81,9 @@ export class UsageLedger {
     return this.#deps.prices.rates(model, "batch");
   }
 
-  /** Counts a batch line's row that is durable now. */
+  /** Tells of a row that is durable now: a batch line's. */
   committed(row: LedgerRow): void {
-    this.#deps.sink.charged(row);
+    for (const sink of this.#deps.sinks) sink.charged(row);
   }
 
   /** Writes what waits; for the end of the server. Rows that the store refuses even now are logged as lost. */
@@ -146,7 +146,7 @@ export class UsageLedger {
       this.#waiting.unshift(...taken);
       return false;
     }
-    for (const row of rows) this.#deps.sink.charged(row);
+    for (const row of rows) this.committed(row);
     return true;
   }
 }

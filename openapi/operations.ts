@@ -3,6 +3,7 @@ import { fileListQuery } from "./files.ts";
 import { keyOperations } from "./key-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
+import { ownerOperations } from "./owner-operations.ts";
 import { tokenOperations } from "./token-operations.ts";
 
 const generationFailures = {
@@ -253,6 +254,7 @@ export const operations: readonly Operation[] = [
   },
   ...organizationOperations,
   ...keyOperations,
+  ...ownerOperations,
   {
     method: "get",
     path: "/v1/nightshift/engine",

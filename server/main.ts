@@ -6,6 +6,7 @@ import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
+import { OwnerBudgets } from "../ledger/owner-budgets.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
@@ -18,6 +19,7 @@ import { createApp } from "./app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
 import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
+import { BudgetWatch } from "./budget-watch.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { EmbeddingPace } from "./embedding-load.ts";
 import { version } from "./installation.ts";
@@ -64,10 +66,18 @@ export async function serve(options: Options): Promise<void> {
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
   const tierFactors = { ...DEFAULT_TIER_FACTORS, ...options.tierFactors };
   const prices = new Prices({ ...DEFAULT_PRICES, ...options.prices }, tierFactors);
+  const webhooks = new WebhookEndpoints(options.webhooks);
+  const budgetWatch = new BudgetWatch({
+    store,
+    endpoints: webhooks,
+    eventsQueued: () => delivery.wake(),
+    log,
+    epochMs: () => time.epochMs(),
+  });
   const ledger = new UsageLedger({
     store,
     prices,
-    sink: metrics,
+    sinks: [metrics, budgetWatch],
     log,
     now: clock.epochSeconds,
   });
@@ -95,8 +105,8 @@ export async function serve(options: Options): Promise<void> {
   });
   const keys = new KeyRing({ store, adminKey: options.adminKey, log, now: clock.epochSeconds });
   if (keysAreOn(options)) await tellFirstKey(keys);
+  const owners = await OwnerBudgets.open(store);
   const randomId = () => randomBytes(16).toString("hex");
-  const webhooks = new WebhookEndpoints(options.webhooks);
   const delivery = new WebhookDelivery({
     store: store.outbox,
     endpoints: webhooks,
@@ -129,6 +139,7 @@ export async function serve(options: Options): Promise<void> {
   residency.start();
   sweeper.start();
   await night.start();
+  await budgetWatch.start();
   delivery.wake();
 
   let listening: Listening | null = null;
@@ -145,6 +156,7 @@ export async function serve(options: Options): Promise<void> {
         await sweeper.stop();
         await delivery.close(WEBHOOK_GRACE_MS);
         await ledger.flush();
+        await budgetWatch.stop();
         await keys.close();
         await store.close();
       },
@@ -161,6 +173,7 @@ export async function serve(options: Options): Promise<void> {
     files,
     uploads,
     keys,
+    owners,
     batches,
     jobs,
     ledger,

@@ -9,6 +9,7 @@ import {
 } from "./budget-row.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
 import { isUsedUp, reservationsOf, standingsOf } from "./reservations.ts";
+import { monthOf } from "./utc-day.ts";
 
 /** "used_up": nothing is held back, for these budgets have nothing left. */
 export type Reservation =
@@ -28,7 +29,13 @@ export function budgets(db: Database) {
   const standings = standingsOf(db);
   const reservations = reservationsOf(db);
   const insertEvents = eventInsertion(db);
-  const owner = db.prepare<{ owner: string }, OwnerRow>(`SELECT ${OWNER.select} FROM owners WHERE owner = @owner`);
+  const spent = db.prepare<{ owner: string; first: number; next: number }, { nano: number }>(
+    `SELECT coalesce(sum(nano), 0) AS nano FROM spending
+     WHERE scope = 'owner' AND subject = @owner AND day >= @first AND day < @next`,
+  );
+  const held = db.prepare<{ owner: string }, { nano: number }>(
+    "SELECT coalesce(sum(nano), 0) AS nano FROM reservations WHERE owner = @owner",
+  );
   const owners = db.prepare<[], OwnerRow>(`SELECT ${OWNER.select} FROM owners ORDER BY owner`);
   const setOwner = db.prepare<OwnerRow>(
     `INSERT INTO owners (${OWNER.names}) VALUES (${OWNER.values})
@@ -53,7 +60,15 @@ export function budgets(db: Database) {
   return {
     reads: {
       standings,
-      owner: (args: { owner: string }): OwnerRow | null => owner.get(args) ?? null,
+      /** What an owner has spent, and what is held back, whether there is a budget or not. */
+      spent({ owner, day }: { owner: string; day: number }): { dayNano: number; monthNano: number; heldNano: number } {
+        const month = monthOf(day);
+        return {
+          dayNano: spent.get({ owner, first: day, next: day + 1 })?.nano ?? 0,
+          monthNano: spent.get({ owner, ...month })?.nano ?? 0,
+          heldNano: held.get({ owner })?.nano ?? 0,
+        };
+      },
       owners: (): OwnerRow[] => owners.all(),
       /** Who has a budget with a warning. */
       payers: () => payers.all(),

@@ -26,6 +26,11 @@ const program = buildProgram(version(), {
     endWithReader();
     await (await import("./cli/files-command.ts")).filesCommand(args, process);
   },
+  keys: async (args) => {
+    endWithReader();
+    const { env, stdout, stderr } = process;
+    await (await import("./cli/keys-command.ts")).keysCommand(args, { env, stdout, stderr, now: () => Date.now() });
+  },
   batch: async (args) => {
     endWithReader();
     const interrupted = new AbortController();

@@ -46,7 +46,7 @@ export class ApiClient {
 
   /** `path` without a slash at its start, `files?limit=2`. Throws ApiFailure. */
   async call<Schema extends z.ZodType>(
-    method: "GET" | "POST" | "DELETE",
+    method: "GET" | "POST" | "PATCH" | "DELETE",
     path: string,
     schema: Schema,
     body?: object,

@@ -11,6 +11,7 @@ export interface Actions {
   usage(flags: UsageFlags): Promise<void>;
   plan(flags: PlanFlags): Promise<void>;
   files(args: string[]): Promise<void>;
+  keys(args: string[]): Promise<void>;
   batch(args: string[]): Promise<void>;
   bench(args: string[]): Promise<void>;
 }
@@ -25,7 +26,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("An OpenAI-compatible LLM server.")
     .version(version)
     .showHelpAfterError("Run with --help for what there is.")
-    // files, batch and bench have flags of their own behind their names.
+    // files, keys, batch and bench have flags of their own behind their names.
     .enablePositionalOptions()
     .addHelpText("after", "\nWithout a command it serves: nightshift --port 9000 is nightshift serve --port 9000.");
 
@@ -63,6 +64,17 @@ export function buildProgram(version: string, actions: Actions): Command {
     .passThroughOptions()
     .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.files(args)));
+
+  program
+    .command("keys")
+    .description(
+      "create, list, revoke or rotate API keys of a server, or see and set their limits: nightshift keys --help",
+    )
+    .argument("[args...]")
+    .allowUnknownOption()
+    .passThroughOptions()
+    .helpOption(false)
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.keys(args)));
 
   program
     .command("batch")

@@ -18,6 +18,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     usage: async (flags) => void outcome.called.push("usage", flags),
     plan: async (flags) => void outcome.called.push("plan", flags),
     files: async (rest) => void outcome.called.push("files", rest),
+    keys: async (rest) => void outcome.called.push("keys", rest),
     batch: async (rest) => void outcome.called.push("batch", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),
   });

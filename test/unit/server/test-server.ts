@@ -27,7 +27,11 @@ export interface LogLine {
 }
 
 /** The real app on a free port, with a fake engine below it. */
-export async function startTestServer(options: Partial<AppOptions> = {}, listening: Partial<ListenOptions> = {}) {
+export async function startTestServer(
+  options: Partial<AppOptions> = {},
+  listening: Partial<ListenOptions> = {},
+  adminKey: string | null = null,
+) {
   const engine = new FakeEngine();
   const metrics = new Metrics(new Registry());
   const lines: LogLine[] = [];
@@ -49,7 +53,7 @@ export async function startTestServer(options: Partial<AppOptions> = {}, listeni
     keepAliveMs: null,
     now: () => performance.now(),
   });
-  const keys = new KeyRing({ store, adminKey: null, log, now: () => 1_700_000_001 });
+  const keys = new KeyRing({ store, adminKey, log, now: () => 1_700_000_001 });
   const owners = await OwnerBudgets.open(store);
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };

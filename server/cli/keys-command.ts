@@ -1,0 +1,156 @@
+import { Command, Option } from "commander";
+import { type KeyObject, keyDeleted, keyList, key as keySchema, SCOPES } from "../../openapi/keys.ts";
+import { ApiClient } from "./api-client.ts";
+import { columns } from "./columns.ts";
+import { addKeyFlags, fieldsOf, type KeyFlags, secondsOf } from "./key-flags.ts";
+
+/** Where the commands write and read; the process' own fit. */
+export interface KeysCommandDeps {
+  env: Readonly<Record<string, string | undefined>>;
+  stdout: { write(text: string): unknown };
+  stderr: { write(text: string): unknown };
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** `nightshift keys`: its arguments are those behind the name. Rejects with OptionsError for what went wrong. */
+export async function keysCommand(args: readonly string[], deps: KeysCommandDeps): Promise<void> {
+  await keysProgram(deps).parseAsync(args, { from: "user" });
+}
+
+/** Usage errors end the process as commander does it. */
+export function keysProgram({ env, stdout, stderr, now }: KeysCommandDeps): Command {
+  const program = new Command("nightshift keys")
+    .description("API keys of a server: create, list, revoke, rotate, limits. Needs a key with the scope admin.")
+    .addHelpText("after", "\nThe server is asked with NIGHTSHIFT_ADMIN_KEY, else NIGHTSHIFT_API_KEY.")
+    .showHelpAfterError("Run with --help for what there is.");
+  const admin = env.NIGHTSHIFT_ADMIN_KEY || env.NIGHTSHIFT_API_KEY;
+  const client = ({ url }: { url?: string }) => new ApiClient(url, { ...env, NIGHTSHIFT_API_KEY: admin });
+  const print = (line: string) => void stdout.write(`${line}\n`);
+  const seconds = () => Math.floor(now() / 1000);
+  const command = (name: string, description: string) =>
+    program
+      .command(name)
+      .description(description)
+      .addOption(new Option("--url <url>", "the server (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)"))
+      .option("--json", "print JSON");
+
+  /** The secret alone goes to stdout, so that a script can take it. */
+  function printSecret(made: KeyObject, json: boolean | undefined): void {
+    print(json ? JSON.stringify(made, null, 2) : (made.key ?? ""));
+    if (!json) stderr.write(`${made.id} of ${made.owner}. The key above is shown this once.\n`);
+  }
+
+  addKeyFlags(command("create", "make a key and print it"))
+    .requiredOption("--name <name>", "for people")
+    .requiredOption("--owner <owner>", "whose files, batches and usage it is about")
+    .option("--scope <scope>", `what it may do: ${SCOPES.join(", ")}. Repeatable (default: all but admin)`, list)
+    .action(async (flags: KeyFlags & { url?: string; json?: boolean }) => {
+      const { name, owner, scope } = flags;
+      const body = { name, owner, ...(scope !== undefined && { scopes: scope }), ...fieldsOf(flags, seconds()) };
+      printSecret(await client(flags).call("POST", "nightshift/keys", keySchema, body), flags.json);
+    });
+
+  command("list", "list keys, the newest first")
+    .option("--owner <owner>", "only this owner's")
+    .option("--limit <n>", "at most so many", "100")
+    .option("--after <id>", "only those behind this one")
+    .action(async (flags) => {
+      const query = new URLSearchParams({ limit: flags.limit });
+      if (flags.owner !== undefined) query.set("owner", flags.owner);
+      if (flags.after !== undefined) query.set("after", flags.after);
+      const page = await client(flags).call("GET", `nightshift/keys?${query}`, keyList);
+      if (flags.json) return print(JSON.stringify(page.data, null, 2));
+      for (const line of keyTable(page.data, seconds())) print(line);
+      if (page.has_more) stderr.write(`There are more: --after ${page.last_id}\n`);
+    });
+
+  command("revoke", "revoke keys for good")
+    .argument("<ids...>")
+    .option("--cancel-batches", "also cancel the batches that were created with them")
+    .action(async (ids: string[], flags) => {
+      const query = flags.cancelBatches ? "?cancel_batches=true" : "";
+      for (const id of ids) {
+        const deleted = await client(flags).call("DELETE", `${pathOf(id)}${query}`, keyDeleted);
+        print(flags.json ? JSON.stringify(deleted) : `${id} revoked`);
+      }
+    });
+
+  command("rotate", "give a key a new secret and print it")
+    .argument("<id>")
+    .option("--grace <duration>", "for how long the secret of before is taken too, such as 1h", "0s")
+    .action(async (id: string, flags) => {
+      const body = { grace_seconds: secondsOf("--grace", flags.grace) };
+      printSecret(await client(flags).call("POST", `${pathOf(id)}/rotate`, keySchema, body), flags.json);
+    });
+
+  addKeyFlags(command("limits", "print what a key is bounded by; with flags, change it first"))
+    .argument("<id>")
+    .action(async (id: string, flags: KeyFlags & { url?: string; json?: boolean }) => {
+      const changes = fieldsOf(flags, seconds());
+      const server = client(flags);
+      const changed = Object.keys(changes).length > 0;
+      const key = await (changed
+        ? server.call("PATCH", pathOf(id), keySchema, changes)
+        : server.call("GET", pathOf(id), keySchema));
+      if (flags.json) return print(JSON.stringify(key, null, 2));
+      for (const line of limitsTable(key)) print(line);
+    });
+  return program;
+}
+
+function list(value: string, earlier: string[] | undefined): string[] {
+  return [...(earlier ?? []), value];
+}
+
+function pathOf(id: string): string {
+  return `nightshift/keys/${encodeURIComponent(id)}`;
+}
+
+/** A line per key. `now`: Unix seconds. */
+export function keyTable(keys: readonly KeyObject[], now: number): string[] {
+  const head = ["id", "name", "owner", "begins with", "scopes", "state", "last used"];
+  const rows = keys.map((key) => [
+    key.id,
+    key.name,
+    key.owner,
+    key.prefix,
+    key.scopes.join(","),
+    stateOf(key, now),
+    key.last_used_at === null ? "never" : minuteOf(key.last_used_at),
+  ]);
+  return columns([head, ...rows], head.length);
+}
+
+function stateOf({ revoked_at, expires_at }: KeyObject, now: number): string {
+  if (revoked_at !== null) return "revoked";
+  if (expires_at === null) return "valid";
+  return `${expires_at <= now ? "expired" : "until"} ${minuteOf(expires_at)}`;
+}
+
+function limitsTable(key: KeyObject): string[] {
+  const { daily_usd, monthly_usd, soft_ratio } = key.budget;
+  const rows = [
+    ["models", key.models?.join(", ") ?? "all"],
+    ["tiers", key.tiers.join(", ")],
+    ["requests per minute", bound(key.requests_per_minute)],
+    ["tokens per minute", bound(key.tokens_per_minute)],
+    ["concurrent", bound(key.concurrent)],
+    ["enqueued tokens", bound(key.enqueued_tokens)],
+    ["storage bytes", bound(key.storage_bytes)],
+    ["USD per day", bound(daily_usd)],
+    ["USD per month", bound(monthly_usd)],
+    ["warned from", soft_ratio === null ? "never" : `${soft_ratio * 100} %`],
+    ["expires", key.expires_at === null ? "never" : minuteOf(key.expires_at)],
+  ];
+  return columns(rows, 2);
+}
+
+function bound(value: number | null): string {
+  return value === null ? "none" : value.toLocaleString("en-US");
+}
+
+/** UTC. */
+function minuteOf(epochSeconds: number): string {
+  return new Date(epochSeconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+}

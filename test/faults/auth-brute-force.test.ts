@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { startKeyedServer } from "./keys-rig.ts";
+
+const GUESS = `ns_0123456789abcdef_${"x".repeat(43)}`;
+
+test("fault 33: an address that tries keys is held up, others are not, and who was right before is let in", async () => {
+  const server = await startKeyedServer({ trustedProxies: ["127.0.0.1"] });
+  const [early, late] = [await server.key(), await server.key()];
+  const models = (key: string, from: string) =>
+    fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${key}`, "x-forwarded-for": from } });
+  expect((await models(early.key, "10.0.0.1")).status).toBe(200);
+  const statuses = [];
+  for (let attempt = 0; attempt < 25; attempt++) statuses.push((await models(GUESS, "10.0.0.1")).status);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(20);
+  const refused = await models(GUESS, "10.0.0.1");
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get("retry-after-ms"))).toBeGreaterThan(0);
+  expect(refused.headers.get("x-should-retry")).toBe("false");
+  // Not even a right guess tells.
+  expect((await models(late.key, "10.0.0.1")).status).toBe(429);
+  expect((await models(early.key, "10.0.0.1")).status).toBe(200);
+  expect((await models(late.key, "10.0.0.2")).status).toBe(200);
+});
+
+test("X-Forwarded-For of whoever is no trusted proxy changes nothing", async () => {
+  const server = await startKeyedServer();
+  const statuses = [];
+  for (let attempt = 0; attempt < 22; attempt++) {
+    const headers = { authorization: `Bearer ${GUESS}`, "x-forwarded-for": `10.0.0.${attempt}` };
+    statuses.push((await fetch(`${server.url}/v1/models`, { headers })).status);
+  }
+  expect(statuses.slice(-2)).toEqual([429, 429]);
+});
+
+test("only the part of X-Forwarded-For that a trusted proxy wrote is believed", async () => {
+  const server = await startKeyedServer({ trustedProxies: ["127.0.0.0/8"] });
+  const statuses = [];
+  for (let attempt = 0; attempt < 22; attempt++) {
+    const headers = { authorization: `Bearer ${GUESS}`, "x-forwarded-for": `10.0.0.${attempt}, 192.0.2.7` };
+    statuses.push((await fetch(`${server.url}/v1/models`, { headers })).status);
+  }
+  expect(statuses.slice(-2)).toEqual([429, 429]);
+});

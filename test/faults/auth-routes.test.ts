@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { SCOPES } from "../../openapi/keys.ts";
+import { operations } from "../../openapi/operations.ts";
+import { startKeyedServer } from "./keys-rig.ts";
+
+const layers = z.array(
+  z.object({ route: z.object({ path: z.string(), methods: z.record(z.string(), z.boolean()) }).optional() }),
+);
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const OPEN = ["/health", "/ready", "/openapi.json"];
+
+test("fault 29: every route of the router needs a key but /health, /ready and /openapi.json; /metrics its token", async () => {
+  const server = await startKeyedServer({ host: "0.0.0.0", metricsToken: "a token for metrics" });
+  const routes = layers
+    .parse(server.app.router.stack)
+    .flatMap(({ route }) => (route === undefined ? [] : [route.path]));
+  expect(routes.length).toBeGreaterThan(30);
+  const open = new Set<string>();
+  for (const path of [...routes, "/", "/v1", "/nowhere", "//health", "/health/", "/Health", "/health/../v1/models"]) {
+    for (const method of METHODS) {
+      const { status } = await server.call(null, method, path.replace(/:\w+/g, "none"));
+      if (status !== 401) open.add(path);
+    }
+  }
+  // A token of its own, as asked for by GET; other methods are 405.
+  expect((await server.call(null, "GET", "/metrics")).status).toBe(401);
+  open.delete("/metrics");
+  expect([...open].sort()).toEqual(OPEN.toSorted());
+});
+
+test("a key does what its scopes say and nothing else; an administrator's everything", async () => {
+  const server = await startKeyedServer();
+  for (const scope of SCOPES) {
+    const { key } = await server.key({ scopes: [scope] });
+    for (const { method, path, access } of operations) {
+      if (access === "open" || access === "token") continue;
+      const { status } = await server.call(key, method.toUpperCase(), path.replace(/:\w+/g, "none"));
+      const allowed = access === "key" || access === scope || scope === "admin";
+      expect(status === 403, `${method} ${path} with the scope ${scope}`).toBe(!allowed);
+    }
+  }
+});

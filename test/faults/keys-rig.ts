@@ -1,0 +1,39 @@
+import OpenAI from "openai";
+import { onTestFinished } from "vitest";
+import { z } from "zod";
+import { key as keySchema } from "../../openapi/keys.ts";
+import type { AppOptions } from "../../server/app-options.ts";
+import { saying } from "../unit/server/fake-engine.ts";
+import { startTestServer } from "../unit/server/test-server.ts";
+
+export const ADMIN_KEY = "the administrator's own key";
+
+/** The real app with API keys on, over a real store and a fake engine that says "ok". */
+export async function startKeyedServer(options: Partial<AppOptions> = {}) {
+  const server = await startTestServer({ apiKeys: true, ...options }, {}, ADMIN_KEY);
+  onTestFinished(() => server.close());
+  await server.night.start();
+  server.engine.script = saying("ok");
+
+  const call = (secret: string | null, method: string, path: string, body?: unknown) =>
+    fetch(server.url + path, {
+      method,
+      headers: {
+        ...(secret !== null && { authorization: `Bearer ${secret}` }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+
+  return {
+    ...server,
+    call,
+    /** A key with its secret; of owner a, and with the usual scopes, unless the terms say otherwise. */
+    async key(terms: object = {}) {
+      const response = await call(ADMIN_KEY, "POST", "/v1/nightshift/keys", { name: "test", owner: "a", ...terms });
+      return keySchema.extend({ key: z.string() }).parse(await response.json());
+    },
+    client: (apiKey: string) => new OpenAI({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0 }),
+  };
+}
+export type KeyedServer = Awaited<ReturnType<typeof startKeyedServer>>;

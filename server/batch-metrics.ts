@@ -10,6 +10,7 @@ export interface BatchReadings {
   counts(): Promise<{ status: BatchStatus; count: number }[]>;
   backlog(): readonly Backlog[];
   linesInEngine(): { model: string; lines: number }[];
+  paused(): { model: string; batches: number }[];
   epochSeconds(): number;
 }
 
@@ -91,6 +92,9 @@ export class BatchMetrics implements LineObserver {
     gauge("nearest_deadline_seconds", "Time until the nearest deadline of a batch in progress", [], (set) => {
       const deadlines = readings.backlog().map(({ expiresAt }) => expiresAt);
       if (deadlines.length > 0) set.set(Math.min(...deadlines) - readings.epochSeconds());
+    });
+    gauge("paused", "Batches that stand still because a budget is used up", ["model"], (set) => {
+      for (const { model, batches } of readings.paused()) set.set({ model }, batches);
     });
     gauge("lines_in_engine", "Batch lines that the engine has", ["model"], (set) => {
       for (const { model, lines } of readings.linesInEngine()) set.set({ model }, lines);

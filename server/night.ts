@@ -75,6 +75,7 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     counts: () => store.batches.counts(),
     backlog: () => night.backlog,
     linesInEngine: () => night.linesInEngine,
+    paused: () => night.paused,
     epochSeconds: clock.epochSeconds,
   });
   const batches = new Batches({ ...options, store, night, quota: night.quota, clock: time });

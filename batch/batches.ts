@@ -47,6 +47,7 @@ export class Batches {
     const { owner, key } = caller;
     const now = epochSeconds(clock);
     const expiresAt = now + windowSeconds;
+    const replays = idempotencyKey !== null && (await store.batches.isKeyUsed({ owner, key: idempotencyKey }));
     const batch: NewBatch = {
       id: objectId("batch_"),
       owner,
@@ -58,7 +59,8 @@ export class Batches {
       outputExpiresAfter: request.output_expires_after == null ? null : JSON.stringify(request.output_expires_after),
       createdAt: now,
       expiresAt,
-      estimatedTokens: await quota.ask(caller, request, expiresAt),
+      // What was created once is told again, also when there is no room for another.
+      estimatedTokens: replays ? 0 : await quota.ask(caller, request, expiresAt),
     };
     const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
     const creation = await store.batches.create({

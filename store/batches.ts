@@ -134,6 +134,8 @@ export function batches(db: Database) {
         if (cursor === undefined) return "unknown_cursor";
         return page(list.all({ owner, after: cursor, limit: limit + 1 }), limit);
       },
+      /** Whether this owner has used the Idempotency-Key. */
+      isKeyUsed: (args: { owner: string; key: string }): boolean => keyed.get(args) !== undefined,
       /** Every batch that is not terminal, oldest first. */
       open: (): BatchRow[] => open.all(),
       /** Those that were created with this key. */

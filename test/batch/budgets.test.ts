@@ -1,11 +1,10 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { toFile } from "openai";
 import { expect, test } from "vitest";
 import { complete, endless, stream } from "../api/ask.ts";
 import { KeyedServer, refusal } from "../api/keyed.ts";
 import { until } from "../api/until.ts";
-import { chatLine, freshDataDir, jsonl, reaches, submit } from "./batch-rig.ts";
+import { chatLine, freshDataDir, jsonl, reaches, submit, uploadText } from "./batch-rig.ts";
 
 /** USD per million tokens; half of it for a batch. */
 const PRICES = ["--prices", "demo=10/5/20"];
@@ -87,6 +86,15 @@ test("a batch that clearly costs more than there is is refused, and nothing is e
     expect((await refusal(submit(broke.client, LINES))).message).toContain("You have used up the key's daily budget");
     expect((await keyed.admin.get<{ data: unknown[] }>("/batches")).data).toEqual([]);
     expect((await poor.client.batches.list()).data).toEqual([]);
+    // One that was created before is told again.
+    const fair = await keyed.key({ owner: "fair", budget: { monthly_usd: 1 } });
+    const input_file_id = await uploadText(fair.client, LINES);
+    const request = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+    const once = { headers: { "Idempotency-Key": "once" } };
+    const { id } = await fair.client.batches.create(request, once);
+    await keyed.patchKey(fair.id, { budget: { monthly_usd: 0 } });
+    expect((await fair.client.batches.create(request, once)).id).toBe(id);
+    expect((await refusal(fair.client.batches.create(request))).code).toBe("insufficient_quota");
   }));
 
 test("what only the whole file tells is told by validation", () =>
@@ -124,12 +132,12 @@ test("kill -9 while requests and lines hold money back: the next server holds no
     const { id, client } = await doomed.key({ budget: { daily_usd: 1 } });
     used = { id, key: client.apiKey! };
     await doomed.owner("team", { monthly_usd: 2 });
-    const input = await client.files.create({ file: await toFile(Buffer.from(LINES), "in.jsonl"), purpose: "batch" });
+    const input_file_id = await uploadText(client, LINES);
     await complete(client, "Hi", { max_tokens: 4 });
     const running = await stream(client, "Count from 1 to 20.", { ...endless(3000), n: 4 });
     await running[Symbol.asyncIterator]().next();
     await client.batches.create({
-      input_file_id: input.id,
+      input_file_id,
       endpoint: "/v1/chat/completions",
       completion_window: "24h",
     });

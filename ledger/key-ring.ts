@@ -100,12 +100,14 @@ export class KeyRing {
     return this.create(LOCAL_OWNER, { ...NO_TERMS, name: "administrator", scopes: '["admin"]', tiers });
   }
 
-  get(id: string): Promise<KeyRow | null> {
-    return this.#deps.store.keys.get({ id });
+  async get(id: string): Promise<KeyRow | null> {
+    const row = await this.#deps.store.keys.get({ id });
+    return row === null ? null : this.#used(row);
   }
 
-  list(query: { owner: string | null; limit: number; after: string | null }): Promise<Page<KeyRow>> {
-    return this.#deps.store.keys.list(query);
+  async list(query: { owner: string | null; limit: number; after: string | null }): Promise<Page<KeyRow>> {
+    const page = await this.#deps.store.keys.list(query);
+    return page === "unknown_cursor" ? page : { ...page, rows: page.rows.map((row) => this.#used(row)) };
   }
 
   /** Null for an unknown one, "revoked" for one that nothing brings back. */
@@ -183,6 +185,11 @@ export class KeyRing {
       this.#changes++;
       this.#found.delete(prefix);
     }
+  }
+
+  /** With the last use that is not stored yet. */
+  #used(row: KeyRow): KeyRow {
+    return { ...row, lastUsedAt: this.#uses.get(row.id) ?? row.lastUsedAt };
   }
 
   async #touch(): Promise<void> {

@@ -8,10 +8,9 @@ export interface Secret {
   prefix: string;
 }
 
-export type RandomBytes = (count: number) => Buffer;
-
-export function newSecret(prefix = randomBytes(8).toString("hex"), random: RandomBytes = randomBytes): Secret {
-  return { text: `ns_${prefix}_${random(32).toString("base64url")}`, prefix };
+/** With a new prefix, or for the key that has this one. */
+export function newSecret(prefix = randomBytes(8).toString("hex")): Secret {
+  return { text: `ns_${prefix}_${randomBytes(32).toString("base64url")}`, prefix };
 }
 
 /** Null for what no secret of ours can be. */

@@ -128,7 +128,7 @@ export const key = z.object({
   created_at: z.int(),
   expires_at: time,
   revoked_at: time,
-  last_used_at: time.describe("Unix seconds; late by up to a minute."),
+  last_used_at: time.describe("Unix seconds; a crash can lose its last minute."),
 });
 export type KeyObject = z.infer<typeof key>;
 

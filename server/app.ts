@@ -5,6 +5,7 @@ import type { Operation } from "../openapi/operation.ts";
 import { operations } from "../openapi/operations.ts";
 import { Admission } from "./admission.ts";
 import { Allowances } from "./allowance.ts";
+import { AuthenticationMetrics } from "./authentication-metrics.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingRoute } from "./embedding-route.ts";
 import { FailureLimiter } from "./failure-limiter.ts";
@@ -83,7 +84,7 @@ export function createApp(dependencies: AppDependencies): Express {
   app.use(requestContext(clock, dependencies.randomId));
   app.use(hostCheck(options.host, options.allowedHosts));
   app.use(cors(options.corsOrigins));
-  app.use(options.apiKeys ? authentication({ keys, limiter: new FailureLimiter(clock.now), log }, OPEN) : withoutKeys);
+  app.use(options.apiKeys ? keyCheck(dependencies) : withoutKeys);
 
   serve(app, "/v1/chat/completions", { post: chat.handler });
   serve(app, "/v1/completions", { post: completions.handler });
@@ -126,6 +127,11 @@ export function createApp(dependencies: AppDependencies): Express {
   app.use(unknownRoute);
   app.use(errorMapper(log));
   return app;
+}
+
+function keyCheck({ keys, clock, metrics: { registry }, log }: AppDependencies): RequestHandler {
+  const limiter = new FailureLimiter(clock.now);
+  return authentication({ keys, limiter, metrics: new AuthenticationMetrics(registry), log }, OPEN);
 }
 
 /**

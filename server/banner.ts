@@ -10,6 +10,8 @@ export interface BannerContent {
   onDemand: readonly string[];
   /** Nothing but the bundled model is served. */
   demo: boolean;
+  /** Whether clients need an API key. */
+  apiKeys: boolean;
   /** How this server was started, up to where options go: `npm start --` or `nightshift`. */
   command: string;
   /** Milliseconds since the process began. */
@@ -17,7 +19,7 @@ export interface BannerContent {
 }
 
 /** What a person sees when the server is ready. */
-export function banner({ url, version, models, onDemand, demo, command, startMs }: BannerContent): string {
+export function banner({ url, version, models, onDemand, demo, apiKeys, command, startMs }: BannerContent): string {
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
   lines.push(`  Base URL  ${url}/v1`);
   const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded when it is asked for`)];
@@ -26,8 +28,8 @@ export function banner({ url, version, models, onDemand, demo, command, startMs 
   lines.push("", "Try it:", "");
   const [first] = models;
   const [asleep] = onDemand;
-  if (first !== undefined) lines.push(`  ${curlLine(url, trial(first))}`, "");
-  else if (asleep !== undefined) lines.push(`  ${curlLine(url, chatTrial(asleep))}`, "");
+  if (first !== undefined) lines.push(`  ${curlLine(url, trial(first), apiKeys)}`, "");
+  else if (asleep !== undefined) lines.push(`  ${curlLine(url, chatTrial(asleep), apiKeys)}`, "");
   if (demo) {
     lines.push(
       "The demo model knows only a few tricks. To serve a real one:",
@@ -53,9 +55,10 @@ function computeLine(facts: ModelFacts): string {
 }
 
 /** One line that a POSIX shell takes as it stands, whatever the model's name holds. */
-function curlLine(url: string, { path, body }: Trial): string {
+function curlLine(url: string, { path, body }: Trial, apiKeys: boolean): string {
   const quoted = JSON.stringify(body).replaceAll("'", `'\\''`);
-  return `curl -N ${url}${path} -H 'Content-Type: application/json' -d '${quoted}'`;
+  const key = apiKeys ? ' -H "Authorization: Bearer $NIGHTSHIFT_API_KEY"' : "";
+  return `curl -N ${url}${path}${key} -H 'Content-Type: application/json' -d '${quoted}'`;
 }
 
 interface Trial {

@@ -213,6 +213,7 @@ export async function serve(options: Options): Promise<void> {
     models: ready,
     onDemand,
     demo: options.model.length === 0,
+    apiKeys: keysAreOn(options),
     startMs,
   };
   process.stdout.write(

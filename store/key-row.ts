@@ -43,7 +43,7 @@ export interface KeyRow extends NewKey {
   previousHash: string | null;
   previousUntil: number | null;
   revokedAt: number | null;
-  /** Late by up to a minute. */
+  /** Late by up to a minute: the ring knows better. */
   lastUsedAt: number | null;
 }
 

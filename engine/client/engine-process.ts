@@ -17,6 +17,14 @@ export interface EngineProcessHandlers {
 const DEATH_GRACE_MS = 10_000;
 const OUTPUT_GRACE_MS = 1000;
 
+const SECRETS = [
+  "NIGHTSHIFT_ADMIN_KEY",
+  "NIGHTSHIFT_METRICS_TOKEN",
+  "NIGHTSHIFT_API_KEY",
+  "OPENAI_API_KEY",
+  "HF_TOKEN",
+];
+
 /**
  * Node kills no children when it exits. An engine ends by itself when its channel closes, which also covers kill -9 of
  * this process; this is for an engine that is too busy or too broken to notice.
@@ -45,7 +53,7 @@ export class EngineProcess {
       execArgv: [],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       // libuv's threads run the asynchronous FFI calls of the step and the text work beside it.
-      env: { ...process.env, UV_THREADPOOL_SIZE: String(Math.max(4, availableParallelism())) },
+      env: { ...withoutSecrets(process.env), UV_THREADPOOL_SIZE: String(Math.max(4, availableParallelism())) },
     });
     const child = this.#child;
     living.add(child);
@@ -136,3 +144,8 @@ function describeExit(code: number | null, signal: NodeJS.Signals | null): strin
 }
 
 function ignoreError(): void {}
+
+/** Native code that reads strangers' files has no use for keys. */
+function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRETS.includes(name)));
+}

@@ -5,6 +5,7 @@ import { type Caller, LOCAL_OWNER } from "../../ledger/key.ts";
 import type { KeyRing } from "../../ledger/key-ring.ts";
 import { ApiError, unavailable } from "../../openapi/api-error.ts";
 import { StoreError } from "../../store/store-error.ts";
+import type { AuthenticationMetrics } from "../authentication-metrics.ts";
 import type { Log } from "../dependencies.ts";
 import type { FailureLimiter } from "../failure-limiter.ts";
 import { ClientGone } from "../json-body.ts";
@@ -13,6 +14,7 @@ import { contextOf } from "./request-context.ts";
 export interface AuthenticationDeps {
   keys: Pick<KeyRing, "authenticate">;
   limiter: FailureLimiter;
+  metrics: Pick<AuthenticationMetrics, "refused">;
   log: Log;
 }
 
@@ -34,7 +36,10 @@ export const withoutKeys: RequestHandler = (req, _res, next) => {
  * one of them besides needs a key. Nothing of the body is read. Throws 401, 429 when an address tries too many wrong keys,
  * and 503 when it can't be told whether the key is right.
  */
-export function authentication({ keys, limiter, log }: AuthenticationDeps, open: ReadonlySet<string>): RequestHandler {
+export function authentication(
+  { keys, limiter, metrics, log }: AuthenticationDeps,
+  open: ReadonlySet<string>,
+): RequestHandler {
   return async (req, res, next) => {
     if (open.has(req.path)) return next();
     const address = addressOf(req);
@@ -53,7 +58,9 @@ export function authentication({ keys, limiter, log }: AuthenticationDeps, open:
       callers.set(req, { owner: key.owner, key });
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) res.setHeader("www-authenticate", "Bearer");
+      if (error instanceof ApiError) metrics.refused(error.status === 429 ? 429 : 401);
       if (!(error instanceof StoreError)) throw error;
+      metrics.refused(503);
       log.error({ requestId: contextOf(req).id, code: error.code, reason: error.message }, "A key cannot be checked");
       throw unavailable("store_unavailable", "API keys can't be checked at the moment; try again.", RETRY_AFTER);
     }

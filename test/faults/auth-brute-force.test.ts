@@ -20,6 +20,9 @@ test("fault 33: an address that tries keys is held up, others are not, and who w
   expect((await models(late.key, "10.0.0.1")).status).toBe(429);
   expect((await models(early.key, "10.0.0.1")).status).toBe(200);
   expect((await models(late.key, "10.0.0.2")).status).toBe(200);
+  const counted = await (await fetch(`${server.url}/metrics`)).text();
+  expect(counted).toContain('nightshift_authentication_refused_total{status="401"} 20\n');
+  expect(counted).toContain('nightshift_authentication_refused_total{status="429"} 7\n');
 });
 
 test("X-Forwarded-For of whoever is no trusted proxy changes nothing", async () => {

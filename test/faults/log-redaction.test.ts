@@ -31,6 +31,13 @@ afterAll(async () => {
 const post = (path: string, body: unknown, secret: string) =>
   server.post(path, body, { authorization: `Bearer ${secret}` });
 
+test("the engine process has no key in its environment", () => {
+  expect(server.enginePids.length).toBeGreaterThan(0);
+  for (const pid of server.enginePids) {
+    expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain(ADMIN_KEY);
+  }
+});
+
 test("fault 34: no key, prompt or body is in a log line, an error or the metrics", async () => {
   const answers: string[] = [];
   const note = async (response: Response) => void answers.push(await response.text());

@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { banner } from "../../../server/banner.ts";
 import { FACTS } from "./facts.ts";
 
-const content = { url: "http://127.0.0.1:9000", version: "1.0.0", demo: false, command: "nightshift", startMs: 1234 };
+const url = "http://127.0.0.1:9000";
+const content = { url, version: "1.0.0", demo: false, apiKeys: false, command: "nightshift", startMs: 1234 };
 
 it("names base URL, models, context, sequences and compute", () => {
   const text = banner({ ...content, onDemand: [], models: [FACTS, { ...FACTS, model: "other" }] });
@@ -34,6 +35,13 @@ it.each(["demo", "o'brien", '$(reboot)"`'])(
     expect(JSON.parse(args.at(-1)!)).toMatchObject({ model, stream: true });
   },
 );
+
+it("has the client's key in the curl line where one is needed", () => {
+  const text = banner({ ...content, onDemand: [], models: [FACTS], apiKeys: true });
+  expect(text).toContain(
+    'curl -N http://127.0.0.1:9000/v1/chat/completions -H "Authorization: Bearer $NIGHTSHIFT_API_KEY" -H',
+  );
+});
 
 it.each([
   ["mean", "embeddings alone", "/v1/embeddings"],

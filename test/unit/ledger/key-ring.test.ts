@@ -105,6 +105,8 @@ test("when a key was used last is stored by the end", async () => {
   clock.now = 1234;
   await keys.authenticate(secret);
   expect(await store.keys.get({ id: row.id })).toMatchObject({ lastUsedAt: null });
+  expect(await keys.get(row.id)).toMatchObject({ lastUsedAt: 1234 });
+  expect(await keys.list({ owner: "a", limit: 1, after: null })).toMatchObject({ rows: [{ lastUsedAt: 1234 }] });
   await keys.close();
   expect(await store.keys.get({ id: row.id })).toMatchObject({ lastUsedAt: 1234 });
 });

@@ -62,6 +62,7 @@ function situation(row: BatchRow, standing: Standing | null): Pick<Night, "phase
       if (standing === null) return { phase: "waiting", reason: `this server does not serve the model '${row.model}'` };
       const reason = `${standing.phase}: ${standing.reason}`;
       if (standing.linesInEngine > 0) return { phase: "running", reason };
+      if (standing.paused !== null) return { phase: "waiting", reason: `paused: ${standing.paused}` };
       const ahead = (standing.position ?? 1) - 1;
       return { phase: "waiting", reason: ahead > 0 ? `${ahead} with a nearer deadline go first; ${reason}` : reason };
     }

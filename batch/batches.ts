@@ -9,6 +9,7 @@ import { batchObject } from "./batch-object.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
 import type { NightShift } from "./night-shift.ts";
 import { isObjectId, objectId } from "./object-id.ts";
+import { type BatchQuota, tooManyTokens } from "./quota.ts";
 
 /** What holds for batches that are created from now on. */
 export interface BatchTerms {
@@ -21,6 +22,7 @@ export interface BatchTerms {
 export interface BatchesDeps extends BatchTerms {
   store: Pick<Store, "batches">;
   night: Pick<NightShift, "take" | "standingOf">;
+  quota: Pick<BatchQuota, "ask">;
   clock: Clock;
 }
 
@@ -46,14 +48,17 @@ export class Batches {
   }
 
   /** With a key that this owner has used before for the same request, the batch of that time. */
-  async create({ owner, key }: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
+  async create(caller: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
     const request = checked(body);
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
       throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
     }
-    const { store, night, clock } = this.#deps;
+    const { store, night, quota, clock } = this.#deps;
     const { windowSeconds, maxOpen } = this.#terms;
+    const { owner, key } = caller;
     const now = epochSeconds(clock);
+    const expiresAt = now + windowSeconds;
+    const replays = idempotencyKey !== null && (await store.batches.isKeyUsed({ owner, key: idempotencyKey }));
     const batch: NewBatch = {
       id: objectId("batch_"),
       owner,
@@ -64,12 +69,22 @@ export class Batches {
       metadata: request.metadata == null ? null : JSON.stringify(request.metadata),
       outputExpiresAfter: request.output_expires_after == null ? null : JSON.stringify(request.output_expires_after),
       createdAt: now,
-      expiresAt: now + windowSeconds,
+      expiresAt,
+      // What was created once is told again, also when there is no room for another.
+      estimatedTokens: replays ? 0 : await quota.ask(caller, request, expiresAt),
     };
     const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
-    const creation = await store.batches.create({ batch, idempotency, maxOpen });
+    const creation = await store.batches.create({
+      batch,
+      idempotency,
+      maxOpen,
+      maxTokens: key?.limits.enqueuedTokens ?? null,
+    });
     if (creation.outcome === "conflict") throw keyConflict();
     if (creation.outcome === "too_many") throw tooManyOpen(maxOpen);
+    if (creation.outcome === "too_many_tokens") {
+      throw tooManyTokens(key?.limits.enqueuedTokens ?? 0, creation.enqueuedTokens, batch.estimatedTokens);
+    }
     if (creation.outcome === "created") night.take(creation.batch.id);
     return this.#object(creation.batch);
   }

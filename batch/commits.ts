@@ -14,7 +14,7 @@ import type { Log } from "./log.ts";
 export interface CommitsDeps {
   model: string;
   store: Pick<Store, "claims">;
-  ledger: Pick<UsageLedger, "lineRow" | "committed">;
+  ledger: Pick<UsageLedger, "lineRow" | "lineRates" | "committed">;
   observer: LineObserver;
   log: Log;
 }

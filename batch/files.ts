@@ -35,6 +35,8 @@ export interface FileMeta {
   filename: string;
   /** Seconds from now; null is what the purpose has by default. */
   expiresAfter: number | null;
+  /** As for `admit`. */
+  storageBytes?: number | null;
 }
 
 /** Rows that one round of a sweep removes; more take more rounds. */
@@ -75,10 +77,13 @@ export class FileRoom {
     return join(this.#dir, id);
   }
 
-  /** Throws 507 when `bytes` more, as a client announces them, have no room on the disk or in its owner's quota. */
-  async admit(owner: string, bytes: number): Promise<void> {
+  /**
+   * Throws 507 when `bytes` more, as a client announces them, have no room on the disk or in its owner's quota: the server's
+   * own, and with `storageBytes` that of the client's key.
+   */
+  async admit(owner: string, bytes: number, storageBytes: number | null = null): Promise<void> {
     await this.checkSpace(bytes);
-    const left = await this.#quotaLeft(owner);
+    const left = await this.#quotaLeft(owner, storageBytes);
     if (left !== null && bytes > left.bytes) throw left.error();
   }
 
@@ -86,8 +91,13 @@ export class FileRoom {
    * Writes a client's bytes to disk, at most `limit`. Throws the limit's error, 507, or what the source throws; nothing
    * stays then. What it resolves with must be added or discarded.
    */
-  async receive(owner: string, source: AsyncIterable<Uint8Array>, limit: ByteLimit): Promise<Incoming> {
-    const left = await this.#quotaLeft(owner);
+  async receive(
+    owner: string,
+    source: AsyncIterable<Uint8Array>,
+    limit: ByteLimit,
+    storageBytes: number | null = null,
+  ): Promise<Incoming> {
+    const left = await this.#quotaLeft(owner, storageBytes);
     return this.#inbox.write(source, left !== null && left.bytes < limit.bytes ? left : limit, true);
   }
 
@@ -114,7 +124,7 @@ export class FileRoom {
       throw error;
     }
     const row = await this.place(incoming, meta);
-    const quotaBytes = this.#deps.storageQuota;
+    const quotaBytes = this.quota(meta.storageBytes ?? null);
     try {
       if ((await this.#deps.store.files.insert({ row, quotaBytes })) === "over_quota") throw overQuota(quotaBytes ?? 0);
     } catch (error) {
@@ -215,8 +225,15 @@ export class FileRoom {
     return hash.digest("hex") === row.sha256;
   }
 
-  async #quotaLeft(owner: string): Promise<ByteLimit | null> {
-    const quota = this.#deps.storageQuota;
+  /** The most bytes that an owner's files may take when a key brings one that may store so many; null is no bound. */
+  quota(storageBytes: number | null): number | null {
+    const { storageQuota } = this.#deps;
+    if (storageQuota === null || storageBytes === null) return storageQuota ?? storageBytes;
+    return Math.min(storageQuota, storageBytes);
+  }
+
+  async #quotaLeft(owner: string, storageBytes: number | null): Promise<ByteLimit | null> {
+    const quota = this.quota(storageBytes);
     if (quota === null) return null;
     return { bytes: quota - (await this.#deps.store.files.storageBytes(owner)), error: () => overQuota(quota) };
   }

@@ -40,8 +40,9 @@ export class Jobs {
     const line = Buffer.from(`${JSON.stringify({ custom_id: "job", method: "POST", url: endpoint, body })}\n`);
     if (line.byteLength > maxLineBytes) return null;
     const incoming = await files.write(once(line), { reserve: true });
-    const { owner } = caller;
-    const meta = { owner, purpose: "batch", filename: "job.jsonl", expiresAfter: KEPT_SECONDS } as const;
+    const { owner, key } = caller;
+    const storageBytes = key?.limits.storageBytes ?? null;
+    const meta = { owner, purpose: "batch", filename: "job.jsonl", expiresAfter: KEPT_SECONDS, storageBytes } as const;
     const input = await files.add(incoming, meta);
     failpoint("job.input");
     const request = {

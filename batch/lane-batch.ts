@@ -1,4 +1,5 @@
 import type { BatchEndpoint } from "../openapi/batches.ts";
+import type { Standing } from "../store/budget-row.ts";
 import { InputFile } from "./input-file.ts";
 
 /** A batch in progress, as its lane sees it. */
@@ -21,6 +22,8 @@ export class Member {
   withdrawn = false;
   /** Epoch ms until which it is taken to have no line that is due. */
   restUntil = 0;
+  /** Budgets that had nothing left for its next line when it was last looked for; empty: none held it up. */
+  usedUp: readonly Standing[] = [];
   #news = false;
   #hear: (() => void) | null = null;
 

@@ -2,13 +2,14 @@ import type { Engine } from "../engine/engine.ts";
 import type { ClaimedLine } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { Claimer } from "./claimer.ts";
 import type { Clock } from "./clock.ts";
 import { Commits, type CommitsDeps, type Ended } from "./commits.ts";
 import { EngineWindow, type Residence } from "./engine-window.ts";
 import type { Execute } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Flight, Flights, type Prepared } from "./flights.ts";
-import { dueMembers, type LaneBatch, Member } from "./lane-batch.ts";
+import { type LaneBatch, Member } from "./lane-batch.ts";
 import { aboutLine, lineBackoff, MAX_ATTEMPTS, TELLING_ATTEMPTS } from "./line-attempts.ts";
 import { release } from "./release.ts";
 import { Suspects } from "./suspects.ts";
@@ -36,6 +37,7 @@ const RECHECK_MS = 1000;
  * may run.
  */
 export class Lane {
+  readonly claimer: Claimer;
   readonly #deps: LaneDeps;
   readonly #members = new Map<string, Member>();
   readonly #flights = new Flights();
@@ -52,6 +54,7 @@ export class Lane {
   constructor(deps: LaneDeps) {
     this.#deps = deps;
     this.#commits = new Commits({ ...deps, model: deps.engine.model });
+    this.claimer = new Claimer(deps);
     this.#suspects = new Suspects(deps);
     this.#engine = new EngineWindow({ ...deps, suspects: this.#suspects, reopened: () => this.wake() });
   }
@@ -68,6 +71,11 @@ export class Lane {
   inEngineOf(batchId: string): number {
     const member = this.#members.get(batchId);
     return member === undefined ? 0 : this.#flights.of(member).length;
+  }
+
+  /** Those whom a used-up budget keeps from running. */
+  get paused(): Member[] {
+    return [...this.#members.values()].filter(({ usedUp }) => usedUp.length > 0);
   }
 
   /** Why nothing runs although it could; null when nothing is in the way. */
@@ -166,26 +174,17 @@ export class Lane {
     // As many wait here as may be in the engine: a claim takes an fsync, in which many short lines end.
     const room = window - this.#prepared.length;
     if (room < Math.max(1, window >> 1)) return false;
-    const { store, clock } = this.#deps;
-    const nowMs = clock.epochMs();
-    const due = dueMembers(this.#members.values(), nowMs);
-    if (due.length === 0) {
-      this.#wakeIn(RECHECK_MS);
-      return false;
-    }
-    const lines = await store.claims.claim({ batchIds: due.map(({ batch }) => batch.id), limit: room, nowMs });
-    if (lines.length < room) for (const member of due) member.restUntil = nowMs + RECHECK_MS;
-    await this.#prepare(lines);
-    return true;
+    const lines = await this.claimer.claim(this.#members.values(), room);
+    if (lines === null) this.#wakeIn(RECHECK_MS);
+    else await this.#prepare(lines);
+    return lines !== null;
   }
 
   /** Nothing else is in the engine while a suspect group is. */
   async #prepareSuspects(suspect: number, window: number): Promise<boolean> {
     await this.#releasePrepared();
     if (this.#flights.size > 0) return false;
-    const { store, clock } = this.#deps;
-    const nowMs = clock.epochMs();
-    const lines = await store.claims.claimSuspects({ suspect, limit: window, nowMs });
+    const lines = await this.claimer.claimSuspects(suspect, window);
     await this.#prepare(lines);
     // None was due, or all were of a batch that ends: nothing else would wake this lane.
     if (this.#flights.size === 0) this.#wakeIn(RECHECK_MS);
@@ -228,6 +227,7 @@ export class Lane {
     if (result.how === "engine_died") this.#suspects.died(line, result);
     // An error may have come without the engine, which then counts on.
     if (result.how === "answered" && result.statusCode < 400) this.#suspects.finished();
+    if (result.how === "answered" && result.usage !== null) this.claimer.learn(result.usage);
     if (result.how === "answered" || result.how === "timed_out") this.#commit(line, member, requestId, result);
     this.#flights.remove(flight);
     if (result.how === "fault") this.#fault(line, member, result.reason);

@@ -8,6 +8,7 @@ import type { RequestLimits } from "../openapi/request-limits.ts";
 import { validate } from "../openapi/validate.ts";
 import { checkBounds, checkEmbeddingBounds, type ModelBounds } from "./model-bounds.ts";
 import { PrefixKey } from "./prefix-key.ts";
+import { USUAL_ANSWER } from "./usual-answer.ts";
 
 /** What is known of a body that its endpoint would take. */
 export interface CheckedBody {
@@ -15,6 +16,12 @@ export interface CheckedBody {
   prefix: readonly number[];
   /** A guess at prompt and answer together, for forecasts. */
   estimatedTokens: number;
+  /** Of the guess, the prompt. */
+  promptTokens: number;
+  /** Answers that are asked for; 0 for inputs of embeddings. */
+  choices: number;
+  /** Most tokens of each; null where the body has no bound. */
+  maxTokens: number | null;
   /** Inputs of embeddings. */
   inputs: number;
 }
@@ -23,8 +30,6 @@ export interface CheckedBody {
 export type BodyCheck = (body: unknown) => CheckedBody;
 
 const CHARS_PER_TOKEN = 4;
-/** An answer of unknown length. */
-const USUAL_ANSWER = 256;
 /** An answer may be allowed much, and rarely takes it. */
 const MOST_ANSWER = 4096;
 
@@ -74,7 +79,7 @@ function checkedChat({ messages, tools, max_completion_tokens, max_tokens, n }: 
     else for (const part of content ?? []) if ("text" in part) text.add(part.text);
     text.add("\n");
   }
-  return text.checked(max_completion_tokens ?? max_tokens ?? USUAL_ANSWER, n ?? 1);
+  return text.checked(max_completion_tokens ?? max_tokens ?? null, n ?? 1);
 }
 
 function checkedCompletion({ prompt, max_tokens, n }: CompletionRequest): CheckedBody {
@@ -114,8 +119,10 @@ class PromptText {
     return texts.length;
   }
 
-  checked(answerTokens: number, choices: number): CheckedBody {
-    const answer = Math.min(answerTokens, MOST_ANSWER) * choices;
-    return { prefix: this.#key.key, estimatedTokens: Math.ceil(this.#chars / CHARS_PER_TOKEN) + answer, inputs: 0 };
+  checked(maxTokens: number | null, choices: number): CheckedBody {
+    const answer = Math.min(maxTokens ?? USUAL_ANSWER, MOST_ANSWER) * choices;
+    const promptTokens = Math.ceil(this.#chars / CHARS_PER_TOKEN);
+    const estimatedTokens = promptTokens + answer;
+    return { prefix: this.#key.key, estimatedTokens, promptTokens, choices, maxTokens, inputs: 0 };
   }
 }

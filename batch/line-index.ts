@@ -1,4 +1,4 @@
-import type { NewLines } from "../store/line-row.ts";
+import { type NewLines, OPEN_ANSWER } from "../store/line-row.ts";
 import { lineOrder } from "./line-order.ts";
 import { KEY_LENGTH } from "./prefix-key.ts";
 
@@ -14,6 +14,10 @@ export interface CheckedLine {
   /** What PrefixKey makes of the prompt. */
   prefix: readonly number[];
   estimatedTokens: number;
+  promptTokens: number;
+  /** Answers, and the most tokens of each; null is no bound. */
+  choices: number;
+  maxTokens: number | null;
 }
 
 /**
@@ -25,6 +29,9 @@ export class LineIndex {
   readonly #offsets: Float64Array;
   readonly #lengths: Uint32Array;
   readonly #tokens: Uint32Array;
+  readonly #promptTokens: Uint32Array;
+  readonly #choices: Uint32Array;
+  readonly #maxTokens: Uint32Array;
   readonly #prefixes: Uint32Array;
   readonly #customIds: string[] = [];
 
@@ -34,16 +41,22 @@ export class LineIndex {
     this.#offsets = new Float64Array(capacity);
     this.#lengths = new Uint32Array(capacity);
     this.#tokens = new Uint32Array(capacity);
+    this.#promptTokens = new Uint32Array(capacity);
+    this.#choices = new Uint32Array(capacity);
+    this.#maxTokens = new Uint32Array(capacity);
     this.#prefixes = new Uint32Array(capacity * KEY_LENGTH);
   }
 
-  add({ number, customId, offset, length, prefix, estimatedTokens }: CheckedLine): void {
-    const row = this.#customIds.push(customId) - 1;
-    this.#numbers[row] = number;
-    this.#offsets[row] = offset;
-    this.#lengths[row] = length;
-    this.#tokens[row] = estimatedTokens;
-    this.#prefixes.set(prefix, row * KEY_LENGTH);
+  add(line: CheckedLine): void {
+    const row = this.#customIds.push(line.customId) - 1;
+    this.#numbers[row] = line.number;
+    this.#offsets[row] = line.offset;
+    this.#lengths[row] = line.length;
+    this.#tokens[row] = line.estimatedTokens;
+    this.#promptTokens[row] = line.promptTokens;
+    this.#choices[row] = line.choices;
+    this.#maxTokens[row] = line.maxTokens ?? OPEN_ANSWER;
+    this.#prefixes.set(line.prefix, row * KEY_LENGTH);
   }
 
   /** All lines as they stand in the file, `size` at a time, each with its position in the order in which they run. */
@@ -58,6 +71,9 @@ export class LineIndex {
         lengths: this.#lengths.slice(from, to),
         positions: positions.slice(from, to),
         estimatedTokens: this.#tokens.slice(from, to),
+        promptTokens: this.#promptTokens.slice(from, to),
+        choices: this.#choices.slice(from, to),
+        maxTokens: this.#maxTokens.slice(from, to),
       };
     }
   }

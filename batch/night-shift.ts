@@ -7,15 +7,18 @@ import type { DeadlineClock } from "./clock.ts";
 import { type Expectation, expectations } from "./eta.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
 import type { ModelBounds } from "./model-bounds.ts";
+import { pauseReason } from "./pause-reason.ts";
+import { BatchQuota } from "./quota.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 import { ShiftWatch, type ShiftWatchDeps } from "./shift-watch.ts";
 import { Steward, type StewardDeps } from "./steward.ts";
 import { Throughput } from "./throughput.ts";
 import { Turns } from "./turns.ts";
+import { USUAL_ANSWER } from "./usual-answer.ts";
 
 export interface NightShiftDeps
   extends Omit<LaneDeps, "engine" | "share" | "store" | "observer">,
-    Omit<StewardDeps, "laneOf" | "models" | "bounds" | "oneAtATime" | "store" | "observer"> {
+    Omit<StewardDeps, "laneOf" | "models" | "bounds" | "oneAtATime" | "store" | "observer" | "quota"> {
   engines: readonly Engine[];
   store: Store;
   clock: DeadlineClock;
@@ -39,6 +42,8 @@ export interface Standing {
   /** 1 is the batch that runs now or next. */
   position: number | null;
   etaMs: number | null;
+  /** Why its next line may not run, whatever the shift gives; null when it may. */
+  paused: string | null;
   /** Estimated tokens that this model's batch lines get through with their share of the engine; null until measured. */
   tokensPerSecond: number | null;
   linesInEngine: number;
@@ -49,6 +54,8 @@ const TICK_MS = 1000;
 /** All batch work of the server: one lane per model, one steward per batch that is not over. */
 export class NightShift {
   readonly #deps: NightShiftDeps;
+  /** What batches may enqueue. */
+  readonly quota: BatchQuota;
   readonly #crews = new Map<string, Crew>();
   readonly #stewards = new Map<string, { steward: Steward; done: Promise<void> }>();
   #backlog: Backlog[] = [];
@@ -60,11 +67,26 @@ export class NightShift {
   constructor(deps: NightShiftDeps) {
     this.#deps = deps;
     this.#tickedAt = deps.clock.now();
+    this.quota = new BatchQuota({
+      ...deps,
+      bounds: () => this.bounds(),
+      usualAnswer: (model) => this.usualAnswer(model),
+    });
     for (const engine of deps.engines) this.#crews.set(engine.model, this.#crew(engine));
   }
 
   get backlog(): readonly Backlog[] {
     return this.#backlog;
+  }
+
+  /** Batches that a used-up budget holds up. */
+  get paused(): { model: string; batches: number }[] {
+    return [...this.#crews].map(([model, { lane }]) => ({ model, batches: lane.paused.length }));
+  }
+
+  /** Tokens of an answer to a batch line, going by late ones. */
+  usualAnswer(model: string): number {
+    return this.#crews.get(model)?.lane.claimer.usualAnswer ?? USUAL_ANSWER;
   }
 
   get linesInEngine(): { model: string; lines: number }[] {
@@ -103,7 +125,8 @@ export class NightShift {
       ...this.#deps,
       laneOf: (model) => this.#crews.get(model)?.lane,
       models: [...this.#crews.keys()],
-      bounds: () => this.#bounds(),
+      bounds: () => this.bounds(),
+      quota: this.quota,
       oneAtATime: (work, signal) => this.#validations.take(work, signal),
     });
     const done = steward.run().finally(() => this.#stewards.delete(id));
@@ -132,12 +155,14 @@ export class NightShift {
     const { decision } = shift;
     const share = decision?.share ?? 0;
     const { tokensPerSecond } = throughput;
+    const usedUp = lane.paused.find(({ batch }) => batch.id === id)?.usedUp ?? [];
     const own = this.#expected(crew, this.#orderOf(model ?? "")).find((one) => one.batchId === id);
     return {
       phase: decision?.phase ?? "always",
       reason: lane.obstacle ?? decision?.reason ?? "",
       position: own?.position ?? null,
-      etaMs: own?.etaMs ?? null,
+      etaMs: usedUp.length > 0 ? null : (own?.etaMs ?? null),
+      paused: usedUp.length > 0 ? pauseReason(usedUp) : null,
       tokensPerSecond: tokensPerSecond === null ? null : tokensPerSecond * share,
       linesInEngine: lane.inEngineOf(id),
     };
@@ -150,7 +175,8 @@ export class NightShift {
     return expectations(rules, now, order, this.#deps.clock.epochMs(), throughput.tokensPerSecond);
   }
 
-  #bounds(): Map<string, ModelBounds> {
+  /** What the loaded models are known to refuse. */
+  bounds(): Map<string, ModelBounds> {
     const bounds = new Map<string, ModelBounds>();
     for (const { model, facts } of this.#deps.engines) {
       if (facts === null) continue;
@@ -196,7 +222,9 @@ export class NightShift {
       crew.settled = settled;
       const share = shift.decision?.share;
       if (inEngine > 0 || ended.lines > 0) throughput.add({ ms, share: share ?? 0, ended, inEngine });
-      shift.look(load(model), this.#orderOf(model), throughput.tokensPerSecond);
+      const paused = lane.paused.map(({ batch }) => batch.id);
+      const runnable = this.#orderOf(model).filter(({ batchId }) => !paused.includes(batchId));
+      shift.look(load(model), runnable, throughput.tokensPerSecond);
       if (shift.decision?.share !== share) lane.wake();
       if (this.#deps.residency.recalled(model)) lane.recall();
     }

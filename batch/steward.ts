@@ -14,6 +14,7 @@ import type { Lane } from "./lane.ts";
 import type { LineObserver } from "./line-observer.ts";
 import type { Log } from "./log.ts";
 import type { ModelBounds } from "./model-bounds.ts";
+import type { BatchQuota } from "./quota.ts";
 import { restoreResults, writeResults } from "./results.ts";
 import type { Turns } from "./turns.ts";
 import type { ValidateRules } from "./validate.ts";
@@ -31,6 +32,7 @@ export interface StewardDeps {
   /** What is known of them now. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
+  quota: Pick<BatchQuota, "fault">;
   /** Holds its caller up while another file is being validated; rejects when the signal aborts meanwhile. */
   oneAtATime: Turns["take"];
   /** Events that go out with a batch's end, one per webhook that wants them. */
@@ -187,6 +189,8 @@ export class Steward {
       if (!outcome.valid) return this.#fail(batch, outcome.model, outcome.errors);
       failpoint("validate.indexed");
       const { lines, model } = outcome;
+      const fault = await this.#deps.quota.fault(batch, model);
+      if (fault !== null) return this.#fail(batch, model, [fault]);
       const began = await store.batches.begin({ id, now: epochSeconds(this.#deps.clock), model });
       const ms = Math.round(this.#deps.clock.now() - startedAt);
       if (began) log.info({ batch: id, model, lines, ms }, "Batch validated");

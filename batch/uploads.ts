@@ -20,7 +20,6 @@ export interface UploadRoomDeps {
   dataDir: string;
   clock: Clock;
   log: Log;
-  storageQuota: number | null;
 }
 
 export interface NewUpload {
@@ -32,6 +31,8 @@ export interface NewUpload {
   mimeType: string;
   /** Seconds that the file lives from its creation; null is what the purpose has by default. */
   expiresAfter: number | null;
+  /** The most bytes that the client's key may store; null is no bound, here and below. */
+  storageBytes?: number | null;
 }
 
 const LIFETIME_SECONDS = 3600;
@@ -77,10 +78,10 @@ export class UploadRoom {
 
   /** Throws 400, 413 or 507. */
   async create(upload: NewUpload): Promise<UploadRow> {
-    const { owner, filename, purpose, bytes, mimeType, expiresAfter } = upload;
+    const { owner, filename, purpose, bytes, mimeType, expiresAfter, storageBytes } = upload;
     checkForPurpose(purpose, filename, bytes);
     if (bytes > MAX_UPLOAD_BYTES) throw tooLarge("bytes", MAX_UPLOAD_BYTES);
-    await this.#deps.files.admit(owner, bytes);
+    await this.#deps.files.admit(owner, bytes, storageBytes);
     const createdAt = epochSeconds(this.#deps.clock);
     const row: UploadRow = {
       id: objectId("upload_"),
@@ -107,25 +108,30 @@ export class UploadRoom {
   }
 
   /** Before a part's bytes are read. Throws 404, 400 when the upload is over, 507. */
-  async admitPart(owner: string, id: string, bytes: number): Promise<void> {
+  async admitPart(owner: string, id: string, bytes: number, storageBytes: number | null = null): Promise<void> {
     const upload = await this.get(owner, id);
     if (upload.status !== "pending") throw notPending(upload);
-    await this.#deps.files.admit(owner, bytes);
+    await this.#deps.files.admit(owner, bytes, storageBytes);
   }
 
-  receivePart(owner: string, source: AsyncIterable<Uint8Array>): Promise<Incoming> {
+  receivePart(owner: string, source: AsyncIterable<Uint8Array>, storageBytes: number | null = null): Promise<Incoming> {
     const error = () => tooLarge("data", MAX_PART_BYTES);
-    return this.#deps.files.receive(owner, source, { bytes: MAX_PART_BYTES, error });
+    return this.#deps.files.receive(owner, source, { bytes: MAX_PART_BYTES, error }, storageBytes);
   }
 
   /** Makes received bytes a part. Throws 404, 400 or 507, and discards them then. */
-  async addPart(owner: string, uploadId: string, { path, bytes, md5 }: Incoming): Promise<PartRow> {
+  async addPart(
+    owner: string,
+    uploadId: string,
+    { path, bytes, md5 }: Incoming,
+    storageBytes: number | null = null,
+  ): Promise<PartRow> {
     const createdAt = epochSeconds(this.#deps.clock);
     const part: PartRow = { id: objectId("part_"), uploadId, bytes, md5, createdAt };
     try {
       await rename(path, join(this.#dir, part.id));
       await syncDirectory(this.#dir);
-      const quotaBytes = this.#deps.storageQuota;
+      const quotaBytes = this.#deps.files.quota(storageBytes);
       const outcome = await this.#deps.store.uploads.addPart({ owner, part, quotaBytes, now: createdAt });
       if (outcome === "absent") throw noSuchUpload(uploadId);
       if (outcome === "not_pending") throw notPending(await this.get(owner, uploadId));

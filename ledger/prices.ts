@@ -65,12 +65,22 @@ export class Prices {
     const factor = BigInt(Math.round(this.#factors[tier] * Number(FACTOR_UNIT)));
     return Number((pico * factor + unit / 2n) / unit);
   }
+
+  /** Nano-dollars per token, with fractions: for what is held back, never for what is charged. */
+  rates(model: string, tier: LedgerTier): { inputNano: number; outputNano: number } {
+    const { input, output } = this.#prices.get(model) ?? FREE;
+    const factor = this.#factors[tier] * NANO_PER_PRICE;
+    return { inputNano: input * factor, outputNano: output * factor };
+  }
 }
 
 /** All that a model had to read and write. */
 export function tokensOf({ inputTokens, outputTokens }: Pick<TokenCounts, "inputTokens" | "outputTokens">): number {
   return inputTokens + outputTokens;
 }
+
+/** USD 1 per million tokens is so many nano-dollars per token. */
+const NANO_PER_PRICE = 1000;
 
 /** Pico-dollars per token. */
 function picoOf(usdPerMillion: number): bigint {

@@ -1,5 +1,6 @@
 import type { LedgerRow, LedgerTier } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
+import { dayOf } from "../store/utc-day.ts";
 import type { Prices, TokenCounts } from "./prices.ts";
 
 /** One request that was answered, in whole or in part. */
@@ -14,10 +15,21 @@ export interface Use extends TokenCounts {
   reasoningTokens: number;
 }
 
-/** Hears what becomes of rows, for the metrics. */
+/** Money that was held back for a request. */
+export interface Hold {
+  id: string;
+  /** The day whose budget it counts against, days since 1970 (UTC). */
+  day: number;
+}
+
+/** Hears what is charged. */
 export interface LedgerSink {
   charged(row: LedgerRow): void;
-  /** The store took nothing; the rows wait on. */
+}
+
+/** Hears what becomes of rows that the store does not take. */
+export interface LedgerFaults {
+  /** They wait on. */
   writeFailed(): void;
   /** So many rows will never be written. */
   lost(rows: number): void;
@@ -26,7 +38,8 @@ export interface LedgerSink {
 export interface UsageLedgerDeps {
   store: Pick<Store, "ledger">;
   prices: Prices;
-  sink: LedgerSink;
+  sinks: readonly LedgerSink[];
+  faults: LedgerFaults;
   log: { error(fields: object, message: string): void };
   /** Unix seconds. */
   now(): number;
@@ -45,7 +58,7 @@ const MAX_WAITING = 100_000;
  */
 export class UsageLedger {
   readonly #deps: UsageLedgerDeps;
-  #waiting: LedgerRow[] = [];
+  #waiting: { row: LedgerRow; hold: Hold | null }[] = [];
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<boolean> | null = null;
 
@@ -53,13 +66,17 @@ export class UsageLedger {
     this.#deps = deps;
   }
 
-  /** Notes an online request; returns at once and never throws for the store's sake. */
-  record(use: Use): void {
-    this.#waiting.push(this.#row(use, null));
+  /**
+   * Notes an online request; returns at once and never throws for the store's sake. What was held back for it is free
+   * once its row is written, and not before: nothing can be spent twice in between.
+   */
+  record(use: Use, hold: Hold | null = null): void {
+    const row = this.#row(use, null);
+    this.#waiting.push({ row: hold === null ? row : { ...row, day: hold.day }, hold });
     if (this.#waiting.length > MAX_WAITING) {
       this.#deps.log.error({ rows: ROWS_PER_WRITE }, "Ledger rows are lost: the store takes none");
       this.#waiting.splice(0, ROWS_PER_WRITE);
-      this.#deps.sink.lost(ROWS_PER_WRITE);
+      this.#deps.faults.lost(ROWS_PER_WRITE);
     }
     this.#writeIn(FLUSH_MS);
   }
@@ -69,9 +86,14 @@ export class UsageLedger {
     return this.#row({ ...use, tier: "batch" }, line);
   }
 
-  /** Counts a batch line's row that is durable now. */
+  /** What a token of a batch line costs, in nano-dollars with fractions. */
+  lineRates(model: string): { inputNano: number; outputNano: number } {
+    return this.#deps.prices.rates(model, "batch");
+  }
+
+  /** Tells of a row that is durable now: a batch line's. */
   committed(row: LedgerRow): void {
-    this.#deps.sink.charged(row);
+    for (const sink of this.#deps.sinks) sink.charged(row);
   }
 
   /** Writes what waits; for the end of the server. Rows that the store refuses even now are logged as lost. */
@@ -82,15 +104,17 @@ export class UsageLedger {
     while (this.#waiting.length > 0) {
       if (await this.#write()) continue;
       this.#deps.log.error({ rows: this.#waiting.length }, "Ledger rows are lost: the store takes none");
-      this.#deps.sink.lost(this.#waiting.length);
+      this.#deps.faults.lost(this.#waiting.length);
       return;
     }
   }
 
   #row(use: Use, line: { batchId: string; number: number } | null): LedgerRow {
     const { prices, now } = this.#deps;
+    const time = now();
     return {
-      time: now(),
+      time,
+      day: dayOf(time * 1000),
       owner: use.owner,
       keyId: use.keyId,
       endpoint: use.endpoint,
@@ -123,16 +147,18 @@ export class UsageLedger {
 
   /** False when the store took nothing; the rows wait on. */
   async #write(): Promise<boolean> {
-    const rows = this.#waiting.splice(0, ROWS_PER_WRITE);
+    const taken = this.#waiting.splice(0, ROWS_PER_WRITE);
+    const rows = taken.map(({ row }) => row);
+    const settled = taken.flatMap(({ hold }) => hold?.id ?? []);
     try {
-      await this.#deps.store.ledger.insert({ rows });
+      await this.#deps.store.ledger.insert({ rows, settled });
     } catch (error) {
       this.#deps.log.error({ err: error, rows: rows.length }, "Ledger rows could not be written; trying again");
-      this.#deps.sink.writeFailed();
-      this.#waiting.unshift(...rows);
+      this.#deps.faults.writeFailed();
+      this.#waiting.unshift(...taken);
       return false;
     }
-    for (const row of rows) this.#deps.sink.charged(row);
+    for (const row of rows) this.committed(row);
     return true;
   }
 }

@@ -14,6 +14,7 @@ import { model, modelList } from "./models.ts";
 import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 import { costsPage, embeddingsUsagePage, usagePage } from "./organization-usage.ts";
+import { owner, updateOwner } from "./owners.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { rerankRequest, rerankResponse } from "./rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "./tokenize.ts";
@@ -39,6 +40,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       CreateKeyRequest: createKey,
       UpdateKeyRequest: updateKey,
       RotateKeyRequest: rotateKey,
+      UpdateOwnerRequest: updateOwner,
     }),
     ...componentSchemas("output", {
       ChatCompletion: chatResponse,
@@ -67,6 +69,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       Key: key,
       KeyList: keyList,
       KeyDeleted: keyDeleted,
+      Owner: owner,
       Health: health,
       Readiness: readiness,
       Error: errorResponse,

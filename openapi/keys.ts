@@ -38,7 +38,8 @@ const bound = z.int().min(1).max(MOST);
 const amount = z.int().min(0).max(MOST);
 const usd = z.number().min(0).max(MOST_USD);
 
-const budget = z.object({
+/** Of a key, or of all keys of an owner. */
+export const budget = z.object({
   daily_usd: usd.nullish().describe("Per UTC day; null is no bound."),
   monthly_usd: usd.nullish().describe("Per UTC month; null is no bound."),
   soft_ratio: z.number().gt(0).max(1).nullish().describe("The share of a budget from which its owner is warned."),

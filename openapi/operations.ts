@@ -3,6 +3,7 @@ import { fileOperations } from "./file-operations.ts";
 import { keyOperations } from "./key-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
+import { ownerOperations } from "./owner-operations.ts";
 import { tokenOperations } from "./token-operations.ts";
 
 const generationFailures = {
@@ -10,7 +11,7 @@ const generationFailures = {
   "404": "No such model.",
   "413": "The body is too large.",
   "415": "The body is not JSON, or is compressed.",
-  "429": "There is no room for flex requests; not charged, see Retry-After.",
+  "429": "A limit or budget of the key is reached, or there is no room for flex requests; not charged.",
   "500": "The engine failed.",
   "503": "The model is not ready, or too many requests wait; see Retry-After.",
 };
@@ -94,7 +95,7 @@ export const operations: readonly Operation[] = [
     failures: {
       "400": "The request is not valid.",
       "409": "The Idempotency-Key was used with another request.",
-      "429": "As many of this owner's batches as may be are not over.",
+      "429": "As many batches as may be are not over, or their tokens, or this one costs more than budgets leave.",
       "503": "The store does not work.",
       "507": "The disk is full.",
     },
@@ -154,6 +155,7 @@ export const operations: readonly Operation[] = [
   },
   ...organizationOperations,
   ...keyOperations,
+  ...ownerOperations,
   {
     method: "get",
     path: "/v1/nightshift/engine",

@@ -1,13 +1,16 @@
 import express, { type Express, type RequestHandler } from "express";
+import { RateLimits } from "../ledger/rate-limits.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import type { Operation } from "../openapi/operation.ts";
 import { operations } from "../openapi/operations.ts";
 import { Admission } from "./admission.ts";
+import { Allowances } from "./allowance.ts";
 import { AuthenticationMetrics } from "./authentication-metrics.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingRoute } from "./embedding-route.ts";
 import { FailureLimiter } from "./failure-limiter.ts";
 import { GenerationRoute } from "./generation-route.ts";
+import { LimitMetrics } from "./limit-metrics.ts";
 import { authentication, withoutKeys } from "./middleware/authentication.ts";
 import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
@@ -26,6 +29,7 @@ import { createKey, listKeys, retrieveKey, revokeKey, rotateKey, updateKey } fro
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
+import { retrieveOwner, updateOwner } from "./routes/owners.ts";
 import { rerankReader } from "./routes/rerank.ts";
 import { detokenize, tokenize } from "./routes/tokenize.ts";
 import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
@@ -40,11 +44,17 @@ const OPEN = new Set(
 export function createApp(dependencies: AppDependencies): Express {
   const { models, options, clock, store, files, uploads, batches, jobs, keys, draining, version, log } = dependencies;
   const admission = new Admission(dependencies);
+  const allowances = new Allowances({
+    ...dependencies,
+    rateLimits: new RateLimits(clock.now),
+    metrics: new LimitMetrics(dependencies.metrics.registry),
+  });
   const chat = new GenerationRoute(
     "/v1/chat/completions",
     "chatcmpl",
     dependencies,
     admission,
+    allowances,
     chatReader(options.limits),
   );
   const completions = new GenerationRoute(
@@ -52,11 +62,18 @@ export function createApp(dependencies: AppDependencies): Express {
     "cmpl",
     dependencies,
     admission,
+    allowances,
     completionReader(options.limits),
   );
 
-  const embeddings = new EmbeddingRoute("/v1/embeddings", dependencies, admission, embeddingsReader(options.limits));
-  const rerank = new EmbeddingRoute("/v1/rerank", dependencies, admission, rerankReader(options.limits));
+  const embeddings = new EmbeddingRoute(
+    "/v1/embeddings",
+    dependencies,
+    admission,
+    allowances,
+    embeddingsReader(options.limits),
+  );
+  const rerank = new EmbeddingRoute("/v1/rerank", dependencies, admission, allowances, rerankReader(options.limits));
 
   const app = express();
   app.disable("x-powered-by");
@@ -97,6 +114,7 @@ export function createApp(dependencies: AppDependencies): Express {
     delete: revokeKey(keys, batches),
   });
   serve(app, "/v1/nightshift/keys/:id/rotate", { post: rotateKey(keys) });
+  serve(app, "/v1/nightshift/owners/:owner", { get: retrieveOwner(dependencies), patch: updateOwner(dependencies) });
   serve(app, "/v1/organization/usage/completions", { get: completionsUsage(store, clock) });
   serve(app, "/v1/organization/usage/embeddings", { get: embeddingsUsage(store, clock) });
   serve(app, "/v1/organization/costs", { get: costs(store, options.machinePrice, clock) });

@@ -11,6 +11,7 @@ export interface BatchReadings {
   backlog(): readonly Backlog[];
   linesInEngine(): { model: string; lines: number }[];
   outlook(): readonly { model: string; etaMs: number | null; deadlineMs: number }[];
+  paused(): { model: string; batches: number }[];
   epochSeconds(): number;
 }
 
@@ -120,6 +121,9 @@ export class BatchMetrics implements LineObserver {
         for (const [model, seconds] of slack) set.set({ model }, seconds);
       },
     );
+    gauge("paused", "Batches that stand still because a budget is used up", ["model"], (set) => {
+      for (const { model, batches } of readings.paused()) set.set({ model }, batches);
+    });
     gauge("lines_in_engine", "Batch lines that the engine has", ["model"], (set) => {
       for (const { model, lines } of readings.linesInEngine()) set.set({ model }, lines);
     });

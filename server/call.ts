@@ -29,6 +29,7 @@ export class Call implements GenerationOwner {
   readonly #meter: RequestMeter;
   readonly #clock: Clock;
   readonly #arrivedAt: number;
+  readonly #counted: (promptTokens: number) => void;
   readonly #generations: Generation[];
   readonly #accepted = new Set<Generation>();
   #held: { generation: Generation; output: SequenceOutput }[] = [];
@@ -39,7 +40,7 @@ export class Call implements GenerationOwner {
   #settle: ((outcome: CallOutcome) => void) | null = null;
   #run: () => void = () => {};
 
-  /** Submits at once. `arrivedAt` is on the same clock. */
+  /** Submits at once. `arrivedAt` is on the same clock; `counted` hears once how many tokens all prompts have. */
   constructor(
     submissions: readonly Submission[],
     place: Place,
@@ -47,11 +48,13 @@ export class Call implements GenerationOwner {
     meter: RequestMeter,
     clock: Clock,
     arrivedAt: number,
+    counted: (promptTokens: number) => void = () => {},
   ) {
     this.#sink = sink;
     this.#meter = meter;
     this.#clock = clock;
     this.#arrivedAt = arrivedAt;
+    this.#counted = counted;
     this.#unfinished = submissions.length;
     this.outcome = new Promise((resolve) => {
       this.#settle = resolve;
@@ -77,6 +80,7 @@ export class Call implements GenerationOwner {
     this.#accepted.add(generation);
     if (this.#open || this.#accepted.size < this.#generations.length) return;
     this.#open = true;
+    this.#counted(this.#usage().prompt_tokens);
     for (const ready of this.#generations) this.#echo(ready);
     const held = this.#held;
     this.#held = [];

@@ -3,6 +3,7 @@ import type { FileRoom } from "../batch/files.ts";
 import type { Jobs } from "../batch/jobs.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
 import type { KeyRing } from "../ledger/key-ring.ts";
+import type { OwnerBudgets } from "../ledger/owner-budgets.ts";
 import type { Prices } from "../ledger/prices.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
@@ -28,6 +29,7 @@ export interface AppDependencies {
   files: FileRoom;
   uploads: UploadRoom;
   keys: KeyRing;
+  owners: OwnerBudgets;
   /** Takes a row for every request that was answered. */
   ledger: UsageLedger;
   /** For estimates; the ledger prices by itself. */

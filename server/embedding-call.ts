@@ -19,6 +19,8 @@ export interface EmbeddingCallParts {
   arrivedAt: number;
   /** Whether it runs once more when the engine dies: nobody sees a part of its answer. */
   mayRestart: boolean;
+  /** Hears how many tokens the inputs have. */
+  counted?: (promptTokens: number) => void;
 }
 
 /** One call for vectors in flight: waiting → running → ended. */
@@ -56,6 +58,7 @@ export class EmbeddingCall implements EmbeddingListener {
     if (this.#phase === "ended") return;
     this.#load(promptTokens - this.#promptTokens);
     this.#promptTokens = promptTokens;
+    this.#parts.counted?.(promptTokens);
   }
 
   started(): void {

@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
 import type { Caller } from "../ledger/key.ts";
-import type { Admission, Place } from "./admission.ts";
+import { type Admission, Overload, type Place } from "./admission.ts";
+import type { Allowance, Allowances } from "./allowance.ts";
+import { embeddingAsk } from "./allowance-ask.ts";
 import { counted } from "./counted.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingCall, type EmbeddingOutcome } from "./embedding-call.ts";
@@ -32,6 +34,7 @@ export class EmbeddingRoute {
   readonly #endpoint: Endpoint;
   readonly #dependencies: AppDependencies;
   readonly #admission: Admission;
+  readonly #allowances: Allowances;
   /** Throws an ApiError for a body that is not valid. */
   readonly #check: (body: unknown) => VectorRequest;
 
@@ -39,11 +42,13 @@ export class EmbeddingRoute {
     endpoint: Endpoint,
     dependencies: AppDependencies,
     admission: Admission,
+    allowances: Allowances,
     check: (body: unknown) => VectorRequest,
   ) {
     this.#endpoint = endpoint;
     this.#dependencies = dependencies;
     this.#admission = admission;
+    this.#allowances = allowances;
     this.#check = check;
   }
 
@@ -64,7 +69,16 @@ export class EmbeddingRoute {
       const { embedding } = place.load;
       const patienceMs = this.#admission.patienceMs(request.tier);
       this.#admission.admit(place, request.tier, 1, patienceMs, embedding.waitMs(request.tier));
-      await this.#run(req, res, request, place, meter);
+      const ask = () => embeddingAsk(request.inputs, place, request.tier);
+      const allowance = await this.#allowances.enter(caller, res, ask);
+      try {
+        await this.#run(req, res, request, place, meter, allowance);
+      } catch (error) {
+        if (error instanceof Overload) allowance.undo();
+        throw error;
+      } finally {
+        allowance.end();
+      }
     });
 
   /** Throws the ApiError of a call that failed. */
@@ -74,6 +88,7 @@ export class EmbeddingRoute {
     request: VectorRequest,
     place: Place,
     meter: RequestMeter,
+    allowance: Allowance,
   ): Promise<void> {
     if (res.destroyed || req.socket.destroyed) throw new ClientGone();
     const { clock, options } = this.#dependencies;
@@ -81,11 +96,12 @@ export class EmbeddingRoute {
     const { tier, inputs } = request;
     const caller = callerOf(req);
     const submission = { tier, inputs, owner: caller.owner, endpoint: this.#endpoint };
-    const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true });
+    const counted = (promptTokens: number) => allowance.counted(promptTokens);
+    const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true, counted });
     res.once("close", () => call.cancel());
     const outcome = await this.#outcome(call, tier, place, arrivedAt);
     if (outcome.status === "error") throw outcome.error;
-    this.#charge(caller, request, place, outcome.promptTokens);
+    this.#charge(caller, request, place, outcome.promptTokens, allowance);
     meter.ended(outcome.status);
     if (outcome.status === "cancelled") return;
     const text = await request.write(place.model.id, outcome.vectors, outcome.promptTokens);
@@ -105,10 +121,16 @@ export class EmbeddingRoute {
     return outcome;
   }
 
-  #charge({ owner, key }: Caller, { tier }: VectorRequest, { model, facts }: Place, inputTokens: number): void {
+  #charge(
+    { owner, key }: Caller,
+    { tier }: VectorRequest,
+    { model, facts }: Place,
+    inputTokens: number,
+    allowance: Allowance,
+  ): void {
     // A client that left before anything was computed pays nothing.
     if (inputTokens === 0) return;
-    this.#dependencies.ledger.record({
+    const use = {
       owner,
       keyId: key?.id ?? null,
       endpoint: this.#endpoint,
@@ -119,6 +141,7 @@ export class EmbeddingRoute {
       cachedTokens: 0,
       outputTokens: 0,
       reasoningTokens: 0,
-    });
+    };
+    this.#dependencies.ledger.record(use, allowance.charged(inputTokens));
   }
 }

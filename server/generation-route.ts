@@ -4,6 +4,8 @@ import type { Asked } from "../engine/engine.ts";
 import { type Caller, mayUseTier } from "../ledger/key.ts";
 import type { Usage } from "../openapi/usage.ts";
 import { type Admission, Overload, type Place } from "./admission.ts";
+import type { Allowance, Allowances } from "./allowance.ts";
+import { generationAsk } from "./allowance-ask.ts";
 import { Call, type CallOutcome } from "./call.ts";
 import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 import { counted } from "./counted.ts";
@@ -49,6 +51,7 @@ export class GenerationRoute {
   readonly #idPrefix: string;
   readonly #dependencies: AppDependencies;
   readonly #admission: Admission;
+  readonly #allowances: Allowances;
   /** Throws an ApiError for a body that is not valid. */
   readonly #check: (body: unknown) => GenerationRequest;
 
@@ -57,12 +60,14 @@ export class GenerationRoute {
     idPrefix: string,
     dependencies: AppDependencies,
     admission: Admission,
+    allowances: Allowances,
     check: (body: unknown) => GenerationRequest,
   ) {
     this.#endpoint = endpoint;
     this.#idPrefix = idPrefix;
     this.#dependencies = dependencies;
     this.#admission = admission;
+    this.#allowances = allowances;
     this.#check = check;
   }
 
@@ -87,7 +92,16 @@ export class GenerationRoute {
       const patience = this.#patience(request.tier, asynchronous);
       try {
         this.#admission.admit(place, request.tier, request.submissions.length, patience.expectedMs);
-        await this.#run(req, res, request, place, meter, patience.waitedMs);
+        const ask = () => generationAsk(request.submissions, place, request.tier);
+        const allowance = await this.#allowances.enter(caller, res, ask);
+        try {
+          await this.#run(req, res, request, place, meter, patience.waitedMs, allowance);
+        } catch (error) {
+          if (error instanceof Overload) allowance.undo();
+          throw error;
+        } finally {
+          allowance.end();
+        }
       } catch (error) {
         if (asynchronous === null || !(error instanceof Overload)) throw error;
         await this.#putOff(req, res, body, error);
@@ -138,6 +152,7 @@ export class GenerationRoute {
     place: Place,
     meter: RequestMeter,
     patienceMs: number | null,
+    allowance: Allowance,
   ): Promise<void> {
     if (res.destroyed || req.socket.destroyed) throw new ClientGone();
     const { clock, randomId, options } = this.#dependencies;
@@ -169,13 +184,14 @@ export class GenerationRoute {
       owner: caller.owner,
       endpoint: this.#endpoint,
     }));
-    const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt);
+    const counted = (promptTokens: number) => allowance.counted(promptTokens);
+    const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt, counted);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
     const outcome = await this.#outcome(call, request.tier, place, patienceMs, contextOf(req).arrivedAt);
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);
-    this.#charge(caller, identity, outcome);
+    this.#charge(caller, identity, outcome, allowance);
     this.#note(req, identity, outcome);
   }
 
@@ -198,12 +214,17 @@ export class GenerationRoute {
   }
 
   /** A request that failed is not charged; one whose client left pays for what was computed until then. */
-  #charge({ owner, key }: Caller, { model, tier, fingerprint }: CallIdentity, outcome: CallOutcome): void {
+  #charge(
+    { owner, key }: Caller,
+    { model, tier, fingerprint }: CallIdentity,
+    outcome: CallOutcome,
+    allowance: Allowance,
+  ): void {
     if (outcome.status === "error") return;
     const { status, usage } = outcome;
     // Left before anything came of it.
     if (status === "cancelled" && usage.completion_tokens === 0) return;
-    this.#dependencies.ledger.record({
+    const use = {
       owner,
       keyId: key?.id ?? null,
       endpoint: this.#endpoint,
@@ -214,7 +235,8 @@ export class GenerationRoute {
       cachedTokens: usage.prompt_tokens_details.cached_tokens,
       outputTokens: usage.completion_tokens,
       reasoningTokens: usage.completion_tokens_details.reasoning_tokens,
-    });
+    };
+    this.#dependencies.ledger.record(use, allowance.charged(usage.total_tokens));
   }
 
   #note(req: IncomingMessage, { id, model, tier }: CallIdentity, outcome: CallOutcome): void {

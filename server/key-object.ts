@@ -1,4 +1,4 @@
-import { keyOf } from "../ledger/key.ts";
+import { type Budget, keyOf } from "../ledger/key.ts";
 import { NO_TERMS } from "../ledger/key-ring.ts";
 import { type CreateKey, DEFAULT_SCOPES, type KeyObject, type UpdateKey } from "../openapi/keys.ts";
 import type { KeyRow, KeyTermsRow } from "../store/key-row.ts";
@@ -24,11 +24,7 @@ export function keyObject(row: KeyRow, secret?: string): KeyObject {
     concurrent: limits.concurrent,
     enqueued_tokens: limits.enqueuedTokens,
     storage_bytes: limits.storageBytes,
-    budget: {
-      daily_usd: inUsd(budget.dailyNano),
-      monthly_usd: inUsd(budget.monthlyNano),
-      soft_ratio: budget.softRatio,
-    },
+    budget: budgetObject(budget),
     created_at: row.createdAt,
     expires_at: row.expiresAt,
     revoked_at: row.revokedAt,
@@ -57,11 +53,32 @@ export function changesOf(body: UpdateKey): Partial<KeyTermsRow> {
     concurrent: body.concurrent,
     enqueuedTokens: body.enqueued_tokens,
     storageBytes: body.storage_bytes,
+    ...budgetColumns(budget),
+  };
+  return given(changes);
+}
+
+export function budgetObject({ dailyNano, monthlyNano, softRatio }: Budget): KeyObject["budget"] {
+  return { daily_usd: inUsd(dailyNano), monthly_usd: inUsd(monthlyNano), soft_ratio: softRatio };
+}
+
+/** What a request changes of a budget: the fields that it has; null takes all bounds away. */
+export function budgetChanges(budget: UpdateKey["budget"]): Partial<Budget> {
+  return given(budgetColumns(budget));
+}
+
+function budgetColumns(budget: UpdateKey["budget"]): { [K in keyof Budget]: Budget[K] | undefined } {
+  return {
     dailyNano: budget === null ? null : inNano(budget?.daily_usd),
     monthlyNano: budget === null ? null : inNano(budget?.monthly_usd),
     softRatio: budget === null ? null : budget?.soft_ratio,
   };
-  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+function given<T extends object>(changes: { [K in keyof T]: T[K] | undefined }): Partial<T> {
+  const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
+  // Only names of T are left.
+  return Object.fromEntries(entries) as Partial<T>;
 }
 
 function asJson(value: readonly string[] | object | null | undefined): string | null | undefined {

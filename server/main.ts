@@ -7,6 +7,7 @@ import { measureModel } from "../engine/client/measurement.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
 import { MachineTime } from "../ledger/machine-time.ts";
+import { OwnerBudgets } from "../ledger/owner-budgets.ts";
 import { type MachinePrice, Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
@@ -19,6 +20,7 @@ import { createApp } from "./app.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
 import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
+import { BudgetWatch } from "./budget-watch.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { EmbeddingPace } from "./embedding-load.ts";
 import { watchEngines } from "./engine-metrics.ts";
@@ -83,10 +85,19 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
   showSettings(registry, { ttftMs: options.sloTtftMs, itlMs: options.sloItlMs, machinePrice: machinePrice(options) });
   const { files, uploads, time, sweeper } = await openRooms(options, store, log);
   const prices = new Prices(...pricing(options));
+  const webhooks = new WebhookEndpoints(options.webhooks);
+  const budgetWatch = new BudgetWatch({
+    store,
+    endpoints: webhooks,
+    eventsQueued: () => delivery.wake(),
+    log,
+    epochMs: () => time.epochMs(),
+  });
   const ledger = new UsageLedger({
     store,
     prices,
-    sink: metrics,
+    sinks: [metrics, budgetWatch],
+    faults: metrics,
     log,
     now: clock.epochSeconds,
   });
@@ -118,9 +129,9 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
   });
   const keys = new KeyRing({ store, adminKey: options.adminKey, log, now: clock.epochSeconds });
   if (keysAreOn(options)) await tellFirstKey(keys);
+  const owners = await OwnerBudgets.open(store);
   // Node draws UUIDs' randomness ahead, for many at a time.
   const randomId = () => randomUUID().replaceAll("-", "");
-  const webhooks = new WebhookEndpoints(options.webhooks);
   const delivery = new WebhookDelivery({
     store: store.outbox,
     endpoints: webhooks,
@@ -153,6 +164,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
   residency.start();
   sweeper.start();
   await night.start();
+  await budgetWatch.start();
   delivery.wake();
 
   let listening: Listening | null = null;
@@ -175,6 +187,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
         await sweeper.stop();
         await delivery.close(WEBHOOK_GRACE_MS);
         await ledger.flush();
+        await budgetWatch.stop();
         await keys.close();
         await machineTime.close();
         await store.close();
@@ -204,6 +217,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     files,
     uploads,
     keys,
+    owners,
     batches,
     jobs,
     ledger,

@@ -76,8 +76,9 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     backlog: () => night.backlog,
     linesInEngine: () => night.linesInEngine,
     outlook: () => night.outlook,
+    paused: () => night.paused,
     epochSeconds: clock.epochSeconds,
   });
-  const batches = new Batches({ ...options, store, night, clock: time });
+  const batches = new Batches({ ...options, store, night, quota: night.quota, clock: time });
   return { night, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
 }

@@ -49,7 +49,7 @@ export interface BatchRow {
   outputTokens: number;
   reasoningTokens: number;
   costNano: number;
-  /** Of all lines, as estimated at validation. */
+  /** Of all lines, as estimated at validation; before it by a look at the file, 0 where nobody asked. */
   estimatedTokens: number;
   /** The estimate of those lines that are over: what remains is the difference. */
   settledTokens: number;
@@ -67,6 +67,7 @@ export type NewBatch = Pick<
   | "outputExpiresAfter"
   | "createdAt"
   | "expiresAt"
+  | "estimatedTokens"
 >;
 
 export const BATCH = columns<BatchRow>([
@@ -116,4 +117,5 @@ export const NEW_BATCH = columns<NewBatch>([
   "outputExpiresAfter",
   "createdAt",
   "expiresAt",
+  "estimatedTokens",
 ]);

@@ -7,12 +7,13 @@ import { type Page, page } from "./page.ts";
 
 /**
  * What `create` came to; "conflict": the key was used before with another request; "too_many": the owner has `maxOpen`
- * batches that are not terminal.
+ * batches that are not terminal; "too_many_tokens": with this one, those of its key would have more tokens than may wait.
  */
 export type Creation =
   | { outcome: "created" | "replayed"; batch: BatchRow }
   | { outcome: "conflict" }
-  | { outcome: "too_many" };
+  | { outcome: "too_many" }
+  | { outcome: "too_many_tokens"; enqueuedTokens: number };
 
 /** "terminal": completed, failed or expired; "unchanged": already cancelling or cancelled. */
 export type Cancellation =
@@ -52,6 +53,11 @@ export function batches(db: Database) {
   const openOf = db.prepare<{ owner: string }, { count: number }>(
     `SELECT count(*) AS count FROM batches WHERE owner = @owner AND ${OPEN}`,
   );
+  const enqueued = db.prepare<{ keyId: string; except: string }, { tokens: number }>(
+    `SELECT coalesce(sum(max(0, estimated_tokens - settled_tokens)), 0) AS tokens FROM batches
+     WHERE key_id = @keyId AND id <> @except AND ${OPEN}`,
+  );
+  const enqueuedTokens = (keyId: string, except: string) => enqueued.get({ keyId, except })?.tokens ?? 0;
   const openOfKey = db.prepare<{ keyId: string }, { id: string; owner: string }>(
     `SELECT id, owner FROM batches WHERE key_id = @keyId AND ${OPEN} ORDER BY seq`,
   );
@@ -128,12 +134,16 @@ export function batches(db: Database) {
         if (cursor === undefined) return "unknown_cursor";
         return page(list.all({ owner, after: cursor, limit: limit + 1 }), limit);
       },
+      /** Whether this owner has used the Idempotency-Key. */
+      isKeyUsed: (args: { owner: string; key: string }): boolean => keyed.get(args) !== undefined,
       /** Every batch that is not terminal, oldest first. */
       open: (): BatchRow[] => open.all(),
       /** Those that were created with this key. */
       openOfKey: (args: { keyId: string }): { id: string; owner: string }[] => openOfKey.all(args),
       /** How many batches stand in each status that any stands in. */
       counts: () => counts.all(),
+      /** Estimated tokens, not over, of a key's batches but one. */
+      enqueuedTokens: (args: { keyId: string; except: string }): number => enqueuedTokens(args.keyId, args.except),
       /** What is in progress, the nearest deadline first. The oldest age is the least createdAt. */
       backlog: (): Backlog[] => backlog.all(),
       /** Terminal batches that still have line rows, for `lines.remove` and `results.remove` after a restart. */
@@ -146,9 +156,11 @@ export function batches(db: Database) {
         idempotency: { key: string; requestSha256: string } | null;
         /** Null is no bound. */
         maxOpen: number | null;
+        /** Of the batch's key; null is no bound. */
+        maxTokens?: number | null;
       }): Creation {
-        const { batch, idempotency, maxOpen } = args;
-        const { owner, createdAt } = batch;
+        const { batch, idempotency, maxOpen, maxTokens = null } = args;
+        const { owner, keyId, createdAt, estimatedTokens } = batch;
         if (idempotency !== null) {
           const used = keyed.get({ owner, key: idempotency.key });
           if (used !== undefined) {
@@ -158,6 +170,10 @@ export function batches(db: Database) {
           }
         }
         if (maxOpen !== null && (openOf.get({ owner })?.count ?? 0) >= maxOpen) return { outcome: "too_many" };
+        if (maxTokens !== null && keyId !== null) {
+          const before = enqueuedTokens(keyId, batch.id);
+          if (before + estimatedTokens > maxTokens) return { outcome: "too_many_tokens", enqueuedTokens: before };
+        }
         if (idempotency !== null) remember.run({ ...idempotency, owner, batchId: batch.id, createdAt });
         const row = insert.get(batch);
         if (row === undefined) throw new Error("INSERT … RETURNING gave no row");

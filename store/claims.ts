@@ -1,7 +1,10 @@
 import type { Database } from "better-sqlite3";
+import type { Standing } from "./budget-row.ts";
 import { type LedgerRow, ledgerInsertion } from "./ledger.ts";
-import type { Claim, ClaimedLine, SuspectGroup } from "./line-row.ts";
+import type { Claim, Claimed, ClaimedLine, LineTerms, SuspectGroup } from "./line-row.ts";
+import { isUsedUp, lineReservation, reservationsOf, standingsOf } from "./reservations.ts";
 import { type ResultKind, resultInsertion } from "./results.ts";
+import { dayOf } from "./utc-day.ts";
 
 /** So many engine deaths with this line alone in the engine, and it fails. */
 const LONE_DEATHS = 3;
@@ -18,6 +21,15 @@ export interface Outcome {
   body: string;
 }
 
+/** A line that may be claimed, and what it may take. */
+interface DueLine {
+  number: number;
+  promptTokens: number;
+  choices: number;
+  /** Null: as many as the context has room for. */
+  maxTokens: number | null;
+}
+
 interface Deaths {
   loneDeaths: number;
   soleDeaths: number;
@@ -27,8 +39,13 @@ interface Deaths {
 export function claims(db: Database) {
   const insertResult = resultInsertion(db);
   const insertLedger = ledgerInsertion(db);
-  const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, { number: number }>(
-    `SELECT number FROM lines
+  const reservations = reservationsOf(db);
+  const standings = standingsOf(db);
+  const payerOf = db.prepare<{ batchId: string }, { owner: string; keyId: string | null }>(
+    "SELECT owner, key_id AS keyId FROM batches WHERE id = @batchId",
+  );
+  const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, DueLine>(
+    `SELECT number, prompt_tokens AS promptTokens, choices, max_tokens AS maxTokens FROM lines
      WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending' AND not_before_ms <= @nowMs
        AND EXISTS (SELECT 1 FROM batches WHERE id = @batchId AND status = 'in_progress')
      ORDER BY position LIMIT @limit`,
@@ -88,13 +105,15 @@ export function claims(db: Database) {
     "SELECT DISTINCT batch_id AS batchId FROM lines WHERE suspect = @suspect AND suspect > 0",
   );
   const recover = db.prepare("UPDATE lines SET state = 'pending' WHERE state = 'running'");
+  const freeAll = db.prepare("DELETE FROM reservations");
 
   function commit(claim: Claim, outcome: Outcome, ledger: LedgerRow | null): number | "stale" {
     const line = settle.get({ ...claim, state: outcome.state });
     if (line === undefined) return "stale";
+    const day = free(claim);
     const { kind, requestId, statusCode, body } = outcome;
     insertResult.run({ batchId: claim.batchId, number: claim.number, kind, requestId, statusCode, body });
-    if (ledger !== null) insertLedger.run(ledger);
+    if (ledger !== null) insertLedger({ ...ledger, day: day ?? ledger.day });
     const counted = count.get({
       batchId: claim.batchId,
       completed: outcome.state === "done" ? 1 : 0,
@@ -109,8 +128,34 @@ export function claims(db: Database) {
     return counted?.remaining ?? 0;
   }
 
-  function claimFrom(batchId: string, suspect: number, nowMs: number, limit: number): ClaimedLine[] {
-    return due.all({ batchId, suspect, nowMs, limit }).flatMap(({ number }) => start.get({ batchId, number }) ?? []);
+  function free({ batchId, number }: Claim): number | null {
+    return reservations.free(lineReservation(batchId, number));
+  }
+
+  /** Each line holds back what it may cost; with `bounded`, none starts once a budget of its batch is used up. */
+  function claimFrom(
+    batchId: string,
+    wanted: { suspect: number; nowMs: number; limit: number },
+    terms: LineTerms,
+    bounded: boolean,
+  ): { lines: ClaimedLine[]; usedUp: Standing[] } {
+    const lines: ClaimedLine[] = [];
+    const payer = payerOf.get({ batchId });
+    const ready = payer === undefined ? [] : due.all({ batchId, ...wanted });
+    if (payer === undefined || ready.length === 0) return { lines, usedUp: [] };
+    const day = dayOf(wanted.nowMs);
+    let budgets = bounded ? standings({ ...payer, day }) : [];
+    for (const line of ready) {
+      const nano = mostNano(line, terms);
+      const usedUp = nano === 0 ? [] : budgets.filter(isUsedUp);
+      if (usedUp.length > 0) return { lines, usedUp };
+      const started = start.get({ batchId, number: line.number });
+      if (started === undefined) continue;
+      reservations.hold({ id: lineReservation(batchId, line.number), ...payer, day, nano });
+      budgets = budgets.map((one) => ({ ...one, heldNano: one.heldNano + nano }));
+      lines.push(started);
+    }
+    return { lines, usedUp: [] };
   }
 
   return {
@@ -121,21 +166,31 @@ export function claims(db: Database) {
     writes: {
       /**
        * Claims up to `limit` due lines: batch after batch in the order given, in prefix order within each. Lines of
-       * batches that are not in progress, and suspects, are passed over. The attempt is counted and durable on return.
+       * batches that are not in progress, and suspects, are passed over, and so is what a budget has nothing left for. The
+       * attempt is counted and durable on return.
        */
-      claim({ batchIds, limit, nowMs }: { batchIds: string[]; limit: number; nowMs: number }): ClaimedLine[] {
-        const claimed: ClaimedLine[] = [];
+      claim(args: { batchIds: string[]; limit: number; nowMs: number; terms: LineTerms }): Claimed {
+        const { batchIds, limit, nowMs, terms } = args;
+        const claimed: Claimed = { lines: [], paused: [] };
         for (const batchId of batchIds) {
-          if (claimed.length >= limit) break;
-          claimed.push(...claimFrom(batchId, 0, nowMs, limit - claimed.length));
+          if (claimed.lines.length >= limit) break;
+          const wanted = { suspect: 0, nowMs, limit: limit - claimed.lines.length };
+          const { lines, usedUp } = claimFrom(batchId, wanted, terms, true);
+          claimed.lines.push(...lines);
+          if (usedUp.length > 0) claimed.paused.push({ batchId, usedUp });
         }
         return claimed;
       },
-      /** Claims the due lines of one suspect group, of whatever batches. */
-      claimSuspects({ suspect, limit, nowMs }: { suspect: number; limit: number; nowMs: number }): ClaimedLine[] {
+      /**
+       * Claims the due lines of one suspect group, of whatever batches. Budgets do not hold them up: as long as there are
+       * suspects, nobody else's lines run.
+       */
+      claimSuspects(args: { suspect: number; limit: number; nowMs: number; terms: LineTerms }): ClaimedLine[] {
+        const { suspect, limit, nowMs, terms } = args;
         const claimed: ClaimedLine[] = [];
         for (const { batchId } of suspectBatches.all({ suspect })) {
-          claimed.push(...claimFrom(batchId, suspect, nowMs, limit - claimed.length));
+          const wanted = { suspect, nowMs, limit: limit - claimed.length };
+          claimed.push(...claimFrom(batchId, wanted, terms, false).lines);
         }
         return claimed;
       },
@@ -153,7 +208,13 @@ export function claims(db: Database) {
       },
       /** Back to pending, not to be claimed before `notBeforeMs` (Unix milliseconds, 0: at once). Returns how many. */
       release({ claims, notBeforeMs }: { claims: Claim[]; notBeforeMs: number }): number {
-        return claims.reduce((released, claim) => released + release.run({ ...claim, notBeforeMs }).changes, 0);
+        let released = 0;
+        for (const claim of claims) {
+          if (release.run({ ...claim, notBeforeMs }).changes === 0) continue;
+          free(claim);
+          released++;
+        }
+        return released;
       },
       /**
        * The engine died with these lines in it. Several become suspects in two halves. A single one becomes a group of its
@@ -172,6 +233,7 @@ export function claims(db: Database) {
         if (dead.length > 1) {
           const half = Math.ceil(dead.length / 2);
           dead.forEach(({ claim, ...deaths }, index) => {
+            free(claim);
             suspectLine.run({ ...claim, ...deaths, suspect: index < half ? group : group + 1 });
           });
           return { failed: [], suspects: [group, group + 1] };
@@ -183,6 +245,7 @@ export function claims(db: Database) {
         const loneDeaths = alone.loneDeaths + (sole && !args.withOthers ? 1 : 0);
         const soleDeaths = alone.soleDeaths + (sole ? 1 : 0);
         if (loneDeaths < LONE_DEATHS && soleDeaths < SOLE_DEATHS) {
+          free(alone.claim);
           suspectLine.run({ ...alone.claim, suspect: group, loneDeaths, soleDeaths });
           return { failed: [], suspects: [group] };
         }
@@ -190,9 +253,21 @@ export function claims(db: Database) {
         commit(alone.claim, { state: "failed", kind: "error", requestId: null, statusCode: null, body }, null);
         return { failed: [alone.claim], suspects: [] };
       },
-      /** At start: what ran when the last server ended is pending again. Attempts stay, nothing is suspected. */
-      recover: (): number => recover.run().changes,
+      /**
+       * At start: lines that ran when the last server ended are pending again, and what it held back, for them and for
+       * requests, is free. Attempts stay, nothing is suspected.
+       */
+      recover(): number {
+        freeAll.run();
+        return recover.run().changes;
+      },
     },
     rebuilds: {},
   };
+}
+
+/** Whole nano-dollars, rounded up. */
+function mostNano({ promptTokens, choices, maxTokens }: DueLine, terms: LineTerms): number {
+  const answers = choices * (maxTokens ?? terms.usualAnswer);
+  return Math.ceil(promptTokens * terms.inputNano + answers * terms.outputNano);
 }

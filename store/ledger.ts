@@ -1,5 +1,7 @@
 import type { Database } from "better-sqlite3";
+import type { BudgetScope } from "./budget-row.ts";
 import { columns } from "./columns.ts";
+import { reservationsOf } from "./reservations.ts";
 
 export type LedgerTier = "priority" | "default" | "flex" | "batch";
 
@@ -7,6 +9,8 @@ export type LedgerTier = "priority" | "default" | "flex" | "batch";
 export interface LedgerRow {
   /** Unix seconds of its end. */
   time: number;
+  /** Days since 1970 (UTC): whose budget it counts against, that of its beginning. */
+  day: number;
   owner: string;
   keyId: string | null;
   endpoint: string;
@@ -30,6 +34,7 @@ export interface LedgerRow {
 
 const LEDGER = columns<LedgerRow>([
   "time",
+  "day",
   "owner",
   "keyId",
   "endpoint",
@@ -46,19 +51,34 @@ const LEDGER = columns<LedgerRow>([
   "defaultCostNano",
 ]);
 
-/** Writes one row. A second one for the same batch line is a constraint error: it would charge twice. */
-export function ledgerInsertion(db: Database) {
-  return db.prepare<LedgerRow>(`INSERT INTO ledger (${LEDGER.names}) VALUES (${LEDGER.values})`);
+/**
+ * Writes one row, and adds it to what its owner and key have spent. A second one for the same batch line is a constraint
+ * error: it would charge twice.
+ */
+export function ledgerInsertion(db: Database): (row: LedgerRow) => void {
+  const insert = db.prepare<LedgerRow>(`INSERT INTO ledger (${LEDGER.names}) VALUES (${LEDGER.values})`);
+  const spend = db.prepare<{ scope: BudgetScope; subject: string; day: number; nano: number }>(
+    `INSERT INTO spending (scope, subject, day, nano) VALUES (@scope, @subject, @day, @nano)
+     ON CONFLICT (scope, subject, day) DO UPDATE SET nano = nano + excluded.nano`,
+  );
+  return (row) => {
+    insert.run(row);
+    const { owner, keyId, day, costNano: nano } = row;
+    spend.run({ scope: "owner", subject: owner, day, nano });
+    if (keyId !== null) spend.run({ scope: "key", subject: keyId, day, nano });
+  };
 }
 
 export function ledger(db: Database) {
   const insert = ledgerInsertion(db);
+  const reservations = reservationsOf(db);
   return {
     reads: {},
     writes: {
-      /** Rows of online requests; those of batch lines go with `lines.commit`. */
-      insert({ rows }: { rows: LedgerRow[] }): void {
-        for (const row of rows) insert.run(row);
+      /** Rows of online requests, and the reservations that they settle; those of batch lines go with `claims.commit`. */
+      insert({ rows, settled = [] }: { rows: LedgerRow[]; settled?: string[] }): void {
+        for (const row of rows) insert(row);
+        for (const id of settled) reservations.free(id);
       },
     },
     rebuilds: {},

@@ -1,3 +1,5 @@
+import type { Standing } from "./budget-row.ts";
+
 /**
  * | state | goes to | by |
  * |---|---|---|
@@ -24,6 +26,28 @@ export interface NewLines {
   /** Lines run in this order. */
   positions: Uint32Array;
   estimatedTokens: Uint32Array;
+  /** Of the estimate, those of the prompt. */
+  promptTokens: Uint32Array;
+  /** Answers of a line; 0 for one that generates nothing. */
+  choices: Uint32Array;
+  /** Most tokens of each; OPEN_ANSWER where the line names none. */
+  maxTokens: Uint32Array;
+}
+
+/** An answer without a bound but the context. */
+export const OPEN_ANSWER = 0xffffffff;
+
+/** What tokens cost at tier batch, in nano-dollars each, and how long an answer is that has no bound. */
+export interface LineTerms {
+  inputNano: number;
+  outputNano: number;
+  usualAnswer: number;
+}
+
+/** Lines that were claimed, and batches whose next line was not because a budget of theirs is used up. */
+export interface Claimed {
+  lines: ClaimedLine[];
+  paused: { batchId: string; usedUp: Standing[] }[];
 }
 
 /**

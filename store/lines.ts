@@ -1,12 +1,28 @@
 import type { Database } from "better-sqlite3";
-import type { LineState, NewLines } from "./line-row.ts";
+import { type LineState, type NewLines, OPEN_ANSWER } from "./line-row.ts";
+import { lineReservation, reservationsOf } from "./reservations.ts";
+
+/** What all lines of a batch will take, going by usual answers. */
+export interface ExpectedTokens {
+  /** By validation's own estimate. */
+  estimatedTokens: number;
+  promptTokens: number;
+  answerTokens: number;
+}
 
 /** Lines before and after their way through the engine. */
 export function lines(db: Database) {
   // Bound by place and not by name, a row costs half.
-  const insert = db.prepare<[string, number, string, number, number, number, number]>(
-    `INSERT INTO lines (batch_id, number, custom_id, offset, length, position, estimated_tokens)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  const insert = db.prepare<[string, number, string, ...number[], number | null]>(
+    `INSERT INTO lines (batch_id, number, custom_id, offset, length, position, estimated_tokens, prompt_tokens, choices,
+       max_tokens)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const reservations = reservationsOf(db);
+  const expected = db.prepare<{ batchId: string; usualAnswer: number }, ExpectedTokens>(
+    `SELECT coalesce(sum(estimated_tokens), 0) AS estimatedTokens, coalesce(sum(prompt_tokens), 0) AS promptTokens,
+       coalesce(sum(choices * min(@usualAnswer, coalesce(max_tokens, @usualAnswer))), 0) AS answerTokens
+     FROM lines WHERE batch_id = @batchId`,
   );
   const counts = db.prepare<{ batchId: string }, { state: LineState; count: number }>(
     "SELECT state, count(*) AS count FROM lines WHERE batch_id = @batchId GROUP BY state",
@@ -39,6 +55,9 @@ export function lines(db: Database) {
     reads: {
       /** How many lines stand in each state that any stands in. */
       counts: (args: { batchId: string }) => counts.all(args),
+      /** An answer is taken to be as long as usual, or as its line allows where that is less. */
+      expected: (args: { batchId: string; usualAnswer: number }): ExpectedTokens =>
+        expected.get(args) ?? { estimatedTokens: 0, promptTokens: 0, answerTokens: 0 },
       /** When the first pending line may be claimed, Unix milliseconds (0: at once); null without a pending line. */
       nextDueMs: (args: { batchId: string }): number | null => nextDue.get(args)?.at ?? null,
     },
@@ -62,6 +81,7 @@ export function lines(db: Database) {
         for (const { number, estimatedTokens } of ended) {
           end.run({ batchId, number, state });
           insertError.run({ batchId, number, body: error });
+          reservations.free(lineReservation(batchId, number));
           tokens += estimatedTokens;
         }
         settleTokens.run({ batchId, tokens });
@@ -71,9 +91,12 @@ export function lines(db: Database) {
     rebuilds: {
       /** Inserts lines of a batch that is being validated: all of them or, when a number is there, none. */
       insert({ batchId, lines }: { batchId: string; lines: NewLines }): void {
-        const { numbers, customIds, offsets, lengths, positions, estimatedTokens } = lines;
+        const { numbers, customIds, offsets, lengths, positions } = lines;
+        const { estimatedTokens, promptTokens, choices, maxTokens } = lines;
         customIds.forEach((customId, i) => {
-          insert.run(batchId, numbers[i]!, customId, offsets[i]!, lengths[i]!, positions[i]!, estimatedTokens[i]!);
+          const place = [numbers[i]!, customId, offsets[i]!, lengths[i]!, positions[i]!] as const;
+          const most = maxTokens[i] === OPEN_ANSWER ? null : maxTokens[i]!;
+          insert.run(batchId, ...place, estimatedTokens[i]!, promptTokens[i]!, choices[i]!, most);
         });
       },
       /**

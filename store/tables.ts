@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { batches } from "./batches.ts";
+import { budgets } from "./budgets.ts";
 import { claims } from "./claims.ts";
 import { files } from "./files.ts";
 import { keys } from "./keys.ts";
@@ -32,6 +33,7 @@ export function tables(db: Database) {
     ledger: ledger(db),
     usage: usage(db),
     machine: machine(db),
+    budgets: budgets(db),
     outbox: outbox(db),
   };
 }

@@ -1,7 +1,13 @@
 import { isIP } from "node:net";
 import { isPublicAddress } from "./address.ts";
 
-export const EVENT_TYPES = ["batch.completed", "batch.failed", "batch.expired", "batch.cancelled"] as const;
+export const EVENT_TYPES = [
+  "batch.completed",
+  "batch.failed",
+  "batch.expired",
+  "batch.cancelled",
+  "nightshift.budget.warning",
+] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 export interface WebhookEndpoint {

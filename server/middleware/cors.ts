@@ -1,7 +1,10 @@
 import type { RequestHandler } from "express";
 
-const EXPOSED =
-  "x-request-id, openai-processing-ms, openai-version, retry-after, retry-after-ms, location, preference-applied";
+const EXPOSED = [
+  ...["x-request-id", "openai-processing-ms", "openai-version", "retry-after", "retry-after-ms", "location"],
+  ...["limit", "remaining", "reset"].flatMap((of) => [`x-ratelimit-${of}-requests`, `x-ratelimit-${of}-tokens`]),
+  ...["preference-applied", "x-nightshift-budget-warning"],
+].join(", ");
 const MAX_AGE_SECONDS = "600";
 
 /** Lets pages of the named origins call the server. With none named nothing is said, and browsers keep to their own. */

@@ -17,17 +17,19 @@ import { fromStore } from "../store-failure.ts";
 /** POST /v1/files: answered once the file is durable. */
 export function createFile(files: FileRoom): RequestHandler {
   return async (req, res) => {
-    const owner = callerOf(req).owner;
+    const { owner, key } = callerOf(req);
+    const storageBytes = key?.limits.storageBytes ?? null;
     const { fields, received } = await readForm<{ incoming: Incoming; filename: string }>(req, res, {
       fileField: "file",
       maxBytes: MAX_FILE_BYTES,
       tooLarge: () => tooLarge("file", MAX_FILE_BYTES),
-      admit: (bytes) => fromStore(files.admit(owner, bytes)),
+      admit: (bytes) => fromStore(files.admit(owner, bytes, storageBytes)),
       // The purpose may come after the file: what is refused for it then was received in vain.
       receive: async ({ bytes, filename, fields }) => {
         const limit = fields.get("purpose") === "batch" ? MAX_BATCH_BYTES : MAX_FILE_BYTES;
         const error = () => tooLarge("file", limit);
-        return { incoming: await fromStore(files.receive(owner, bytes, { bytes: limit, error })), filename };
+        const receiving = files.receive(owner, bytes, { bytes: limit, error }, storageBytes);
+        return { incoming: await fromStore(receiving), filename };
       },
       discard: ({ incoming }) => files.discard(incoming),
     });
@@ -39,6 +41,7 @@ export function createFile(files: FileRoom): RequestHandler {
         purpose: meta.purpose,
         filename: filename || "unnamed",
         expiresAfter: meta.expires_after?.seconds ?? null,
+        storageBytes,
       }),
     );
     sendJson(req, res, 200, JSON.stringify(fileObject(row)));

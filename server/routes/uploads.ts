@@ -21,9 +21,11 @@ const BODY_LIMIT = 1024 * 1024;
 export function startUpload(uploads: UploadRoom): RequestHandler {
   return async (req, res) => {
     const body = validate(createUpload, await readJson(req, res, BODY_LIMIT));
+    const { owner, key } = callerOf(req);
     const row = await fromStore(
       uploads.create({
-        owner: callerOf(req).owner,
+        owner,
+        storageBytes: key?.limits.storageBytes ?? null,
         filename: body.filename,
         purpose: body.purpose,
         bytes: body.bytes,
@@ -38,17 +40,18 @@ export function startUpload(uploads: UploadRoom): RequestHandler {
 /** POST /v1/uploads/:upload/parts: answered once the part is durable. */
 export function addUploadPart(uploads: UploadRoom, files: FileRoom): RequestHandler {
   return async (req, res) => {
-    const owner = callerOf(req).owner;
+    const { owner, key } = callerOf(req);
+    const storageBytes = key?.limits.storageBytes ?? null;
     const id = String(req.params.upload);
     const { received } = await readForm<Incoming>(req, res, {
       fileField: "data",
       maxBytes: MAX_PART_BYTES,
       tooLarge: () => tooLarge("data", MAX_PART_BYTES),
-      admit: (bytes) => fromStore(uploads.admitPart(owner, id, bytes)),
-      receive: ({ bytes }) => fromStore(uploads.receivePart(owner, bytes)),
+      admit: (bytes) => fromStore(uploads.admitPart(owner, id, bytes, storageBytes)),
+      receive: ({ bytes }) => fromStore(uploads.receivePart(owner, bytes, storageBytes)),
       discard: (incoming) => files.discard(incoming),
     });
-    const part = await fromStore(uploads.addPart(owner, id, received));
+    const part = await fromStore(uploads.addPart(owner, id, received, storageBytes));
     const body: UploadPart = { id: part.id, object: "upload.part", created_at: part.createdAt, upload_id: id };
     sendJson(req, res, 200, JSON.stringify(body));
   };

@@ -15,7 +15,8 @@ function ordered(prompts: readonly string[], size: number): Ordered[] {
     const key = new PrefixKey();
     key.add(prompt);
     const [number, offset] = [2 * i + 1, 1000 * i];
-    index.add({ number, customId: `id ${i}`, offset, length: 999, prefix: key.key, estimatedTokens: 1 });
+    const tokens = { estimatedTokens: 1, promptTokens: 1, choices: 0, maxTokens: null };
+    index.add({ number, customId: `id ${i}`, offset, length: 999, prefix: key.key, ...tokens });
   });
   return [...index.chunks(size)].flatMap(({ numbers, customIds, positions }) =>
     customIds.map((customId, i) => ({ number: numbers[i]!, customId, position: positions[i]! })),

@@ -7,7 +7,7 @@ import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, saying } from "../server/fake-engine.ts";
-import { newLines } from "../store/rows.ts";
+import { FREE, newLines } from "../store/rows.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
 import { CALLER, type NightRig, nightRig, OWNER } from "./night-rig.ts";
 
@@ -176,18 +176,29 @@ it("an input file that could not be opened is opened again for the next line", a
 it("a line counts no lone death when one that its batch's end took was in the engine too", async () => {
   const store = await testStore();
   const times = { createdAt: 1, expiresAt: 9 };
-  const nothing = { metadata: null, outputExpiresAfter: null, completionWindow: "24h", inputFileId: "file-x" };
+  const nothing = {
+    estimatedTokens: 0,
+    metadata: null,
+    outputExpiresAfter: null,
+    completionWindow: "24h",
+    inputFileId: "file-x",
+  };
   for (const id of ["batch_a", "batch_b"]) {
     const batch = { id, owner: OWNER, keyId: null, endpoint: "/v1/chat/completions", ...times, ...nothing };
     await store.batches.create({ batch, idempotency: null, maxOpen: null });
     await store.lines.insert({ batchId: id, lines: newLines(1) });
     await store.batches.begin({ id, now: 2, model: "demo" });
   }
-  const claimed = await store.claims.claim({ batchIds: ["batch_a", "batch_b"], limit: 2, nowMs: 0 });
+  const { lines: claimed } = await store.claims.claim({
+    batchIds: ["batch_a", "batch_b"],
+    limit: 2,
+    nowMs: 0,
+    terms: FREE,
+  });
   await store.lines.end({ batchId: "batch_a", state: "cancelled", running: true, error: "{}", limit: 1 });
   const claims = claimed.map(({ batchId, number, attempt }) => ({ batchId, number, attempt }));
   const { suspects } = await store.claims.engineDied({ claims, withOthers: false, failure: "{}" });
-  const again = await store.claims.claimSuspects({ suspect: suspects[0] ?? 0, limit: 1, nowMs: 0 });
+  const again = await store.claims.claimSuspects({ suspect: suspects[0] ?? 0, limit: 1, nowMs: 0, terms: FREE });
   expect(again).toMatchObject([{ batchId: "batch_b", loneDeaths: 0 }]);
 });
 
@@ -207,6 +218,7 @@ it("the sweeper forgets Idempotency-Keys after a week", async () => {
     outputExpiresAfter: null,
     createdAt: now - 8 * 86_400,
     expiresAt: now + 100,
+    estimatedTokens: 0,
   };
   await rig.store.batches.create({ batch: old, idempotency: { key: "old", requestSha256: "0" }, maxOpen: null });
   await rig.sweeper.sweep();

@@ -24,8 +24,8 @@ function ledgerOn(insert: (rows: LedgerRow[]) => Promise<void>) {
   const ledger = new UsageLedger({
     store: { ledger: { insert: ({ rows }) => insert(rows) } },
     prices: new Prices(DEFAULT_PRICES, DEFAULT_TIER_FACTORS),
-    sink: {
-      charged: (row) => void charged.push(row),
+    sinks: [{ charged: (row) => void charged.push(row) }],
+    faults: {
       writeFailed: () => void counts.failures++,
       lost: (rows) => {
         counts.lost += rows;

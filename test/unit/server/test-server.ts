@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
 import { KeyRing } from "../../../ledger/key-ring.ts";
+import { OwnerBudgets } from "../../../ledger/owner-budgets.ts";
 import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import { createApp } from "../../../server/app.ts";
@@ -40,7 +41,7 @@ export async function startTestServer(
   const { store, folder, end } = await freshStore();
   const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
   const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
-  const ledger = new UsageLedger({ store, prices, sink: metrics, log, now: () => 1_700_000_001 });
+  const ledger = new UsageLedger({ store, prices, sinks: [metrics], log, now: () => 1_700_000_001 });
   const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
   const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
   const loads = new Loads();
@@ -53,6 +54,7 @@ export async function startTestServer(
     now: () => performance.now(),
   });
   const keys = new KeyRing({ store, adminKey, log, now: () => 1_700_000_001 });
+  const owners = await OwnerBudgets.open(store);
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
   const { night, batches, jobs } = buildNight({
@@ -91,6 +93,7 @@ export async function startTestServer(
     files: rooms.files,
     uploads: rooms.uploads,
     keys,
+    owners,
     batches,
     jobs,
     ledger,

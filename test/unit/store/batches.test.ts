@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
-import { fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
+import { FREE, fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 
 const ok = { state: "done", kind: "output", requestId: "req_1", statusCode: 200, body: "{}" } as const;
 
@@ -40,7 +40,7 @@ test("lines are claimed in the order of their positions, batch after batch", () 
     lines.rebuilds.insert({ batchId: id, lines: newLines(4, { positions: [4, 2, 1, 3] }) });
     batches.writes.begin({ id, now: 1, model: "demo" });
   }
-  const claimed = claims.writes.claim({ batchIds: ["b2", "b1"], limit: 5, nowMs: 0 });
+  const { lines: claimed } = claims.writes.claim({ batchIds: ["b2", "b1"], limit: 5, nowMs: 0, terms: FREE });
   expect(claimed.map(({ batchId, number }) => `${batchId}/${number}`)).toEqual([
     "b2/3",
     "b2/2",
@@ -69,7 +69,7 @@ test("a released line is not claimed before its time", () => {
   const tables = memoryTables();
   runningBatch(tables, "b", 1);
   const { claims, lines } = tables;
-  const claim = (nowMs: number) => claims.writes.claim({ batchIds: ["b"], limit: 1, nowMs });
+  const claim = (nowMs: number) => claims.writes.claim({ batchIds: ["b"], limit: 1, nowMs, terms: FREE }).lines;
   claims.writes.release({ claims: claim(0), notBeforeMs: 5000 });
   expect(claim(4999)).toEqual([]);
   expect(lines.reads.nextDueMs({ batchId: "b" })).toBe(5000);
@@ -81,7 +81,7 @@ test("a batch completes in two phases: files, status and events at once, and onl
   runningBatch(tables, "b", 1);
   const { batches, claims, files, outbox } = tables;
   expect(batches.writes.beginFinalizing({ id: "b", now: 5 })).toBe(false);
-  const [claim] = claims.writes.claim({ batchIds: ["b"], limit: 1, nowMs: 0 });
+  const [claim] = claims.writes.claim({ batchIds: ["b"], limit: 1, nowMs: 0, terms: FREE }).lines;
   const ledger = ledgerRow({ batchId: "b", line: 1, tier: "batch" });
   expect(claims.writes.commit({ claim: claim!, outcome: ok, ledger })).toEqual({ outcome: "committed", remaining: 0 });
   const outputFile = fileRow("file-out", { purpose: "batch_output" });

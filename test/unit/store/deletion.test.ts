@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Store } from "../../../store/store.ts";
-import { fileRow, newBatch, newLines } from "./rows.ts";
+import { FREE, fileRow, newBatch, newLines } from "./rows.ts";
 import { freshFolder, testStore } from "./test-store.ts";
 
 const LINES = 200;
@@ -13,7 +13,7 @@ async function answered(store: Store): Promise<void> {
   await store.batches.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   await store.lines.insert({ batchId: "b", lines: newLines(LINES) });
   await store.batches.begin({ id: "b", now: 1001, model: "demo" });
-  const claims = await store.claims.claim({ batchIds: ["b"], limit: LINES, nowMs: 0 });
+  const { lines: claims } = await store.claims.claim({ batchIds: ["b"], limit: LINES, nowMs: 0, terms: FREE });
   await Promise.all(
     claims.map(({ batchId, number, attempt }) => {
       // Some fill a page in part, some several.

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Claim, ClaimedLine } from "../../../store/line-row.ts";
 import { type MemoryTables, memoryTables, runningBatch } from "./memory-tables.ts";
-import { ledgerRow } from "./rows.ts";
+import { FREE, ledgerRow } from "./rows.ts";
 
 const BATCHES = ["batch-a", "batch-b"];
 
@@ -58,14 +58,16 @@ class Runner {
     const { claims, batches, lines } = this.tables;
     switch (step.kind) {
       case "claim":
-        this.inEngine.push(...claims.writes.claim({ batchIds: BATCHES, limit: step.limit, nowMs: 0 }));
+        this.inEngine.push(
+          ...claims.writes.claim({ batchIds: BATCHES, limit: step.limit, nowMs: 0, terms: FREE }).lines,
+        );
         break;
       case "claimSuspects": {
         const groups = claims.reads.suspects();
         const group = groups[step.which % Math.max(1, groups.length)];
         if (group === undefined) break;
         const { suspect } = group;
-        this.inEngine.push(...claims.writes.claimSuspects({ suspect, limit: step.limit, nowMs: 0 }));
+        this.inEngine.push(...claims.writes.claimSuspects({ suspect, limit: step.limit, nowMs: 0, terms: FREE }));
         break;
       }
       case "commit":
@@ -132,6 +134,13 @@ class Runner {
       )
       .all();
     expect(wrong).toEqual([]);
+    // Money is held back for the lines that run and for nothing else, and what was spent is what the ledger has.
+    const held = db.prepare("SELECT id FROM reservations ORDER BY id").all();
+    const running = "SELECT batch_id || '/' || number AS id FROM lines WHERE state = 'running' ORDER BY id";
+    expect(held).toEqual(db.prepare(running).all());
+    const spent = db.prepare("SELECT subject, day, nano FROM spending WHERE scope = 'owner' ORDER BY 1, 2").all();
+    const charged = "SELECT owner AS subject, day, sum(cost_nano) AS nano FROM ledger GROUP BY 1, 2 ORDER BY 1, 2";
+    expect(spent).toEqual(db.prepare(charged).all());
     for (const id of BATCHES) {
       const counted = Object.fromEntries(
         this.tables.lines.reads.counts({ batchId: id }).map((c) => [c.state, c.count]),
@@ -150,9 +159,11 @@ class Runner {
     const { claims, batches, lines } = this.tables;
     this.run({ kind: "restart" });
     for (const { suspect } of claims.reads.suspects()) {
-      for (const claim of claims.writes.claimSuspects({ suspect, limit: 1000, nowMs: 0 })) this.commit(claim, false);
+      for (const claim of claims.writes.claimSuspects({ suspect, limit: 1000, nowMs: 0, terms: FREE }))
+        this.commit(claim, false);
     }
-    for (const claim of claims.writes.claim({ batchIds: BATCHES, limit: 1000, nowMs: 0 })) this.commit(claim, false);
+    for (const claim of claims.writes.claim({ batchIds: BATCHES, limit: 1000, nowMs: 0, terms: FREE }).lines)
+      this.commit(claim, false);
     for (const id of BATCHES) {
       if (batches.reads.find({ id })!.status !== "cancelling") continue;
       while (lines.writes.end({ batchId: id, state: "cancelled", running: true, error: "{}", limit: 3 }) > 0);
@@ -195,9 +206,10 @@ test("one poison among 64 is found and fails alone; its 63 neighbours end well, 
     deaths += 1;
     claims.writes.engineDied({ claims: group, withOthers: false, failure: '{"code":"engine_died"}' });
   };
-  settle(claims.writes.claim({ batchIds: ["batch-a"], limit: 64, nowMs: 0 }));
+  settle(claims.writes.claim({ batchIds: ["batch-a"], limit: 64, nowMs: 0, terms: FREE }).lines);
   for (let groups = claims.reads.suspects(); groups.length > 0; groups = claims.reads.suspects()) {
-    for (const { suspect } of groups) settle(claims.writes.claimSuspects({ suspect, limit: 64, nowMs: 0 }));
+    for (const { suspect } of groups)
+      settle(claims.writes.claimSuspects({ suspect, limit: 64, nowMs: 0, terms: FREE }));
   }
   // 64 → 32 → 16 → 8 → 4 → 2, and then three times alone.
   expect(deaths).toBe(6 + 3);

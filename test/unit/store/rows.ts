@@ -1,7 +1,7 @@
 import type { NewBatch } from "../../../store/batch-row.ts";
 import type { FileRow } from "../../../store/files.ts";
 import type { LedgerRow } from "../../../store/ledger.ts";
-import type { NewLines } from "../../../store/line-row.ts";
+import type { LineTerms, NewLines } from "../../../store/line-row.ts";
 import type { NewEvent } from "../../../store/outbox.ts";
 
 export function fileRow(id: string, changed: Partial<FileRow> = {}): FileRow {
@@ -30,9 +30,13 @@ export function newBatch(id: string, changed: Partial<NewBatch> = {}): NewBatch 
     outputExpiresAfter: null,
     createdAt: 1000,
     expiresAt: 1000 + 86_400,
+    estimatedTokens: 0,
     ...changed,
   };
 }
+
+/** Nothing costs anything. */
+export const FREE: LineTerms = { inputNano: 0, outputNano: 0, usualAnswer: 256 };
 
 /** Lines numbered from 1, or with the custom_ids and positions given. */
 export function newLines(count: number, given: { customIds?: string[]; positions?: number[] } = {}): NewLines {
@@ -44,12 +48,16 @@ export function newLines(count: number, given: { customIds?: string[]; positions
     lengths: numbers.map(() => 99),
     positions: given.positions === undefined ? numbers : Uint32Array.from(given.positions),
     estimatedTokens: numbers.map(() => 10),
+    promptTokens: numbers.map(() => 4),
+    choices: numbers.map(() => 1),
+    maxTokens: numbers.map(() => 6),
   };
 }
 
 export function ledgerRow(changed: Partial<LedgerRow> = {}): LedgerRow {
   return {
     time: 1000,
+    day: 0,
     owner: "local",
     keyId: null,
     endpoint: "/v1/chat/completions",

@@ -1,0 +1,64 @@
+import type { Engine } from "../engine/engine.ts";
+import type { UsageLedger } from "../ledger/usage-ledger.ts";
+import type { ClaimedLine, LineTerms } from "../store/line-row.ts";
+import type { Store } from "../store/store.ts";
+import type { Clock } from "./clock.ts";
+import type { LineUsage } from "./execute.ts";
+import { dueMembers, type Member } from "./lane-batch.ts";
+import { UsualAnswer } from "./usual-answer.ts";
+
+export interface ClaimerDeps {
+  engine: Pick<Engine, "model">;
+  store: Pick<Store, "claims">;
+  ledger: Pick<UsageLedger, "lineRates">;
+  clock: Clock;
+}
+
+/** So long a batch is taken to have no line that is due, once one was looked for in vain. */
+const REST_MS = 1000;
+
+/** Claims one model's lines. Each holds back of its budgets what it may cost; its commit or release settles that. */
+export class Claimer {
+  readonly #deps: ClaimerDeps;
+  readonly #usual = new UsualAnswer();
+
+  constructor(deps: ClaimerDeps) {
+    this.#deps = deps;
+  }
+
+  get usualAnswer(): number {
+    return this.#usual.tokens;
+  }
+
+  /**
+   * Of those that may have a line, the nearest deadline first; notes at each whether a budget held it up. Null when none may
+   * have one now. Rejects with a StoreError.
+   */
+  async claim(members: Iterable<Member>, limit: number): Promise<ClaimedLine[] | null> {
+    const nowMs = this.#deps.clock.epochMs();
+    const due = dueMembers(members, nowMs);
+    if (due.length === 0) return null;
+    const batchIds = due.map(({ batch }) => batch.id);
+    const { lines, paused } = await this.#deps.store.claims.claim({ batchIds, limit, nowMs, terms: this.#terms() });
+    for (const member of due) {
+      member.usedUp = paused.find(({ batchId }) => batchId === member.batch.id)?.usedUp ?? [];
+      if (lines.length < limit) member.restUntil = nowMs + REST_MS;
+    }
+    return lines;
+  }
+
+  claimSuspects(suspect: number, limit: number): Promise<ClaimedLine[]> {
+    const nowMs = this.#deps.clock.epochMs();
+    return this.#deps.store.claims.claimSuspects({ suspect, limit, nowMs, terms: this.#terms() });
+  }
+
+  /** A line was answered. */
+  learn({ outputTokens }: LineUsage): void {
+    if (outputTokens > 0) this.#usual.add(outputTokens);
+  }
+
+  #terms(): LineTerms {
+    const { engine, ledger } = this.#deps;
+    return { ...ledger.lineRates(engine.model), usualAnswer: this.usualAnswer };
+  }
+}

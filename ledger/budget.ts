@@ -1,0 +1,78 @@
+import { ApiError } from "../openapi/api-error.ts";
+import type { Standing } from "../store/budget-row.ts";
+import { monthOf, startOfDay } from "../store/utc-day.ts";
+import { usdText } from "./prices.ts";
+
+/** What is told with a 429 when money is only held back: requests that run end in seconds. */
+const HELD_RETRY_S = 1;
+
+/**
+ * What the budgets leave until a day, whose own is still counted: what is left now, and all of each period that begins
+ * until then. In nano-dollars, infinite without a budget.
+ */
+export function availableUntil(standings: readonly Standing[], lastDay: number): number {
+  return standings.reduce((least, standing) => {
+    const { limitNano, spentNano, heldNano } = standing;
+    const left = Math.max(0, limitNano - spentNano - heldNano);
+    return Math.min(least, left + limitNano * periodsUntil(standing, lastDay));
+  }, Number.POSITIVE_INFINITY);
+}
+
+/** Periods that begin after the present one, up to a day. */
+function periodsUntil({ period, nextDay }: Standing, lastDay: number): number {
+  if (period === "daily") return Math.max(0, lastDay - nextDay + 1);
+  let periods = 0;
+  for (let day = nextDay; day <= lastDay; day = monthOf(day).next) periods++;
+  return periods;
+}
+
+/** Whether only the end of what runs is waited for, and no new period or a higher budget. */
+export function isOnlyHeld({ limitNano, spentNano }: Standing): boolean {
+  return spentNano < limitNano;
+}
+
+/** Of several the one that ends last holds up for longest. */
+export function lastToEnd(standings: readonly Standing[]): Standing {
+  return standings.reduce((last, one) => (rank(one) > rank(last) ? one : last));
+}
+
+function rank(standing: Standing): number {
+  return isOnlyHeld(standing) ? 0 : standing.nextDay;
+}
+
+/** "the key's daily budget of 1.5 USD" */
+export function budgetText({ scope, period, limitNano }: Standing): string {
+  return `the ${scope}'s ${period} budget of ${usdText(limitNano).replace(/\.?0+$/, "")} USD`;
+}
+
+/** When a period's successor begins: "2026-11-22T00:00:00Z". */
+export function periodEnd({ nextDay }: Standing): string {
+  return new Date(startOfDay(nextDay) * 1000).toISOString().replace(".000", "");
+}
+
+/** What a request hears whose budgets have nothing left. */
+export function insufficientQuota(usedUp: readonly Standing[]): ApiError {
+  const standing = lastToEnd(usedUp);
+  const budget = budgetText(standing);
+  const error = { status: 429, type: "insufficient_quota", code: "insufficient_quota" } as const;
+  if (isOnlyHeld(standing)) {
+    const message = `What is left of ${budget} is held back for requests that run. Try again when they have ended.`;
+    return new ApiError({ ...error, message, retryAfter: HELD_RETRY_S });
+  }
+  const message = `You have used up ${budget}. It begins anew at ${periodEnd(standing)}.`;
+  return new ApiError({ ...error, message, shouldRetry: false });
+}
+
+/** Budgets past their soft ratio, with what is held back, as a header tells them: `key-daily=0.912`. Null for none. */
+export function warningHeader(standings: readonly Standing[]): string | null {
+  const past = standings.filter(({ softRatio, limitNano, spentNano, heldNano }) => {
+    return softRatio !== null && spentNano + heldNano >= softRatio * limitNano;
+  });
+  if (past.length === 0) return null;
+  return past.map((standing) => `${standing.scope}-${standing.period}=${used(standing).toFixed(3)}`).join(", ");
+}
+
+/** The used share; of a budget of nothing, all. */
+function used({ limitNano, spentNano, heldNano }: Standing): number {
+  return limitNano === 0 ? 1 : (spentNano + heldNano) / limitNano;
+}

@@ -1,0 +1,46 @@
+import { USUAL_ANSWER } from "../batch/usual-answer.ts";
+import type { Asked } from "../engine/engine.ts";
+import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
+import type { Place } from "./admission.ts";
+import { inputSize, promptSize } from "./prompt-size.ts";
+import type { OnlineTier } from "./wait.ts";
+
+/** What a request will take of its key's limits and budgets, as far as that is known before it runs. */
+export interface AllowanceAsk {
+  model: string;
+  tier: OnlineTier;
+  promptTokens: number;
+  answerTokens: number;
+  /** What it can't exceed. */
+  mostPromptTokens: number;
+  mostAnswerTokens: number;
+}
+
+export function generationAsk(submissions: readonly Asked[], place: Place, tier: OnlineTier): AllowanceAsk {
+  const { context } = place.facts;
+  const usualAnswer = Math.ceil(place.load.answerTokens) || USUAL_ANSWER;
+  const ask = empty(place, tier);
+  for (const { prompt, n, maxTokens } of submissions) {
+    const { usual, most } = promptSize(prompt);
+    ask.promptTokens += Math.min(usual, context);
+    ask.mostPromptTokens += Math.min(most, context);
+    ask.answerTokens += n * Math.min(maxTokens ?? usualAnswer, context);
+    ask.mostAnswerTokens += n * Math.min(maxTokens ?? context, context);
+  }
+  return ask;
+}
+
+export function embeddingAsk(inputs: readonly EmbeddingInput[], place: Place, tier: OnlineTier): AllowanceAsk {
+  const ask = empty(place, tier);
+  for (const input of inputs) {
+    const { usual, most } = inputSize(input);
+    ask.promptTokens += usual;
+    ask.mostPromptTokens += most;
+  }
+  return ask;
+}
+
+function empty({ model }: Place, tier: OnlineTier): AllowanceAsk {
+  const none = { promptTokens: 0, answerTokens: 0, mostPromptTokens: 0, mostAnswerTokens: 0 };
+  return { model: model.id, tier, ...none };
+}

@@ -1,0 +1,64 @@
+import OpenAI from "openai";
+import { z } from "zod";
+import { key as keySchema } from "../../openapi/keys.ts";
+import { owner as ownerSchema } from "../../openapi/owners.ts";
+import { TestServer } from "./server.ts";
+
+const ADMIN_KEY = "the administrator's own key";
+
+/** The built server with API keys on, and its administrator. */
+export class KeyedServer {
+  readonly server: TestServer;
+
+  private constructor(server: TestServer) {
+    this.server = server;
+  }
+
+  static async start(...args: string[]): Promise<KeyedServer> {
+    const server = new TestServer(args, { NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY });
+    try {
+      await server.says("Ready");
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return new KeyedServer(server);
+  }
+
+  get admin(): OpenAI {
+    return this.clientOf(ADMIN_KEY);
+  }
+
+  clientOf(apiKey: string): OpenAI {
+    return new OpenAI({ baseURL: `${this.server.origin}/v1`, apiKey, maxRetries: 0 });
+  }
+
+  /** A new key of owner "team" with these terms, and a client that uses it. */
+  async key(terms: object = {}): Promise<{ id: string; client: OpenAI }> {
+    const made: unknown = await this.admin.post("/nightshift/keys", {
+      body: { name: "test", owner: "team", ...terms },
+    });
+    const { id, key } = keySchema.extend({ key: z.string() }).parse(made);
+    return { id, client: this.clientOf(key) };
+  }
+
+  async patchKey(id: string, terms: object): Promise<void> {
+    await this.admin.patch(`/nightshift/keys/${id}`, { body: terms });
+  }
+
+  async owner(name: string, budget?: object) {
+    const path = `/nightshift/owners/${name}`;
+    const answer: unknown = budget ? await this.admin.patch(path, { body: { budget } }) : await this.admin.get(path);
+    return ownerSchema.strict().parse(answer);
+  }
+}
+
+/** The error that a call fails with; throws when it does not. */
+export async function refusal(call: Promise<unknown>) {
+  const error: unknown = await call.then(
+    () => new Error("it was let in"),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof OpenAI.APIError) return error;
+  throw error;
+}

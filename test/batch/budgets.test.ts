@@ -1,0 +1,167 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { complete, endless, stream } from "../api/ask.ts";
+import { KeyedServer, refusal } from "../api/keyed.ts";
+import { until } from "../api/until.ts";
+import { chatLine, freshDataDir, jsonl, reaches, submit, uploadText } from "./batch-rig.ts";
+
+/** USD per million tokens; half of it for a batch. */
+const PRICES = ["--prices", "demo=10/5/20"];
+const COUNT = 40;
+const LINES = jsonl(
+  Array.from({ length: COUNT }, (_, i) => chatLine(`line-${i}`, `What is ${i % 20} + 3?`, { ignore_eos: true })),
+);
+/** Eight tokens of answer are the least that a line costs; its bound has some of prompt besides. */
+const LEAST_USD = (8 * 20 * 0.5) / 1e6;
+const BOUND_USD = LEAST_USD + (10 * 10 * 0.5) / 1e6;
+
+async function withServer(run: (keyed: KeyedServer) => Promise<void>, ...args: string[]): Promise<void> {
+  const keyed = await KeyedServer.start(...PRICES, ...args);
+  try {
+    await run(keyed);
+  } finally {
+    await keyed.server.stop();
+  }
+}
+
+/** What the ledger adds up to, and what the sums that budgets go by say. */
+function sums(dataDir: string) {
+  const db = new Database(join(dataDir, "nightshift.db"), { readonly: true });
+  try {
+    const spending = db.prepare("SELECT scope, subject, day, nano FROM spending WHERE nano > 0 ORDER BY 1, 2, 3").all();
+    const ledger = db.prepare(
+      `SELECT 'key' AS scope, key_id AS subject, day, sum(cost_nano) AS nano FROM ledger WHERE key_id NOT NULL GROUP BY 2, 3
+       UNION ALL SELECT 'owner', owner, day, sum(cost_nano) FROM ledger GROUP BY 2, 3 ORDER BY 1, 2, 3`,
+    );
+    return { spending, ledger: ledger.all() };
+  } finally {
+    db.close();
+  }
+}
+
+test("a batch pauses where its key's budget ends, says so, and goes on when that is raised", () =>
+  withServer(async (keyed) => {
+    // Enough for most of it today, and for all with tomorrow's.
+    const daily_usd = COUNT * LEAST_USD * 0.85;
+    const { id, client } = await keyed.key({ requests_per_minute: 1, budget: { daily_usd } });
+    const batch = await submit(client, LINES);
+    const night = async (): Promise<{ phase: string; reason: string; eta: number | null }> =>
+      Object(await client.batches.retrieve(batch.id)).nightshift;
+    await until("the batch to pause", async () => (await night()).reason.startsWith("paused: "), 20_000);
+    const { phase, reason, eta } = await night();
+    expect({ phase, eta }).toEqual({ phase: "waiting", eta: null });
+    expect(reason).toContain("the key's daily budget");
+    const paused = await client.batches.retrieve(batch.id);
+    expect(paused.status).toBe("in_progress");
+    expect(paused.request_counts!.completed).toBeGreaterThan(0);
+    expect(paused.request_counts!.completed).toBeLessThan(COUNT);
+    const { spending } = await keyed.owner("team");
+    expect(spending.day_usd).toBeGreaterThanOrEqual(daily_usd - BOUND_USD);
+    expect(spending.day_usd).toBeLessThan(daily_usd + BOUND_USD);
+    expect((await keyed.server.metrics()).sum("nightshift_batch_paused", { model: "demo" })).toBe(1);
+
+    // The key has nothing left for anything else either; its owner's other keys do.
+    expect((await refusal(complete(client, "Hi"))).code).toBe("insufficient_quota");
+    await complete((await keyed.key()).client, "Hi", { max_tokens: 2 });
+
+    await keyed.patchKey(id, { budget: { daily_usd: 1 } });
+    const done = await reaches(client, batch.id, "completed");
+    // Forty lines, and not one of the key's one request a minute.
+    expect(done.request_counts).toEqual({ total: COUNT, completed: COUNT, failed: 0 });
+    const { response } = await client.chat.completions
+      .create({ model: "demo", messages: [{ role: "user", content: "Hi" }], max_tokens: 2 })
+      .withResponse();
+    expect(response.headers.get("x-ratelimit-remaining-requests")).toBe("0");
+    await until("nothing to be held back", async () => (await keyed.owner("team")).spending.held_usd === 0, 5000);
+  }));
+
+test("a batch that clearly costs more than there is is refused, and nothing is enqueued", () =>
+  withServer(async (keyed) => {
+    const poor = await keyed.key({ budget: { monthly_usd: COUNT * LEAST_USD * 0.4 } });
+    const error = await refusal(submit(poor.client, LINES));
+    expect(error).toMatchObject({ status: 429, code: "insufficient_quota", type: "insufficient_quota" });
+    expect(error.headers?.get("x-should-retry")).toBe("false");
+    const broke = await keyed.key({ budget: { daily_usd: 0 } });
+    expect((await refusal(submit(broke.client, LINES))).message).toContain("You have used up the key's daily budget");
+    expect((await keyed.admin.get<{ data: unknown[] }>("/batches")).data).toEqual([]);
+    expect((await poor.client.batches.list()).data).toEqual([]);
+    // One that was created before is told again.
+    const fair = await keyed.key({ owner: "fair", budget: { monthly_usd: 1 } });
+    const input_file_id = await uploadText(fair.client, LINES);
+    const request = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+    const once = { headers: { "Idempotency-Key": "once" } };
+    const { id } = await fair.client.batches.create(request, once);
+    await keyed.patchKey(fair.id, { budget: { monthly_usd: 0 } });
+    expect((await fair.client.batches.create(request, once)).id).toBe(id);
+    expect((await refusal(fair.client.batches.create(request))).code).toBe("insufficient_quota");
+  }));
+
+test("what only the whole file tells is told by validation", () =>
+  withServer(async (keyed) => {
+    // The beginning is cheap, and much longer than what is looked at first; the rest is not.
+    const cheap = Array.from({ length: 700 }, (_, i) => chatLine(`a-${i}`, "Hi", { max_tokens: 1 }));
+    const dear = Array.from({ length: 300 }, (_, i) => chatLine(`b-${i}`, "What? ".repeat(80), { max_tokens: 200 }));
+    const { client } = await keyed.key({ budget: { monthly_usd: 0.05 } });
+    const batch = await reaches(client, (await submit(client, jsonl([...cheap, ...dear]))).id);
+    expect(batch.status).toBe("failed");
+    expect(batch.errors?.data).toMatchObject([{ code: "insufficient_quota", line: null }]);
+  }));
+
+test("a key's enqueued tokens are those of its batches that are not over", () =>
+  withServer(
+    async (keyed) => {
+      const { client } = await keyed.key({ enqueued_tokens: 1000 });
+      const first = await submit(client, LINES);
+      const error = await refusal(submit(client, LINES));
+      expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
+      expect(error.headers?.get("x-should-retry")).toBe("false");
+      await client.batches.cancel(first.id);
+      await reaches(client, first.id, "cancelled");
+      await submit(client, LINES);
+    },
+    "--shift",
+    "off",
+  ));
+
+test("kill -9 while requests and lines hold money back: the next server holds none, and the sums are the ledger's", async () => {
+  const dataDir = freshDataDir();
+  let used = { id: "", key: "" };
+  const doomed = await KeyedServer.start(...PRICES, "--data-dir", dataDir);
+  try {
+    const { id, client } = await doomed.key({ budget: { daily_usd: 1 } });
+    used = { id, key: client.apiKey! };
+    await doomed.owner("team", { monthly_usd: 2 });
+    const input_file_id = await uploadText(client, LINES);
+    await complete(client, "Hi", { max_tokens: 4 });
+    const running = await stream(client, "Count from 1 to 20.", { ...endless(3000), n: 4 });
+    await running[Symbol.asyncIterator]().next();
+    await client.batches.create({
+      input_file_id,
+      endpoint: "/v1/chat/completions",
+      completion_window: "24h",
+    });
+    await doomed.server.reaches("nightshift_batch_lines_total", 3);
+    expect((await doomed.owner("team")).spending.held_usd).toBeGreaterThan(0);
+    doomed.server.kill("SIGKILL");
+    await doomed.server.exited;
+  } finally {
+    await doomed.server.stop();
+  }
+  const before = sums(dataDir);
+  expect(before.spending).toEqual(before.ledger);
+  expect(before.spending).toHaveLength(2);
+
+  const keyed = await KeyedServer.start(...PRICES, "--data-dir", dataDir);
+  try {
+    const client = keyed.clientOf(used.key);
+    const [batch] = (await client.batches.list()).data;
+    await reaches(client, batch!.id, "completed");
+    await complete(client, "Hi", { max_tokens: 4 });
+    await until("nothing to be held back", async () => (await keyed.owner("team")).spending.held_usd === 0, 5000);
+  } finally {
+    await keyed.server.stop();
+  }
+  const after = sums(dataDir);
+  expect(after.spending).toEqual(after.ledger);
+});

@@ -1,0 +1,45 @@
+import { expect, it } from "vitest";
+import { FakeEngine, saying } from "../server/fake-engine.ts";
+import { nightRig, OWNER } from "./night-rig.ts";
+
+const PATIENT = { timeout: 5000 };
+
+const line = (custom_id: string) =>
+  JSON.stringify({
+    custom_id,
+    method: "POST",
+    url: "/v1/chat/completions",
+    body: { model: "demo", messages: [{ role: "user", content: "Hi" }], max_tokens: 4 },
+  });
+
+it("a batch that a budget holds up expires with its window all the same", async () => {
+  const engine = new FakeEngine();
+  // Answers that are far longer than the lines allow cost more than was held back for them.
+  engine.script = saying(..."a".repeat(100));
+  const rig = await nightRig(engine, { windowSeconds: 3 });
+  await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1e6, monthlyNano: null, softRatio: null });
+  const id = await rig.submit(Array.from({ length: 200 }, (_, i) => line(`line-${i}`)).join("\n"));
+  await expect.poll(async () => (await rig.get(id)).nightshift.reason, PATIENT).toMatch(/^paused: the owner's daily/);
+  const { request_counts, error_file_id } = await rig.reaches(id, "expired");
+  expect(request_counts.completed).toBeGreaterThan(0);
+  const errors = rig.read(error_file_id);
+  expect(errors.length).toBe(200 - request_counts.completed);
+  expect(new Set(errors.map(({ error }) => error?.code))).toEqual(new Set(["batch_expired"]));
+  expect(engine.requests.length).toBe(request_counts.completed);
+});
+
+it("a batch stands still while what is left is held back for a request, and goes on when that gives it back", async () => {
+  const engine = new FakeEngine();
+  engine.script = saying("a");
+  const rig = await nightRig(engine);
+  await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1e6, monthlyNano: null, softRatio: null });
+  const day = Math.floor(Date.now() / 86_400_000);
+  await rig.store.budgets.reserve({ id: "request", owner: OWNER, keyId: null, day, nano: 1e6 });
+  const id = await rig.submit(line("a"));
+  await expect
+    .poll(async () => (await rig.get(id)).nightshift.reason, PATIENT)
+    .toMatch(/^paused: what is left of the owner's/);
+  await rig.store.budgets.release({ ids: ["request"] });
+  const batch = await rig.reaches(id, "completed");
+  expect(batch.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+});

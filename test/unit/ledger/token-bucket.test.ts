@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TokenBucket } from "../../../ledger/token-bucket.ts";
+
+describe("a token bucket", () => {
+  it("gives a whole minute at once, and then as much as drains", () => {
+    const bucket = new TokenBucket();
+    expect(bucket.take(60, 60, 0)).toBe(true);
+    expect(bucket.take(1, 60, 999)).toBe(false);
+    expect(bucket.waitMs(1, 60, 999)).toBeCloseTo(1, 6);
+    expect(bucket.take(1, 60, 1000)).toBe(true);
+    expect(bucket.remaining(60, 31_000)).toBe(30);
+    expect(bucket.resetMs(60, 31_000)).toBe(30_000);
+    expect(bucket.remaining(60, 1e9)).toBe(60);
+  });
+
+  it("never has room for more than it holds", () => {
+    expect(new TokenBucket().waitMs(61, 60, 0)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it("holds a new limit at once", () => {
+    const bucket = new TokenBucket();
+    bucket.take(60, 60, 0);
+    expect(bucket.remaining(100, 0)).toBe(40);
+    expect(bucket.remaining(10, 0)).toBe(0);
+  });
+
+  it("owes what was taken beyond it, and drains that first", () => {
+    const bucket = new TokenBucket();
+    bucket.take(10, 60, 0);
+    bucket.correct(80, 60, 0);
+    expect(bucket.remaining(60, 0)).toBe(0);
+    expect(bucket.waitMs(1, 60, 0)).toBe(31_000);
+    expect(bucket.take(1, 60, 31_000)).toBe(true);
+  });
+
+  const step = fc.record({
+    after: fc.integer({ min: 0, max: 90_000 }),
+    units: fc.integer({ min: 0, max: 40 }),
+    /** What it turned out to take. */
+    real: fc.integer({ min: 0, max: 40 }),
+  });
+  it("lets no stretch of time take more than it holds and what drains, and waits for no longer than it says", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100 }), fc.array(step, { maxLength: 60 }), (limit, steps) => {
+        const bucket = new TokenBucket();
+        const taken: { at: number; units: number }[] = [];
+        let now = 0;
+        for (const { after, units, real } of steps) {
+          now += after;
+          const waitMs = bucket.waitMs(units, limit, now);
+          const took = bucket.take(units, limit, now);
+          expect(took).toBe(waitMs === 0);
+          if (!took) {
+            // A billionth of a millisecond is what sums of fractions lose.
+            if (Number.isFinite(waitMs)) expect(bucket.waitMs(units, limit, now + waitMs)).toBeLessThan(1e-6);
+            continue;
+          }
+          // Refunds alone: debts may go over the limit by what was not foreseen.
+          const used = Math.min(real, units);
+          bucket.correct(used - units, limit, now);
+          taken.push({ at: now, units: used });
+        }
+        for (const [first, { at: from }] of taken.entries()) {
+          let sum = 0;
+          for (const { at, units } of taken.slice(first)) {
+            sum += units;
+            expect(sum).toBeLessThanOrEqual(limit + ((at - from) * limit) / 60_000 + 1e-6);
+          }
+        }
+      }),
+    );
+  });
+});

@@ -3,7 +3,7 @@ import type { EngineObserver } from "../engine/engine.ts";
 import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { Tier } from "../engine/protocol/request.ts";
 import type { StepStats } from "../engine/protocol/step.ts";
-import type { LedgerSink } from "../ledger/usage-ledger.ts";
+import type { LedgerFaults, LedgerSink } from "../ledger/usage-ledger.ts";
 import type { LedgerRow } from "../store/ledger.ts";
 import { EngineMeter, type EngineSeries, engineSeries } from "./engine-meter.ts";
 import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, INTER_TOKEN_BUCKETS, QUEUE_BUCKETS } from "./metric-buckets.ts";
@@ -23,7 +23,7 @@ export interface LoadReading {
  * What the server measures, in the registry it is given. Labels are `model`, `endpoint`, `tier` and `status`, and their
  * values come from configuration and fixed lists alone: a client can't add a time series.
  */
-export class Metrics implements EngineObserver, LedgerSink {
+export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
   readonly registry: Registry;
   readonly #meters: RequestMeters;
   readonly #engineSeries: EngineSeries;

@@ -46,6 +46,7 @@ export async function nightRig(
     store,
     prices: new Prices({ [engine.model]: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS),
     sinks: [metrics],
+    faults: metrics,
     log,
     now: () => Math.floor(rooms.time.epochMs() / 1000),
   });

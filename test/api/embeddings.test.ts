@@ -147,6 +147,20 @@ describe("a request for embeddings", () => {
     expect(chunks.length).toBeGreaterThan(50);
   });
 
+  test("of a client that leaves frees the engine for others at once", async () => {
+    const leaves = new AbortController();
+    const body = { model: "demo", input: Array.from({ length: 1000 }, () => "The cat sat on the mat. ".repeat(16)) };
+    const inputs = async () => (await server.metrics()).sum("nightshift_embedding_inputs_total", { model: "demo" });
+    const before = await inputs();
+    const left = refusal(server.client.embeddings.create(body, { signal: leaves.signal }).then());
+    await server.reaches("nightshift_embedding_inputs_total", before + 1, { model: "demo" });
+    leaves.abort();
+    expect(await left).toBeInstanceOf(OpenAI.APIUserAbortError);
+    await server.idle();
+    await embed({});
+    expect(await inputs()).toBeLessThan(before + 800);
+  });
+
   test.each<[string, Body, string, string]>([
     ["an empty text", { input: "" }, "input", "invalid_value"],
     ["no input", { input: [] }, "input", "invalid_value"],

@@ -91,7 +91,7 @@ function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool
     try {
       return grammar.schema(schema, { object });
     } catch (error) {
-      if (!(error instanceof UnsupportedSchema) || (error instanceof GrammarTooLarge && !isStrict(tool))) throw error;
+      if (!(error instanceof UnsupportedSchema) || error instanceof GrammarTooLarge) throw error;
       if (isStrict(tool)) throw unsupported(name, error);
       return object ? grammar.json.object : grammar.json.value;
     }

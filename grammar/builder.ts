@@ -2,7 +2,7 @@ import { JsonRules } from "./json-rules.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { literal } from "./literal.ts";
 import { type SchemaOptions, SchemaRules } from "./schema-rules.ts";
-import { UnsupportedSchema } from "./unsupported-schema.ts";
+import { GrammarTooLarge } from "./unsupported-schema.ts";
 
 /** Of a grammar's text. A schema's rules are a few times as long as the schema. */
 const MOST_CHARACTERS = 448 * 1024;
@@ -14,9 +14,12 @@ export class GrammarBuilder {
   readonly #names = new Map<string, string>();
   /** How often a name was wanted. */
   readonly #wanted = new Map<string, number>();
+  readonly #most: number;
   #characters = 0;
 
-  constructor() {
+  /** @param most characters of all rules; past them it takes no more, and throws GrammarTooLarge */
+  constructor(most = MOST_CHARACTERS) {
+    this.#most = most;
     this.json = new JsonRules(this);
   }
 
@@ -54,7 +57,7 @@ export class GrammarBuilder {
 
   define(name: string, body: string): void {
     this.#characters += name.length + body.length;
-    if (this.#characters > MOST_CHARACTERS) throw new UnsupportedSchema([], "the grammar that it takes is too large");
+    if (this.#characters > this.#most) throw new GrammarTooLarge();
     this.#bodies.set(name, body);
     if (!this.#names.has(body)) this.#names.set(body, name);
   }

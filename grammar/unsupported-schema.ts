@@ -13,3 +13,10 @@ export class UnsupportedSchema extends Error {
     this.keyword = path.findLast((key) => typeof key === "string") ?? null;
   }
 }
+
+/** What schemas take together is too large. */
+export class GrammarTooLarge extends UnsupportedSchema {
+  constructor() {
+    super([], "the grammar that it takes is too large.");
+  }
+}

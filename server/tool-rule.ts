@@ -5,9 +5,13 @@ import type { GrammarRule } from "../engine/protocol/request.ts";
 import type { CallableTool, ToolFormat } from "../engine/tools/format.ts";
 import { toolFormat } from "../engine/tools/formats.ts";
 import { GrammarBuilder } from "../grammar/builder.ts";
-import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
+import { isSchemaObject } from "../grammar/json-schema.ts";
+import { GrammarTooLarge, UnsupportedSchema } from "../grammar/unsupported-schema.ts";
 import { invalidRequest } from "../openapi/api-error.ts";
 import type { ToolChoice } from "./tool-choice.ts";
+
+/** Of a grammar that holds all tools to their schemas: it takes a tenth of a second to compile, once, in the engine. */
+const MOST_CHARACTERS = 128 * 1024;
 
 /**
  * The submissions of a request, with the grammars that they take on the model at hand: that of its choice of tools, and
@@ -43,12 +47,27 @@ export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | 
   const { callable, required, restricted, parallel, answer } = choice;
   const free = !required && !restricted && parallel && answer === null;
   if (free && !callable.some(isStrict)) return null;
-  const grammar = new GrammarBuilder();
-  const syntax = format.syntax(
-    callable.map((tool) => callableTool(tool, grammar)),
-    grammar,
-  );
-  const { open, calls, between, close, several, triggers, before = "" } = syntax;
+  try {
+    return ruleOf(choice, format, new GrammarBuilder(MOST_CHARACTERS), callableTool);
+  } catch (error) {
+    if (!(error instanceof GrammarTooLarge)) throw error;
+  }
+  try {
+    return ruleOf(choice, format, new GrammarBuilder(), looseTool);
+  } catch (error) {
+    if (!(error instanceof GrammarTooLarge)) throw error;
+    throw invalidRequest("invalid_value", "tools", "The grammar that these tools take is too large.");
+  }
+}
+
+function ruleOf(
+  { callable, required, parallel, answer }: ToolChoice,
+  format: ToolFormat,
+  grammar: GrammarBuilder,
+  asCallable: typeof callableTool,
+): GrammarRule {
+  const tools = callable.map((tool) => asCallable(tool, grammar));
+  const { open, calls, between, close, several, triggers, before = "" } = format.syntax(tools, grammar);
   const call = grammar.rule("call", calls.join(" | "));
   const more = several && parallel ? `(${between} ${call})*` : "";
   const text = [open, call, more, close].filter(Boolean).join(" ");
@@ -72,7 +91,7 @@ function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool
     try {
       return grammar.schema(schema, { object });
     } catch (error) {
-      if (!(error instanceof UnsupportedSchema)) throw error;
+      if (!(error instanceof UnsupportedSchema) || error instanceof GrammarTooLarge) throw error;
       if (isStrict(tool)) throw unsupported(name, error);
       return object ? grammar.json.object : grammar.json.value;
     }
@@ -85,6 +104,19 @@ function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool
       const known = typeof schema === "object" && schema !== null;
       return known ? enforced({ ...definitions, ...schema }, false) : grammar.json.value;
     },
+  };
+}
+
+/** One whose arguments are any, unless it is strict. Their names stay, for formats that write them one by one. */
+function looseTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool {
+  if (isStrict(tool)) return callableTool(tool, grammar);
+  const { name, parameters } = tool.function;
+  const properties = isSchemaObject(parameters?.properties) ? parameters.properties : {};
+  return {
+    name,
+    parameters: { properties: Object.fromEntries(Object.keys(properties).map((key) => [key, {}])) },
+    argumentsRule: () => grammar.json.object,
+    valueRule: () => grammar.json.value,
   };
 }
 

@@ -45,7 +45,6 @@ export class Engine {
   readonly #model: Model;
   readonly #prompts: PromptBuilder;
   readonly #template: ChatTemplate;
-  readonly #grammars: VocabularyGrammars;
   readonly #generations: GenerationMaker;
   readonly #steps: StepLoop;
   readonly #embedder: Embedder | null;
@@ -123,13 +122,13 @@ export class Engine {
     const tags = this.#template.reasoningTags;
     if (tags !== null) vocabulary.show([tags.openToken ?? tags.open, tags.close]);
     // After show(), which gives tokens a text.
-    this.#grammars = new VocabularyGrammars(vocabulary);
+    const grammars = new VocabularyGrammars(vocabulary);
     this.#generations = new GenerationMaker({
       library,
       vocabulary,
       template: this.#template,
-      grammars: this.#grammars,
-      calls: new CallReading(this.#template.toolFormat, vocabulary, this.#grammars),
+      grammars,
+      calls: new CallReading(this.#template.toolFormat, vocabulary, grammars),
       context: plan.context,
       cacheScope: config.cacheScope,
       reasoningBudget: config.reasoningBudget,
@@ -187,8 +186,7 @@ export class Engine {
       const prompt = await this.#prompts.build(request.prompt);
       if (!this.#requests.has(request.id)) return;
       const { tokens } = prompt;
-      // Only a check: which grammars are kept is for their bound to say, so that no request in the queue holds one.
-      if (request.grammar !== null) this.#grammars.automaton(request.grammar);
+      this.#generations.checkGrammar(request);
       const refusal = this.#refusal(tokens, request.prompt.kind);
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;

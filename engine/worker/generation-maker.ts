@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { CacheScope } from "../config.ts";
+import type { Prompt } from "../protocol/prompt.ts";
 import type { EngineRequest } from "../protocol/request.ts";
 import type { CallReading } from "./call-reading.ts";
 import { Generation } from "./generation.ts";
@@ -45,6 +46,15 @@ export class GenerationMaker {
     this.#closeTag = tags === null ? [] : [...parts.vocabulary.tokenizeNow(tags.close, true)];
   }
 
+  /**
+   * Only a check: which grammars are kept is for their bound to say, so that no request in the queue holds one.
+   *
+   * @throws GbnfError
+   */
+  checkGrammar({ grammar, prompt }: EngineRequest): void {
+    if (grammar !== null) this.#grammarsOf(prompt).automaton(grammar);
+  }
+
   /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
   make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
     const { library, vocabulary, template, calls, context } = this.#parts;
@@ -55,7 +65,7 @@ export class GenerationMaker {
       startsInReasoning,
     };
     const read = calls.reads(request.prompt) ? { prompt: request.prompt } : null;
-    const grammars = read === null ? this.#parts.grammars : calls.grammars;
+    const grammars = this.#grammarsOf(request.prompt);
     const seed = sampling.seed ?? randomInt(MOST_SEED);
     const room = context - tokens.length;
     return Array.from({ length: request.n }, (_, index) => {
@@ -80,6 +90,11 @@ export class GenerationMaker {
         ...(read !== null && { marks: calls.marks }),
       });
     });
+  }
+
+  #grammarsOf(prompt: Prompt): VocabularyGrammars {
+    const { calls, grammars } = this.#parts;
+    return calls.reads(prompt) ? calls.grammars : grammars;
   }
 
   /** A prompt whose every token is to be scored must be computed from its beginning: it has a scope of its own. */

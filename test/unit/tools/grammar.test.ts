@@ -190,6 +190,31 @@ test("a tool without parameters has no arguments", () => {
   expect(["{}", '{"a": 1}'].map((args) => taken(rule, call(args)))).toEqual(["whole", null]);
 });
 
+describe("tools whose schemas are too large together", () => {
+  const many = (strict: boolean, properties = 40) =>
+    Array.from({ length: 128 }, (_, i) => {
+      const names = Array.from({ length: properties }, (_, j) => [`property_${i}_${j}`, { type: "integer" }]);
+      const parameters = { type: "object", properties: Object.fromEntries(names), required: [] };
+      return { type: "function" as const, function: { name: `f${i}`, parameters, strict } };
+    });
+
+  test("are held to their names, where none is strict", () => {
+    const rule = ruleOf("hermes", { ...REQUIRED, callable: many(false) });
+    const call = (name: string) => `<tool_call>\n{"name": "${name}", "arguments": {"x": 1}}\n</tool_call>`;
+    expect([call("f127"), call("f128")].map((text) => taken(rule, text))).toEqual(["whole", null]);
+    const tagged = "<tool_call>f1\n<arg_key>property_1_3</arg_key>\n<arg_value>7</arg_value>\n</tool_call>";
+    expect(taken(ruleOf("glm", { ...REQUIRED, callable: many(false).slice(0, 16) }), tagged)).toBe("whole");
+  });
+
+  test.each([
+    ["hermes", true, 40],
+    ["glm", false, 400],
+  ])("are refused in %s where they must be there (strict: %s)", (name, strict, properties) => {
+    const refused = () => ruleOf(name, { ...REQUIRED, callable: many(strict, properties) });
+    expect(refused).toThrow(expect.objectContaining<Partial<ApiError>>({ status: 400, param: "tools" }));
+  });
+});
+
 describe("a schema that no grammar can say", () => {
   const parameters = { type: "object", properties: { a: { not: { const: 1 } } }, required: ["a"] };
   const odd = (strict: boolean) => ({ type: "function" as const, function: { name: "odd", parameters, strict } });

@@ -182,7 +182,10 @@ export class WebhookDelivery {
         endpoints.disable(endpointUrl);
         const disabled = await this.#record(() => store.disableEndpoint({ endpointUrl, error: GONE }));
         if (disabled === null) return;
-        log.error({ ...fields, dead: disabled.result }, "The webhook endpoint is gone: no more events until a restart or reload");
+        log.error(
+          { ...fields, dead: disabled.result },
+          "The webhook endpoint is gone: no more events until a restart or reload",
+        );
         observer.dead(disabled.result);
         return;
       }

@@ -1,4 +1,5 @@
 import { Agent, type ClientRequest, request } from "node:http";
+import { constants, setPriority } from "node:os";
 import { AUTHORIZATION } from "./target.ts";
 
 /**
@@ -106,6 +107,8 @@ class Flood {
 }
 
 /** As a process of its own: the first message is the order, the second asks for the counts and ends it. */
+// It stands for other machines, so it shall not take the processor from this one's server.
+setPriority(constants.priority.PRIORITY_LOW);
 let flood: Flood | null = null;
 process.on("message", (message: FloodOrder | "stop") => {
   if (message !== "stop") {

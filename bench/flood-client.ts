@@ -1,4 +1,6 @@
 import { Agent, type ClientRequest, request } from "node:http";
+import { constants, setPriority } from "node:os";
+import { AUTHORIZATION } from "./target.ts";
 
 /**
  * | kind | what is sent | refused with |
@@ -6,13 +8,19 @@ import { Agent, type ClientRequest, request } from "node:http";
  * | unknown | a POST of 1 kB to a path that there is not | 404 |
  * | large | a body that says it has 64 MB, of which 64 kB come | 413 |
  * | flex | a chat at tier flex, to a server whose places are taken (`--flex-wait-ms 1`) | 429 |
- * | key | a chat with a key that nobody has | 401 |
+ * | key | a chat with a key that nobody has | 401, and 429 when an address has tried too many |
  * | rate | a chat with `--flood-key`, whose requests a minute are used up | 429 |
  */
 export const FLOOD_KINDS = ["unknown", "large", "flex", "key", "rate"] as const;
 export type FloodKind = (typeof FLOOD_KINDS)[number];
 
-export const REFUSED_WITH: Record<FloodKind, number> = { unknown: 404, large: 413, flex: 429, key: 401, rate: 429 };
+export const REFUSED_WITH: Record<FloodKind, readonly number[]> = {
+  unknown: [404],
+  large: [413],
+  flex: [429],
+  key: [401, 429],
+  rate: [429],
+};
 
 export interface FloodOrder {
   kind: FloodKind;
@@ -68,6 +76,7 @@ class Flood {
     const path = kind === "unknown" ? "nothing" : "chat/completions";
     const large = kind === "large";
     const headers: Record<string, string | number> = {
+      ...AUTHORIZATION,
       "content-type": "application/json",
       "content-length": large ? DECLARED_BYTES : Buffer.byteLength(this.#body),
     };
@@ -98,6 +107,8 @@ class Flood {
 }
 
 /** As a process of its own: the first message is the order, the second asks for the counts and ends it. */
+// It stands for other machines, so it shall not take the processor from this one's server.
+setPriority(constants.priority.PRIORITY_LOW);
 let flood: Flood | null = null;
 process.on("message", (message: FloodOrder | "stop") => {
   if (message !== "stop") {

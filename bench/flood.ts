@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { type FloodCounts, type FloodKind, type FloodOrder, REFUSED_WITH } from "./flood-client.ts";
-import { quantile, type Spread, spread } from "./statistics.ts";
+import { median, quantile, spread } from "./statistics.ts";
 import { stream } from "./stream.ts";
 import { figure, spreadText } from "./table.ts";
 import type { Target } from "./target.ts";
@@ -20,11 +20,10 @@ export interface FloodPlan {
   floodKey: string | null;
 }
 
-/** A stretch of time, with a flood or without. TTFTs in milliseconds. */
+/** A stretch of time, with a flood or without. */
 interface Round {
-  p50: number;
-  p99: number;
-  requests: number;
+  /** Milliseconds, of every answered request. */
+  ttfts: number[];
   /** Seconds of CPU that the server's own process used, and how long that was. */
   cpuSeconds: number;
   seconds: number;
@@ -56,7 +55,9 @@ export async function measureFloods(
         async () => void flooded.push(await round(target, pid, plan, order)),
       ];
       for (const turn of repeat % 2 === 0 ? turns : turns.reverse()) await turn();
-      heard(`${kind}: p99 ${figure(quiet.at(-1)!.p99)} ms quiet, ${figure(flooded.at(-1)!.p99)} ms flooded`);
+      heard(
+        `${kind}: p99 ${figure(pooled(quiet, 0.99))} ms quiet, ${figure(pooled(flooded, 0.99))} ms flooded, so far`,
+      );
     }
   }
   return results;
@@ -80,8 +81,7 @@ async function round(target: Target, pid: number, plan: FloodPlan, order: FloodO
     const seconds = (performance.now() - began) / 1000;
     const cpu = (await cpuSeconds(pid)) - cpuBefore;
     const counts = (await flood?.stop()) ?? null;
-    const [p50, p99] = [quantile(ttfts, 0.5), quantile(ttfts, 0.99)];
-    return { p50, p99, requests: ttfts.length, cpuSeconds: cpu, seconds, flood: counts };
+    return { ttfts, cpuSeconds: cpu, seconds, flood: counts };
   } finally {
     flood?.kill();
   }
@@ -112,48 +112,63 @@ async function cpuSeconds(pid: number): Promise<number> {
 export const FLOOD_HEAD = [
   "flood",
   "refusals/s",
-  "TTFT p50 quiet",
-  "flooded",
-  "p99 quiet",
-  "flooded",
+  "answers",
+  "TTFT p50 ms",
+  "× p50",
+  "p99 ms",
   "× p99",
-  "server CPU ms per refusal",
+  "× p99 of a turn",
+  "CPU ms per refusal",
 ];
 
 export function floodRow({ kind, quiet, flooded }: FloodResult): string[] {
-  const over = (rounds: readonly Round[], value: (round: Round) => number) => spread(rounds.map(value));
-  const pairs: Spread = spread(flooded.map(({ p99 }, i) => p99 / quiet[i]!.p99));
-  const each = flooded.map((round, i) => costOfRefusal(kind, round, quiet[i]!));
+  const turns = flooded.map(({ ttfts }, i) => quantile(ttfts, 0.99) / quantile(quiet[i]!.ttfts, 0.99));
+  const rates = flooded.map((round) => refusals(kind, round) / round.seconds);
   return [
-    `${kind} (${REFUSED_WITH[kind]})`,
-    figure(over(flooded, (round) => refusals(kind, round) / round.seconds).median),
-    spreadText(over(quiet, ({ p50 }) => p50)),
-    spreadText(over(flooded, ({ p50 }) => p50)),
-    spreadText(over(quiet, ({ p99 }) => p99)),
-    spreadText(over(flooded, ({ p99 }) => p99)),
-    spreadText(pairs),
-    spreadText(spread(each)),
+    `${kind} (${REFUSED_WITH[kind].join(", ")})`,
+    figure(median(rates)),
+    String(answers(flooded)),
+    ...[0.5, 0.99].flatMap((q) => {
+      const [without, within] = [pooled(quiet, q), pooled(flooded, q)];
+      return [`${figure(without)} → ${figure(within)}`, figure(within / without)];
+    }),
+    spreadText(spread(turns)),
+    figure(costOfRefusal(kind, flooded, quiet)),
   ];
 }
 
-function refusals(kind: FloodKind, { flood }: Round): number {
-  return flood?.statuses[REFUSED_WITH[kind]] ?? 0;
+/** A quantile of all rounds together: those with a flood and without see the same noise of the machine. */
+function pooled(rounds: readonly Round[], q: number): number {
+  return quantile(
+    rounds.flatMap(({ ttfts }) => ttfts),
+    q,
+  );
 }
 
-/** Milliseconds of CPU: what the server used beyond what the answered requests of the quiet round would have cost. */
-function costOfRefusal(kind: FloodKind, flooded: Round, quiet: Round): number {
-  const answered = (quiet.cpuSeconds / quiet.requests) * flooded.requests;
-  return (1000 * (flooded.cpuSeconds - answered)) / refusals(kind, flooded);
+function answers(rounds: readonly Round[]): number {
+  return rounds.reduce((sum, { ttfts }) => sum + ttfts.length, 0);
+}
+
+function refusals(kind: FloodKind, { flood }: Round): number {
+  return REFUSED_WITH[kind].reduce((sum, status) => sum + (flood?.statuses[status] ?? 0), 0);
+}
+
+/** Milliseconds of CPU: what the server used beyond what its answers cost in the quiet rounds. */
+function costOfRefusal(kind: FloodKind, flooded: readonly Round[], quiet: readonly Round[]): number {
+  const cpu = (rounds: readonly Round[]) => rounds.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+  const answered = (cpu(quiet) / answers(quiet)) * answers(flooded);
+  const refused = flooded.reduce((sum, round) => sum + refusals(kind, round), 0);
+  return (1000 * (cpu(flooded) - answered)) / refused;
 }
 
 /** What came instead of the refusal: the table would be about something else. */
 export function floodDoubts({ kind, flooded }: FloodResult): string[] {
-  const wanted = String(REFUSED_WITH[kind]);
+  const wanted = REFUSED_WITH[kind].map(String);
   const others = new Map<string, number>();
   for (const { flood } of flooded) {
     for (const [status, count] of Object.entries(flood?.statuses ?? {})) {
-      if (status !== wanted) others.set(status, (others.get(status) ?? 0) + count);
+      if (!wanted.includes(status)) others.set(status, (others.get(status) ?? 0) + count);
     }
   }
-  return [...others].map(([status, count]) => `${kind}: ${count} times ${status} instead of ${wanted}`);
+  return [...others].map(([status, count]) => `${kind}: ${count} times ${status} instead of ${wanted.join(" or ")}`);
 }

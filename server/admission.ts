@@ -68,7 +68,11 @@ export class Admission {
     if (draining()) throw shuttingDown();
     const refusals = models.list().map((model) => this.#refusalToAll(model));
     const [first] = refusals;
-    if (first && !refusals.includes(null)) throw first;
+    if (!first || refusals.includes(null)) return;
+    // The models' names are not for everybody, and whose model it would have been stands in the body.
+    const { status, type, code, retryAfter, shouldRetry } = first;
+    const message = "No model takes requests now; the request's body was not read.";
+    throw new ApiError({ status, type, code, message, retryAfter, shouldRetry });
   }
 
   /** Throws 404 for an unknown model, and as if it were one for a model that the caller's key may not use. */

@@ -22,9 +22,9 @@ export function floodCommand(args: string[]): Command {
     .description("what a flood of refused requests does to the time to first token of those that are answered (Linux)")
     .option("--kinds <list>", `of ${FLOOD_KINDS.join(", ")}, separated by commas`, kindsOf, ["unknown", "large"])
     .option("--rate <n>", "refused requests a second", whole(1), 200)
-    .option("--seconds <n>", "how long each round lasts", whole(1), 8)
+    .option("--seconds <n>", "how long each round lasts", whole(1), 2)
     .option("--clients <n>", "clients whose requests are answered", whole(1), 4)
-    .option("--repeats <n>", "rounds with each flood, and as many without", whole(1), 5)
+    .option("--repeats <n>", "rounds with each flood, and as many without", whole(1), 15)
     .option("--flood-key <key>", "of kind rate: a key whose limit is one request a minute")
     .option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
   return addArmOptions(command, "chat").action(async (options: Options) => {

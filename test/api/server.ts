@@ -101,9 +101,13 @@ export class TestServer {
     this.#child.kill(signal);
   }
 
-  /** What Ctrl-C does: all processes get it. */
+  /** What Ctrl-C does: all processes get it, if there are any left. */
   killGroup(signal: NodeJS.Signals): void {
-    process.kill(-this.pid, signal);
+    try {
+      process.kill(-this.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
   }
 
   async ready(): Promise<Response> {

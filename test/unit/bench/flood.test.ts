@@ -1,28 +1,33 @@
 import { expect, it } from "vitest";
 import { type FloodResult, floodDoubts, floodRow } from "../../../bench/flood.ts";
 
-const QUIET = { p50: 5, p99: 20, requests: 100, cpuSeconds: 1, seconds: 10, flood: null };
+/** 100 requests of 1 to 100 times so many milliseconds. */
+function round(unitMs: number, cpuSeconds: number, flood: FloodResult["quiet"][number]["flood"]) {
+  const ttfts = Array.from({ length: 100 }, (_, i) => (i + 1) * unitMs);
+  return { ttfts, cpuSeconds, seconds: 10, flood };
+}
 
 function result(): FloodResult {
   const flood = { statuses: { "404": 2000, "200": 3, error: 1 }, cpuSeconds: 1 };
   return {
     kind: "unknown",
-    quiet: [QUIET, { ...QUIET, p99: 30 }, { ...QUIET, p99: 10 }],
-    // 90 answered requests would have cost 0.9 s, so 2,000 refusals took 0.4.
-    flooded: [22, 33, 10].map((p99) => ({ ...QUIET, p99, requests: 90, cpuSeconds: 1.3, flood })),
+    quiet: [round(1, 1, null), round(1, 1, null), round(1, 1, null)],
+    // As many answers cost a second in each, so 2,000 refusals took 0.4.
+    flooded: [round(1, 1.4, flood), round(2, 1.4, flood), round(4, 1.4, flood)],
   };
 }
 
-it("compares the rounds of each turn, and takes what answers cost off what refusals cost", () => {
+it("takes all rounds together, compares turns, and takes what answers cost off what refusals cost", () => {
   expect(floodRow(result())).toEqual([
     "unknown (404)",
     "200",
-    "5.00 (5.00–5.00)",
-    "5.00 (5.00–5.00)",
-    "20.0 (10.0–30.0)",
-    "22.0 (10.0–33.0)",
-    "1.10 (1.00–1.10)",
-    "0.200 (0.200–0.200)",
+    "300",
+    "50.5 → 86.5",
+    "1.71",
+    "99.0 → 388",
+    "3.92",
+    "2.00 (1.00–4.00)",
+    "0.200",
   ]);
 });
 

@@ -7,6 +7,7 @@ import { RateLimited, type RateLimitPass, type RateLimits } from "../ledger/rate
 import type { Hold } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
 import { dayOf } from "../store/utc-day.ts";
+import { Overload } from "./admission.ts";
 import type { AllowanceAsk } from "./allowance-ask.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import type { LimitMetrics } from "./limit-metrics.ts";
@@ -36,10 +37,27 @@ export class Allowances {
   }
 
   /**
-   * Writes the headers that tell of limits and budgets. Throws 429 rate_limit_exceeded or insufficient_quota, and 503 when
-   * the store can't tell. What it resolves with must be ended.
+   * Writes the headers that tell of limits and budgets, and runs the request. Throws 429 rate_limit_exceeded or
+   * insufficient_quota, 503 when the store can't tell, and what `run` throws.
    */
-  async enter(caller: Caller, res: ServerResponse, ask: () => AllowanceAsk): Promise<Allowance> {
+  async during(
+    caller: Caller,
+    res: ServerResponse,
+    ask: () => AllowanceAsk,
+    run: (allowance: Allowance) => Promise<void>,
+  ): Promise<void> {
+    const allowance = await this.#enter(caller, res, ask);
+    try {
+      await run(allowance);
+    } catch (error) {
+      if (error instanceof Overload) allowance.undo();
+      throw error;
+    } finally {
+      allowance.end();
+    }
+  }
+
+  async #enter(caller: Caller, res: ServerResponse, ask: () => AllowanceAsk): Promise<Allowance> {
     const { key, owner } = caller;
     const limited = key !== null && isLimited(key);
     const budgeted = (key !== null && bounds(key.budget)) || bounds(this.#deps.owners.get(owner));

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
 import type { Caller } from "../ledger/key.ts";
-import { type Admission, Overload, type Place } from "./admission.ts";
+import type { Admission, Place } from "./admission.ts";
 import type { Allowance, Allowances } from "./allowance.ts";
 import { embeddingAsk } from "./allowance-ask.ts";
 import { counted } from "./counted.ts";
@@ -70,15 +70,9 @@ export class EmbeddingRoute {
       const patienceMs = this.#admission.patienceMs(request.tier);
       this.#admission.admit(place, request.tier, 1, patienceMs, embedding.waitMs(request.tier));
       const ask = () => embeddingAsk(request.inputs, place, request.tier);
-      const allowance = await this.#allowances.enter(caller, res, ask);
-      try {
-        await this.#run(req, res, request, place, meter, allowance);
-      } catch (error) {
-        if (error instanceof Overload) allowance.undo();
-        throw error;
-      } finally {
-        allowance.end();
-      }
+      await this.#allowances.during(caller, res, ask, (allowance) =>
+        this.#run(req, res, request, place, meter, allowance),
+      );
     });
 
   /** Throws the ApiError of a call that failed. */

@@ -93,15 +93,9 @@ export class GenerationRoute {
       try {
         this.#admission.admit(place, request.tier, request.submissions.length, patience.expectedMs);
         const ask = () => generationAsk(request.submissions, place, request.tier);
-        const allowance = await this.#allowances.enter(caller, res, ask);
-        try {
-          await this.#run(req, res, request, place, meter, patience.waitedMs, allowance);
-        } catch (error) {
-          if (error instanceof Overload) allowance.undo();
-          throw error;
-        } finally {
-          allowance.end();
-        }
+        await this.#allowances.during(caller, res, ask, (allowance) =>
+          this.#run(req, res, request, place, meter, patience.waitedMs, allowance),
+        );
       } catch (error) {
         if (asynchronous === null || !(error instanceof Overload)) throw error;
         await this.#putOff(req, res, body, error);

@@ -22,3 +22,26 @@ test("version 3 takes over the lines and results of a batch that is under way", 
   expect(db.pragma("foreign_key_check")).toEqual([]);
   expect(() => db.exec("DELETE FROM lines WHERE number = 1")).toThrow(/FOREIGN KEY/);
 });
+
+test("version 5 adds up what the ledger has, by owner, key and day", () => {
+  const db = new Database(":memory:");
+  db.pragma("foreign_keys = ON");
+  migrate(db, MIGRATIONS.slice(0, 4));
+  const insert = db.prepare(
+    `INSERT INTO ledger (time, owner, key_id, endpoint, model, version, tier, input_tokens, cached_tokens, output_tokens,
+       reasoning_tokens, cost_nano, default_cost_nano)
+     VALUES (?, ?, ?, '/v1/completions', 'demo', 'fp', 'default', 1, 0, 1, 0, ?, 0)`,
+  );
+  insert.run(86_399, "a", null, 1);
+  insert.run(86_400, "a", "key_1", 10);
+  insert.run(90_000, "a", "key_1", 100);
+  insert.run(90_000, "b", "key_2", 1000);
+  migrate(db, MIGRATIONS.slice(0, 5));
+  expect(db.prepare("SELECT * FROM spending ORDER BY scope, subject, day").all()).toEqual([
+    { scope: "key", subject: "key_1", day: 1, nano: 110 },
+    { scope: "key", subject: "key_2", day: 1, nano: 1000 },
+    { scope: "owner", subject: "a", day: 0, nano: 1 },
+    { scope: "owner", subject: "a", day: 1, nano: 110 },
+    { scope: "owner", subject: "b", day: 1, nano: 1000 },
+  ]);
+});

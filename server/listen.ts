@@ -131,3 +131,15 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
     server.closeIdleConnections();
   });
 }
+
+/** Why an address could not be bound, and what to do about it. */
+export function whyNotListening(error: unknown, { host, port }: Pick<ListenOptions, "host" | "port">): string {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  if (code === "EADDRINUSE") {
+    return `Port ${port} on ${host} is taken by another process. Choose another: --port ${port + 1} (or --port 0 for any free one).`;
+  }
+  if (code === "EACCES")
+    return `Port ${port} needs more rights than this process has. Choose one from 1024 up with --port.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `--host ${host} is no address of this machine.`;
+  return `Cannot listen on ${host}, port ${port}: ${error instanceof Error ? error.message : String(error)}`;
+}

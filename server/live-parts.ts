@@ -1,16 +1,11 @@
 import type { Batches, BatchTerms } from "../batch/batches.ts";
 import type { NightShift } from "../batch/night-shift.ts";
 import type { ShiftRules } from "../batch/shift-rules.ts";
-import {
-  DEFAULT_PRICES,
-  DEFAULT_TIER_FACTORS,
-  type ModelPrice,
-  type Prices,
-  type TierFactors,
-} from "../ledger/prices.ts";
+import type { Prices } from "../ledger/prices.ts";
 import type { WebhookDelivery } from "../webhooks/delivery.ts";
 import type { WebhookEndpoints } from "../webhooks/endpoint.ts";
 import type { AppOptions } from "./app-options.ts";
+import { pricing, waitBounds } from "./option-parts.ts";
 import type { LiveOptions } from "./options/live.ts";
 
 /** All that options reach while the server runs. */
@@ -36,24 +31,4 @@ export function takeOver(options: LiveOptions, parts: LiveParts): void {
   webhooks.replace(options.webhooks);
   delivery.wake();
   Object.assign(served, waitBounds(options));
-}
-
-/** The arguments of Prices. */
-export function pricing({
-  prices,
-  tierFactors,
-}: Pick<LiveOptions, "prices" | "tierFactors">): [Record<string, ModelPrice>, TierFactors] {
-  return [
-    { ...DEFAULT_PRICES, ...prices },
-    { ...DEFAULT_TIER_FACTORS, ...tierFactors },
-  ];
-}
-
-/** The part of AppOptions that may change. */
-export function waitBounds({ queueLimit, maxWaitMs, flexWaitMs }: LiveOptions) {
-  return {
-    queueLimit,
-    maxWaitMs: maxWaitMs === "off" ? null : maxWaitMs,
-    flexWaitMs: flexWaitMs === "off" ? null : flexWaitMs,
-  };
 }

@@ -1,23 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
-import { shiftRules } from "../batch/shift-rules.ts";
 import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
-import type { ModelFacts } from "../engine/config.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
 import { MachineTime } from "../ledger/machine-time.ts";
 import { OwnerBudgets } from "../ledger/owner-budgets.ts";
-import { type MachinePrice, Prices } from "../ledger/prices.ts";
+import { Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
-import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { WebhookDelivery } from "../webhooks/delivery.ts";
 import { resolveBySystem } from "../webhooks/destination.ts";
 import { WebhookEndpoints } from "../webhooks/endpoint.ts";
 import { createApp } from "./app.ts";
-import { type AppOptions, DEFAULT_APP_OPTIONS } from "./app-options.ts";
 import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
 import { BudgetWatch } from "./budget-watch.ts";
@@ -26,17 +22,19 @@ import { EmbeddingPace } from "./embedding-load.ts";
 import { watchEngines } from "./engine-metrics.ts";
 import { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
-import { type Listening, listen } from "./listen.ts";
-import { pricing, takeOver, waitBounds } from "./live-parts.ts";
+import { type Listening, listen, whyNotListening } from "./listen.ts";
+import { takeOver } from "./live-parts.ts";
 import { Loads } from "./load.ts";
+import { loadedOf } from "./loaded-models.ts";
 import { openLog } from "./log.ts";
 import { watchMachine } from "./machine-metrics.ts";
 import { MachineTimeMetrics } from "./machine-time-metrics.ts";
 import { Metrics } from "./metrics.ts";
-import { ModelSet, type ServedModel } from "./model-set.ts";
-import { buildNight, NIGHT_TIMES, type NightOptions } from "./night.ts";
+import { ModelSet } from "./model-set.ts";
+import { buildNight } from "./night.ts";
 import { OnlineLoad } from "./online-load.ts";
 import { connectionsWithin, openFileLimit } from "./open-files.ts";
+import { appOptions, machinePrice, nightOptions, pricing } from "./option-parts.ts";
 import { OptionsError } from "./options/options-error.ts";
 import { keysAreOn } from "./options/rules.ts";
 import type { Options } from "./options/table.ts";
@@ -242,24 +240,16 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
   log.info({ url: listening.url, pid: process.pid }, "Listening; the models are loading");
 
   await fetched;
-  const ready = await loaded(models);
+  const ready = await loadedOf(models);
   if (shutdown.begun) return;
-  const failed = models.filter(({ engine }) => engine.state.name === "failed");
-  if (failed.length === models.length) {
-    process.stderr.write(`No model could be loaded:\n${failed.map(whyFailed).join("\n")}\n`);
-    return shutdown.begin(1);
-  }
-  if (failed.length > 0) {
-    process.stderr.write(`Warning: serving without what could not be loaded:\n${failed.map(whyFailed).join("\n")}\n`);
-  }
+  if (ready === null) return shutdown.begin(1);
   const startMs = Math.round(performance.now());
   log.info({ url: listening.url, models: ready.map(({ model }) => model), startMs }, "Ready");
-  const onDemand = models.filter(({ engine }) => engine.state.name === "unloaded").map(({ id }) => id);
   const content = {
     url: listening.url,
     version: version(),
     models: ready,
-    onDemand,
+    onDemand: models.filter(({ engine }) => engine.state.name === "unloaded").map(({ id }) => id),
     demo: options.model.length === 0,
     apiKeys: keysAreOn(options),
     startMs,
@@ -287,60 +277,4 @@ async function tellFirstKey(keys: KeyRing): Promise<void> {
   ${first.secret}
 
 `);
-}
-
-/** Waits until every model is ready or has failed, but for those that wait to be asked for. */
-async function loaded(models: readonly ServedModel[]): Promise<ModelFacts[]> {
-  const loading = models.filter(({ engine }) => engine.state.name !== "unloaded");
-  const results = await Promise.allSettled(loading.map(({ engine }) => engine.ready()));
-  return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
-}
-
-function whyFailed({ id, engine }: ServedModel): string {
-  return `  ${id}: ${engine.state.name === "failed" ? engine.state.reason.replaceAll("\n", "\n    ") : engine.state.name}`;
-}
-
-function nightOptions(options: Options): NightOptions {
-  return {
-    rules: shiftRules(options.shift, Intl.DateTimeFormat().resolvedOptions().timeZone),
-    limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
-    maxLineBytes: options.maxBody,
-    lineTimeoutMs: options.batchLineTimeout * 1000,
-    windowSeconds: options.batchWindow,
-    maxOpen: options.maxOpenBatches,
-    ...NIGHT_TIMES,
-  };
-}
-
-function appOptions(options: Options): AppOptions {
-  return {
-    ...DEFAULT_APP_OPTIONS,
-    host: options.host,
-    bodyLimit: options.maxBody,
-    ...waitBounds(options),
-    itlMs: options.sloItlMs,
-    batchTax: options.batchTax,
-    limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
-    allowedHosts: options.allowedHost,
-    corsOrigins: options.corsOrigin,
-    metricsToken: options.metricsToken,
-    apiKeys: keysAreOn(options),
-    trustedProxies: options.trustedProxy,
-    machinePrice: machinePrice(options),
-  };
-}
-
-function machinePrice({ machineUsdPerHour, machineSpotUsdPerHour }: Options): MachinePrice {
-  return { onDemand: machineUsdPerHour, spot: machineSpotUsdPerHour };
-}
-
-function whyNotListening(error: unknown, { host, port }: Options): string {
-  const code = error instanceof Error && "code" in error ? error.code : null;
-  if (code === "EADDRINUSE") {
-    return `Port ${port} on ${host} is taken by another process. Choose another: --port ${port + 1} (or --port 0 for any free one).`;
-  }
-  if (code === "EACCES")
-    return `Port ${port} needs more rights than this process has. Choose one from 1024 up with --port.`;
-  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `--host ${host} is no address of this machine.`;
-  return `Cannot listen on ${host}, port ${port}: ${error instanceof Error ? error.message : String(error)}`;
 }

@@ -51,7 +51,10 @@ export class EmbeddingRoute {
       const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
       const model = this.#admission.find(request.model);
       const gone = new AbortController();
-      res.once("close", () => gone.abort());
+      // Not after every answer: an abort makes an error with its stack, which costs as much as checking the body.
+      res.once("close", () => {
+        if (!res.writableFinished) gone.abort();
+      });
       await this.#admission.awake(model, request.tier, gone.signal);
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);

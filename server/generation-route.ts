@@ -71,7 +71,10 @@ export class GenerationRoute {
       const request = this.#check(body);
       const model = this.#admission.find(request.model);
       const gone = new AbortController();
-      res.once("close", () => gone.abort());
+      // Not after every answer: an abort makes an error with its stack, which costs as much as checking the body.
+      res.once("close", () => {
+        if (!res.writableFinished) gone.abort();
+      });
       await this.#admission.awake(model, request.tier, gone.signal);
       if (request.dryRun) return await this.#dryRun(req, res, request, model);
       const meter = open(model.id, request.tier);

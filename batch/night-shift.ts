@@ -139,7 +139,7 @@ export class NightShift {
     if (crew === undefined) return null;
     const { lane, shift, throughput } = crew;
     const { decision, rules } = shift;
-    const order = this.#orderOf(model ?? "");
+    const order = this.#orderOf(model ?? "", id);
     const phase = decision?.phase ?? "always";
     const share = decision?.share ?? 0;
     const nowMs = this.#deps.clock.epochMs();
@@ -177,9 +177,11 @@ export class NightShift {
     return { lane, shift, throughput: new Throughput(), settled: lane.settled };
   }
 
-  #orderOf(model: string) {
+  /** The nearest deadline first; what is paused is left out, but for the batch that is asked about. */
+  #orderOf(model: string, asked: string | null = null) {
+    const paused = new Set(this.#crews.get(model)?.lane.paused.map(({ batch }) => batch.id));
     return this.#backlog
-      .filter((entry) => entry.model === model)
+      .filter((entry) => entry.model === model && (entry.batchId === asked || !paused.has(entry.batchId)))
       .map(({ batchId, tokens, expiresAt }) => ({
         batchId,
         remainingTokens: tokens,
@@ -205,9 +207,7 @@ export class NightShift {
       crew.settled = settled;
       const share = shift.decision?.share;
       if (inEngine > 0 || ended.lines > 0) throughput.add({ ms, share: share ?? 0, ended, inEngine });
-      const paused = lane.paused.map(({ batch }) => batch.id);
-      const runnable = this.#orderOf(model).filter(({ batchId }) => !paused.includes(batchId));
-      shift.look(load(model), runnable, throughput.tokensPerSecond);
+      shift.look(load(model), this.#orderOf(model), throughput.tokensPerSecond);
       if (shift.decision?.share !== share) lane.wake();
       if (this.#deps.residency.recalled(model)) lane.recall();
     }

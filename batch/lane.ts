@@ -259,7 +259,9 @@ export class Lane {
       committed: (left) => {
         this.#settled = { lines: this.#settled.lines + 1, tokens: this.#settled.tokens + line.estimatedTokens };
         if (left === 0) member.tell();
-        if (this.#commits.size === MAX_COMMITS - 1) this.wake();
+        // What it held back and did not take, its next lines may.
+        if (member.usedUp.length > 0) member.restUntil = 0;
+        if (member.usedUp.length > 0 || this.#commits.size === MAX_COMMITS - 1) this.wake();
       },
       refused: (code) => {
         if (ended.how === "given_up") void this.#retry(line);

@@ -156,7 +156,7 @@ export class NightShift {
     const share = decision?.share ?? 0;
     const { tokensPerSecond } = throughput;
     const usedUp = lane.paused.find(({ batch }) => batch.id === id)?.usedUp ?? [];
-    const own = this.#expected(crew, this.#orderOf(model ?? "")).find((one) => one.batchId === id);
+    const own = this.#expected(crew, this.#orderOf(model ?? "", id)).find((one) => one.batchId === id);
     return {
       phase: decision?.phase ?? "always",
       reason: lane.obstacle ?? decision?.reason ?? "",
@@ -194,9 +194,11 @@ export class NightShift {
     return { lane, shift, throughput: new Throughput(), settled: lane.settled };
   }
 
-  #orderOf(model: string) {
+  /** The nearest deadline first; what is paused is left out, but for the batch that is asked about. */
+  #orderOf(model: string, asked: string | null = null) {
+    const paused = new Set(this.#crews.get(model)?.lane.paused.map(({ batch }) => batch.id));
     return this.#backlog
-      .filter((entry) => entry.model === model)
+      .filter((entry) => entry.model === model && (entry.batchId === asked || !paused.has(entry.batchId)))
       .map(({ batchId, tokens, expiresAt }) => ({
         batchId,
         remainingTokens: tokens,
@@ -222,9 +224,7 @@ export class NightShift {
       crew.settled = settled;
       const share = shift.decision?.share;
       if (inEngine > 0 || ended.lines > 0) throughput.add({ ms, share: share ?? 0, ended, inEngine });
-      const paused = lane.paused.map(({ batch }) => batch.id);
-      const runnable = this.#orderOf(model).filter(({ batchId }) => !paused.includes(batchId));
-      shift.look(load(model), runnable, throughput.tokensPerSecond);
+      shift.look(load(model), this.#orderOf(model), throughput.tokensPerSecond);
       if (shift.decision?.share !== share) lane.wake();
       if (this.#deps.residency.recalled(model)) lane.recall();
     }

@@ -24,7 +24,8 @@ export interface Outcome {
 /** A line that may be claimed, and what it may take. */
 interface DueLine {
   number: number;
-  promptTokens: number;
+  /** Bytes, of its JSON: more than its prompt can have tokens. */
+  length: number;
   choices: number;
   /** Null: as many as the context has room for. */
   maxTokens: number | null;
@@ -45,7 +46,7 @@ export function claims(db: Database) {
     "SELECT owner, key_id AS keyId FROM batches WHERE id = @batchId",
   );
   const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, DueLine>(
-    `SELECT number, prompt_tokens AS promptTokens, choices, max_tokens AS maxTokens FROM lines
+    `SELECT number, length, choices, max_tokens AS maxTokens FROM lines
      WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending' AND not_before_ms <= @nowMs
        AND EXISTS (SELECT 1 FROM batches WHERE id = @batchId AND status = 'in_progress')
      ORDER BY position LIMIT @limit`,
@@ -267,7 +268,7 @@ export function claims(db: Database) {
 }
 
 /** Whole nano-dollars, rounded up. */
-function mostNano({ promptTokens, choices, maxTokens }: DueLine, terms: LineTerms): number {
+function mostNano({ length, choices, maxTokens }: DueLine, terms: LineTerms): number {
   const answers = choices * (maxTokens ?? terms.usualAnswer);
-  return Math.ceil(promptTokens * terms.inputNano + answers * terms.outputNano);
+  return Math.ceil(length * terms.inputNano + answers * terms.outputNano);
 }

@@ -12,9 +12,9 @@ const COUNT = 40;
 const LINES = jsonl(
   Array.from({ length: COUNT }, (_, i) => chatLine(`line-${i}`, `What is ${i % 20} + 3?`, { ignore_eos: true })),
 );
-/** Eight tokens of answer are the least that a line costs; its bound has some of prompt besides. */
+/** Eight tokens of answer are the least that a line costs; no prompt here has more tokens than its line has bytes. */
 const LEAST_USD = (8 * 20 * 0.5) / 1e6;
-const BOUND_USD = LEAST_USD + (10 * 10 * 0.5) / 1e6;
+const BOUND_USD = LEAST_USD + (200 * 10 * 0.5) / 1e6;
 
 async function withServer(run: (keyed: KeyedServer) => Promise<void>, ...args: string[]): Promise<void> {
   const keyed = await KeyedServer.start(...PRICES, ...args);

@@ -6,9 +6,9 @@ import { ledgerRow } from "./rows.ts";
 
 const DAY = 20_000;
 const NOW_MS = DAY * 86_400_000 + 1000;
-/** A line of the test's batches has a prompt of 4 tokens, and may answer with 6. */
+/** A line of the test's batches has 99 bytes, and may answer with 6 tokens. */
 const TERMS: LineTerms = { inputNano: 1, outputNano: 2, usualAnswer: 9 };
-const LINE_NANO = 4 + 12;
+const LINE_NANO = 99 + 12;
 
 function withBudget(dailyNano: number | null, monthlyNano: number | null = null, softRatio: number | null = null) {
   const tables = memoryTables();
@@ -124,7 +124,7 @@ describe("lines of a batch", () => {
     runningBatch(tables, "b", 1);
     tables.db.exec("UPDATE lines SET max_tokens = NULL, choices = 2");
     claim(tables, 1);
-    expect(tables.budgets.reads.spent({ owner: "local", day: DAY }).heldNano).toBe(4 + 2 * 9 * 2);
+    expect(tables.budgets.reads.spent({ owner: "local", day: DAY }).heldNano).toBe(99 + 2 * 9 * 2);
   });
 
   it("that cost nothing run on a budget of nothing", () => {

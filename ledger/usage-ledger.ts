@@ -22,7 +22,7 @@ export interface Hold {
   day: number;
 }
 
-/** Hears what is charged. */
+/** Hears what is charged, for the metrics. */
 export interface LedgerSink {
   charged(row: LedgerRow): void;
 }
@@ -30,7 +30,9 @@ export interface LedgerSink {
 export interface UsageLedgerDeps {
   store: Pick<Store, "ledger">;
   prices: Prices;
-  sinks: readonly LedgerSink[];
+  sink: LedgerSink;
+  /** Hears of every row that is durable: what somebody has spent has grown. */
+  onCharged?: (row: LedgerRow) => void;
   log: { error(fields: object, message: string): void };
   /** Unix seconds. */
   now(): number;
@@ -83,7 +85,8 @@ export class UsageLedger {
 
   /** Tells of a row that is durable now: a batch line's. */
   committed(row: LedgerRow): void {
-    for (const sink of this.#deps.sinks) sink.charged(row);
+    this.#deps.sink.charged(row);
+    this.#deps.onCharged?.(row);
   }
 
   /** Writes what waits; for the end of the server. Rows that the store refuses even now are logged as lost. */

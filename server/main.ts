@@ -77,7 +77,8 @@ export async function serve(options: Options): Promise<void> {
   const ledger = new UsageLedger({
     store,
     prices,
-    sinks: [metrics, budgetWatch],
+    sink: metrics,
+    onCharged: (row) => budgetWatch.charged(row),
     log,
     now: clock.epochSeconds,
   });

@@ -45,7 +45,7 @@ export async function nightRig(
   const ledger = new UsageLedger({
     store,
     prices: new Prices({ [engine.model]: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS),
-    sinks: [metrics],
+    sink: metrics,
     log,
     now: () => Math.floor(rooms.time.epochMs() / 1000),
   });

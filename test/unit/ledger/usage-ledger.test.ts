@@ -23,7 +23,7 @@ function ledgerOn(insert: (rows: LedgerRow[]) => Promise<void>) {
   const ledger = new UsageLedger({
     store: { ledger: { insert: ({ rows }) => insert(rows) } },
     prices: new Prices(DEFAULT_PRICES, DEFAULT_TIER_FACTORS),
-    sinks: [{ charged: (row) => void charged.push(row) }],
+    sink: { charged: (row) => void charged.push(row) },
     log: { error: (_, message) => void errors.push(message) },
     now: () => 1234,
   });

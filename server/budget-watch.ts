@@ -1,5 +1,4 @@
 import { objectId } from "../batch/object-id.ts";
-import type { LedgerSink } from "../ledger/usage-ledger.ts";
 import type { Standing } from "../store/budget-row.ts";
 import type { LedgerRow } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
@@ -30,7 +29,7 @@ const LOOK_MS = 1000;
  * Tells by webhook, once for each budget and period, that what was spent has passed the budget's soft ratio. Looks at those
  * who were charged since it last looked; after a start at everyone.
  */
-export class BudgetWatch implements LedgerSink {
+export class BudgetWatch {
   readonly #deps: BudgetWatchDeps;
   readonly #charged = new Map<string, Payer>();
   #timer: NodeJS.Timeout | undefined;

@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { expect, onTestFinished, test } from "vitest";
+import { receiver, SECRET } from "../faults/webhook-rig.ts";
+import { complete } from "./ask.ts";
+import { KeyedServer } from "./keyed.ts";
+import { until } from "./until.ts";
+
+test("a budget that runs out is told by a signed webhook, once", async () => {
+  const { url, heard } = await receiver((_, response) => response.writeHead(204).end());
+  const folder = mkdtempSync(join(tmpdir(), "nightshift-config-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const config = join(folder, "nightshift.yaml");
+  const events = ["nightshift.budget.warning"];
+  writeFileSync(config, JSON.stringify({ webhooks: [{ url, secret: SECRET, events }] }));
+  const keyed = await KeyedServer.start(
+    "--prices",
+    "demo=10/5/20",
+    "--webhook-allow-private",
+    "on",
+    "--config",
+    config,
+  );
+  try {
+    const { id, client } = await keyed.key({ budget: { monthly_usd: 0.01, soft_ratio: 0.001 } });
+    await complete(client, "Hi", { max_tokens: 4 });
+    await until("the webhook", () => heard.length > 0, 10_000);
+    const { headers, body } = heard[0]!;
+    const receiving = new OpenAI({ apiKey: "none", webhookSecret: SECRET });
+    const event: unknown = await receiving.webhooks.unwrap(body, new Headers(headers as Record<string, string>));
+    expect(event).toMatchObject({
+      type: "nightshift.budget.warning",
+      data: { id, scope: "key", period: "monthly", limit_usd: 0.01, soft_ratio: 0.001 },
+    });
+    await complete(client, "Hi", { max_tokens: 4 });
+    const spent = (await keyed.owner("team")).spending.day_usd;
+    await until("the second cost", async () => (await keyed.owner("team")).spending.day_usd > spent, 5000);
+    expect(heard).toHaveLength(1);
+  } finally {
+    await keyed.server.stop();
+  }
+});

@@ -34,6 +34,14 @@ describe("a token bucket", () => {
     expect(bucket.take(1, 60, 31_000)).toBe(true);
   });
 
+  it("tells of later times without going there", () => {
+    const bucket = new TokenBucket();
+    bucket.take(2, 26, 0);
+    const waitMs = bucket.waitMs(26, 26, 0);
+    expect(bucket.waitMs(26, 26, waitMs)).toBe(0);
+    expect(bucket.waitMs(26, 26, 0)).toBe(waitMs);
+  });
+
   const step = fc.record({
     after: fc.integer({ min: 0, max: 90_000 }),
     units: fc.integer({ min: 0, max: 40 }),

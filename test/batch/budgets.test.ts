@@ -135,7 +135,7 @@ test("kill -9 while requests and lines hold money back: the next server holds no
     used = { id, key: client.apiKey! };
     await doomed.owner("team", { monthly_usd: 2 });
     await complete(client, "Hi", { max_tokens: 4 });
-    const long = Array.from({ length: 200 }, (_, i) => chatLine(`long-${i}`, "Hi", { ...endless(100) }));
+    const long = Array.from({ length: 80 }, (_, i) => chatLine(`long-${i}`, "Hi", { ...endless(30) }));
     await submit(client, jsonl(long));
     await doomed.server.reaches("nightshift_batch_lines_total", 3);
     const running = await stream(client, "Count from 1 to 20.", { ...endless(3000), n: 4 });

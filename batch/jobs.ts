@@ -18,7 +18,7 @@ export interface JobsDeps {
 /** A job that is not over, or what the synchronous call would have been answered. */
 export type JobState = { over: false; job: Job } | { over: true; statusCode: number; body: string };
 
-/** Tells the batch of a job from others; a batch that names itself so is its owner's own affair. */
+/** Tells the batch of a job from others; a batch of one line that names itself so is its owner's own affair. */
 const MARK = "nightshift_job";
 const KEPT_SECONDS = 30 * 86_400;
 const ENDED: readonly Batch["status"][] = ["completed", "failed", "expired", "cancelled"];
@@ -85,7 +85,8 @@ export class Jobs {
     const batch = id.startsWith("job_")
       ? await this.#deps.batches.get(owner, id.replace("job_", "batch_")).catch(unlessGone)
       : null;
-    if (batch?.metadata?.[MARK] !== undefined) return batch;
+    // An answer is read as a whole, which the results of many lines are too long for.
+    if (batch?.metadata?.[MARK] !== undefined && batch.request_counts.total <= 1) return batch;
     const message = `No job found with id '${id.slice(0, 64)}'.`;
     throw new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
   }

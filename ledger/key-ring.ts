@@ -142,12 +142,6 @@ export class KeyRing {
     return row === null ? null : keyOf(row).models;
   }
 
-  /** Reads every key anew at its next use. */
-  reload(): void {
-    this.#changes++;
-    this.#found.clear();
-  }
-
   /** Stores when keys were last used. */
   async close(): Promise<void> {
     clearInterval(this.#timer);

@@ -9,6 +9,8 @@ import type { Budget } from "./key.ts";
 export class OwnerBudgets {
   readonly #store: Pick<Store, "budgets">;
   readonly #byOwner: Map<string, Budget>;
+  /** One after the other: each changes what the one before has left. */
+  #changing: Promise<unknown> = Promise.resolve();
 
   private constructor(store: Pick<Store, "budgets">, rows: readonly OwnerRow[]) {
     this.#store = store;
@@ -23,12 +25,16 @@ export class OwnerBudgets {
     return this.#byOwner.get(owner) ?? NO_BUDGET;
   }
 
-  /** In force from the next request on; null fields stay as they are when left out. */
-  async change(owner: string, changes: Partial<Budget>): Promise<Budget> {
-    const budget = { ...this.get(owner), ...changes };
-    await this.#store.budgets.setOwner({ owner, ...budget });
-    this.#byOwner.set(owner, budget);
-    return budget;
+  /** In force from the next request on; fields that are left out stay as they are. */
+  change(owner: string, changes: Partial<Budget>): Promise<Budget> {
+    const changing = this.#changing.then(async () => {
+      const budget = { ...this.get(owner), ...changes };
+      await this.#store.budgets.setOwner({ owner, ...budget });
+      this.#byOwner.set(owner, budget);
+      return budget;
+    });
+    this.#changing = changing.catch(() => {});
+    return changing;
   }
 }
 

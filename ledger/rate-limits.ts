@@ -69,7 +69,7 @@ export class RateLimits {
       throw new RateLimited("requests", message, buckets.requests.waitMs(1, requestsPerMinute, now));
     }
     if (tokensPerMinute !== null && !buckets.tokens.take(expected, tokensPerMinute, now)) {
-      if (requestsPerMinute !== null) buckets.requests.correct(-1, requestsPerMinute, now);
+      if (requestsPerMinute !== null) buckets.requests.correct(-1, now);
       const waitMs = buckets.tokens.waitMs(expected, tokensPerMinute, now);
       const reached = expected > tokensPerMinute ? "The request is too large" : "Rate limit reached";
       const message = `${reached} for '${model}' on tokens per minute: limit ${tokensPerMinute}, requested ${expected}.`;
@@ -79,8 +79,8 @@ export class RateLimits {
     return new RateLimitPass(expected, {
       settle: (difference, requests) => {
         const at = this.#now();
-        if (tokensPerMinute !== null) buckets.tokens.correct(difference, tokensPerMinute, at);
-        if (requestsPerMinute !== null) buckets.requests.correct(requests, requestsPerMinute, at);
+        if (tokensPerMinute !== null) buckets.tokens.correct(difference, at);
+        if (requestsPerMinute !== null) buckets.requests.correct(requests, at);
       },
       leave: () => this.#leave(key.id),
     });

@@ -3,9 +3,11 @@ const MINUTE_MS = 60_000;
 /**
  * A bucket of so many units a minute, as what is used of it: what was taken drains away at an even rate. In any stretch of
  * time no more is taken than the bucket holds and what drains meanwhile. The limit is named with each call, so that a new
- * one holds at once. Times are milliseconds of a monotonic clock; units may have fractions.
+ * one holds at once: a bucket that becomes smaller is full at most, since what a large one held would take it hours to
+ * drain. Times are milliseconds of a monotonic clock; units may have fractions.
  */
 export class TokenBucket {
+  #limit = 0;
   #used = 0;
   #at = 0;
 
@@ -13,13 +15,14 @@ export class TokenBucket {
   take(units: number, limit: number, now: number): boolean {
     const used = this.#usedAt(limit, now);
     if (used + units > limit) return false;
+    this.#limit = limit;
     this.#set(used + units, now);
     return true;
   }
 
   /** Corrects what was taken, when it turned out to be more or less. The bucket may owe then. */
-  correct(units: number, limit: number, now: number): void {
-    this.#set(Math.max(0, this.#usedAt(limit, now) + units), now);
+  correct(units: number, now: number): void {
+    this.#set(Math.max(0, this.#usedAt(this.#limit, now) + units), now);
   }
 
   /** Whole units that may be taken now. */
@@ -38,10 +41,9 @@ export class TokenBucket {
     return (this.#usedAt(limit, now) * MINUTE_MS) / limit;
   }
 
-  /** What has not drained by then. Asking changes nothing, so a look ahead does not move the bucket's time. */
   #usedAt(limit: number, now: number): number {
-    const elapsed = Math.max(0, now - this.#at);
-    return Math.max(0, this.#used - (elapsed * limit) / MINUTE_MS);
+    const used = limit < this.#limit ? Math.min(this.#used, limit) : this.#used;
+    return Math.max(0, used - (Math.max(0, now - this.#at) * limit) / MINUTE_MS);
   }
 
   #set(used: number, now: number): void {

@@ -190,7 +190,7 @@ export const operations: readonly Operation[] = [
     path: "/metrics",
     id: "metrics",
     access: "token",
-    summary: "Metrics in Prometheus' text format. Open when the server is bound to loopback.",
+    summary: "Metrics in Prometheus' text format. Open on loopback where there is no metrics token.",
     response: "text",
     failures: { "401": "The metrics token is missing or wrong." },
   },

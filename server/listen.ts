@@ -23,14 +23,18 @@ export interface Listening {
   readonly url: string;
   readonly port: number;
   /**
-   * Lets running responses finish for at most `graceMs`, then accepts nobody any more and destroys what is left. Until
-   * then whoever comes is answered: /ready has to say that this server ends, to those who send requests here.
+   * Lets running responses finish for at most `graceMs`; then `giveUp` ends those that run on, whose clients hear why.
+   * After that it accepts nobody any more and destroys what is left. Until then whoever comes is answered: /ready has to
+   * say that this server ends, to those who send requests here.
    */
-  close(graceMs: number): Promise<void>;
+  close(graceMs: number, giveUp?: () => Promise<unknown>): Promise<void>;
 }
 
 /** One header more than the 100 that are taken, so that the app can tell "too many" (Node drops the rest unseen). */
 const MAX_HEADERS = 101;
+
+/** So long those who are given up may take to read why. */
+const LAST_WORDS_MS = 1000;
 
 /** Refused connections that are still being told so. */
 const MOST_REFUSED_AT_ONCE = 64;
@@ -83,7 +87,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   return {
     url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
     port,
-    async close(graceMs) {
+    async close(graceMs, giveUp) {
       closing = true;
       const deadline = performance.now() + graceMs;
       if (running > 0) {
@@ -95,7 +99,9 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
           };
         });
       }
-      await closeServer(server, Math.max(0, deadline - performance.now()));
+      await giveUp?.();
+      const least = giveUp === undefined ? 0 : LAST_WORDS_MS;
+      await closeServer(server, Math.max(least, deadline - performance.now()));
     },
   };
 }

@@ -180,8 +180,10 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
       drain: async () => {
         residency.stop();
         await night.stop();
-        await listening?.close(reload.options.shutdownGrace * 1000);
-        await Promise.all(models.map(({ engine }) => engine.close()));
+        const closeEngines = () => Promise.all(models.map(({ engine }) => engine.close()));
+        await listening?.close(reload.options.shutdownGrace * 1000, closeEngines);
+        // Where it never listened.
+        await closeEngines();
         await sweeper.stop();
         await delivery.close(WEBHOOK_GRACE_MS);
         await ledger.flush();

@@ -202,7 +202,7 @@ export const OPTIONS = {
     "Access",
     optional(text("token")),
     null,
-    "Bearer token of /metrics when the server does not listen on loopback.",
+    "Bearer token that /metrics asks for.",
     "none: /metrics is open on loopback and closed elsewhere",
   ),
   corsOrigin: row(

@@ -5,11 +5,12 @@ import { ApiError } from "../../openapi/api-error.ts";
 import { isLoopback } from "../middleware/host-check.ts";
 
 /**
- * Open when the server is bound to loopback, else behind its own bearer token. The address of the peer proves nothing: a
- * proxy on this machine would open the page to the world.
+ * Behind its own bearer token; without one it is open when the server is bound to loopback, and closed elsewhere. The
+ * address of the peer proves nothing, and nor does loopback where a proxy on this machine opens the page to the world:
+ * whoever sets a token has it asked for everywhere.
  */
 export function metrics(registry: Registry, boundHost: string, token: string | null): RequestHandler {
-  const open = isLoopback(boundHost);
+  const open = token === null && isLoopback(boundHost);
   const expected = token === null ? null : digest(`Bearer ${token}`);
   return async (req, res) => {
     if (!open && !matches(req.headers.authorization, expected)) {

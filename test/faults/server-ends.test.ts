@@ -38,11 +38,17 @@ test("SIGTERM: not ready at once, nothing new, the stream finishes, exit 0", asy
   expect(engines.some(isAlive)).toBe(false);
 });
 
-test("SIGTERM with a short grace ends what still runs, and the process with 0", async () => {
+test("SIGTERM with a short grace ends what still runs, which hears why, and the process with 0", async () => {
   server = await startServer("--shutdown-grace", "0");
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
   await chunks.next();
   server.kill("SIGTERM");
+  const failure = await Promise.resolve()
+    .then(async () => {
+      while (!(await chunks.next()).done);
+    })
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: "server_shutting_down" });
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 

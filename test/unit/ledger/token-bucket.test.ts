@@ -25,10 +25,19 @@ describe("a token bucket", () => {
     expect(bucket.remaining(10, 0)).toBe(0);
   });
 
+  it("has a whole minute again a minute after it became smaller", () => {
+    const bucket = new TokenBucket();
+    bucket.take(30_000, 60_000, 0);
+    expect(bucket.resetMs(60, 0)).toBe(60_000);
+    // What ran before the change gives back what it took too much.
+    bucket.correct(-30_000, 0);
+    expect(bucket.remaining(60, 0)).toBe(60);
+  });
+
   it("owes what was taken beyond it, and drains that first", () => {
     const bucket = new TokenBucket();
     bucket.take(10, 60, 0);
-    bucket.correct(80, 60, 0);
+    bucket.correct(80, 0);
     expect(bucket.remaining(60, 0)).toBe(0);
     expect(bucket.waitMs(1, 60, 0)).toBe(31_000);
     expect(bucket.take(1, 60, 31_000)).toBe(true);
@@ -66,7 +75,7 @@ describe("a token bucket", () => {
           }
           // Refunds alone: debts may go over the limit by what was not foreseen.
           const used = Math.min(real, units);
-          bucket.correct(used - units, limit, now);
+          bucket.correct(used - units, now);
           taken.push({ at: now, units: used });
         }
         for (const [first, { at: from }] of taken.entries()) {

@@ -82,6 +82,8 @@ describe("what a request was let in with", () => {
       headers: { authorization: `Bearer ${key}`, origin: "https://app.example" },
     });
     const exposed = response.headers.get("access-control-expose-headers")?.split(", ");
-    expect(exposed).toEqual(expect.arrayContaining(["x-ratelimit-reset-tokens", "x-nightshift-budget-warning"]));
+    expect(exposed).toEqual(
+      expect.arrayContaining(["x-ratelimit-reset-tokens", "x-nightshift-budget-warning", "x-should-retry"]),
+    );
   });
 });

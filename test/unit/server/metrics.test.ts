@@ -145,7 +145,7 @@ describe("the series", () => {
 });
 
 describe("GET /metrics", () => {
-  it("is open on loopback and needs its token elsewhere", async () => {
+  it("needs its token, and without one is open on loopback alone", async () => {
     const loopback = await startTestServer();
     expect((await fetch(`${loopback.url}/metrics`)).status).toBe(200);
     const outside = await startTestServer({ host: "0.0.0.0", metricsToken: "secret" });
@@ -154,8 +154,10 @@ describe("GET /metrics", () => {
     expect((await get()).status).toBe(401);
     expect((await get("Bearer wrong")).status).toBe(401);
     expect((await get("Bearer secret")).status).toBe(200);
+    const behindProxy = await startTestServer({ metricsToken: "secret" });
+    expect((await fetch(`${behindProxy.url}/metrics`)).status).toBe(401);
     const tokenless = await startTestServer({ host: "0.0.0.0" });
     expect((await fetch(`${tokenless.url}/metrics`, { headers: { authorization: "Bearer null" } })).status).toBe(401);
-    await Promise.all([loopback.close(), outside.close(), tokenless.close()]);
+    await Promise.all([loopback.close(), outside.close(), behindProxy.close(), tokenless.close()]);
   });
 });

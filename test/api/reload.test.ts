@@ -30,9 +30,9 @@ async function reload(yaml: string, message: string): Promise<Record<string, unk
   return server.logged(message).at(-1)!;
 }
 
-/** USD per token of one request. */
+/** USD per token of one request; a batch line may be charged meanwhile. */
 async function costOf(tokens: number): Promise<number> {
-  const total = async () => (await server.metrics()).sum("nightshift_ledger_cost_usd_total");
+  const total = async () => (await server.metrics()).sum("nightshift_ledger_cost_usd_total", { tier: "default" });
   const before = await total();
   const { usage } = await complete(server.client, "Hello!", { max_tokens: tokens, ignore_eos: true });
   // The ledger's row may come 100 ms after the answer.

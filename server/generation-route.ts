@@ -219,8 +219,11 @@ export class GenerationRoute {
   ): void {
     if (outcome.status === "error") return;
     const { status, usage } = outcome;
-    // Left before anything came of it.
-    if (status === "cancelled" && usage.completion_tokens === 0) return;
+    if (status === "cancelled" && usage.completion_tokens === 0) {
+      // Left before anything came of it. Who has prompts read again and again for nobody, does so within the limit.
+      allowance.end(usage.prompt_tokens);
+      return;
+    }
     const use = {
       owner,
       keyId: key?.id ?? null,

@@ -146,9 +146,9 @@ export class Allowance {
     return held?.hold ?? null;
   }
 
-  /** It is not charged. */
-  end(): void {
-    this.#pass?.leave(0);
+  /** It is not charged; so many tokens count against its key's minute all the same. */
+  end(tokens = 0): void {
+    this.#pass?.leave(tokens);
     this.#release();
   }
 

@@ -40,13 +40,13 @@ export class BudgetWatch {
   }
 
   charged({ owner, keyId }: LedgerRow): void {
-    this.#charged.set(`${owner} ${keyId ?? ""}`, { owner, keyId });
+    this.#note({ owner, keyId });
   }
 
   async start(): Promise<void> {
     const day = dayOf(this.#deps.epochMs());
     await this.#deps.store.budgets.forgetWarnings({ before: monthOf(monthOf(day).first - 1).first });
-    for (const payer of await this.#deps.store.budgets.payers()) this.#charged.set(JSON.stringify(payer), payer);
+    for (const payer of await this.#deps.store.budgets.payers()) this.#note(payer);
     this.#timer = setInterval(() => {
       this.#looking = this.#looking.then(() => this.look());
     }, LOOK_MS);
@@ -69,8 +69,12 @@ export class BudgetWatch {
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (error.code !== "closed") log.warn({ code: error.code }, "Budgets could not be looked at");
-      for (const payer of payers) this.#charged.set(JSON.stringify(payer), payer);
+      for (const payer of payers) this.#note(payer);
     }
+  }
+
+  #note(payer: Payer): void {
+    this.#charged.set(`${payer.owner} ${payer.keyId ?? ""}`, payer);
   }
 
   async #warn(standing: Standing): Promise<void> {

@@ -7,11 +7,12 @@ import type { Allowance, Allowances } from "./allowance.ts";
 import { embeddingAsk } from "./allowance-ask.ts";
 import { counted } from "./counted.ts";
 import type { AppDependencies } from "./dependencies.ts";
-import { EmbeddingCall, type EmbeddingOutcome } from "./embedding-call.ts";
+import { EmbeddingCall } from "./embedding-call.ts";
 import { ClientGone, readJson } from "./json-body.ts";
 import { callerOf } from "./middleware/authentication.ts";
 import { contextOf } from "./middleware/request-context.ts";
 import { checkInputs, type ModelTask, requireTask } from "./model-task.ts";
+import { outcomeWithin } from "./patience.ts";
 import { checkTier } from "./permission.ts";
 import type { Endpoint, RequestMeter } from "./request-meter.ts";
 import { sendJson } from "./respond.ts";
@@ -96,26 +97,17 @@ export class EmbeddingRoute {
     const counted = (promptTokens: number) => allowance.counted(promptTokens);
     const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true, counted });
     res.once("close", () => call.cancel());
-    const outcome = await this.#outcome(call, tier, place, arrivedAt);
+    // Flex gives up waiting; the others, once let in, wait for as long as it takes.
+    const patienceMs = tier === "flex" ? this.#admission.patienceMs(tier) : null;
+    const outcome = await outcomeWithin(call, patienceMs, clock.now() - arrivedAt, (ms) =>
+      this.#admission.waitedTooLong(place, tier, ms),
+    );
     if (outcome.status === "error") throw outcome.error;
     this.#charge(caller, request, place, outcome.promptTokens, allowance);
     meter.ended(outcome.status);
     if (outcome.status === "cancelled") return;
     const text = await request.write(place.model.id, outcome.vectors, outcome.promptTokens);
     if (!res.destroyed) sendJson(req, res, 200, text, options.stallMs);
-  }
-
-  /** Flex gives up waiting; the others, once let in, wait for as long as it takes. */
-  async #outcome(call: EmbeddingCall, tier: OnlineTier, place: Place, arrivedAt: number): Promise<EmbeddingOutcome> {
-    const patienceMs = this.#admission.patienceMs(tier);
-    if (tier !== "flex" || patienceMs === null) return call.outcome;
-    const giveUp = () => call.failed(this.#admission.waitedTooLong(place, tier, patienceMs));
-    const waitedMs = this.#dependencies.clock.now() - arrivedAt;
-    const timer = setTimeout(giveUp, Math.max(0, patienceMs - waitedMs));
-    void call.running.then(() => clearTimeout(timer));
-    const outcome = await call.outcome;
-    clearTimeout(timer);
-    return outcome;
   }
 
   #charge(

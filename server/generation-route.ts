@@ -16,6 +16,7 @@ import { callerOf } from "./middleware/authentication.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
 import type { ServedModel } from "./model-set.ts";
 import { requireTask } from "./model-task.ts";
+import { outcomeWithin } from "./patience.ts";
 import { checkTier } from "./permission.ts";
 import { type RespondAsync, respondAsync } from "./prefer.ts";
 import type { GenerationEndpoint, RequestMeter } from "./request-meter.ts";
@@ -185,32 +186,17 @@ export class GenerationRoute {
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt, counted);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
-    const outcome = await this.#outcome(call, request.tier, place, patienceMs, contextOf(req).arrivedAt);
+    const waitedMs = clock.now() - contextOf(req).arrivedAt;
+    const outcome = await outcomeWithin(call, patienceMs, waitedMs, (ms) =>
+      this.#admission.waitedTooLong(place, request.tier, ms),
+    );
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);
     this.#charge(caller, identity, outcome, allowance);
     this.#note(req, identity, outcome);
   }
 
-  /** Ends the call with an Overload when it has not started in time. */
-  async #outcome(
-    call: Call,
-    tier: OnlineTier,
-    place: Place,
-    patienceMs: number | null,
-    arrivedAt: number,
-  ): Promise<CallOutcome> {
-    if (patienceMs === null) return call.outcome;
-    const waitedMs = this.#dependencies.clock.now() - arrivedAt;
-    const giveUp = () => call.failed(this.#admission.waitedTooLong(place, tier, patienceMs));
-    const timer = setTimeout(giveUp, Math.max(0, patienceMs - waitedMs));
-    void call.running.then(() => clearTimeout(timer));
-    const outcome = await call.outcome;
-    clearTimeout(timer);
-    return outcome;
-  }
-
-  /** A request that failed is not charged; one whose client left pays for what was computed until then. */
+  /** A request that failed is not charged; one whose client left pays from its first token on. */
   #charge(
     { owner, key }: Caller,
     { model, tier, fingerprint }: CallIdentity,
@@ -219,8 +205,11 @@ export class GenerationRoute {
   ): void {
     if (outcome.status === "error") return;
     const { status, usage } = outcome;
-    // Left before anything came of it.
-    if (status === "cancelled" && usage.completion_tokens === 0) return;
+    if (status === "cancelled" && usage.completion_tokens === 0) {
+      // Left before anything came of it. Who has prompts read again and again for nobody, does so within the limit.
+      allowance.end(usage.prompt_tokens);
+      return;
+    }
     const use = {
       owner,
       keyId: key?.id ?? null,

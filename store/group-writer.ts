@@ -12,10 +12,10 @@ export interface WriteJob {
 }
 
 /**
- * Runs the writes that wait in common transactions, so that one fsync serves all of them. Durable jobs and others take
- * turns, in the order in which they came. Each stands in a savepoint: one
- * that fails by itself is undone alone. When the disk fails, SQLite may have rolled back the whole, so all of that
- * transaction fail, and none of them was written.
+ * Runs the writes that wait in common transactions, in the order in which they came, so that one fsync serves many. Jobs
+ * that need none go along behind those that do: they would wait for that fsync anyhow, and not cut the group in two. Each
+ * stands in a savepoint: one that fails by itself is undone alone. When the disk fails, SQLite may have rolled back the
+ * whole, so all of that transaction fail, and none of them was written.
  */
 export class GroupWriter {
   readonly #db: Database;
@@ -49,7 +49,7 @@ export class GroupWriter {
       this.#setDurable(waiting[0]?.durable ?? true);
       this.#begin.run();
       do {
-        if (waiting[0]?.durable !== this.#durable) break;
+        if (waiting[0]?.durable && !this.#durable) break;
         taken = waiting.shift();
         if (taken === undefined) break;
         const outcome = this.#runOne(taken);

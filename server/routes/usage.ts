@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { type BucketPage, bucketPage } from "../../ledger/buckets.ts";
 import { costsPageOf } from "../../ledger/costs-report.ts";
 import { costsCsv, embeddingsCsv, usageCsv } from "../../ledger/csv-report.ts";
+import type { Caller } from "../../ledger/key.ts";
 import type { MachinePrice } from "../../ledger/prices.ts";
 import { embeddingsPageOf, usagePageOf } from "../../ledger/report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
@@ -31,27 +32,9 @@ export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): Req
   return async (req, res) => {
     const query = validate(usageQuery, readQuery(req, LISTS));
     const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], clock);
-    const by = new Set(query.group_by);
-    const sums = await fromStore(
-      store.usage.sums({
-        ...page,
-        kind: "completions",
-        owners: visibleOwners(callerOf(req), query.project_ids ?? null),
-        // Nothing is booked on a user, so a filter by user finds nothing.
-        keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
-        models: query.models ?? null,
-        batch: query.batch === undefined ? null : query.batch === "true",
-        groupBy: {
-          owner: by.has("project_id"),
-          keyId: by.has("api_key_id"),
-          endpoint: by.has("endpoint"),
-          model: by.has("model"),
-          batch: by.has("batch"),
-          tier: by.has("service_tier"),
-        },
-      }),
-    );
-    sendPage(req, res, query.format, usagePageOf(page, sums), usageCsv);
+    const batch = query.batch === undefined ? null : query.batch === "true";
+    const wanted = { ...filtersOf(query, callerOf(req)), ...page, kind: "completions", batch } as const;
+    sendPage(req, res, query.format, usagePageOf(page, await fromStore(store.usage.sums(wanted))), usageCsv);
   };
 }
 
@@ -60,26 +43,31 @@ export function embeddingsUsage(store: Pick<Store, "usage">, clock: Clock): Requ
   return async (req, res) => {
     const query = validate(embeddingsUsageQuery, readQuery(req, LISTS));
     const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], clock);
-    const by = new Set(query.group_by);
-    const sums = await fromStore(
-      store.usage.sums({
-        ...page,
-        kind: "embeddings",
-        owners: visibleOwners(callerOf(req), query.project_ids ?? null),
-        keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
-        models: query.models ?? null,
-        batch: null,
-        groupBy: {
-          owner: by.has("project_id"),
-          keyId: by.has("api_key_id"),
-          endpoint: by.has("endpoint"),
-          model: by.has("model"),
-          batch: false,
-          tier: by.has("service_tier"),
-        },
-      }),
-    );
-    sendPage(req, res, query.format, embeddingsPageOf(page, sums), embeddingsCsv);
+    const wanted = { ...filtersOf(query, callerOf(req)), ...page, kind: "embeddings", batch: null } as const;
+    sendPage(req, res, query.format, embeddingsPageOf(page, await fromStore(store.usage.sums(wanted))), embeddingsCsv);
+  };
+}
+
+type Filters = Pick<
+  z.infer<typeof usageQuery> | z.infer<typeof embeddingsUsageQuery>,
+  "project_ids" | "user_ids" | "api_key_ids" | "models" | "group_by"
+>;
+
+function filtersOf(query: Filters, caller: Caller): Pick<UsageQuery, "owners" | "keyIds" | "models" | "groupBy"> {
+  const by = new Set<string>(query.group_by);
+  return {
+    owners: visibleOwners(caller, query.project_ids ?? null),
+    // Nothing is booked on a user, so a filter by user finds nothing.
+    keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
+    models: query.models ?? null,
+    groupBy: {
+      owner: by.has("project_id"),
+      keyId: by.has("api_key_id"),
+      endpoint: by.has("endpoint"),
+      model: by.has("model"),
+      batch: by.has("batch"),
+      tier: by.has("service_tier"),
+    },
   };
 }
 

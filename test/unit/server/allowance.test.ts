@@ -75,6 +75,28 @@ describe("what a request was let in with", () => {
     expect(await heldUsd(server)).toBe(0);
   });
 
+  it("keeps the prompt of one who left before an answer began, and charges nothing", async () => {
+    const server = await startKeyedServer();
+    const { key } = await server.key(TERMS);
+    server.engine.script = (request) => request.begin(90, 0);
+    const submitted = server.engine.next();
+    const leaving = new AbortController();
+    const answer = fetch(`${server.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(CHAT),
+      signal: leaving.signal,
+    });
+    const request = await submitted;
+    leaving.abort();
+    await expect(answer).rejects.toThrow();
+    await request.whenCancelled;
+    const next = await server.call(key, "POST", "/v1/chat/completions", CHAT);
+    expect(next.headers.get("x-ratelimit-remaining-tokens")).toBe("10");
+    await server.ledger.flush();
+    expect(await heldUsd(server)).toBe(0);
+  });
+
   it("is told to browsers", async () => {
     const server = await startKeyedServer({ corsOrigins: ["https://app.example"] });
     const { key } = await server.key(TERMS);

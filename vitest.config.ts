@@ -1,11 +1,17 @@
 import { defineConfig } from "vitest/config";
 
+const UNIT = "test/unit/**/*.test.ts";
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     // Two cores: more files at once only make the real servers of the API tests wait for each other.
     maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    projects: [
+      // To load the modules anew for each of the many small files took longer than to run them.
+      { extends: true, test: { name: "unit", include: [UNIT], isolate: false } },
+      { extends: true, test: { name: "servers", include: ["test/**/*.test.ts"], exclude: [UNIT] } },
+    ],
   },
 });

@@ -140,14 +140,15 @@ function limitsTable(key: KeyObject): string[] {
     ["storage bytes", bound(key.storage_bytes)],
     ["USD per day", bound(daily_usd)],
     ["USD per month", bound(monthly_usd)],
-    ["warned from", soft_ratio === null ? "never" : `${soft_ratio * 100} %`],
+    ["warned from", soft_ratio === null ? "never" : `${bound(soft_ratio * 100)} %`],
     ["expires", key.expires_at === null ? "never" : minuteOf(key.expires_at)],
   ];
   return columns(rows, 2);
 }
 
 function bound(value: number | null): string {
-  return value === null ? "none" : value.toLocaleString("en-US");
+  // The smallest amount that is kept is a billionth of a USD: it must not look like a budget of nothing.
+  return value === null ? "none" : value.toLocaleString("en-US", { maximumFractionDigits: 9 });
 }
 
 /** UTC. */

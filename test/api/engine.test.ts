@@ -36,7 +36,7 @@ test("what runs is told while it runs, and what it left afterwards", async () =>
   const running = await Promise.all(
     ["default", "flex"].map((service_tier) =>
       stream(server.client, "Count from 1 to 20.", {
-        ...endless(400),
+        ...endless(3000),
         service_tier: service_tier as "default" | "flex",
       }),
     ),

@@ -8,10 +8,10 @@ let server: TestServer;
 afterEach(() => server.stop());
 
 /** `npm start` with a stream that has begun and lasts; the server's own process is npm's grandchild, or its child. */
-async function busyServer() {
+async function busyServer(tokens = 600) {
   server = new TestServer([], {}, ["npm", "start", "--"]);
   await server.says("Ready");
-  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(600)))[Symbol.asyncIterator]();
+  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(tokens)))[Symbol.asyncIterator]();
   await chunks.next();
   return async () => {
     let last: unknown = null;
@@ -36,7 +36,7 @@ test("Ctrl-C, which the server gets from the terminal and from npm, counts once"
 });
 
 test("a second Ctrl-C ends it at once", async () => {
-  const lastChunk = await busyServer();
+  const lastChunk = await busyServer(4000);
   const cut = expect(lastChunk()).rejects.toThrow();
   server.killGroup("SIGINT");
   await server.says("Shutting down: running requests may finish; a second signal ends at once");

@@ -74,3 +74,10 @@ test.each([
 ])("%j is refused and says why", async (args, message) => {
   await expect(keys(...args)).rejects.toThrow(message);
 });
+
+test("a small budget does not look like none, and shares are whole numbers where they can be", async () => {
+  const made = await keys("create", "--name", "n", "--owner", "small", "--daily-usd", "0.0001", "--soft-ratio", "0.29");
+  const limits = await keys("limits", /key_\w+/.exec(made.err)?.[0] ?? "");
+  expect(limits.out).toMatch(/^USD per day +0\.0001$/m);
+  expect(limits.out).toMatch(/^warned from +29 %$/m);
+});

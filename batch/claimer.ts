@@ -5,6 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { LineUsage } from "./execute.ts";
 import { dueMembers, type Member } from "./lane-batch.ts";
+import { OwnerTurns } from "./owner-turns.ts";
 import { UsualAnswer } from "./usual-answer.ts";
 
 export interface ClaimerDeps {
@@ -21,6 +22,7 @@ const REST_MS = 1000;
 export class Claimer {
   readonly #deps: ClaimerDeps;
   readonly #usual = new UsualAnswer();
+  readonly #turns = new OwnerTurns();
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
@@ -31,12 +33,12 @@ export class Claimer {
   }
 
   /**
-   * Of those that may have a line, the nearest deadline first; notes at each whether a budget held it up. Null when none may
-   * have one now. Rejects with a StoreError.
+   * Of those that may have a line, owner by turns; notes at each whether a budget held it up. Null when none may have one now.
+   * Rejects with a StoreError.
    */
   async claim(members: Iterable<Member>, limit: number): Promise<ClaimedLine[] | null> {
     const nowMs = this.#deps.clock.epochMs();
-    const due = dueMembers(members, nowMs);
+    const due = this.#turns.order(dueMembers(members, nowMs));
     if (due.length === 0) return null;
     const batchIds = due.map(({ batch }) => batch.id);
     const { lines, paused } = await this.#deps.store.claims.claim({ batchIds, limit, nowMs, terms: this.#terms() });
@@ -44,6 +46,8 @@ export class Claimer {
       member.usedUp = paused.find(({ batchId }) => batchId === member.batch.id)?.usedUp ?? [];
       if (lines.length < limit) member.restUntil = nowMs + REST_MS;
     }
+    const ownerOf = new Map(due.map(({ batch }) => [batch.id, batch.owner]));
+    for (const { batchId, estimatedTokens } of lines) this.#turns.charge(ownerOf.get(batchId)!, estimatedTokens);
     return lines;
   }
 

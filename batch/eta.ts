@@ -1,10 +1,11 @@
+import { fairEnds } from "./fair-ends.ts";
 import type { Backlog } from "./forecast.ts";
 import type { ShiftDecision } from "./shift.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
 export interface Expectation {
   batchId: string;
-  /** 1 is the batch that runs now or next. */
+  /** In the order of their ends; 1 is the batch that ends first. */
   position: number;
   /** Unix milliseconds; null while nobody can tell: nothing measured yet, or batch work stands still until the load falls. */
   etaMs: number | null;
@@ -13,21 +14,30 @@ export interface Expectation {
 /** Nobody believes in a forecast that goes further. */
 const FORESIGHT_MS = 14 * 86_400_000;
 
-/** When each batch will have ended, one after the other in the given order, if the shift goes on as it does now. */
+/** When each batch will have ended, of one owner in the given order, if the shift goes on as it does now. */
 export function expectations(
   rules: ShiftRules,
   decision: Pick<ShiftDecision, "phase" | "share">,
-  order: readonly Pick<Backlog, "batchId" | "remainingTokens">[],
+  order: readonly Pick<Backlog, "batchId" | "owner" | "remainingTokens">[],
   nowMs: number,
   tokensPerSecond: number | null,
 ): Expectation[] {
   const ahead = shares(rules, decision, nowMs);
-  let tokens = 0;
-  return order.map(({ batchId, remainingTokens }, index) => {
-    tokens += remainingTokens;
+  const ends = fairEnds(order);
+  const positions = placesOf(ends);
+  return order.map(({ batchId }, index) => {
+    const tokens = ends[index]!;
     const workMs = tokensPerSecond === null ? null : (tokens / tokensPerSecond) * 1000;
-    return { batchId, position: index + 1, etaMs: workMs === null ? null : endOf(ahead, workMs) };
+    return { batchId, position: positions[index]!, etaMs: workMs === null ? null : endOf(ahead, workMs) };
   });
+}
+
+/** The place of each among all, from 1 on; of equals the first comes first. */
+function placesOf(ends: readonly number[]): number[] {
+  const places = new Array<number>(ends.length);
+  const order = [...ends.keys()].sort((a, b) => ends[a]! - ends[b]! || a - b);
+  for (const [place, index] of order.entries()) places[index] = place + 1;
+  return places;
 }
 
 interface Stretch {

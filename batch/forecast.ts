@@ -1,10 +1,9 @@
+import { fairEnds, type Owed } from "./fair-ends.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
 /** What is left of one batch. */
-export interface Backlog {
+export interface Backlog extends Owed {
   batchId: string;
-  /** Estimated tokens, prompt and answer, of the lines that have not ended. */
-  remainingTokens: number;
   deadlineMs: number;
 }
 
@@ -27,8 +26,9 @@ export interface Requirement {
 }
 
 /**
- * The greatest share that any deadline asks for, null without work. Batches run in the order of their deadlines, so each
- * deadline must leave room for all that is due until then. In mode `night` the windows until then count as whole.
+ * The greatest share that any deadline asks for, null without work. Each deadline must leave room for all that is computed
+ * until its batch ends: its owner's batches that are due before, and as much of every other owner's. In mode `night` the
+ * windows until then count as whole.
  */
 export function requirement(
   rules: ShiftRules,
@@ -38,10 +38,10 @@ export function requirement(
 ): Requirement | null {
   const perMs = (tokensPerSecond ?? UNMEASURED_TOKENS_PER_SECOND) / 1000;
   const open = backlog.filter(({ remainingTokens, deadlineMs }) => remainingTokens > 0 && deadlineMs > nowMs);
-  let tokens = 0;
+  open.sort((a, b) => a.deadlineMs - b.deadlineMs);
   let greatest: Requirement | null = null;
-  for (const { remainingTokens, deadlineMs } of open.sort((a, b) => a.deadlineMs - b.deadlineMs)) {
-    tokens += remainingTokens;
+  for (const [index, tokens] of fairEnds(open).entries()) {
+    const { deadlineMs } = open[index]!;
     const share = neededShare(rules, (SAFETY * tokens) / perMs, nowMs, deadlineMs);
     if (greatest === null || share > greatest.share) greatest = { share, deadlineMs };
   }

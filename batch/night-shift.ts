@@ -199,8 +199,9 @@ export class NightShift {
     const paused = new Set(this.#crews.get(model)?.lane.paused.map(({ batch }) => batch.id));
     return this.#backlog
       .filter((entry) => entry.model === model && (entry.batchId === asked || !paused.has(entry.batchId)))
-      .map(({ batchId, tokens, expiresAt }) => ({
+      .map(({ batchId, owner, tokens, expiresAt }) => ({
         batchId,
+        owner,
         remainingTokens: tokens,
         deadlineMs: expiresAt * 1000,
       }));

@@ -71,7 +71,7 @@ const nightshift = z
     position: z
       .int()
       .nullable()
-      .describe("Batches of this model with a nearer deadline, plus one; null when not queued."),
+      .describe("Its place among the batches of this model by their expected ends, from 1; null when not queued."),
     eta: z.int().nullable().describe("Unix seconds at which it ends at the present rate; null when not known."),
     progress: z.object({
       tokens_total: count.describe("Estimated from the input's size and the lines' token limits."),

@@ -55,7 +55,14 @@ export function live(day: Day): Lived {
     const backlog: Backlog[] = day.batches.flatMap(({ submittedMs, windowHours = 24 }, index) => {
       const open = submittedMs <= now && left[index]! > 0;
       return open
-        ? [{ batchId: `${index}`, remainingTokens: left[index]!, deadlineMs: submittedMs + windowHours * HOUR }]
+        ? [
+            {
+              batchId: `${index}`,
+              owner: "local",
+              remainingTokens: left[index]!,
+              deadlineMs: submittedMs + windowHours * HOUR,
+            },
+          ]
         : [];
     });
     const load = day.load(now);

@@ -6,8 +6,8 @@ import { HOUR } from "./day.ts";
 
 const NOON = Date.parse("2026-11-20T12:00Z");
 const order = [
-  { batchId: "first", remainingTokens: 3600 * 100 },
-  { batchId: "second", remainingTokens: 2 * 3600 * 100 },
+  { batchId: "first", owner: "a", remainingTokens: 3600 * 100 },
+  { batchId: "second", owner: "a", remainingTokens: 2 * 3600 * 100 },
 ];
 const always = shiftRules(DEFAULT_SHIFT, "UTC");
 const night = (trickle: number) =>
@@ -20,6 +20,16 @@ describe("when a batch will have ended", () => {
     expect(expected).toEqual([
       { batchId: "first", position: 1, etaMs: NOON + HOUR },
       { batchId: "second", position: 2, etaMs: NOON + 3 * HOUR },
+    ]);
+  });
+
+  it("shares with other owners, and tells who ends first", () => {
+    const other = { batchId: "small", owner: "b", remainingTokens: 1800 * 100 };
+    const expected = expectations(always, { phase: "always", share: 1 }, [...order, other], NOON, 100);
+    expect(expected).toEqual([
+      { batchId: "first", position: 2, etaMs: NOON + 1.5 * HOUR },
+      { batchId: "second", position: 3, etaMs: NOON + 3.5 * HOUR },
+      { batchId: "small", position: 1, etaMs: NOON + HOUR },
     ]);
   });
 

@@ -9,8 +9,9 @@ const at = (text: string) => Date.parse(text);
 const NOON = at("2026-11-20T12:00+01:00");
 const rules = (options: Partial<ShiftOptions>) => shiftRules({ ...DEFAULT_SHIFT, ...options }, "Europe/Berlin");
 /** The quarter of an hour is held in reserve. */
-const batch = (hoursOfWork: number, hoursLeft: number): Backlog => ({
+const batch = (hoursOfWork: number, hoursLeft: number, owner = "local"): Backlog => ({
   batchId: "b",
+  owner,
   remainingTokens: hoursOfWork * 3600 * 100,
   deadlineMs: NOON + (hoursLeft + 0.25) * HOUR,
 });
@@ -64,6 +65,8 @@ describe("deadlines", () => {
     // The far one adds nothing to what the near one needs.
     expect(share(batch(5, 20), batch(5, 13))).toBeCloseTo(Math.max(0.5, (1.3 * 10) / 20));
     expect(share()).toBeUndefined();
+    // An owner's own hour is done when another one has had an hour too.
+    expect(share(batch(5, 20), batch(1, 13, "other"))).toBeCloseTo(Math.max((1.3 * 2) / 13, (1.3 * 6) / 20));
     // One whose time is over is not for the shift to save.
     expect(share(batch(5, -1))).toBeUndefined();
   });

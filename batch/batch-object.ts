@@ -64,7 +64,7 @@ function situation(row: BatchRow, standing: Standing | null): Pick<Night, "phase
       if (standing.linesInEngine > 0) return { phase: "running", reason };
       if (standing.paused !== null) return { phase: "waiting", reason: `paused: ${standing.paused}` };
       const ahead = (standing.position ?? 1) - 1;
-      return { phase: "waiting", reason: ahead > 0 ? `${ahead} with a nearer deadline go first; ${reason}` : reason };
+      return { phase: "waiting", reason: ahead > 0 ? `${ahead} that end sooner go first; ${reason}` : reason };
     }
     case "finalizing":
       return { phase: "finalizing", reason: "its files are being written" };

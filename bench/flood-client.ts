@@ -1,5 +1,4 @@
 import { Agent, type ClientRequest, request } from "node:http";
-import { constants, setPriority } from "node:os";
 import { AUTHORIZATION } from "./target.ts";
 
 /**
@@ -44,7 +43,7 @@ const DECLARED_BYTES = 64e6;
 const SENT_BYTES = 64 * 1024;
 
 /** Sends at a steady rate whatever becomes of it, over connections that are kept; each tick sends what is due by then. */
-class Flood {
+export class Flood {
   readonly #order: FloodOrder;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
   readonly #statuses: Record<string, number> = {};
@@ -105,17 +104,3 @@ class Flood {
     this.#statuses[what] = (this.#statuses[what] ?? 0) + 1;
   }
 }
-
-/** As a process of its own: the first message is the order, the second asks for the counts and ends it. */
-// It stands for other machines, so it shall not take the processor from this one's server.
-setPriority(constants.priority.PRIORITY_LOW);
-let flood: Flood | null = null;
-process.on("message", (message: FloodOrder | "stop") => {
-  if (message !== "stop") {
-    flood = new Flood(message);
-    flood.start();
-  } else if (flood !== null) {
-    process.send?.(flood.counts, () => process.exit());
-  }
-});
-process.once("disconnect", () => process.exit());

@@ -89,7 +89,7 @@ async function round(target: Target, pid: number, plan: FloodPlan, order: FloodO
 
 /** A process of its own, so that sending does not slow down who measures. It is at work when this resolves. */
 async function startFlood(order: FloodOrder): Promise<{ stop(): Promise<FloodCounts>; kill(): void }> {
-  const child = fork(new URL("./flood-client.js", import.meta.url), { execArgv: [] });
+  const child = fork(new URL("./flood-process.js", import.meta.url), { execArgv: [] });
   child.send(order);
   await wait(500);
   return {

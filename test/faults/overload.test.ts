@@ -2,6 +2,7 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask, complete, endless, stream } from "../api/ask.ts";
 import { startServer, type TestServer } from "../api/server.ts";
+import { until } from "../api/until.ts";
 
 /** Two streams that last; resolves when both have their first token. */
 async function occupy(server: TestServer) {
@@ -44,6 +45,9 @@ describe("where answers have been long and requests may wait for 20 ms", () => {
 
     busy.leave();
     await server.idle();
+    // The engine hears of those who left after the server does, and foretells nothing more then.
+    const foretold = async () => (await server.metrics()).sum("nightshift_predicted_wait_seconds", { tier: "default" });
+    await until("no wait to be foretold", async () => (await foretold()) === 0, 5000);
     expect(await ask(server.client, "What is 2 + 3?")).toBe("5");
     const metrics = await server.metrics();
     expect(metrics.sum("nightshift_requests_total", { tier: "flex", status: "unavailable" })).toBe(1);

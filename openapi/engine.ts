@@ -13,8 +13,11 @@ const stepModel = z
       .object({ prefill: count, decode: count })
       .describe("Steps measured since the engine's start: those with prompt tokens, those of decodes alone."),
     error: z
-      .object({ median: z.number().min(0), mean: z.number().min(0) })
-      .describe("|measured - predicted| / measured of the last 256 steps."),
+      .object({ median: z.number().min(0), mean: z.number().min(0), overrun: z.number().min(1) })
+      .describe(
+        "|measured - predicted| / measured of the last 256 steps; overrun: measured / predicted that 19 of 20 steps of " +
+          "flex and batch alone stay within.",
+      ),
     reach: z
       .object({ prefill: count, decode: count })
       .describe("Most tokens of a kind that flex and batch may have in one step: twice the most that was measured."),
@@ -34,7 +37,9 @@ const stepModel = z
 const caps = z.object({
   alone: z
     .object({ step_ms: ms, decodes: count, prefill_tokens: count })
-    .describe("A step of flex and batch alone (--batch-step-ms), and what fits: (step_ms - o) / the cost of one."),
+    .describe(
+      "A step of flex and batch alone (--batch-step-ms / overrun), and what fits: (step_ms - o) / the cost of one.",
+    ),
   beside_online: z
     .array(z.object({ streams: count, online_ms: ms, step_ms: ms, decodes: count }))
     .describe("By online streams: their step, what it may take with flex and batch (--batch-tax), decodes that fit."),

@@ -8,7 +8,7 @@ export interface StepOutlook {
   context: number;
   /** Steps of `batch` decodes and nothing else. */
   decodes: { batch: number; ms: number }[];
-  /** A step of flex and batch alone takes at most `ms`: so many decodes, or so many tokens of a fresh prompt. */
+  /** A step of flex and batch alone is planned to take at most `ms`: so many decodes, or so many tokens of a fresh prompt. */
   alone: { ms: number; decodes: number; prefill: number };
   /** Beside so many online streams, which take `onlineMs` alone, a step takes at most `ms`: so many decodes more. */
   beside: { streams: number; onlineMs: number; ms: number; decodes: number }[];
@@ -17,8 +17,11 @@ export interface StepOutlook {
 export interface EngineStatus {
   /** Measured since the start: those with prompt tokens, those of decodes alone. */
   steps: { prefill: number; decode: number };
-  /** Of |measured − predicted| ÷ measured over the late steps; 0 before the first. */
-  error: { median: number; mean: number };
+  /**
+   * Of |measured − predicted| ÷ measured over the late steps, 0 before the first; and what 19 of 20 steps of flex and batch
+   * alone stay within, in multiples of their forecast.
+   */
+  error: { median: number; mean: number; overrun: number };
   /** Most tokens of each kind in one step for which the fit is believed. */
   reach: { prefill: number; decode: number };
   /** Both null until enough decodes were measured. */

@@ -7,7 +7,7 @@ import type { StepModel } from "./scheduler/step-model.ts";
 
 export interface StatusParts {
   cache: KvCache;
-  scheduler: Pick<Scheduler<Sequence>, "byTier">;
+  scheduler: Pick<Scheduler<Sequence>, "byTier" | "overrun">;
   stepModel: StepModel;
   options: Omit<OutlookOptions, "kv">;
   /** Cells that flex and batch leave to online work when they start. */
@@ -19,10 +19,10 @@ export function statusOf({ cache, scheduler, stepModel, options, reservedCells }
   const { median, mean } = stepModel.error;
   return {
     steps: { ...stepModel.steps },
-    error: { median, mean },
+    error: { median, mean, overrun: scheduler.overrun },
     reach: stepModel.reach,
     fit: stepModel.settled ? stepModel.fit : null,
-    outlook: stepModel.settled ? outlookOf(stepModel, { ...options, kv: cache.kind }) : null,
+    outlook: stepModel.settled ? outlookOf(stepModel, { ...options, kv: cache.kind }, scheduler.overrun) : null,
     kv: cache.kind,
     cells: { total: cache.cells, used: cache.used, reserved: reservedCells },
     prefixes: cache.idle,

@@ -132,6 +132,7 @@ export class StepLoop {
     stats.sampleMs = now() - decoded;
     stepModel.observe(step.shape, stats.decodeMs + stats.sampleMs);
     stats.totalMs = now() - begin;
+    scheduler.measured(step, stats.totalMs);
     stats.shares = timeShares(shares, stats.totalMs);
     this.#last = { begin, started: announced, drawn, stats };
     return true;

@@ -17,13 +17,13 @@ export interface OutlookOptions extends PlanLimits {
   reserved: number;
 }
 
-/** What the step model expects of steps that were not planned yet, under the caps that the plan works with. */
-export function outlookOf(costs: StepCosts, options: OutlookOptions): StepOutlook {
+/** What the step model expects of steps that were not planned yet, under the caps that the plan works with now. */
+export function outlookOf(costs: StepCosts, options: OutlookOptions, overrun = 1): StepOutlook {
   const { kv, sequences, reserved, stepTokens } = options;
   const context = Math.min(USUAL_CONTEXT, options.context >> 1);
   const decodes = (count: number) => costs.predict(decodeShape(count, context, kv));
   const lower = sequences - reserved;
-  const aloneCap = aloneMs(decodes(1), options);
+  const aloneCap = aloneMs(decodes(1), options, overrun);
   return {
     context,
     decodes: BATCH_SIZES.map((batch) => ({ batch, ms: decodes(batch) })),

@@ -39,19 +39,21 @@ const TTFT_SHARE = 0.4;
  * @param streamsMs what the online streams' next tokens take
  * @param cheapestMs a step of one token
  * @param awaited whether an online request is there
+ * @param overrun as in Circumstances
  */
 export function copyBudget(
   streamsMs: number,
   cheapestMs: number,
   awaited: boolean,
   limits: Omit<PlanLimits, "stepTokens">,
+  overrun = 1,
 ): CopyBudget {
   const { batchTax, itlMs } = limits;
   if (streamsMs > 0) {
     const lower = batchTax * streamsMs;
     return { lower, online: Math.max(lower, itlMs - streamsMs) };
   }
-  const alone = aloneMs(cheapestMs, limits);
+  const alone = aloneMs(cheapestMs, limits, overrun);
   return { lower: awaited ? batchTax * alone : alone, online: Number.POSITIVE_INFINITY };
 }
 
@@ -63,6 +65,8 @@ export interface Circumstances {
   overdue: LowerTier | null;
   /** What copies have taken of the lower tiers' share. */
   copiedMs: number;
+  /** How many times their forecast steps of lower tiers alone take (Overrun): what they may take holds for the measured step. */
+  overrun: number;
 }
 
 /**
@@ -80,7 +84,7 @@ export function planStep<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
-  { kind = null, overdue = null, copiedMs = 0 }: Partial<Circumstances> = {},
+  { kind = null, overdue = null, copiedMs = 0, overrun = 1 }: Partial<Circumstances> = {},
 ): PlanEntry<S>[] {
   const online = running.filter(isOnline);
   const ofKind = (sequence: S) => kind === null || isDecode(sequence) === (kind === "decodes");
@@ -89,7 +93,7 @@ export function planStep<S extends Sequence>(
   const lower = tiers.flatMap((tier) => inOrder(running.filter((other) => other.tier === tier && ofKind(other))));
   if (lower.length === 0) return draft.entries;
   const beside = online.length === 0 ? "nothing" : online.every(ofKind) ? "online" : "turns";
-  addLower(lower, limits, draft, beside, overdue === "flex", copiedMs);
+  addLower(lower, limits, draft, beside, { overdue, copiedMs, overrun });
   return draft.entries;
 }
 
@@ -160,20 +164,19 @@ function addLower<S extends Sequence>(
   limits: PlanLimits,
   draft: StepDraft<S>,
   beside: "nothing" | "online" | "turns",
-  flexIsOverdue: boolean,
-  copiedMs: number,
+  { overdue: late, copiedMs, overrun }: Omit<Circumstances, "kind">,
 ) {
   const first = lower[0]!;
   const cheapestMs = draft.msWith(first, least(first, limits));
   const caps = {
     // Alone a step always makes some progress.
-    nothing: Math.max(cheapestMs, aloneMs(cheapestMs, limits) - copiedMs),
+    nothing: Math.max(cheapestMs, aloneMs(cheapestMs, limits, overrun) - copiedMs),
     online: besideOnlineMs(draft.ms, limits) - copiedMs,
     turns: 0,
   };
   const cap = caps[beside];
   // In the order of `lower` flex is first, if there is any.
-  const overdue = beside !== "nothing" && flexIsOverdue && first.tier === "flex" ? first : null;
+  const overdue = beside !== "nothing" && late === "flex" && first.tier === "flex" ? first : null;
   if (overdue !== null && draft.tokens < limits.stepTokens)
     draft.add(overdue, Math.min(least(overdue, limits), limits.stepTokens - draft.tokens));
   for (const sequence of lower) {
@@ -200,17 +203,17 @@ export function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits
 }
 
 /**
- * How long a step without online work may take, and so how long an online request that arrives at the worst instant waits.
- * Never less than the cheapest step that makes progress. Where the bound was left to us and that step is longer, two of
+ * How long a step without online work may take by its forecast, so that it keeps the bound when it is measured: as long an
+ * online request waits that arrives at the worst instant. Never less than the cheapest step that makes progress. Where the bound was left to us and that step is longer, two of
  * it, as long as the objective for the first token has room: one sequence at a time would waste most of a slow machine (a
  * 0.5B model on one core: 17 tokens/s instead of 53 with eight).
  */
 export function aloneMs(
   cheapestMs: number,
   { ttftMs, batchStepMs }: Pick<PlanLimits, "ttftMs" | "batchStepMs">,
+  overrun = 1,
 ): number {
-  if (batchStepMs !== null) return Math.max(batchStepMs, cheapestMs);
   const share = TTFT_SHARE * ttftMs;
-  if (cheapestMs <= BATCH_STEP_MS) return Math.max(cheapestMs, Math.min(BATCH_STEP_MS, share));
-  return Math.max(cheapestMs, Math.min(2 * cheapestMs, share));
+  const derived = Math.min(cheapestMs <= BATCH_STEP_MS ? BATCH_STEP_MS : 2 * cheapestMs, share);
+  return Math.max(cheapestMs, (batchStepMs ?? derived) / overrun);
 }

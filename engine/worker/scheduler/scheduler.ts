@@ -5,6 +5,7 @@ import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { Alternation, type StepKind } from "./alternation.ts";
 import { BacklogCount } from "./backlog.ts";
 import { Turns } from "./order.ts";
+import { Overrun } from "./overrun.ts";
 import { Patience } from "./patience.ts";
 import { copyBudget, type PlanLimits, planStep } from "./plan.ts";
 import { insert, RANK } from "./rank.ts";
@@ -60,6 +61,7 @@ export class Scheduler<S extends Sequence> {
   /** Whose prefix a waiting sequence waits for, and up to which length. */
   readonly #awaited = new Map<S, { ahead: S; length: number }>();
   readonly #patience = new Patience();
+  readonly #overrun = new Overrun();
   readonly #alternation: Alternation;
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
@@ -119,6 +121,16 @@ export class Scheduler<S extends Sequence> {
     sequence.state = "ended";
   }
 
+  /** What steps of lower tiers alone take, in multiples of their forecast. */
+  get overrun(): number {
+    return this.#overrun.factor;
+  }
+
+  /** What a step has really taken, with all that came before and after its decode. */
+  measured({ onlineTokens, predictedMs }: Forecast, totalMs: number): void {
+    if (onlineTokens === 0) this.#overrun.observe(predictedMs, totalMs);
+  }
+
   /** Starts what can start and plans the next step. */
   next(): Step<S> {
     this.#sentBack = null;
@@ -145,17 +157,17 @@ export class Scheduler<S extends Sequence> {
     const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0, passes: 1 });
     // Both lists begin with who is online, if anyone is.
     const awaited = [this.#running[0], this.#waiting[0]].some((first) => first !== undefined && isOnline(first));
-    host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options));
+    host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options, this.overrun));
   }
 
   /** A plan of which everyone has the cells. */
   #draft(): StepDraft<S> {
     const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
     const { overdue } = this.#patience;
-    const copiedMs = this.#cache.prefixes.host.spentMs;
+    const circumstances = { overdue, copiedMs: this.#cache.prefixes.host.spentMs, overrun: this.overrun };
     const draftOf = (kind: StepKind | null) => {
       const draft = new StepDraft<S>(this.#costs, attended, this.#split);
-      planStep(this.#running, this.#options, draft, { kind, overdue, copiedMs });
+      planStep(this.#running, this.#options, draft, { kind, ...circumstances });
       return draft;
     };
     const kind = this.#split ? this.#alternation.next(this.#running, overdue, (kind) => draftOf(kind).ms) : null;

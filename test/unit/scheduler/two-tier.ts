@@ -167,6 +167,7 @@ export class TwoTiers {
     if (this.#lowerAlone) for (const guest of this.live) if (guest.waited === null) guest.behindLower++;
     this.now += past.took;
     this.model.observe(step.shape, past.took);
+    this.scheduler.measured(step, past.took);
     for (const { sequence } of step.entries) {
       if (remaining(sequence) > 0) continue;
       if (isOnline(sequence)) {

@@ -3,7 +3,7 @@ import type { EngineStatus } from "../../../engine/protocol/status.ts";
 /** Of an engine that has a fit: 8 ms a step and 0.5 a decode. */
 export const STATUS: EngineStatus = {
   steps: { prefill: 20, decode: 1200 },
-  error: { median: 0.031, mean: 0.05 },
+  error: { median: 0.031, mean: 0.05, overrun: 1.1 },
   reach: { prefill: 400, decode: 64 },
   fit: { o: 8, p: 0.05, d: 0.5, k: 0.0001, m: 2 },
   outlook: {

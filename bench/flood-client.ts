@@ -9,8 +9,10 @@ import { AUTHORIZATION } from "./target.ts";
  * | flex | a chat at tier flex, to a server whose places are taken (`--flex-wait-ms 1`) | 429 |
  * | key | a chat with a key that nobody has | 401, and 429 when an address has tried too many |
  * | rate | a chat with `--flood-key`, whose requests a minute are used up | 429 |
+ * | budget | a chat with `--spent-key`, whose budget is used up | 429 |
+ * | unavailable | a chat with `--flood-model`, which the server has and can't load | 503 |
  */
-export const FLOOD_KINDS = ["unknown", "large", "flex", "key", "rate"] as const;
+export const FLOOD_KINDS = ["unknown", "large", "flex", "key", "rate", "budget", "unavailable"] as const;
 export type FloodKind = (typeof FLOOD_KINDS)[number];
 
 export const REFUSED_WITH: Record<FloodKind, readonly number[]> = {
@@ -19,6 +21,8 @@ export const REFUSED_WITH: Record<FloodKind, readonly number[]> = {
   flex: [429],
   key: [401, 429],
   rate: [429],
+  budget: [429],
+  unavailable: [503],
 };
 
 export interface FloodOrder {
@@ -28,7 +32,7 @@ export interface FloodOrder {
   model: string;
   /** Requests a second. */
   rate: number;
-  /** Of kind rate. */
+  /** Instead of the one that answered requests have. */
   key: string | null;
 }
 
@@ -79,8 +83,7 @@ export class Flood {
       "content-type": "application/json",
       "content-length": large ? DECLARED_BYTES : Buffer.byteLength(this.#body),
     };
-    if (kind === "key") headers.authorization = "Bearer ns_0000000000_nobody-has-this-key-0000000000000000";
-    if (kind === "rate") headers.authorization = `Bearer ${key}`;
+    if (key !== null) headers.authorization = `Bearer ${key}`;
     // Who never sends the rest can't use the connection again.
     const agent = large ? false : this.#agent;
     const call: ClientRequest = request(new URL(path, base), { method: "POST", headers, agent }, (response) => {

@@ -17,7 +17,10 @@ export interface FloodPlan {
   repeats: number;
   /** Clients whose requests are answered, one after the other each. */
   clients: number;
+  /** Of kind rate, of kind budget, and the model of kind unavailable. */
   floodKey: string | null;
+  spentKey: string | null;
+  floodModel: string | null;
 }
 
 /** A stretch of time, with a flood or without. */
@@ -45,14 +48,14 @@ export async function measureFloods(
   plan: FloodPlan,
   heard: (line: string) => void,
 ): Promise<FloodResult[]> {
+  const orders = plan.kinds.map((kind) => orderOf(kind, target, plan));
   const results = plan.kinds.map((kind): FloodResult => ({ kind, quiet: [], flooded: [] }));
   await round(target, pid, { ...plan, seconds: 1 }, null);
   for (let repeat = 0; repeat < plan.repeats; repeat++) {
-    for (const { kind, quiet, flooded } of results) {
-      const order = { kind, base: target.base.href, model: target.model, rate: plan.rate, key: plan.floodKey };
+    for (const [i, { kind, quiet, flooded }] of results.entries()) {
       const turns = [
         async () => void quiet.push(await round(target, pid, plan, null)),
-        async () => void flooded.push(await round(target, pid, plan, order)),
+        async () => void flooded.push(await round(target, pid, plan, orders[i]!)),
       ];
       for (const turn of repeat % 2 === 0 ? turns : turns.reverse()) await turn();
       heard(
@@ -61,6 +64,30 @@ export async function measureFloods(
     }
   }
   return results;
+}
+
+const NOBODYS_KEY = "ns_0000000000_nobody-has-this-key-0000000000000000";
+
+function orderOf(kind: FloodKind, { base, model }: Target, plan: FloodPlan): FloodOrder {
+  const { rate, floodKey, spentKey, floodModel } = plan;
+  const order = { kind, base: base.href, model, rate, key: null };
+  switch (kind) {
+    case "key":
+      return { ...order, key: NOBODYS_KEY };
+    case "rate":
+      return { ...order, key: needed(floodKey, kind, "--flood-key") };
+    case "budget":
+      return { ...order, key: needed(spentKey, kind, "--spent-key") };
+    case "unavailable":
+      return { ...order, model: needed(floodModel, kind, "--flood-model") };
+    default:
+      return order;
+  }
+}
+
+function needed(value: string | null, kind: FloodKind, option: string): string {
+  if (value === null) throw new Error(`a flood of kind ${kind} needs ${option}`);
+  return value;
 }
 
 async function round(target: Target, pid: number, plan: FloodPlan, order: FloodOrder | null): Promise<Round> {

@@ -14,6 +14,8 @@ interface Options extends ArmOptions {
   clients: number;
   repeats: number;
   floodKey?: string;
+  spentKey?: string;
+  floodModel?: string;
   pid?: number;
 }
 
@@ -26,13 +28,16 @@ export function floodCommand(args: string[]): Command {
     .option("--clients <n>", "clients whose requests are answered", whole(1), 4)
     .option("--repeats <n>", "rounds with each flood, and as many without", whole(1), 15)
     .option("--flood-key <key>", "of kind rate: a key whose limit is one request a minute")
+    .option("--spent-key <key>", "of kind budget: a key whose budget is used up")
+    .option("--flood-model <name>", "of kind unavailable: a model that the server has and can't load")
     .option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
   return addArmOptions(command, "chat").action(async (options: Options) => {
     const machine = machineFacts(args);
     await withArms(options, async ({ targets, server }) => {
       const pid = options.pid ?? server?.pid;
       if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
-      const plan = { ...options, floodKey: options.floodKey ?? null };
+      const { floodKey = null, spentKey = null, floodModel = null } = options;
+      const plan = { ...options, floodKey, spentKey, floodModel };
       const results = await measureFloods(targets[0]!, pid, plan, (line) => process.stderr.write(`${line}\n`));
       const warnings = results.flatMap(floodDoubts);
       await writeReport(options.json, { kind: "flood", machine, server, plan: options, results, warnings });

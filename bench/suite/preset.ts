@@ -43,7 +43,7 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     survivors: { long: 8, short: 24, longTokens: 160, shortTokens: 24 },
     longPrompt: { decoders: 8, prompt: 2048, everyMs: 5000, times: 2 },
     sharedPrefix: { requests: 64, shared: 256, private: 12 },
-    shifts: { seconds: 18, settleMs: 2000, line: { prompt: 64, tokens: 32 } },
+    shifts: { seconds: 45, settleMs: 2000, line: { prompt: 64, tokens: 32 } },
     headOfLine: { arrivals: 200, seconds: 30, prompt: 16, tokens: 4 },
     groupedBatch: { lines: 48, shared: 512, private: 16, tokens: 16 },
     parking: { line: { prompt: 128, tokens: 64 }, bursts: 4, everyMs: 2000 },

@@ -1,6 +1,6 @@
 import { type Bar, type BarPanel, barChart } from "../chart/bar-chart.ts";
 import { BOUND_SERIES } from "../chart/svg.ts";
-import { type Spread, spread } from "../statistics.ts";
+import { quantile, type Spread, spread } from "../statistics.ts";
 import { figure, spreadText } from "../table.ts";
 import type { Target } from "../target.ts";
 import type { OnlineRun } from "./online-load.ts";
@@ -51,6 +51,7 @@ const HEAD = [
   "requests",
   "TTFT p50 ms",
   "TTFT p99 ms",
+  "of all repeats",
   "ITL p50 ms",
   "ITL p99 ms",
   "batch tokens/s",
@@ -71,7 +72,8 @@ export function twoShiftsReport(results: ShiftResults): Section {
       `Online requests arrive as in ${traffic}. ` +
         `The capacity is what this server ends with ${clients} clients that always wait for it: ` +
         `${figure(capacity)} requests/s; loads are shares of it. Each run takes ${plan.seconds} s; all servers get the ` +
-        "same arrivals, and in each repeat other ones.",
+        "same arrivals, and in each repeat other ones. TTFT p99 of all repeats is that of their requests together: bursts " +
+        "decide it, and a single run has few.",
       `The batch has lines of ${plan.line.prompt} tokens in and ${plan.line.tokens} out, and never ends: here a job of ` +
         `/v1/batches, at the peer a plain client that keeps ${clients} of the same lines under way.`,
       "The oracle is simulated, step by step, over the same arrivals: a scheduler that knows the cost of every step " +
@@ -116,6 +118,14 @@ function over({ repeats }: ShiftArm, value: (run: ShiftRun) => number | null): S
   return spread(repeats.map((run) => value(run) ?? Number.NaN));
 }
 
+/** Of the requests of all repeats together. */
+function pooledTtft({ repeats }: ShiftArm, share: number): number {
+  return quantile(
+    repeats.flatMap(({ ttfts }) => ttfts.filter((ttft) => ttft !== null)),
+    share,
+  );
+}
+
 const ofOracle = ({ batchRate, oracleRate }: ShiftRun) =>
   batchRate === null || oracleRate === null ? null : batchRate / oracleRate;
 
@@ -129,6 +139,7 @@ function row(arm: ShiftArm): string[] {
     String(over(arm, ({ requests }) => requests).median),
     online(({ ttft }) => ttft.p50),
     online(({ ttft }) => ttft.p99),
+    arm.load === 0 ? "" : figure(pooledTtft(arm, 0.99)),
     online(({ itl }) => itl.p50),
     online(({ itl }) => itl.p99),
     batch(({ batchRate }) => batchRate),
@@ -144,13 +155,13 @@ function goals({ arms, own, peer, rules }: ShiftResults): Goal[] {
     const at = `at ${load * 100} % load`;
     const [alone, both] = [arm(own, false), arm(own, true)];
     const median = (one: ShiftArm, value: (run: ShiftRun) => number | null) => over(one, value).median;
-    const ttft = (run: ShiftRun) => run.ttft.p99;
+    const ttft = (one: ShiftArm) => pooledTtft(one, 0.99);
     const itl = (run: ShiftRun) => run.itl.p99;
     const found = [
       goal(`ITL p99 with batch over alone, ${at}`, median(both, itl) / median(alone, itl), "≤", 1.1, " ×"),
       goal(
         `TTFT p99 with batch, less 1.10 × alone, ${at}`,
-        median(both, ttft) - 1.1 * median(alone, ttft),
+        ttft(both) - 1.1 * ttft(alone),
         "≤",
         rules.batchStepMs,
         " ms",
@@ -158,7 +169,7 @@ function goals({ arms, own, peer, rules }: ShiftResults): Goal[] {
       goal(`batch tokens/s over the oracle's, ${at}`, median(both, ofOracle), "≥", 0.85, " ×"),
     ];
     if (peer) {
-      const worse = median(arm(peer, true), ttft) / median(both, ttft);
+      const worse = ttft(arm(peer, true)) / ttft(both);
       found.push(goal(`TTFT p99 with batch of ${peer.label} over ours, ${at}`, worse, "≥", 3, " ×"));
     }
     return found;
@@ -194,8 +205,8 @@ function panels(arms: ShiftArm[], own: Target, peer: Target | null): BarPanel[] 
   };
   const none = () => [];
   return [
-    panel("TTFT, 99th percentile, ms", ({ ttft }) => ttft.p99, none),
-    panel("ITL, 99th percentile, ms", ({ itl }) => itl.p99, none),
+    panel("TTFT, 99th percentile of a run, ms", ({ ttft }) => ttft.p99, none),
+    panel("ITL, 99th percentile of a run, ms", ({ itl }) => itl.p99, none),
     panel(
       peer
         ? "What the batch gets beside them, tokens/s (the peer's without any bound)"

@@ -135,8 +135,11 @@ function shiftResults() {
   const engine = { busySeconds: 4, costs: { fixed: 1, prefill: 1, decode: 1, kv: 0, pass: 1 } };
   const run = (ttft: number, itl: number, batchRate: number | null, oracleRate: number | null) => {
     const at = (p99: number) => ({ count: 9, mean: 1, min: 1, p50: 1, p90: 1, p99, max: p99 });
-    const rest = { requests: 9, ttfts: [], refusals: [], failures: [], clientCpu: 0, latestMs: 0 };
-    return [{ ...rest, ttft: at(ttft), itl: at(itl), batchRate, oracleRate, oracleSeconds: 3.8, engine }];
+    const rest = { requests: 9, refusals: [], failures: [], clientCpu: 0, latestMs: 0 };
+    // One repeat has no burst, and one request of it got no answer: all together count.
+    return [[ttft, ttft, null], [1]].map((ttfts) => {
+      return { ...rest, ttfts, ttft: at(0), itl: at(itl), batchRate, oracleRate, oracleSeconds: 3.8, engine };
+    });
   };
   const arms = [
     { target: own, load: 0.5, batch: false, repeats: run(100, 20, null, null) },

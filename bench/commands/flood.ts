@@ -5,16 +5,15 @@ import { machineFacts, machineLine } from "../machine.ts";
 import { writeReport } from "../report.ts";
 import { table } from "../table.ts";
 import { whole } from "./arguments.ts";
-import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
+import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 
-interface Options extends ArmOptions {
+interface Options extends ArmOptions, ProcessOptions {
   kinds: FloodKind[];
   rate: number;
   seconds: number;
   clients: number;
   repeats: number;
   floodKey?: string;
-  pid?: number;
 }
 
 export function floodCommand(args: string[]): Command {
@@ -25,15 +24,12 @@ export function floodCommand(args: string[]): Command {
     .option("--seconds <n>", "how long each round lasts", whole(1), 2)
     .option("--clients <n>", "clients whose requests are answered", whole(1), 4)
     .option("--repeats <n>", "rounds with each flood, and as many without", whole(1), 15)
-    .option("--flood-key <key>", "of kind rate: a key whose limit is one request a minute")
-    .option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
-  return addArmOptions(command, "chat").action(async (options: Options) => {
+    .option("--flood-key <key>", "of kind rate: a key whose limit is one request a minute");
+  return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
-    await withArms(options, async ({ targets, server }) => {
-      const pid = options.pid ?? server?.pid;
-      if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
+    await withProcess(options, async ({ target, pid, server }) => {
       const plan = { ...options, floodKey: options.floodKey ?? null };
-      const results = await measureFloods(targets[0]!, pid, plan, (line) => process.stderr.write(`${line}\n`));
+      const results = await measureFloods(target, pid, plan, (line) => process.stderr.write(`${line}\n`));
       const warnings = results.flatMap(floodDoubts);
       await writeReport(options.json, { kind: "flood", machine, server, plan: options, results, warnings });
       const doubts = warnings.map((line) => `! ${line}\n`).join("");

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeModel } from "../../bench/model.ts";
-import { SHAPES } from "../../bench/shapes.ts";
 import type { RerankResponse } from "../../openapi/rerank.ts";
 import { complete, stream } from "./ask.ts";
+import { randomModels } from "./random-models.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 /** A model that generates, encoders that pool in two ways, one that ranks, and one that has no attention at all. */
@@ -21,17 +20,11 @@ const WIDTH = { demo: 128, embedder: 64, first: 64, recurrent: 64 };
 const folder = mkdtempSync(join(tmpdir(), "nightshift-embeddings-"));
 let server: TestServer;
 beforeAll(async () => {
-  const models = await Promise.all(
-    Object.entries(SHAPED).map(async ([name, shape]) => {
-      const path = join(folder, `${name}.gguf`);
-      await writeModel(path, shape, SHAPES[shape]!(), 1);
-      return ["--model", `${name}=${path}`];
-    }),
-  );
+  const models = await randomModels(folder, SHAPED);
   const demo = ["--model", "demo=models/demo.gguf"];
   // No multiple of what a piece may begin: llama.cpp aborts when it is asked to pool such.
   const odd = ["--step-tokens", "200"];
-  server = await startServer("--threads", "1", "--sequences", "4", ...odd, ...demo, ...models.flat());
+  server = await startServer("--threads", "1", "--sequences", "4", ...odd, ...demo, ...models);
 });
 afterAll(async () => {
   await server?.stop();

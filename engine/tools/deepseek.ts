@@ -1,4 +1,5 @@
 import { literal } from "../../grammar/literal.ts";
+import { callBlocks } from "./call-block.ts";
 import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import { callArguments } from "./json-call.ts";
@@ -11,6 +12,9 @@ const CALL_END = "<｜tool▁call▁end｜>";
 const SEP = "<｜tool▁sep｜>";
 const MARKS = [CALLS, CALLS_END, CALL, CALL_END, SEP];
 const FENCE = "```json";
+
+/** Both forms: models of one are served with templates of the other. */
+const read = callBlocks(CALLS, CALLS_END, oneCall);
 
 /** DeepSeek V3 and R1: the name behind a separator, the arguments in a fence. */
 export const deepseek: ToolFormat = {
@@ -46,21 +50,6 @@ function syntax(tools: readonly CallableTool[], call: (tool: CallableTool) => st
     several: true,
     triggers: [CALLS],
   };
-}
-
-/** Both forms: models of one are served with templates of the other. */
-function* read(input: Input, out: Output): Reading {
-  for (;;) {
-    if ((yield* input.until([CALLS], (text) => out.text(text))) === null) return;
-    let any = false;
-    while (yield* input.attempt(() => oneCall(input, out))) any = true;
-    if (!any) out.text(CALLS);
-    else
-      yield* input.attempt(function* () {
-        yield* input.space();
-        return yield* input.accepts(CALLS_END);
-      });
-  }
 }
 
 function* oneCall(input: Input, out: Output): Reading<boolean> {

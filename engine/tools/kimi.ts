@@ -1,4 +1,5 @@
 import { literal } from "../../grammar/literal.ts";
+import { callBlocks } from "./call-block.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import { callArguments } from "./json-call.ts";
@@ -15,20 +16,7 @@ export const kimi: ToolFormat = {
   name: "kimi",
   marks: [SECTION, SECTION_END, CALL, ARGUMENTS, CALL_END],
   fits: (template) => template.includes(SECTION),
-
-  *read(input, out) {
-    for (;;) {
-      if ((yield* input.until([SECTION], (text) => out.text(text))) === null) return;
-      let any = false;
-      while (yield* input.attempt(() => oneCall(input, out))) any = true;
-      if (!any) out.text(SECTION);
-      else
-        yield* input.attempt(function* () {
-          yield* input.space();
-          return yield* input.accepts(SECTION_END);
-        });
-    }
-  },
+  read: callBlocks(SECTION, SECTION_END, oneCall),
 
   syntax(tools) {
     const calls = tools.map(({ name, argumentsRule }) => {

@@ -4,6 +4,7 @@ import { OptionsError } from "../options/options-error.ts";
 import { OPTIONS } from "../options/table.ts";
 import type { DataDirFlags } from "./backup-command.ts";
 import type { PlanFlags } from "./plan-command.ts";
+import { urlOption } from "./server-url.ts";
 import type { UsageFlags } from "./usage-command.ts";
 
 /** What the commands do. Flags come as text by option key, unchecked. */
@@ -48,7 +49,7 @@ export function buildProgram(version: string, actions: Actions): Command {
   program
     .command("usage")
     .description("print what was used, what it cost, and what the machine took for it")
-    .option("--url <url>", "the server to ask (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)")
+    .addOption(urlOption())
     .option("--by <list>", "of key, owner, model, endpoint and tier, those to tell apart", "endpoint,model,tier")
     .option("--since <time>", "how far back: 24h, 7d, 4w", "7d")
     .option("--csv", "print a table for spreadsheets")
@@ -58,7 +59,7 @@ export function buildProgram(version: string, actions: Actions): Command {
   program
     .command("plan")
     .description("print what a server's engines cost by batch size, from the steps they measured")
-    .option("--url <url>", "the server to ask (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)")
+    .addOption(urlOption())
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.plan(flags)));
 

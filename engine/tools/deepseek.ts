@@ -2,7 +2,7 @@ import { literal } from "../../grammar/literal.ts";
 import { callBlocks } from "./call-block.ts";
 import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
-import { callArguments } from "./json-call.ts";
+import { argumentsUntil } from "./json-call.ts";
 import type { Output } from "./output.ts";
 
 const CALLS = "<｜tool▁calls▁begin｜>";
@@ -65,9 +65,6 @@ function* oneCall(input: Input, out: Output): Reading<boolean> {
   out.call(name);
   yield* input.space();
   yield* input.accepts(FENCE);
-  yield* input.space();
-  const whole = yield* callArguments(input, (text) => out.arguments(text));
-  // Behind the arguments only the fence's end is left; behind broken ones it is a part of what the model wrote.
-  yield* input.until([CALL_END], (text) => whole || out.arguments(text));
+  yield* argumentsUntil(input, out, [CALL_END]);
   return true;
 }

@@ -2,7 +2,7 @@ import { literal } from "../../grammar/literal.ts";
 import { callBlocks } from "./call-block.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
-import { callArguments } from "./json-call.ts";
+import { argumentsUntil } from "./json-call.ts";
 import type { Output } from "./output.ts";
 
 const SECTION = "<|tool_calls_section_begin|>";
@@ -37,8 +37,6 @@ function* oneCall(input: Input, out: Output): Reading<boolean> {
   if (name === "" || !(yield* input.accepts(ARGUMENTS))) return false;
   input.commit();
   out.call(name, id === name ? null : id);
-  yield* input.space();
-  const whole = yield* callArguments(input, (text) => out.arguments(text));
-  yield* input.until([CALL_END], (text) => whole || out.arguments(text));
+  yield* argumentsUntil(input, out, [CALL_END]);
   return true;
 }

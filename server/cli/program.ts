@@ -72,45 +72,30 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--force", "also where data is, which is moved aside")
     .action((from: string, flags) => orPrintOptionsError(program, () => actions.restore(from, flags)));
 
-  program
-    .command("files")
+  passedOn(program, "files")
     .description("list, upload, get or delete files of a server: nightshift files --help")
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.files(args)));
 
-  program
-    .command("keys")
+  passedOn(program, "keys")
     .description(
       "create, list, revoke or rotate API keys of a server, or see and set their limits: nightshift keys --help",
     )
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.keys(args)));
 
-  program
-    .command("batch")
+  passedOn(program, "batch")
     .description("run, submit, watch, cancel or list batches of a server: nightshift batch --help")
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.batch(args)));
 
-  program
-    .command("bench")
+  passedOn(program, "bench")
     .description("measure: nightshift bench --help")
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => actions.bench(args));
 
   return program;
+}
+
+/** A command that reads its arguments itself, --help too. */
+function passedOn(program: Command, name: string): Command {
+  return program.command(name).argument("[args...]").allowUnknownOption().passThroughOptions().helpOption(false);
 }
 
 function dataDirCommand(program: Command, name: string, argument: string): Command {

@@ -16,7 +16,7 @@ const CHANNELS = /<\|channel\|>\s*(\w+)/g;
 const RECIPIENTS = /\bto=([^\s<]+)/g;
 
 /** In GBNF: a thought before what a grammar asks for, and the type that a header may name. A thought has no "<|". */
-const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<" [^|])* ${literal(`<|end|>${START}assistant`)}`;
+const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<"+ [^<|])* "<"* ${literal(`<|end|>${START}assistant`)}`;
 const KIND = `(" json" | " "? ${literal(`${CONSTRAIN}json`)})?`;
 
 /**

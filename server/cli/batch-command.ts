@@ -5,10 +5,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { z } from "zod";
 import { BATCH_ENDPOINTS, type Batch, batch, batchList } from "../../openapi/batches.ts";
-import { BatchProgress, batchLine } from "../batch-progress.ts";
 import { OptionsError } from "../options/options-error.ts";
 import type { ProgressTerminal } from "../progress.ts";
 import { ApiClient, ApiFailure } from "./api-client.ts";
+import { BatchProgress, batchLine } from "./batch-progress.ts";
 import { download, uploadFile } from "./files-command.ts";
 import { urlOption } from "./server-url.ts";
 

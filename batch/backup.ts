@@ -4,7 +4,8 @@ import { Snapshot, type StoredBytes } from "../store/snapshot.ts";
 import { StoreError } from "../store/store-error.ts";
 import { BackupError } from "./backup-error.ts";
 import { type BackupManifest, MANIFEST } from "./backup-manifest.ts";
-import { codeOf, hashOf, linkOrCopy, sync } from "./durable-copy.ts";
+import { codeOf, hashOf, linkOrCopy } from "./durable-copy.ts";
+import { sync } from "./sync.ts";
 
 export interface BackupRequest {
   dataDir: string;

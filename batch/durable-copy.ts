@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { copyFile, link, open } from "node:fs/promises";
+import { copyFile, link } from "node:fs/promises";
+import { sync } from "./sync.ts";
 
 /**
  * Gives an immutable file a second name, or a copy where the file system has no links or it is another one. False when
@@ -24,18 +25,9 @@ export async function linkOrCopy(from: string, to: string): Promise<boolean> {
 }
 
 /** The copy is on the disk when this resolves; its name is once the directory is synced. */
-export async function copyDurably(from: string, to: string): Promise<void> {
+async function copyDurably(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   await sync(to);
-}
-
-export async function sync(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 /** Hex. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, rename, stat, unlink } from "node:fs/promises";
+import { mkdir, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiError, invalidRequest } from "../openapi/api-error.ts";
 import type { FilePurpose } from "../openapi/files.ts";
@@ -14,6 +14,7 @@ import { reconcile } from "./files-reconcile.ts";
 import { DiskSpace, type FreeBytes, overQuota, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
+import { sync } from "./sync.ts";
 
 export interface FileRoomDeps {
   /** Open, so this process holds the data directory's lock. */
@@ -147,7 +148,7 @@ export class FileRoom {
     const row: FileRow = { id: objectId("file-"), owner, purpose, filename, bytes, sha256, createdAt, expiresAt };
     try {
       await rename(incoming.path, this.pathOf(row.id));
-      await syncDirectory(this.#dir);
+      await sync(this.#dir);
     } catch (error) {
       await this.discard(incoming);
       await this.withdraw(row);
@@ -163,7 +164,7 @@ export class FileRoom {
       return false;
     }
     await rename(incoming.path, this.pathOf(id));
-    await syncDirectory(this.#dir);
+    await sync(this.#dir);
     return true;
   }
 
@@ -243,16 +244,6 @@ export class FileRoom {
       if (error.code !== "ENOENT")
         this.#deps.log.error({ id, code: error.code }, "A file could not be removed from disk");
     });
-  }
-}
-
-/** A rename is durable once its directory is. */
-export async function syncDirectory(dir: string): Promise<void> {
-  const handle = await open(dir, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

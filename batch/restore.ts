@@ -6,7 +6,8 @@ import { ASIDE, completeReplacement, STAGED } from "../store/replacement.ts";
 import { Snapshot } from "../store/snapshot.ts";
 import { BackupError } from "./backup-error.ts";
 import { type BackupManifest, backupManifest, MANIFEST } from "./backup-manifest.ts";
-import { hashOf, sync } from "./durable-copy.ts";
+import { hashOf } from "./durable-copy.ts";
+import { sync } from "./sync.ts";
 
 export interface RestoreRequest {
   /** What `backUp` wrote. */

@@ -7,12 +7,13 @@ import type { FileRow } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
 import type { EndedUpload, PartRow, UploadRow } from "../store/uploads.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
-import { type FileRoom, syncDirectory } from "./files.ts";
+import type { FileRoom } from "./files.ts";
 import type { Incoming } from "./files-inbox.ts";
 import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./files-purpose.ts";
 import { overQuota, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
+import { sync } from "./sync.ts";
 
 export interface UploadRoomDeps {
   store: Pick<Store, "files" | "uploads">;
@@ -130,7 +131,7 @@ export class UploadRoom {
     const part: PartRow = { id: objectId("part_"), uploadId, bytes, md5, createdAt };
     try {
       await rename(path, join(this.#dir, part.id));
-      await syncDirectory(this.#dir);
+      await sync(this.#dir);
       const quotaBytes = this.#deps.files.quota(storageBytes);
       const outcome = await this.#deps.store.uploads.addPart({ owner, part, quotaBytes, now: createdAt });
       if (outcome === "absent") throw noSuchUpload(uploadId);

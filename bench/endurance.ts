@@ -4,9 +4,9 @@ import { type BatchObject, createBatch, isOver, retrieveBatch } from "./batch-jo
 import { type BatchAccount, type Books, growth, type OnlineAccount, readBooks } from "./books.ts";
 import { call, json } from "./call.ts";
 import { residentMemory } from "./memory.ts";
+import type { MemorySample } from "./memory-trend.ts";
 import { type PromptMaker, promptMaker } from "./prompt.ts";
 import { Random } from "./random.ts";
-import type { SoakSample } from "./soak.ts";
 import { stream } from "./stream.ts";
 import type { Target } from "./target.ts";
 
@@ -20,7 +20,7 @@ export interface EndurancePlan {
 }
 
 export interface EnduranceResult {
-  samples: SoakSample[];
+  samples: MemorySample[];
   online: OnlineAccount;
   /** Of every batch that came to its end. */
   batches: BatchAccount[];
@@ -88,7 +88,7 @@ export async function endurance(
       say(`batch ${i + 1}: ${account.status}, ${account.completionTokens} tokens`);
     }
   };
-  const samples: SoakSample[] = [];
+  const samples: MemorySample[] = [];
   const watcher = async () => {
     for (let i = 0; i <= SAMPLES; i++) {
       samples.push({ requests: online.answered + online.left, processes: await residentMemory(pid) });

@@ -1,4 +1,5 @@
 import { invalidRequest } from "../openapi/api-error.ts";
+import type { UsageSum } from "../store/usage.ts";
 
 /** Time cut into buckets that begin at whole multiples of their width since 1970 (days are UTC days). */
 export interface BucketPage {
@@ -41,6 +42,30 @@ export function bucketPage({ startTime, endTime, width, limit, page }: BucketReq
     buckets,
     nextPage: next < endTime ? `page_${next}` : null,
   };
+}
+
+/** A page of the buckets that are filled so. */
+export function pageOf<Bucket>(
+  { buckets, width, nextPage }: BucketPage,
+  fill: (bucket: { object: "bucket"; start_time: number; end_time: number }) => Bucket,
+) {
+  return {
+    object: "page" as const,
+    data: buckets.map((start) => fill({ object: "bucket", start_time: start, end_time: start + width })),
+    has_more: nextPage !== null,
+    next_page: nextPage,
+  };
+}
+
+/** The sums of the bucket that begins then, in their order. */
+export function byBucket(sums: readonly UsageSum[]): (start: number) => UsageSum[] {
+  const buckets = new Map<number, UsageSum[]>();
+  for (const sum of sums) {
+    const there = buckets.get(sum.bucket);
+    if (there === undefined) buckets.set(sum.bucket, [sum]);
+    else there.push(sum);
+  }
+  return (start) => buckets.get(start) ?? [];
 }
 
 function pageStart(page: string): number {

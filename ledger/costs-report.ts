@@ -1,10 +1,9 @@
 import type { CostsBucket, CostsPage, CostsResult } from "../openapi/organization-usage.ts";
 import type { MachineAccount, MachineSums } from "../store/machine.ts";
 import type { UsageQuery, UsageSum } from "../store/usage.ts";
-import type { BucketPage } from "./buckets.ts";
+import { type BucketPage, byBucket, pageOf } from "./buckets.ts";
 import { MachineShare } from "./machine-report.ts";
 import { type MachinePrice, tokensOf } from "./prices.ts";
-import { byBucket, pageOf } from "./report.ts";
 
 /** How the sums of a costs page were made, and what else is told of them. */
 export interface CostsTerms {

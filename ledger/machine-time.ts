@@ -10,8 +10,6 @@ export interface MachineSink {
 }
 
 export interface MachineTimeDeps {
-  /** Who else hears of steps and pieces. */
-  next: EngineObserver;
   store: Pick<Store, "machine">;
   sink: MachineSink;
   log: { error(fields: object, message: string): void };
@@ -31,7 +29,7 @@ const IDLE_FLUSH_MS = 60_000;
  * Adds up what the machine's time went to, by model, endpoint and tier, and writes it to the store every few seconds, in
  * one transaction. While the store takes nothing it waits here, and takes no more room for that.
  */
-export class MachineTime implements EngineObserver {
+export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
   readonly #deps: MachineTimeDeps;
   /** With microseconds that are not stored yet; whole ones are, what is left of one is kept. */
   readonly #accounts = new Map<string, MachineAccount & { us: number }>();
@@ -55,25 +53,11 @@ export class MachineTime implements EngineObserver {
   }
 
   step(model: string, stats: StepStats): void {
-    this.#deps.next.step(model, stats);
     this.#spend(model, stats.shares);
   }
 
   piece(model: string, stats: PieceStats): void {
-    this.#deps.next.piece(model, stats);
     this.#spend(model, stats.shares);
-  }
-
-  started(model: string, pid: number | null): void {
-    this.#deps.next.started(model, pid);
-  }
-
-  ended(model: string): void {
-    this.#deps.next.ended(model);
-  }
-
-  restarted(model: string): void {
-    this.#deps.next.restarted(model);
   }
 
   /** Writes what there is; for the end of the server. */

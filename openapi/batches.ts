@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedMap } from "./bounded.ts";
+import { listOf, listQuery } from "./list.ts";
 
 /** Endpoints that a batch may name. */
 export const BATCH_ENDPOINTS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings"] as const;
@@ -42,16 +43,7 @@ export const batchRequest = z.object({
 export type BatchRequest = z.infer<typeof batchRequest>;
 
 /** The query of GET /v1/batches. */
-export const batchListQuery = z.object({
-  limit: z
-    .string()
-    .regex(/^\d{1,9}$/, "expected a whole number")
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20)
-    .describe("1 to 100."),
-  after: z.string().optional().describe("The id that the page before ended with."),
-});
+export const batchListQuery = z.object(listQuery({ most: 100, usual: 20 }));
 
 const time = z.int().nullable().describe("Unix seconds; null until that state was entered.");
 const count = z.int().min(0);
@@ -124,11 +116,5 @@ export const batch = z.object({
 export type Batch = z.infer<typeof batch>;
 export type Night = z.infer<typeof nightshift>;
 
-export const batchList = z.object({
-  object: z.literal("list"),
-  data: z.array(batch),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const batchList = listOf(batch);
 export type BatchList = z.infer<typeof batchList>;

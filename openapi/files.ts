@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { listOf, listQuery } from "./list.ts";
 
 export const UPLOAD_PURPOSES = ["assistants", "batch", "fine-tune", "vision", "user_data", "evals"] as const;
 /** `batch_output` is made by the server alone. */
@@ -32,20 +33,13 @@ export const createFileForm = createFileFields.extend({
     .describe("At most 512 MB. A batch file is named .jsonl and has at most 200 MB."),
 });
 
-export const MAX_LIST_LIMIT = 10_000;
+const MAX_LIST_LIMIT = 10_000;
 
 /** The query of GET /v1/files. */
 export const fileListQuery = z.object({
   purpose: z.string().optional(),
-  limit: z
-    .string()
-    .regex(/^\d{1,9}$/, "expected a whole number")
-    .transform(Number)
-    .pipe(z.int().min(1).max(MAX_LIST_LIMIT))
-    .default(MAX_LIST_LIMIT)
-    .describe(`1 to ${MAX_LIST_LIMIT}.`),
+  ...listQuery({ most: MAX_LIST_LIMIT, usual: MAX_LIST_LIMIT }),
   order: z.enum(["asc", "desc"]).default("desc").describe("By time of creation."),
-  after: z.string().optional().describe("The id that the page before ended with."),
 });
 
 export const file = z.object({
@@ -61,13 +55,7 @@ export const file = z.object({
 });
 export type File = z.infer<typeof file>;
 
-export const fileList = z.object({
-  object: z.literal("list"),
-  data: z.array(file),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const fileList = listOf(file);
 export type FileList = z.infer<typeof fileList>;
 
 export const fileDeleted = z.object({ id: z.string(), object: z.literal("file"), deleted: z.literal(true) });

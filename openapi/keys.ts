@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList, boundedMap } from "./bounded.ts";
+import { listOf, listQuery } from "./list.ts";
 
 /**
  * | scope | lets a key |
@@ -90,14 +91,7 @@ export const revokeKeyQuery = z.object({
 
 /** The query of GET /v1/nightshift/keys. */
 export const keyListQuery = z.object({
-  limit: z
-    .string()
-    .regex(/^\d{1,9}$/, "expected a whole number")
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20)
-    .describe("1 to 100."),
-  after: z.string().optional().describe("The id that the page before ended with."),
+  ...listQuery({ most: 100, usual: 20 }),
   owner: z.string().max(64).optional().describe("Only this owner's."),
 });
 
@@ -132,13 +126,7 @@ export const key = z.object({
 });
 export type KeyObject = z.infer<typeof key>;
 
-export const keyList = z.object({
-  object: z.literal("list"),
-  data: z.array(key),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const keyList = listOf(key);
 export type KeyList = z.infer<typeof keyList>;
 
 export const keyDeleted = z.object({

@@ -1,8 +1,5 @@
-import type { EngineObserver } from "../engine/engine.ts";
 import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { Tier } from "../engine/protocol/request.ts";
-import type { StepStats } from "../engine/protocol/step.ts";
-import type { Loads } from "./load.ts";
 import type { OnlineTier } from "./wait.ts";
 
 /** The weight of the latest piece in the running mean. */
@@ -32,37 +29,5 @@ export class EmbeddingLoad {
   /** What goes before a request that comes now, in milliseconds; 0 until a piece was measured. Beside streams it is more. */
   waitMs(tier: OnlineTier): number {
     return this.#msPerToken * AHEAD[tier].reduce((sum, ahead) => sum + this.#tokens[ahead], 0);
-  }
-}
-
-/** Tells the loads how fast pieces go, on the way to who measures. */
-export class EmbeddingPace implements EngineObserver {
-  readonly #next: EngineObserver;
-  readonly #loads: Loads;
-
-  constructor(next: EngineObserver, loads: Loads) {
-    this.#next = next;
-    this.#loads = loads;
-  }
-
-  step(model: string, stats: StepStats): void {
-    this.#next.step(model, stats);
-  }
-
-  piece(model: string, stats: PieceStats): void {
-    this.#loads.of(model).embedding.learn(stats);
-    this.#next.piece(model, stats);
-  }
-
-  started(model: string, pid: number | null): void {
-    this.#next.started(model, pid);
-  }
-
-  ended(model: string): void {
-    this.#next.ended(model);
-  }
-
-  restarted(model: string): void {
-    this.#next.restarted(model);
   }
 }

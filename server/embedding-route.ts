@@ -6,6 +6,7 @@ import type { Admission, Place } from "./admission.ts";
 import type { Allowance, Allowances } from "./allowance.ts";
 import { embeddingAsk } from "./allowance-ask.ts";
 import { counted } from "./counted.ts";
+import { departure } from "./departure.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingCall } from "./embedding-call.ts";
 import { ClientGone, readJson } from "./json-body.ts";
@@ -60,12 +61,7 @@ export class EmbeddingRoute {
       const caller = callerOf(req);
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
-      const gone = new AbortController();
-      // Not after every answer: an abort makes an error with its stack, which costs as much as checking the body.
-      res.once("close", () => {
-        if (!res.writableFinished) gone.abort();
-      });
-      await this.#admission.awake(model, request.tier, gone.signal);
+      await this.#admission.awake(model, request.tier, departure(res));
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
       requireTask(place.facts, request.task);

@@ -9,6 +9,7 @@ import { generationAsk } from "./allowance-ask.ts";
 import { Call, type CallOutcome } from "./call.ts";
 import type { CallIdentity, ChunkFormat } from "./chunk-format.ts";
 import { counted } from "./counted.ts";
+import { departure } from "./departure.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { dryRun } from "./dry-run.ts";
 import { ClientGone, readJson } from "./json-body.ts";
@@ -80,12 +81,7 @@ export class GenerationRoute {
       const caller = callerOf(req);
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
-      const gone = new AbortController();
-      // Not after every answer: an abort makes an error with its stack, which costs as much as checking the body.
-      res.once("close", () => {
-        if (!res.writableFinished) gone.abort();
-      });
-      await this.#admission.awake(model, request.tier, gone.signal);
+      await this.#admission.awake(model, request.tier, departure(res));
       if (request.dryRun) return await this.#dryRun(req, res, request, model);
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);

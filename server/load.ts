@@ -1,3 +1,5 @@
+import type { EngineObserver } from "../engine/engine.ts";
+import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { Tier } from "../engine/protocol/request.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
 
@@ -52,8 +54,8 @@ function mean(before: number, latest: number): number {
   return before === 0 ? latest : before + (latest - before) * LATEST;
 }
 
-/** One load per model. */
-export class Loads {
+/** One load per model. Hears of engines' pieces, which tell how fast embeddings go. */
+export class Loads implements Pick<EngineObserver, "piece"> {
   readonly #byModel = new Map<string, Load>();
 
   of(model: string): Load {
@@ -63,5 +65,9 @@ export class Loads {
       this.#byModel.set(model, load);
     }
     return load;
+  }
+
+  piece(model: string, stats: PieceStats): void {
+    this.of(model).embedding.learn(stats);
   }
 }

@@ -18,8 +18,8 @@ import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import type { Clock, Log } from "./dependencies.ts";
-import { EmbeddingPace } from "./embedding-load.ts";
 import { watchEngines } from "./engine-metrics.ts";
+import { EngineObservers } from "./engine-observers.ts";
 import { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen, whyNotListening } from "./listen.ts";
@@ -100,12 +100,12 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     now: clock.epochSeconds,
   });
   const loads = new Loads();
-  const machineTime = new MachineTime({ next: metrics, store, sink: new MachineTimeMetrics(registry), log, clock });
+  const machineTime = new MachineTime({ store, sink: new MachineTimeMetrics(registry), log, clock });
   machineTime.start();
-  const load = new OnlineLoad(machineTime, clock.now);
+  const load = new OnlineLoad(clock.now);
   const { models, shares, fetched } = await startModels(options, {
     log,
-    observer: new EmbeddingPace(load, loads),
+    observer: new EngineObservers([metrics, machineTime, load, loads]),
     terminal: process.stderr,
     env: process.env,
     created: clock.epochSeconds(),

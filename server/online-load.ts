@@ -9,13 +9,11 @@ const SLOTS = 30;
  * The share of time that online work took of each engine over the last half minute: of every step, what the step model
  * says its online part alone would have taken; and the pieces of embeddings that somebody waited for.
  */
-export class OnlineLoad implements EngineObserver {
-  readonly #next: EngineObserver;
+export class OnlineLoad implements Pick<EngineObserver, "step" | "piece"> {
   readonly #now: () => number;
   readonly #busyMs = new Map<string, Map<number, number>>();
 
-  constructor(next: EngineObserver, now: () => number) {
-    this.#next = next;
+  constructor(now: () => number) {
     this.#now = now;
   }
 
@@ -28,25 +26,11 @@ export class OnlineLoad implements EngineObserver {
   }
 
   step(model: string, stats: StepStats): void {
-    this.#next.step(model, stats);
     this.#note(model, stats.onlineMs);
   }
 
   piece(model: string, stats: PieceStats): void {
-    this.#next.piece(model, stats);
     this.#note(model, stats.online ? stats.ms : 0);
-  }
-
-  started(model: string, pid: number | null): void {
-    this.#next.started(model, pid);
-  }
-
-  ended(model: string): void {
-    this.#next.ended(model);
-  }
-
-  restarted(model: string): void {
-    this.#next.restarted(model);
   }
 
   #note(model: string, onlineMs: number): void {

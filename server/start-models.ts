@@ -7,9 +7,9 @@ import type { Log } from "./dependencies.ts";
 import { demoModelPath } from "./installation.ts";
 import { MemoryShares } from "./memory-shares.ts";
 import type { ServedModel } from "./model-set.ts";
-import { type ModelValue, parseModelValue } from "./model-source/model-value.ts";
+import { refuseTwins } from "./model-source/model-name.ts";
+import { parseModelValue } from "./model-source/model-value.ts";
 import { type ResolvedModel, type ResolveOptions, resolveModels } from "./model-source/resolve.ts";
-import { OptionsError } from "./options/options-error.ts";
 import type { Options } from "./options/table.ts";
 import { PendingEngine } from "./pending-engine.ts";
 import { type ProgressTerminal, startProgress } from "./progress.ts";
@@ -89,16 +89,6 @@ async function fetchModel(name: string, value: string, options: ResolveOptions, 
       log.error({ model: name, reason }, "The model could not be fetched; restart the server to try again");
     }
     throw error;
-  }
-}
-
-function refuseTwins(models: readonly ModelValue[]): void {
-  const names = new Set<string>();
-  for (const { name } of models) {
-    if (names.has(name)) {
-      throw new OptionsError(`Two models are named '${name}'. Name one of them otherwise: --model other-name=…`);
-    }
-    names.add(name);
   }
 }
 

@@ -23,6 +23,11 @@ export interface PeerOptions {
   repeats: number;
 }
 
+/** Of commands that look at the server's process as well. */
+export interface ProcessOptions {
+  pid?: number;
+}
+
 export interface Arms {
   /** This server first. */
   targets: Target[];
@@ -52,6 +57,10 @@ export function addPeerOptions(command: Command): Command {
     .option("--repeats <n>", "how often each server is measured, by turns", whole(1), 3);
 }
 
+export function addProcessOptions(command: Command): Command {
+  return command.option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
+}
+
 /** Connects to the servers, runs `measure`, and stops the server that was started for it, whatever happened. */
 export async function withArms<T>(
   options: ArmOptions & Partial<PeerOptions>,
@@ -74,4 +83,16 @@ export async function withArms<T>(
     for (const target of targets) target.agent.destroy();
     await server?.stop();
   }
+}
+
+/** The same for this server alone and its process. Throws where no option says which process that is. */
+export function withProcess<T>(
+  options: ArmOptions & ProcessOptions,
+  measure: (arm: { target: Target; pid: number; server: ChildServer | null }) => Promise<T>,
+): Promise<T> {
+  return withArms(options, async ({ targets, server }) => {
+    const pid = options.pid ?? server?.pid;
+    if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
+    return await measure({ target: targets[0]!, pid, server });
+  });
 }

@@ -2,44 +2,35 @@ import { Command } from "commander";
 import { disagreements } from "../books.ts";
 import { endurance } from "../endurance.ts";
 import { machineFacts, machineLine } from "../machine.ts";
+import { MEMORY_HEAD, memoryRow, memoryTrends } from "../memory-trend.ts";
 import { writeReport } from "../report.ts";
-import { memoryTrends } from "../soak.ts";
 import { table } from "../table.ts";
 import { whole } from "./arguments.ts";
-import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
+import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 
-interface Options extends ArmOptions {
+interface Options extends ArmOptions, ProcessOptions {
   minutes: number;
   clients: number;
   lines: number;
-  pid?: number;
 }
-
-const HEAD = ["process", "first MiB", "last MiB", "MiB per 1,000 requests"];
 
 export function enduranceCommand(args: string[]): Command {
   const command = new Command("endurance")
     .description("chats, batches, clients that leave, cancels and a killed engine; then memory and the books")
     .option("--minutes <n>", "how long", whole(1), 20)
     .option("--clients <n>", "online clients at once", whole(1), 4)
-    .option("--lines <n>", "lines of each batch", whole(1), 500)
-    .option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
-  return addArmOptions(command, "chat").action(async (options: Options) => {
+    .option("--lines <n>", "lines of each batch", whole(1), 500);
+  return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
-    await withArms(options, async ({ targets, server }) => {
-      const pid = options.pid ?? server?.pid;
-      if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
+    await withProcess(options, async ({ target, pid, server }) => {
       const { clients, lines, seed, minutes } = options;
       const began = performance.now();
       const say = (text: string) =>
         process.stderr.write(`${((performance.now() - began) / 60_000).toFixed(1)} min  ${text}\n`);
-      const result = await endurance(targets[0]!, pid, { seconds: 60 * minutes, clients, lines, seed }, say);
+      const result = await endurance(target, pid, { seconds: 60 * minutes, clients, lines, seed }, say);
       const trends = memoryTrends(result.samples);
       const wrong = disagreements(result);
       await writeReport(options.json, { kind: "endurance", machine, server, plan: options, ...result, trends, wrong });
-      const rows = trends.map(({ pid, name, first, last, perThousand }) => {
-        return [pid === 0 ? name : `${name} (${pid})`, first.toFixed(1), last.toFixed(1), perThousand.toFixed(3)];
-      });
       const { online, batches, books } = result;
       const statuses = [...new Set(batches.map(({ status }) => status))];
       const ends = statuses.map((status) => `${batches.filter((batch) => batch.status === status).length} ${status}`);
@@ -50,7 +41,8 @@ export function enduranceCommand(args: string[]): Command {
         `ledger: ${books.onlineRequests} online requests, ${books.batchRequests} lines, ${books.ledgerUsd.toFixed(9)} USD`,
         wrong.length === 0 ? "the books agree" : `the books do not agree:\n  ${wrong.join("\n  ")}`,
       ];
-      process.stdout.write(`${table(HEAD, rows)}\n${told.join("\n")}\n${machineLine(machine)}\n`);
+      const memory = table(MEMORY_HEAD, trends.map(memoryRow));
+      process.stdout.write(`${memory}\n${told.join("\n")}\n${machineLine(machine)}\n`);
       if (result.failures.length > 0) throw new Error(`${result.failures.length} failed: ${result.failures[0]}`);
       if (wrong.length > 0) throw new Error("the books do not agree");
     });

@@ -5,9 +5,9 @@ import { machineFacts, machineLine } from "../machine.ts";
 import { writeReport } from "../report.ts";
 import { table } from "../table.ts";
 import { whole } from "./arguments.ts";
-import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
+import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 
-interface Options extends ArmOptions {
+interface Options extends ArmOptions, ProcessOptions {
   kinds: FloodKind[];
   rate: number;
   seconds: number;
@@ -16,7 +16,6 @@ interface Options extends ArmOptions {
   floodKey?: string;
   spentKey?: string;
   floodModel?: string;
-  pid?: number;
 }
 
 export function floodCommand(args: string[]): Command {
@@ -29,16 +28,13 @@ export function floodCommand(args: string[]): Command {
     .option("--repeats <n>", "rounds with each flood, and as many without", whole(1), 15)
     .option("--flood-key <key>", "of kind rate: a key whose limit is one request a minute")
     .option("--spent-key <key>", "of kind budget: a key whose budget is used up")
-    .option("--flood-model <name>", "of kind unavailable: a model that the server has and can't load")
-    .option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
-  return addArmOptions(command, "chat").action(async (options: Options) => {
+    .option("--flood-model <name>", "of kind unavailable: a model that the server has and can't load");
+  return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
-    await withArms(options, async ({ targets, server }) => {
-      const pid = options.pid ?? server?.pid;
-      if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
+    await withProcess(options, async ({ target, pid, server }) => {
       const { floodKey = null, spentKey = null, floodModel = null } = options;
       const plan = { ...options, floodKey, spentKey, floodModel };
-      const results = await measureFloods(targets[0]!, pid, plan, (line) => process.stderr.write(`${line}\n`));
+      const results = await measureFloods(target, pid, plan, (line) => process.stderr.write(`${line}\n`));
       const warnings = results.flatMap(floodDoubts);
       await writeReport(options.json, { kind: "flood", machine, server, plan: options, results, warnings });
       const doubts = warnings.map((line) => `! ${line}\n`).join("");

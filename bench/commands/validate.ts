@@ -4,14 +4,13 @@ import { writeReport } from "../report.ts";
 import { figure, table } from "../table.ts";
 import { measureValidation, VALIDATE_HEAD, validateRows } from "../validate.ts";
 import { whole } from "./arguments.ts";
-import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
+import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 
-interface Options extends ArmOptions {
+interface Options extends ArmOptions, ProcessOptions {
   lines: number;
   bytes: number;
   runSeconds: number;
   repeats: number;
-  pid?: number;
 }
 
 export function validateCommand(args: string[]): Command {
@@ -20,14 +19,11 @@ export function validateCommand(args: string[]): Command {
     .option("--lines <n>", "lines of the file", whole(1), 50_000)
     .option("--bytes <n>", "bytes of each line", whole(256), 4000)
     .option("--run-seconds <n>", "how long each batch may run before it is cancelled", whole(0), 5)
-    .option("--repeats <n>", "how often alone and how often beside a stream", whole(1), 3)
-    .option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
-  return addArmOptions(command, "chat").action(async (options: Options) => {
+    .option("--repeats <n>", "how often alone and how often beside a stream", whole(1), 3);
+  return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
-    await withArms(options, async ({ targets, server }) => {
-      const pid = options.pid ?? server?.pid;
-      if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
-      const arms = await measureValidation(targets[0]!, pid, options, (label, { validateSeconds }) => {
+    await withProcess(options, async ({ target, pid, server }) => {
+      const arms = await measureValidation(target, pid, options, (label, { validateSeconds }) => {
         process.stderr.write(`${label}: ${figure(options.lines / validateSeconds)} lines/s\n`);
       });
       await writeReport(options.json, { kind: "validate", machine, server, plan: options, arms, warnings: [] });

@@ -1,7 +1,8 @@
 import { literal } from "../../grammar/literal.ts";
+import { callBlocks } from "./call-block.ts";
 import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
-import { callArguments } from "./json-call.ts";
+import { argumentsUntil } from "./json-call.ts";
 import type { Output } from "./output.ts";
 
 const CALLS = "<｜tool▁calls▁begin｜>";
@@ -11,6 +12,9 @@ const CALL_END = "<｜tool▁call▁end｜>";
 const SEP = "<｜tool▁sep｜>";
 const MARKS = [CALLS, CALLS_END, CALL, CALL_END, SEP];
 const FENCE = "```json";
+
+/** Both forms: models of one are served with templates of the other. */
+const read = callBlocks(CALLS, CALLS_END, oneCall);
 
 /** DeepSeek V3 and R1: the name behind a separator, the arguments in a fence. */
 export const deepseek: ToolFormat = {
@@ -48,21 +52,6 @@ function syntax(tools: readonly CallableTool[], call: (tool: CallableTool) => st
   };
 }
 
-/** Both forms: models of one are served with templates of the other. */
-function* read(input: Input, out: Output): Reading {
-  for (;;) {
-    if ((yield* input.until([CALLS], (text) => out.text(text))) === null) return;
-    let any = false;
-    while (yield* input.attempt(() => oneCall(input, out))) any = true;
-    if (!any) out.text(CALLS);
-    else
-      yield* input.attempt(function* () {
-        yield* input.space();
-        return yield* input.accepts(CALLS_END);
-      });
-  }
-}
-
 function* oneCall(input: Input, out: Output): Reading<boolean> {
   yield* input.space();
   if (!(yield* input.accepts(CALL))) return false;
@@ -76,9 +65,6 @@ function* oneCall(input: Input, out: Output): Reading<boolean> {
   out.call(name);
   yield* input.space();
   yield* input.accepts(FENCE);
-  yield* input.space();
-  const whole = yield* callArguments(input, (text) => out.arguments(text));
-  // Behind the arguments only the fence's end is left; behind broken ones it is a part of what the model wrote.
-  yield* input.until([CALL_END], (text) => whole || out.arguments(text));
+  yield* argumentsUntil(input, out, [CALL_END]);
   return true;
 }

@@ -1,4 +1,5 @@
 import { literal } from "../../grammar/literal.ts";
+import { callBlocks } from "./call-block.ts";
 import type { CallableTool, CallSyntax, ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
@@ -30,20 +31,7 @@ function dsml(name: string, block: string, fits: (template: string) => boolean):
     name,
     marks: [DSML],
     fits,
-
-    *read(input, out) {
-      for (;;) {
-        if ((yield* input.until([open], (text) => out.text(text))) === null) return;
-        let any = false;
-        while (yield* input.attempt(() => invocation(input, out))) any = true;
-        if (!any) out.text(open);
-        else
-          yield* input.attempt(function* () {
-            yield* input.space();
-            return yield* input.accepts(close);
-          });
-      }
-    },
+    read: callBlocks(open, close, invocation),
 
     syntax(tools, grammar): CallSyntax {
       const text = textWithout(grammar, PARAMETER_END);

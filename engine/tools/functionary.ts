@@ -1,7 +1,7 @@
 import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
-import { callArguments } from "./json-call.ts";
+import { argumentsUntil } from "./json-call.ts";
 import type { Output } from "./output.ts";
 import { nameCheck } from "./tool-names.ts";
 
@@ -25,9 +25,7 @@ export const functionary: ToolFormat = {
         if (name === "" || !(yield* input.accepts(">"))) return false;
         input.commit();
         out.call(name);
-        yield* input.space();
-        const whole = yield* callArguments(input, (text) => out.arguments(text));
-        yield* input.until([FUNCTION_END], (text) => whole || out.arguments(text));
+        yield* argumentsUntil(input, out, [FUNCTION_END]);
         return true;
       });
       if (!called) out.text(FUNCTION);
@@ -79,8 +77,6 @@ function* part(input: Input, out: Output, offered: (name: string) => boolean): R
     return true;
   }
   out.call(name);
-  yield* input.space();
-  const whole = yield* callArguments(input, (text) => out.arguments(text));
-  yield* input.until([TURN], (text) => whole || out.arguments(text));
+  yield* argumentsUntil(input, out, [TURN]);
   return true;
 }

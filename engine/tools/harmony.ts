@@ -1,7 +1,7 @@
 import { literal } from "../../grammar/literal.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
-import { callArguments } from "./json-call.ts";
+import { argumentsUntil } from "./json-call.ts";
 import type { Output } from "./output.ts";
 import { nameCheck } from "./tool-names.ts";
 
@@ -16,7 +16,7 @@ const CHANNELS = /<\|channel\|>\s*(\w+)/g;
 const RECIPIENTS = /\bto=([^\s<]+)/g;
 
 /** In GBNF: a thought before what a grammar asks for, and the type that a header may name. A thought has no "<|". */
-const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<" [^|])* ${literal(`<|end|>${START}assistant`)}`;
+const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<"+ [^<|])* "<"* ${literal(`<|end|>${START}assistant`)}`;
 const KIND = `(" json" | " "? ${literal(`${CONSTRAIN}json`)})?`;
 
 /**
@@ -88,9 +88,7 @@ function* body(input: Input, out: Output, header: string, offered: (name: string
   const name = recipient?.startsWith(FUNCTIONS) ? recipient.slice(FUNCTIONS.length) : recipient;
   if (name !== undefined && name !== "" && (name !== recipient || offered(name))) {
     out.call(name);
-    yield* input.space();
-    const whole = yield* callArguments(input, (text) => out.arguments(text));
-    return yield* input.until(ends, (text) => whole || out.arguments(text));
+    return yield* argumentsUntil(input, out, ends);
   }
   if (channel === "analysis" || recipient !== undefined) {
     out.thinking = true;

@@ -84,6 +84,16 @@ function* kept(input: Input): Reading<string | null> {
   return whole ? text : null;
 }
 
+/**
+ * Tells the arguments of a call that has begun, and takes all up to the first of `ends`: behind arguments only their
+ * frame is left; what stands behind broken ones is a part of what the model wrote. @returns as `until` does
+ */
+export function* argumentsUntil(input: Input, out: Output, ends: readonly string[]): Reading<string | null> {
+  yield* input.space();
+  const whole = yield* callArguments(input, (text) => out.arguments(text));
+  return yield* input.until(ends, (text) => whole || out.arguments(text));
+}
+
 /** Takes arguments and passes them on as JSON of an object, which some models write as a string, or as null for none. */
 export function* callArguments(input: Input, pass: (text: string) => void): Reading<boolean> {
   const first = yield* input.peek();

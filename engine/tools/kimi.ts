@@ -1,7 +1,8 @@
 import { literal } from "../../grammar/literal.ts";
+import { callBlocks } from "./call-block.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
-import { callArguments } from "./json-call.ts";
+import { argumentsUntil } from "./json-call.ts";
 import type { Output } from "./output.ts";
 
 const SECTION = "<|tool_calls_section_begin|>";
@@ -15,20 +16,7 @@ export const kimi: ToolFormat = {
   name: "kimi",
   marks: [SECTION, SECTION_END, CALL, ARGUMENTS, CALL_END],
   fits: (template) => template.includes(SECTION),
-
-  *read(input, out) {
-    for (;;) {
-      if ((yield* input.until([SECTION], (text) => out.text(text))) === null) return;
-      let any = false;
-      while (yield* input.attempt(() => oneCall(input, out))) any = true;
-      if (!any) out.text(SECTION);
-      else
-        yield* input.attempt(function* () {
-          yield* input.space();
-          return yield* input.accepts(SECTION_END);
-        });
-    }
-  },
+  read: callBlocks(SECTION, SECTION_END, oneCall),
 
   syntax(tools) {
     const calls = tools.map(({ name, argumentsRule }) => {
@@ -49,8 +37,6 @@ function* oneCall(input: Input, out: Output): Reading<boolean> {
   if (name === "" || !(yield* input.accepts(ARGUMENTS))) return false;
   input.commit();
   out.call(name, id === name ? null : id);
-  yield* input.space();
-  const whole = yield* callArguments(input, (text) => out.arguments(text));
-  yield* input.until([CALL_END], (text) => whole || out.arguments(text));
+  yield* argumentsUntil(input, out, [CALL_END]);
   return true;
 }

@@ -1,5 +1,6 @@
 import { literal } from "../../grammar/literal.ts";
 import type { CallableTool } from "./format.ts";
+import { schemaMembers } from "./schema-members.ts";
 
 /**
  * Right-hand side for arguments that are written one by one in the order of the schema: the required ones are, the
@@ -11,12 +12,9 @@ export function taggedRule(
   text: string,
   one: (key: string, value: string, schema: unknown) => string,
 ): string {
-  const { properties, required } = parameters;
-  const known = typeof properties === "object" && properties !== null ? Object.entries(properties) : [];
-  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
-  const parts = known.map(([key, schema]) => {
+  const parts = schemaMembers(parameters).map(({ key, schema, required }) => {
     const written = one(key, taggedValueRule(schema, text, valueRule), schema);
-    return needed.has(key) ? written : `(${written})?`;
+    return required ? written : `(${written})?`;
   });
   return parts.join(" ");
 }

@@ -1,4 +1,5 @@
 import { literal } from "../../grammar/literal.ts";
+import { callBlocks } from "./call-block.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
@@ -14,20 +15,7 @@ export const toolCode: ToolFormat = {
   name: "tool-code",
   marks: [],
   fits: (template) => template.includes("tool_code"),
-
-  *read(input, out) {
-    for (;;) {
-      if ((yield* input.until([OPEN], (text) => out.text(text))) === null) return;
-      let any = false;
-      while (yield* input.attempt(() => line(input, out))) any = true;
-      if (!any) out.text(OPEN);
-      else
-        yield* input.attempt(function* () {
-          yield* input.space();
-          return yield* input.accepts(CLOSE);
-        });
-    }
-  },
+  read: callBlocks(OPEN, CLOSE, line),
 
   syntax(tools, grammar) {
     const calls = tools.map((tool) => {

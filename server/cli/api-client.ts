@@ -6,8 +6,7 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { OptionsError } from "../options/options-error.ts";
-
-const DEFAULT_URL = "http://127.0.0.1:8080/v1";
+import { DEFAULT_URL } from "./server-url.ts";
 
 /** The server refused, or did not answer (status null). Printed as its message, like every OptionsError. */
 export class ApiFailure extends OptionsError {

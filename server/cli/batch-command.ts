@@ -5,11 +5,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { z } from "zod";
 import { BATCH_ENDPOINTS, type Batch, batch, batchList } from "../../openapi/batches.ts";
-import { BatchProgress, batchLine } from "../batch-progress.ts";
 import { OptionsError } from "../options/options-error.ts";
 import type { ProgressTerminal } from "../progress.ts";
 import { ApiClient, ApiFailure } from "./api-client.ts";
+import { BatchProgress, batchLine } from "./batch-progress.ts";
 import { download, uploadFile } from "./files-command.ts";
+import { urlOption } from "./server-url.ts";
 
 export interface BatchCommandDeps {
   env: Readonly<Record<string, string | undefined>>;
@@ -59,10 +60,7 @@ export function batchProgram(deps: BatchCommandDeps): Command {
   const client = ({ url }: { url?: string }) => new ApiClient(url, deps.env);
   const print = (line: string) => void deps.stdout.write(`${line}\n`);
   const command = (name: string, description: string) =>
-    program
-      .command(name)
-      .description(description)
-      .addOption(new Option("--url <url>", "the server (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)"));
+    program.command(name).description(description).addOption(urlOption());
   const submitting = (name: string, description: string) =>
     command(name, description)
       .argument("<input.jsonl>")

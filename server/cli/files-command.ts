@@ -10,6 +10,9 @@ import { upload, uploadPart } from "../../openapi/uploads.ts";
 import { OptionsError } from "../options/options-error.ts";
 import { type ProgressTerminal, startProgress } from "../progress.ts";
 import { ApiClient } from "./api-client.ts";
+import { columns } from "./columns.ts";
+import { minuteOf } from "./minute.ts";
+import { urlOption } from "./server-url.ts";
 
 /** Where the commands write and read; the process' own fit. */
 export interface FilesCommandDeps {
@@ -44,12 +47,11 @@ export function filesProgram(deps: FilesCommandDeps): Command {
     .showHelpAfterError("Run with --help for what there is.");
   const client = ({ url }: { url?: string }) => new ApiClient(url, deps.env);
   const print = (line: string) => void deps.stdout.write(`${line}\n`);
-  const url = () => new Option("--url <url>", "the server (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)");
 
   program
     .command("list")
     .description("list files, the newest first")
-    .addOption(url())
+    .addOption(urlOption())
     .option("--purpose <purpose>", "only files of this purpose")
     .option("--limit <n>", "at most so many", "100")
     .option("--after <id>", "only those behind this one")
@@ -68,7 +70,7 @@ export function filesProgram(deps: FilesCommandDeps): Command {
     .command("upload")
     .description("upload a file and print its id")
     .argument("<path>")
-    .addOption(url())
+    .addOption(urlOption())
     .addOption(new Option("--purpose <purpose>", "default: batch for .jsonl, else user_data").choices(UPLOAD_PURPOSES))
     .option("--expires-after <seconds>", "delete it so long after its creation")
     .option("--json", "print the whole file object")
@@ -81,7 +83,7 @@ export function filesProgram(deps: FilesCommandDeps): Command {
     .command("get")
     .description("write a file's content to stdout, or to a file")
     .argument("<id>")
-    .addOption(url())
+    .addOption(urlOption())
     .option("-o, --output <path>", "where to write it")
     .action(async (id: string, flags) => {
       await download(client(flags), id, flags.output ?? null, deps);
@@ -91,7 +93,7 @@ export function filesProgram(deps: FilesCommandDeps): Command {
     .command("delete")
     .description("delete files")
     .argument("<ids...>")
-    .addOption(url())
+    .addOption(urlOption())
     .action(async (ids: string[], flags) => {
       const server = client(flags);
       for (const id of ids) {
@@ -195,21 +197,11 @@ function table(files: readonly File[]): string[] {
     row.id,
     row.purpose,
     String(row.bytes),
-    time(row.created_at),
-    row.expires_at === null ? "never" : time(row.expires_at),
+    minuteOf(row.created_at),
+    row.expires_at === null ? "never" : minuteOf(row.expires_at),
     // A name that some client chose must not reach the terminal as commands to it.
     row.filename.replace(/\p{Cc}/gu, "?"),
   ]);
-  const all = [["id", "purpose", "bytes", "created", "expires", "name"], ...rows];
-  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join("  ")
-      .trimEnd(),
-  );
-}
-
-function time(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().slice(0, 16).replace("T", " ");
+  const head = ["id", "purpose", "bytes", "created", "expires", "name"];
+  return columns([head, ...rows], head.length);
 }

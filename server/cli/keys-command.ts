@@ -1,8 +1,10 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { type KeyObject, keyDeleted, keyList, key as keySchema, SCOPES } from "../../openapi/keys.ts";
 import { ApiClient } from "./api-client.ts";
 import { columns } from "./columns.ts";
 import { addKeyFlags, fieldsOf, type KeyFlags, secondsOf } from "./key-flags.ts";
+import { minuteOf } from "./minute.ts";
+import { urlOption } from "./server-url.ts";
 
 /** Where the commands write and read; the process' own fit. */
 export interface KeysCommandDeps {
@@ -29,11 +31,7 @@ export function keysProgram({ env, stdout, stderr, now }: KeysCommandDeps): Comm
   const print = (line: string) => void stdout.write(`${line}\n`);
   const seconds = () => Math.floor(now() / 1000);
   const command = (name: string, description: string) =>
-    program
-      .command(name)
-      .description(description)
-      .addOption(new Option("--url <url>", "the server (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)"))
-      .option("--json", "print JSON");
+    program.command(name).description(description).addOption(urlOption()).option("--json", "print JSON");
 
   /** The secret alone goes to stdout, so that a script can take it. */
   function printSecret(made: KeyObject, json: boolean | undefined): void {
@@ -149,9 +147,4 @@ function limitsTable(key: KeyObject): string[] {
 function bound(value: number | null): string {
   // The smallest amount that is kept is a billionth of a USD: it must not look like a budget of nothing.
   return value === null ? "none" : value.toLocaleString("en-US", { maximumFractionDigits: 9 });
-}
-
-/** UTC. */
-function minuteOf(epochSeconds: number): string {
-  return new Date(epochSeconds * 1000).toISOString().slice(0, 16).replace("T", " ");
 }

@@ -4,6 +4,7 @@ import { OptionsError } from "../options/options-error.ts";
 import { OPTIONS } from "../options/table.ts";
 import type { DataDirFlags } from "./backup-command.ts";
 import type { PlanFlags } from "./plan-command.ts";
+import { urlOption } from "./server-url.ts";
 import type { UsageFlags } from "./usage-command.ts";
 
 /** What the commands do. Flags come as text by option key, unchecked. */
@@ -48,7 +49,7 @@ export function buildProgram(version: string, actions: Actions): Command {
   program
     .command("usage")
     .description("print what was used, what it cost, and what the machine took for it")
-    .option("--url <url>", "the server to ask (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)")
+    .addOption(urlOption())
     .option("--by <list>", "of key, owner, model, endpoint and tier, those to tell apart", "endpoint,model,tier")
     .option("--since <time>", "how far back: 24h, 7d, 4w", "7d")
     .option("--csv", "print a table for spreadsheets")
@@ -58,7 +59,7 @@ export function buildProgram(version: string, actions: Actions): Command {
   program
     .command("plan")
     .description("print what a server's engines cost by batch size, from the steps they measured")
-    .option("--url <url>", "the server to ask (default: NIGHTSHIFT_URL, else http://127.0.0.1:8080/v1)")
+    .addOption(urlOption())
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.plan(flags)));
 
@@ -71,45 +72,30 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--force", "also where data is, which is moved aside")
     .action((from: string, flags) => orPrintOptionsError(program, () => actions.restore(from, flags)));
 
-  program
-    .command("files")
+  passedOn(program, "files")
     .description("list, upload, get or delete files of a server: nightshift files --help")
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.files(args)));
 
-  program
-    .command("keys")
+  passedOn(program, "keys")
     .description(
       "create, list, revoke or rotate API keys of a server, or see and set their limits: nightshift keys --help",
     )
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.keys(args)));
 
-  program
-    .command("batch")
+  passedOn(program, "batch")
     .description("run, submit, watch, cancel or list batches of a server: nightshift batch --help")
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => orPrintOptionsError(program, () => actions.batch(args)));
 
-  program
-    .command("bench")
+  passedOn(program, "bench")
     .description("measure: nightshift bench --help")
-    .argument("[args...]")
-    .allowUnknownOption()
-    .passThroughOptions()
-    .helpOption(false)
     .action((args: string[]) => actions.bench(args));
 
   return program;
+}
+
+/** A command that reads its arguments itself, --help too. */
+function passedOn(program: Command, name: string): Command {
+  return program.command(name).argument("[args...]").allowUnknownOption().passThroughOptions().helpOption(false);
 }
 
 function dataDirCommand(program: Command, name: string, argument: string): Command {

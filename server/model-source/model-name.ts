@@ -15,6 +15,17 @@ export function checkModelName(name: string): void {
   );
 }
 
+/** Throws OptionsError where a client could not tell one model from another. */
+export function refuseTwins(models: readonly { name: string }[]): void {
+  const names = new Set<string>();
+  for (const { name } of models) {
+    if (names.has(name)) {
+      throw new OptionsError(`Two models are named '${name}'. Name one of them otherwise: --model other-name=…`);
+    }
+    names.add(name);
+  }
+}
+
 /** A valid name as near to `text` as can be. */
 export function safeModelName(text: string): string {
   const name = text

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import type { Adapter } from "../../engine/config.ts";
-import { OptionsError } from "../options/options-error.ts";
 import { type DownloadProgress, downloadModel } from "./download.ts";
 import { checkGgufFile } from "./gguf-file.ts";
 import { hubOf } from "./hub.ts";
+import { refuseTwins } from "./model-name.ts";
 import { parseModelValue } from "./model-value.ts";
 
 /** A model that is there to be loaded. */
@@ -31,13 +31,7 @@ export interface ResolveOptions {
  */
 export async function resolveModels(values: readonly string[], options: ResolveOptions): Promise<ResolvedModel[]> {
   const models = values.map((value) => parseModelValue(value, existsSync));
-  const names = new Set<string>();
-  for (const { name } of models) {
-    if (names.has(name)) {
-      throw new OptionsError(`Two models are named '${name}'. Name one of them otherwise: --model other-name=…`);
-    }
-    names.add(name);
-  }
+  refuseTwins(models);
   const paths = new Map<string, string>();
   for (const model of models) {
     for (const adapter of model.adapters) await checkGgufFile(adapter.path);

@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
 import type { Batches } from "../../batch/batches.ts";
 import { type BatchList, batchListQuery } from "../../openapi/batches.ts";
+import { listPage } from "../../openapi/list.ts";
 import { validate } from "../../openapi/validate.ts";
 import { readJson } from "../json-body.ts";
 import { callerOf } from "../middleware/authentication.ts";
@@ -29,13 +30,7 @@ export function listBatches(batches: Batches): RequestHandler {
   return async (req, res) => {
     const { limit, after = null } = validate(batchListQuery, readQuery(req));
     const { data, hasMore } = await fromStore(batches.list(callerOf(req).owner, limit, after));
-    const list: BatchList = {
-      object: "list",
-      data,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: hasMore,
-    };
+    const list: BatchList = listPage(data, hasMore);
     sendJson(req, res, 200, JSON.stringify(list));
   };
 }

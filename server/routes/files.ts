@@ -5,6 +5,7 @@ import type { Incoming } from "../../batch/files-inbox.ts";
 import { MAX_BATCH_BYTES, MAX_FILE_BYTES, tooLarge } from "../../batch/files-purpose.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import { createFileFields, type FileDeleted, type FileList, fileListQuery } from "../../openapi/files.ts";
+import { listPage } from "../../openapi/list.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { FileRow } from "../../store/files.ts";
 import { fileObject } from "../file-object.ts";
@@ -53,13 +54,7 @@ export function listFiles(files: FileRoom): RequestHandler {
   return async (req, res) => {
     const { purpose = null, after = null, limit, order } = validate(fileListQuery, readQuery(req));
     const { rows, hasMore } = await fromStore(files.list({ owner: callerOf(req).owner, purpose, limit, after, order }));
-    const list: FileList = {
-      object: "list",
-      data: rows.map(fileObject),
-      first_id: rows[0]?.id ?? null,
-      last_id: rows.at(-1)?.id ?? null,
-      has_more: hasMore,
-    };
+    const list: FileList = listPage(rows.map(fileObject), hasMore);
     sendJson(req, res, 200, JSON.stringify(list));
   };
 }

@@ -11,6 +11,7 @@ import {
   rotateKey as rotateKeyBody,
   updateKey as updateKeyBody,
 } from "../../openapi/keys.ts";
+import { listPage } from "../../openapi/list.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { Clock } from "../dependencies.ts";
 import { readJson } from "../json-body.ts";
@@ -40,13 +41,7 @@ export function listKeys(keys: KeyRing): RequestHandler {
       throw invalidRequest("invalid_value", "after", `Invalid 'after': there is no key '${after?.slice(0, 64)}'.`);
     }
     const data = page.rows.map((row) => keyObject(row));
-    const list: KeyList = {
-      object: "list",
-      data,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: page.hasMore,
-    };
+    const list: KeyList = listPage(data, page.hasMore);
     sendJson(req, res, 200, JSON.stringify(list));
   };
 }

@@ -6,7 +6,7 @@ import { costsPageOf } from "../../ledger/costs-report.ts";
 import { costsCsv, embeddingsCsv, usageCsv } from "../../ledger/csv-report.ts";
 import type { Caller } from "../../ledger/key.ts";
 import type { MachinePrice } from "../../ledger/prices.ts";
-import { embeddingsPageOf, usagePageOf } from "../../ledger/report.ts";
+import { embeddingsPageOf, usagePageOf } from "../../ledger/usage-report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import {
   BUCKET_WIDTHS,

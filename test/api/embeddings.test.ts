@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeModel } from "../../bench/model.ts";
-import { SHAPES } from "../../bench/shapes.ts";
 import type { RerankResponse } from "../../openapi/rerank.ts";
 import { complete, stream } from "./ask.ts";
+import { failure } from "./failure.ts";
+import { randomModels } from "./random-models.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 /** A model that generates, encoders that pool in two ways, one that ranks, and one that has no attention at all. */
@@ -21,17 +21,11 @@ const WIDTH = { demo: 128, embedder: 64, first: 64, recurrent: 64 };
 const folder = mkdtempSync(join(tmpdir(), "nightshift-embeddings-"));
 let server: TestServer;
 beforeAll(async () => {
-  const models = await Promise.all(
-    Object.entries(SHAPED).map(async ([name, shape]) => {
-      const path = join(folder, `${name}.gguf`);
-      await writeModel(path, shape, SHAPES[shape]!(), 1);
-      return ["--model", `${name}=${path}`];
-    }),
-  );
+  const models = await randomModels(folder, SHAPED);
   const demo = ["--model", "demo=models/demo.gguf"];
   // No multiple of what a piece may begin: llama.cpp aborts when it is asked to pool such.
   const odd = ["--step-tokens", "200"];
-  server = await startServer("--threads", "1", "--sequences", "4", ...odd, ...demo, ...models.flat());
+  server = await startServer("--threads", "1", "--sequences", "4", ...odd, ...demo, ...models);
 });
 afterAll(async () => {
   await server?.stop();
@@ -66,15 +60,6 @@ async function bodyOf<T>(response: Promise<Response>): Promise<T> {
 
 function dot(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, i) => sum + value * b[i]!, 0);
-}
-
-async function refusal(work: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OpenAI.APIError) return error;
-  throw new Error(`not refused: ${error}`);
 }
 
 describe.each(Object.entries(WIDTH))("vectors of %s", (model, width) => {
@@ -130,7 +115,7 @@ describe("a request for embeddings", () => {
     expect(embedding).toHaveLength(16);
     expect(dot(embedding, embedding)).toBeCloseTo(1, 5);
     expect(embedding[3]! / embedding[2]!).toBeCloseTo(whole![3]! / whole![2]!, 3);
-    expect(await refusal(embed({ dimensions: 129 }))).toMatchObject({ status: 400, param: "dimensions" });
+    expect(await failure(embed({ dimensions: 129 }))).toMatchObject({ status: 400, param: "dimensions" });
   });
 
   test("a long input is computed in pieces beside short ones, and streams go on", async () => {
@@ -152,7 +137,7 @@ describe("a request for embeddings", () => {
     const body = { model: "demo", input: Array.from({ length: 1000 }, () => "The cat sat on the mat. ".repeat(16)) };
     const inputs = async () => (await server.metrics()).sum("nightshift_embedding_inputs_total", { model: "demo" });
     const before = await inputs();
-    const left = refusal(server.client.embeddings.create(body, { signal: leaves.signal }).then());
+    const left = failure(server.client.embeddings.create(body, { signal: leaves.signal }).then());
     await server.reaches("nightshift_embedding_inputs_total", before + 1, { model: "demo" });
     leaves.abort();
     expect(await left).toBeInstanceOf(OpenAI.APIUserAbortError);
@@ -175,13 +160,13 @@ describe("a request for embeddings", () => {
     ],
     ["a model that ranks", { model: "ranker" }, "model", "unsupported_model"],
   ])("%s is a 400 that says so", async (_, body, param, code) => {
-    const error = await refusal(embed(body));
+    const error = await failure(embed(body));
     expect(error).toMatchObject({ status: 400, code });
     expect(error.param).toContain(param);
   });
 
   test("an input that is too long is named, with its tokens and the model's", async () => {
-    const { message } = await refusal(embed({ model: "embedder", input: ["a", "b c ".repeat(200)] }));
+    const { message } = await failure(embed({ model: "embedder", input: ["a", "b c ".repeat(200)] }));
     expect(message).toMatch(/'input\[1\]': this model reads at most 256 tokens of one input, and it has \d+/);
   });
 
@@ -214,7 +199,7 @@ describe("models that do not generate", () => {
     ["embedder", "/v1/embeddings"],
     ["ranker", "/v1/rerank"],
   ])("%s refuses a chat and names %s", async (model, path) => {
-    const error = await refusal(complete(server.client, "Hello", { model }));
+    const error = await failure(complete(server.client, "Hello", { model }));
     expect(error).toMatchObject({ status: 400, code: "unsupported_model", param: "model" });
     expect(error.message).toContain(path);
   });

@@ -1,6 +1,7 @@
-import OpenAI, { APIError } from "openai";
+import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask, complete, endless, stream } from "./ask.ts";
+import { failure } from "./failure.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 const CONTEXT = 256;
@@ -10,15 +11,6 @@ beforeAll(async () => {
   server = await startServer("--context", String(CONTEXT), "--sequences", "1");
 });
 afterAll(() => server.stop());
-
-async function failure(call: Promise<unknown>): Promise<APIError> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof APIError)) throw new Error(`No APIError but ${JSON.stringify(error)}`);
-  return error;
-}
 
 describe("an unknown model", () => {
   test.each(["gpt-4o", "../../etc/passwd", "demo\r\nx: y", "", "__proto__", "x".repeat(5000)])("%j", async (model) => {

@@ -1,6 +1,7 @@
-import OpenAI, { APIError } from "openai";
+import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { user } from "./ask.ts";
+import { failure } from "./failure.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 let server: TestServer;
@@ -20,15 +21,6 @@ function chat(fields: Record<string, unknown>) {
 function completion(fields: Record<string, unknown>) {
   const body = { model: "demo", prompt: "Hello", temperature: 0, max_tokens: 2 };
   return server.client.completions.create({ ...body, ...fields, stream: false });
-}
-
-async function refusal(call: Promise<unknown>): Promise<APIError> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof APIError)) throw new Error(`No refusal but ${JSON.stringify(error)}`);
-  return error;
 }
 
 describe("fields of a chat that are taken", () => {
@@ -103,7 +95,7 @@ describe("fields of a chat that are refused by name", () => {
     ["guided_json", {}],
     ["structured_outputs", {}],
   ])("%s: %j", async (field, value) => {
-    const error = await refusal(chat({ [field]: value }));
+    const error = await failure(chat({ [field]: value }));
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error).toMatchObject({ type: "invalid_request_error", param: field });
     expect(error.code).toMatch(/^unsupported_(parameter|value)$/);
@@ -113,7 +105,7 @@ describe("fields of a chat that are refused by name", () => {
 
   test.each(["image_url", "input_audio", "file"])("a content part of type %s", async (type) => {
     const part = { type, [type]: { url: "http://127.0.0.1:9/x.png" } };
-    const error = await refusal(chat({ messages: [{ role: "user", content: [part] }] }));
+    const error = await failure(chat({ messages: [{ role: "user", content: [part] }] }));
     expect(error).toMatchObject({ status: 400, code: "unsupported_value", param: "messages[0].content[0]" });
   });
 });
@@ -152,14 +144,14 @@ describe("values that are not valid", () => {
     ["metadata.k", { metadata: { k: "v".repeat(513) } }, "invalid_value"],
     ["metadata.k", { metadata: { k: 1 } }, "invalid_type"],
   ])("%s of %j", async (param, fields, code) => {
-    const error = await refusal(chat(fields));
+    const error = await failure(chat(fields));
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error).toMatchObject({ type: "invalid_request_error", param, code });
   });
 
   test("a logit_bias and stop_token_ids beyond the vocabulary", async () => {
-    expect(await refusal(chat({ logit_bias: { "1024": 1 } }))).toMatchObject({ status: 400, param: "logit_bias" });
-    expect(await refusal(chat({ stop_token_ids: [1024] }))).toMatchObject({ status: 400, param: "stop_token_ids" });
+    expect(await failure(chat({ logit_bias: { "1024": 1 } }))).toMatchObject({ status: 400, param: "logit_bias" });
+    expect(await failure(chat({ stop_token_ids: [1024] }))).toMatchObject({ status: 400, param: "stop_token_ids" });
   });
 });
 
@@ -176,10 +168,10 @@ describe("completions", () => {
     ["prompt[1]", { prompt: [1, "a"] }, "invalid_type"],
     ["prompt[0]", { prompt: [-1] }, "invalid_value"],
   ])("%s of %j is refused", async (param, fields, code) => {
-    expect(await refusal(completion(fields))).toMatchObject({ status: 400, param, code });
+    expect(await failure(completion(fields))).toMatchObject({ status: 400, param, code });
   });
 
   test.each([[[5000]], [""]])("a prompt of no tokens or of tokens that are none: %j", async (prompt) => {
-    expect(await refusal(completion({ prompt }))).toMatchObject({ status: 400, code: "invalid_value" });
+    expect(await failure(completion({ prompt }))).toMatchObject({ status: 400, code: "invalid_value" });
   });
 });

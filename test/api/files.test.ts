@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import OpenAI, { APIError, toFile } from "openai";
+import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { failure } from "./failure.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 const DAY = 86_400;
@@ -17,15 +18,6 @@ afterAll(() => server.stop());
 const jsonl = (text: string | Uint8Array = LINES, name = "in.jsonl") => toFile(Buffer.from(text), name);
 const upload = async (text: string | Uint8Array = LINES, name = "in.jsonl") =>
   client.files.create({ file: await jsonl(text, name), purpose: name.endsWith(".jsonl") ? "batch" : "user_data" });
-
-async function failure(call: Promise<unknown>): Promise<APIError> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof APIError)) throw new Error(`No APIError but ${JSON.stringify(error)}`);
-  return error;
-}
 
 describe("a file through the SDK", () => {
   test("is created with every field that clients know", async () => {

@@ -2,7 +2,7 @@ import OpenAI from "openai";
 import { z } from "zod";
 import { key as keySchema } from "../../openapi/keys.ts";
 import { owner as ownerSchema } from "../../openapi/owners.ts";
-import { TestServer } from "./server.ts";
+import { readied, TestServer } from "./server.ts";
 
 const ADMIN_KEY = "the administrator's own key";
 
@@ -15,14 +15,7 @@ export class KeyedServer {
   }
 
   static async start(...args: string[]): Promise<KeyedServer> {
-    const server = new TestServer(args, { NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY });
-    try {
-      await server.says("Ready");
-    } catch (error) {
-      await server.stop();
-      throw error;
-    }
-    return new KeyedServer(server);
+    return new KeyedServer(await readied(new TestServer(args, { NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY })));
   }
 
   get admin(): OpenAI {
@@ -51,14 +44,4 @@ export class KeyedServer {
     const answer: unknown = budget ? await this.admin.patch(path, { body: { budget } }) : await this.admin.get(path);
     return ownerSchema.strict().parse(answer);
   }
-}
-
-/** The error that a call fails with; throws when it does not. */
-export async function refusal(call: Promise<unknown>) {
-  const error: unknown = await call.then(
-    () => new Error("it was let in"),
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OpenAI.APIError) return error;
-  throw error;
 }

@@ -1,7 +1,8 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { complete, endless, stream, user } from "./ask.ts";
-import { KeyedServer, refusal } from "./keyed.ts";
+import { failure } from "./failure.ts";
+import { KeyedServer } from "./keyed.ts";
 import { until } from "./until.ts";
 
 let keyed: KeyedServer;
@@ -21,7 +22,7 @@ test("requests a minute are counted down in OpenAI's headers, and then refused w
     expect(response.headers.get("x-ratelimit-reset-requests")).toMatch(/^(\d+m)?\d+(\.\d+)?s$/);
     expect(response.headers.get("x-ratelimit-limit-tokens")).toBeNull();
   }
-  const error = await refusal(client.chat.completions.create(BODY));
+  const error = await failure(client.chat.completions.create(BODY));
   expect(error).toBeInstanceOf(OpenAI.RateLimitError);
   expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded", type: "rate_limit_error" });
   const waitMs = Number(error.headers?.get("retry-after-ms"));
@@ -30,7 +31,7 @@ test("requests a minute are counted down in OpenAI's headers, and then refused w
   expect(Number(error.headers?.get("retry-after"))).toBe(Math.ceil(waitMs / 1000));
   expect(error.headers?.get("x-ratelimit-remaining-requests")).toBe("0");
   // Other endpoints count as well, files and lists do not.
-  expect((await refusal(client.embeddings.create({ model: "demo", input: "x" }))).status).toBe(429);
+  expect((await failure(client.embeddings.create({ model: "demo", input: "x" }))).status).toBe(429);
   await client.models.list();
   const metrics = await keyed.server.metrics();
   expect(metrics.sum("nightshift_limit_refusals_total", { model: "demo", status: "requests" })).toBe(2);
@@ -46,7 +47,7 @@ test("tokens a minute are taken by prompt and max_tokens, and given back by what
   const used = first.data.usage!.total_tokens;
   const left = Number(second.response.headers.get("x-ratelimit-remaining-tokens"));
   expect(left).toBeGreaterThanOrEqual(200 - used - 120);
-  const large = await refusal(client.chat.completions.create({ ...BODY, max_tokens: 201 }));
+  const large = await failure(client.chat.completions.create({ ...BODY, max_tokens: 201 }));
   expect(large).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
   expect(large.headers?.get("x-should-retry")).toBe("false");
 });
@@ -55,7 +56,7 @@ test("of concurrent requests one more is refused until one of them ends", async 
   const { client } = await keyed.key({ concurrent: 1 });
   const running = await stream(client, "Count from 1 to 20.", { ...endless(3000), n: 8 });
   await running[Symbol.asyncIterator]().next();
-  const error = await refusal(client.chat.completions.create(BODY));
+  const error = await failure(client.chat.completions.create(BODY));
   expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
   expect(error.headers?.get("retry-after-ms")).toBe("1000");
   running.controller.abort();
@@ -83,7 +84,7 @@ test("a budget lets requests in as long as something is left, warns, and is rais
   expect(spending).toMatchObject({ month_usd: spending.day_usd, held_usd: 0 });
 
   await keyed.patchKey(id, { budget: { daily_usd: spending.day_usd } });
-  const error = await refusal(client.chat.completions.create(BODY));
+  const error = await failure(client.chat.completions.create(BODY));
   expect(error).toMatchObject({ status: 429, code: "insufficient_quota", type: "insufficient_quota" });
   expect(error.message).toContain("the key's daily budget");
   expect(error.headers?.get("x-should-retry")).toBe("false");
@@ -98,17 +99,17 @@ test("an owner's budget bounds all of its keys, and no other owner", async () =>
   const other = await keyed.key({ owner: "rich" });
   expect(await keyed.owner("poor", { monthly_usd: 0 })).toMatchObject({ budget: { daily_usd: null, monthly_usd: 0 } });
   for (const { client } of keys) {
-    const error = await refusal(complete(client, "Hi"));
+    const error = await failure(complete(client, "Hi"));
     expect(error).toMatchObject({ code: "insufficient_quota" });
     expect(error.message).toContain("the owner's monthly budget");
-    expect((await refusal(client.embeddings.create({ model: "demo", input: "x" }))).code).toBe("insufficient_quota");
+    expect((await failure(client.embeddings.create({ model: "demo", input: "x" }))).code).toBe("insufficient_quota");
   }
   await complete(other.client, "Hi", { max_tokens: 2 });
   // An owner sees its own budget and no other's, and changes none.
   expect(await keys[0]!.client.get("/nightshift/owners/poor")).toMatchObject({ id: "poor" });
-  expect((await refusal(keys[0]!.client.get("/nightshift/owners/rich"))).status).toBe(404);
+  expect((await failure(keys[0]!.client.get("/nightshift/owners/rich"))).status).toBe(404);
   const raise = keys[0]!.client.patch("/nightshift/owners/poor", { body: { budget: null } });
-  expect((await refusal(raise)).status).toBe(403);
+  expect((await failure(raise)).status).toBe(403);
   await keyed.admin.patch("/nightshift/owners/poor", { body: { budget: null } });
   await complete(keys[0]!.client, "Hi", { max_tokens: 2 });
 });

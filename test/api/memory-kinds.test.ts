@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeModel } from "../../bench/model.ts";
-import { SHAPES } from "../../bench/shapes.ts";
+import { randomModels } from "./random-models.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 /** One tiny random model per kind of memory in llama.cpp; what they say is noise, but always the same noise. */
@@ -13,15 +12,9 @@ const KINDS = { full: "tiny-full", swa: "tiny-swa", recurrent: "tiny-recurrent",
 const folder = mkdtempSync(join(tmpdir(), "nightshift-kinds-"));
 let server: TestServer;
 beforeAll(async () => {
-  const models = await Promise.all(
-    Object.entries(KINDS).map(async ([name, shape]) => {
-      const path = join(folder, `${name}.gguf`);
-      await writeModel(path, shape, SHAPES[shape]!(), 1);
-      return ["--model", `${name}=${path}`];
-    }),
-  );
+  const models = await randomModels(folder, KINDS);
   // Fewer sequences than prompts: an id that was used must come clean to the next.
-  server = await startServer("--threads", "1", "--sequences", "4", ...models.flat());
+  server = await startServer("--threads", "1", "--sequences", "4", ...models);
 });
 afterAll(async () => {
   await server?.stop();

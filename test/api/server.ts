@@ -158,7 +158,11 @@ export class TestServer {
 
 /** Starts the server and waits until its models are loaded; the demo model unless `args` name others. */
 export async function startServer(...args: string[]): Promise<TestServer> {
-  const server = new TestServer(args);
+  return readied(new TestServer(args));
+}
+
+/** Waits until its models are loaded; one that fails to is stopped. */
+export async function readied(server: TestServer): Promise<TestServer> {
   try {
     await server.says("Ready");
   } catch (error) {

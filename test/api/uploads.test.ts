@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import OpenAI, { APIError, toFile } from "openai";
+import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { failure } from "./failure.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 let server: TestServer;
@@ -16,15 +17,6 @@ const UPLOAD = { filename: "in.jsonl", purpose: "batch", mime_type: "application
 
 const addPart = async (id: string, bytes: Uint8Array) =>
   client.uploads.parts.create(id, { data: await toFile(bytes, "blob") });
-
-async function failure(call: Promise<unknown>): Promise<APIError> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof APIError)) throw new Error(`No APIError but ${JSON.stringify(error)}`);
-  return error;
-}
 
 test("parts that come side by side become one file, in the order of completion", async () => {
   const bytes = randomBytes(10 * MB);

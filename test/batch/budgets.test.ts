@@ -2,7 +2,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { complete, endless, stream } from "../api/ask.ts";
-import { KeyedServer, refusal } from "../api/keyed.ts";
+import { failure } from "../api/failure.ts";
+import { KeyedServer } from "../api/keyed.ts";
 import { until } from "../api/until.ts";
 import { chatLine, freshDataDir, jsonl, reaches, submit, uploadText } from "./batch-rig.ts";
 
@@ -64,7 +65,7 @@ test("a batch pauses where its key's budget ends, says so, and goes on when that
     expect((await keyed.server.metrics()).sum("nightshift_batch_paused", { model: "demo" })).toBe(1);
 
     // The key has nothing left for anything else either; its owner's other keys do.
-    expect((await refusal(complete(client, "Hi"))).code).toBe("insufficient_quota");
+    expect((await failure(complete(client, "Hi"))).code).toBe("insufficient_quota");
     await complete((await keyed.key()).client, "Hi", { max_tokens: 2 });
 
     await keyed.patchKey(id, { budget: { daily_usd: 1 } });
@@ -81,11 +82,11 @@ test("a batch pauses where its key's budget ends, says so, and goes on when that
 test("a batch that clearly costs more than there is is refused, and nothing is enqueued", () =>
   withServer(async (keyed) => {
     const poor = await keyed.key({ budget: { monthly_usd: COUNT * LEAST_USD * 0.4 } });
-    const error = await refusal(submit(poor.client, LINES));
+    const error = await failure(submit(poor.client, LINES));
     expect(error).toMatchObject({ status: 429, code: "insufficient_quota", type: "insufficient_quota" });
     expect(error.headers?.get("x-should-retry")).toBe("false");
     const broke = await keyed.key({ budget: { daily_usd: 0 } });
-    expect((await refusal(submit(broke.client, LINES))).message).toContain("You have used up the key's daily budget");
+    expect((await failure(submit(broke.client, LINES))).message).toContain("You have used up the key's daily budget");
     expect((await keyed.admin.get<{ data: unknown[] }>("/batches")).data).toEqual([]);
     expect((await poor.client.batches.list()).data).toEqual([]);
     // One that was created before is told again.
@@ -96,7 +97,7 @@ test("a batch that clearly costs more than there is is refused, and nothing is e
     const { id } = await fair.client.batches.create(request, once);
     await keyed.patchKey(fair.id, { budget: { monthly_usd: 0 } });
     expect((await fair.client.batches.create(request, once)).id).toBe(id);
-    expect((await refusal(fair.client.batches.create(request))).code).toBe("insufficient_quota");
+    expect((await failure(fair.client.batches.create(request))).code).toBe("insufficient_quota");
   }));
 
 test("what only the whole file tells is told by validation", () =>
@@ -115,7 +116,7 @@ test("a key's enqueued tokens are those of its batches that are not over", () =>
     async (keyed) => {
       const { client } = await keyed.key({ enqueued_tokens: 1000 });
       const first = await submit(client, LINES);
-      const error = await refusal(submit(client, LINES));
+      const error = await failure(submit(client, LINES));
       expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
       expect(error.headers?.get("x-should-retry")).toBe("false");
       await client.batches.cancel(first.id);

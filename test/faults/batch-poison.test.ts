@@ -4,7 +4,7 @@ import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import { DEMO_MODEL } from "../api/server.ts";
 import { chatLine, ids, jsonl } from "../batch/batch-rig.ts";
 import { nightRig } from "../unit/batch/night-rig.ts";
-import { FAST_RESTART } from "./engine-fixture.ts";
+import { CONFIG, FAST_RESTART } from "./engine-fixture.ts";
 
 const ENTRY = fileURLToPath(new URL("../../dist/engine/worker/main.js", import.meta.url));
 const POISON = "the poisoned well";
@@ -16,32 +16,7 @@ function mortalEngine() {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   let restarts = 0;
   const engine = startLocalEngine(
-    {
-      model: "demo",
-      path: DEMO_MODEL,
-      context: null,
-      sequences: 32,
-      kv: "auto",
-      cells: null,
-      threads: 1,
-      gpu: "off",
-      splitMode: "none",
-      cacheTypeK: "f16",
-      cacheTypeV: "f16",
-      flashAttention: "auto",
-      llamaDir: null,
-      stepTokens: 512,
-      sloTtftMs: 500,
-      sloItlMs: 50,
-      batchTax: 0.1,
-      batchStepMs: null,
-      memory: null,
-      parkMemory: 0,
-      cacheScope: "owner",
-      reasoningBudget: null,
-      adapters: [],
-      toolFormat: null,
-    },
+    { ...CONFIG, model: "demo", path: DEMO_MODEL, sequences: 32, threads: 1 },
     {
       observer: { step() {}, piece() {}, started() {}, ended() {}, restarted: () => void restarts++ },
       log,

@@ -14,6 +14,34 @@ import { PLAIN_SUBMISSION } from "../plain-submission.ts";
 
 export const FAST_RESTART = { firstMs: 5, capMs: 20, healthyMs: 60_000, maxDeaths: 5, maxLoads: 2 };
 
+/** What an engine is started with, but for its model file. */
+export const CONFIG: EngineConfig = {
+  model: "fake",
+  path: "",
+  context: null,
+  sequences: 4,
+  kv: "auto",
+  cells: null,
+  threads: null,
+  gpu: "off",
+  splitMode: "none",
+  cacheTypeK: "f16",
+  cacheTypeV: "f16",
+  flashAttention: "auto",
+  llamaDir: null,
+  stepTokens: 512,
+  sloTtftMs: 500,
+  sloItlMs: 50,
+  batchTax: 0.1,
+  batchStepMs: null,
+  memory: null,
+  parkMemory: 0,
+  cacheScope: "owner",
+  reasoningBudget: null,
+  adapters: [],
+  toolFormat: null,
+};
+
 /** A file that does not exist, in a folder that ends with the test. */
 export function freshFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-engine-"));
@@ -132,30 +160,3 @@ export class Run implements RequestListener {
     this.#events.emit("heard");
   }
 }
-
-const CONFIG: EngineConfig = {
-  model: "fake",
-  path: "",
-  context: null,
-  sequences: 4,
-  kv: "auto",
-  cells: null,
-  threads: null,
-  gpu: "off",
-  splitMode: "none",
-  cacheTypeK: "f16",
-  cacheTypeV: "f16",
-  flashAttention: "auto",
-  llamaDir: null,
-  stepTokens: 512,
-  sloTtftMs: 500,
-  sloItlMs: 50,
-  batchTax: 0.1,
-  batchStepMs: null,
-  memory: null,
-  parkMemory: 0,
-  cacheScope: "owner",
-  reasoningBudget: null,
-  adapters: [],
-  toolFormat: null,
-};

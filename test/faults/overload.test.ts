@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask, complete, endless, stream } from "../api/ask.ts";
+import { failure } from "../api/failure.ts";
 import { startServer, type TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
@@ -11,12 +12,6 @@ async function occupy(server: TestServer) {
   );
   await Promise.all(streams.map((running) => running[Symbol.asyncIterator]().next()));
   return { leave: () => streams.map(({ controller }) => controller.abort()) };
-}
-
-async function refusal(answer: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error = await answer.catch((reason: unknown) => reason);
-  if (!(error instanceof OpenAI.APIError)) throw new Error(`Not refused: ${JSON.stringify(error)}`);
-  return error;
 }
 
 describe("where answers have been long and requests may wait for 20 ms", () => {
@@ -32,13 +27,13 @@ describe("where answers have been long and requests may wait for 20 ms", () => {
     const charged = (await server.metrics()).sum("nightshift_ledger_cost_usd_total", { tier: "flex" });
     const busy = await occupy(server);
     for (const tier of ["default", "priority"] as const) {
-      const error = await refusal(complete(server.client, "What is 2 + 3?", { service_tier: tier }));
+      const error = await failure(complete(server.client, "What is 2 + 3?", { service_tier: tier }));
       expect(error).toMatchObject({ status: 503, code: "server_is_overloaded", type: "server_error" });
       const seconds = Number(error.headers!.get("retry-after"));
       expect(seconds).toBeGreaterThanOrEqual(1);
       expect(Number(error.headers!.get("retry-after-ms"))).toBe(1000 * seconds);
     }
-    const flex = await refusal(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
+    const flex = await failure(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
     expect(flex).toBeInstanceOf(OpenAI.RateLimitError);
     expect(flex).toMatchObject({ status: 429, code: "resource_unavailable", type: "rate_limit_error" });
     expect(Number(flex.headers!.get("retry-after"))).toBeGreaterThanOrEqual(1);
@@ -66,7 +61,7 @@ describe("where answers have been short", () => {
 
   test("a flex request that was let in and waits for too long is 429, and the online one behind it is answered", async () => {
     const busy = await occupy(server);
-    const flex = refusal(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
+    const flex = failure(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
     await server.reaches("nightshift_requests_waiting", 1);
     const waiting = ask(server.client, "What is 7 + 8?");
     expect(await flex).toMatchObject({ status: 429, code: "resource_unavailable" });

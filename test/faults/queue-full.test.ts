@@ -1,6 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ask, complete, endless, stream } from "../api/ask.ts";
+import { failure } from "../api/failure.ts";
 import { startServer, type TestServer } from "../api/server.ts";
 
 let server: TestServer;
@@ -15,8 +16,7 @@ test("a request over the queue's limit is 503 with Retry-After; who runs and who
   const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "Capital of Peru?")];
   await server.reaches("nightshift_requests_waiting", 2);
 
-  const error = await complete(server.client, "Hello!").catch((reason: unknown) => reason);
-  if (!(error instanceof OpenAI.APIError)) throw new Error(`Not refused: ${JSON.stringify(error)}`);
+  const error = await failure(complete(server.client, "Hello!"));
   expect(error).toBeInstanceOf(OpenAI.InternalServerError);
   expect(error).toMatchObject({ status: 503, code: "server_is_overloaded", type: "server_error" });
   expect(Number(error.headers!.get("retry-after"))).toBeGreaterThanOrEqual(1);

@@ -62,7 +62,7 @@ export async function nightRig(
     loads,
     metrics,
     batchMetrics: new BatchMetrics(metrics.registry),
-    load: new OnlineLoad(metrics, () => performance.now()),
+    load: new OnlineLoad(() => performance.now()),
     webhooks: new WebhookEndpoints([
       {
         url: "http://127.0.0.1:9/hook",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { closedLoop, summarize } from "../../../bench/load.ts";
+import { memoryRow, memoryTrends } from "../../../bench/memory-trend.ts";
 import { interleave } from "../../../bench/rounds.ts";
-import { memoryTrends } from "../../../bench/soak.ts";
 import type { Sample } from "../../../bench/stream.ts";
 import { compare, throughputRows } from "../../../bench/throughput.ts";
 
@@ -83,4 +83,6 @@ test("memory trends leave the warm-up out and tell the processes apart", () => {
   expect(server!.perThousand).toBeCloseTo(0);
   expect(engine!.perThousand).toBeCloseTo(2);
   expect(all!.last).toBeCloseTo(520);
+  expect(memoryRow(engine!)).toEqual(["engine (2)", "300.0", "320.0", "2.000"]);
+  expect(memoryRow(all!).slice(0, 2)).toEqual(["all", "300.0"]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Batch } from "../../../openapi/batches.ts";
-import { BatchProgress, batchLine } from "../../../server/batch-progress.ts";
+import { BatchProgress, batchLine } from "../../../server/cli/batch-progress.ts";
 
 const NOW = 1_700_000_000;
 

@@ -2,23 +2,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Sampling } from "../../../engine/protocol/request.ts";
 import { LogitRules, type LogitRulesOptions } from "../../../engine/worker/logit-rules.ts";
+import { PLAIN_SUBMISSION } from "../../plain-submission.ts";
 
 const VOCABULARY = 8;
-const PLAIN: Sampling = {
-  temperature: 1,
-  topP: 1,
-  topK: 0,
-  minP: 0,
-  frequencyPenalty: 0,
-  presencePenalty: 0,
-  repetitionPenalty: 1,
-  logitBias: [],
-  seed: null,
-};
-const NONE: LogitRulesOptions = { sampling: PLAIN, endTokens: [7], ignoreEos: false, minTokens: 0, stopTokenIds: [] };
+const NONE: LogitRulesOptions = { ...PLAIN_SUBMISSION, endTokens: [7] };
 
 function rules(options: Partial<LogitRulesOptions>, sampling: Partial<Sampling> = {}, prompt: number[] = []) {
-  return LogitRules.for({ ...NONE, ...options, sampling: { ...PLAIN, ...sampling } }, prompt);
+  return LogitRules.for({ ...NONE, ...options, sampling: { ...NONE.sampling, ...sampling } }, prompt);
 }
 
 function apply(made: LogitRules | null, logits: number[] = Array(VOCABULARY).fill(1)): number[] {

@@ -68,7 +68,7 @@ export async function startTestServer(
     loads,
     metrics,
     batchMetrics: new BatchMetrics(metrics.registry),
-    load: new OnlineLoad(metrics, () => performance.now()),
+    load: new OnlineLoad(() => performance.now()),
     webhooks: new WebhookEndpoints([]),
     validate: validateHere,
     log,

@@ -138,8 +138,14 @@ test("Mistral's calls may have an id of nine letters and digits behind their arg
 });
 
 test("gpt-oss may think before a call that is required", () => {
-  const thought = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant";
-  expect(taken(ruleOf("harmony", REQUIRED), thought + CALLS.harmony)).toBe("whole");
+  const rule = ruleOf("harmony", REQUIRED);
+  const thinking = (text: string) => `<|channel|>analysis<|message|>${text}<|end|>`;
+  for (const thought of ["Hm.", "1 << 2 < 5", "a <", "<<"]) {
+    const whole = `${thinking(thought)}<|start|>assistant${CALLS.harmony}`;
+    expect(taken(rule, whole), whole).toBe("whole");
+    // The mark ends it, whatever stands before: what follows is no more of the thought.
+    expect(taken(rule, `${thinking(thought)} and on`)).toBeNull();
+  }
 });
 
 test("beside a response format an answer is calls or that", () => {

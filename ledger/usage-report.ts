@@ -5,7 +5,7 @@ import type {
   UsageResult,
 } from "../openapi/organization-usage.ts";
 import type { UsageSum } from "../store/usage.ts";
-import type { BucketPage } from "./buckets.ts";
+import { type BucketPage, byBucket, pageOf } from "./buckets.ts";
 
 /** Sums of the ledger as OpenAI's usage page. */
 export function usagePageOf(page: BucketPage, sums: readonly UsageSum[]): UsagePage {
@@ -17,30 +17,6 @@ export function usagePageOf(page: BucketPage, sums: readonly UsageSum[]): UsageP
 export function embeddingsPageOf(page: BucketPage, sums: readonly UsageSum[]): EmbeddingsUsagePage {
   const within = byBucket(sums);
   return pageOf(page, (bucket) => ({ ...bucket, results: within(bucket.start_time).map(embeddingsResult) }));
-}
-
-/** A page of the buckets that are filled so. */
-export function pageOf<Bucket>(
-  { buckets, width, nextPage }: BucketPage,
-  fill: (bucket: { object: "bucket"; start_time: number; end_time: number }) => Bucket,
-) {
-  return {
-    object: "page" as const,
-    data: buckets.map((start) => fill({ object: "bucket", start_time: start, end_time: start + width })),
-    has_more: nextPage !== null,
-    next_page: nextPage,
-  };
-}
-
-/** The sums of the bucket that begins then, in their order. */
-export function byBucket(sums: readonly UsageSum[]): (start: number) => UsageSum[] {
-  const buckets = new Map<number, UsageSum[]>();
-  for (const sum of sums) {
-    const there = buckets.get(sum.bucket);
-    if (there === undefined) buckets.set(sum.bucket, [sum]);
-    else there.push(sum);
-  }
-  return (start) => buckets.get(start) ?? [];
 }
 
 function usageResult(sum: UsageSum): UsageResult {

@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+/** One page of a list, the way OpenAI pages: the next one begins after its last id. */
+export interface List<Item> {
+  object: "list";
+  data: Item[];
+  first_id: string | null;
+  last_id: string | null;
+  has_more: boolean;
+}
+
+/** What the query of a list may say: how many a page has, 1 to `most`, and what it begins after. */
+export function listQuery({ most, usual }: { most: number; usual: number }) {
+  return {
+    limit: z
+      .string()
+      .regex(/^\d{1,9}$/, "expected a whole number")
+      .transform(Number)
+      .pipe(z.int().min(1).max(most))
+      .default(usual)
+      .describe(`1 to ${most}.`),
+    after: z.string().optional().describe("The id that the page before ended with."),
+  };
+}
+
+/** The schema of a page. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    object: z.literal("list"),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  });
+}
+
+/** The page that has these. */
+export function listPage<Item extends { id: string }>(data: Item[], hasMore: boolean): List<Item> {
+  return {
+    object: "list",
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: hasMore,
+  };
+}

@@ -1,0 +1,11 @@
+import type { ServerResponse } from "node:http";
+
+/** Aborted when the client leaves before it has the whole answer. */
+export function departure(res: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  // Not after every answer: an abort makes an error with its stack, which costs as much as checking the body.
+  res.once("close", () => {
+    if (!res.writableFinished) gone.abort();
+  });
+  return gone.signal;
+}

@@ -91,7 +91,7 @@ export class Admission {
       type: "invalid_request_error",
       code: "model_not_found",
       param: "model",
-      message: `The model '${shown}' does not exist or you do not have access to it.`,
+      message: `The model '${shown}' does not exist or you do not have access to it. GET /v1/models lists what you may use.`,
     });
   }
 

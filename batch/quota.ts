@@ -108,7 +108,9 @@ function overText(nano: number, available: number): string {
 function tokensText(limit: number, enqueued: number, tokens: number): string {
   return (
     `Enqueued token limit reached: limit ${limit}, enqueued ${enqueued}, this batch about ${tokens}. ` +
-    "Try again when some of your batches have ended."
+    (tokens > limit
+      ? "It is more than the limit by itself: split it, or have the limit raised."
+      : "Try again when some of your batches have ended.")
   );
 }
 

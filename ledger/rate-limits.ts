@@ -65,15 +65,18 @@ export class RateLimits {
     const now = this.#now();
     const expected = promptTokens + answerTokens;
     if (requestsPerMinute !== null && !buckets.requests.take(1, requestsPerMinute, now)) {
-      const message = `Rate limit reached for '${model}' on requests per minute: ${requestsPerMinute}.`;
-      throw new RateLimited("requests", message, buckets.requests.waitMs(1, requestsPerMinute, now));
+      const waitMs = buckets.requests.waitMs(1, requestsPerMinute, now);
+      const limit = `Rate limit reached for '${model}' on requests per minute: ${requestsPerMinute}.`;
+      throw new RateLimited("requests", `${limit} ${advice(waitMs)}`, waitMs);
     }
     if (tokensPerMinute !== null && !buckets.tokens.take(expected, tokensPerMinute, now)) {
       if (requestsPerMinute !== null) buckets.requests.correct(-1, now);
       const waitMs = buckets.tokens.waitMs(expected, tokensPerMinute, now);
-      const reached = expected > tokensPerMinute ? "The request is too large" : "Rate limit reached";
-      const message = `${reached} for '${model}' on tokens per minute: limit ${tokensPerMinute}, requested ${expected}.`;
-      throw new RateLimited("tokens", message, waitMs);
+      const tooLarge = expected > tokensPerMinute;
+      const reached = tooLarge ? "The request is too large" : "Rate limit reached";
+      const limit = `${reached} for '${model}' on tokens per minute: limit ${tokensPerMinute}, requested ${expected}.`;
+      const say = tooLarge ? "Shorten its prompt, or ask for fewer tokens with max_tokens." : advice(waitMs);
+      throw new RateLimited("tokens", `${limit} ${say}`, waitMs);
     }
     this.#running.set(key.id, running + 1);
     return new RateLimitPass(expected, {
@@ -157,4 +160,8 @@ export class RateLimitPass {
     this.#ends.settle(usedTokens - this.#expected, requests);
     this.#ends.leave();
   }
+}
+
+function advice(waitMs: number): string {
+  return `Try again in ${Math.ceil(waitMs / 1000)} s.`;
 }

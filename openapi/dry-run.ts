@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isFalse, refusedField } from "./refused.ts";
 
 /** Fields of requests that are this server's own. */
 export const vendorFields = z.object({
@@ -6,6 +7,11 @@ export const vendorFields = z.object({
     .boolean()
     .nullish()
     .describe("Tell the rendered prompt, its tokens and what the request may cost at each tier; nothing is generated."),
+});
+
+/** The same where nothing is generated: a request that was meant to be dry shall not run, and be charged. */
+export const vendorFieldsOfInputs = z.object({
+  dry_run: refusedField("dry runs are of chat completions and completions alone.", isFalse),
 });
 
 const nano = z.int().min(0);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList } from "./bounded.ts";
+import { vendorFieldsOfInputs } from "./dry-run.ts";
 import { refusedField } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { INT32_MAX } from "./sampling-fields.ts";
@@ -43,6 +44,7 @@ export function embeddingsRequest(limits: RequestLimits) {
     service_tier: askedTier,
     user: z.string().nullish().describe("Taken and ignored."),
     truncate_prompt_tokens: refusedField("an input that is too long is refused, never cut."),
+    nightshift: vendorFieldsOfInputs.nullish(),
   });
 }
 export type EmbeddingsRequest = z.infer<ReturnType<typeof embeddingsRequest>>;

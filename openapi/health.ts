@@ -4,12 +4,12 @@ export const health = z.object({ status: z.literal("ok"), version: z.string() })
 export type Health = z.infer<typeof health>;
 
 export const modelReadiness = z.object({
-  id: z.string(),
+  id: z.string().optional().describe("Not told while API keys are on: anyone may ask."),
   state: z
     .enum(["loading", "ready", "unloading", "unloaded", "restarting", "failed", "closed"])
     .describe("An unloaded model is loaded when a request asks for it."),
   progress: z.number().min(0).max(1).optional().describe("Of loading."),
-  reason: z.string().optional().describe("Why it restarts or failed."),
+  reason: z.string().optional().describe("Why it restarts or failed; not told while API keys are on."),
 });
 export type ModelReadiness = z.infer<typeof modelReadiness>;
 

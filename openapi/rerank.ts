@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boundedList } from "./bounded.ts";
+import { vendorFieldsOfInputs } from "./dry-run.ts";
 import { askedTier, inputUsage, MOST_INPUTS } from "./embeddings.ts";
 import { refusedField } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
@@ -17,6 +18,7 @@ export function rerankRequest(limits: RequestLimits) {
     service_tier: askedTier,
     user: z.string().nullish().describe("Taken and ignored."),
     truncate_prompt_tokens: refusedField("a document that is too long is refused, never cut."),
+    nightshift: vendorFieldsOfInputs.nullish(),
   });
 }
 export type RerankRequest = z.infer<ReturnType<typeof rerankRequest>>;

@@ -40,6 +40,12 @@ export interface AdmissionDeps {
   options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "flexWaitMs" | "itlMs" | "batchTax">;
 }
 
+/** Who asks to be let in, and where they would wait. */
+export interface Entrant {
+  tier: OnlineTier;
+  owner: string;
+}
+
 /** Too much is ahead of the request: the one refusal that a client may have turned into a job. */
 export class Overload extends ApiError {}
 
@@ -52,21 +58,21 @@ export class Admission {
     this.#deps = deps;
     this.#startedAt = deps.clock.now();
     for (const model of deps.models.list()) {
-      const wait = (tier: OnlineTier) => this.#predict(model, deps.loads.of(model.id), tier);
+      const wait = (tier: OnlineTier) => this.#predict(model, deps.loads.of(model.id), tier, 1);
       deps.metrics.watch(model.id, deps.loads.of(model.id), wait);
     }
   }
 
   /**
-   * Throws 503 before a large body is read while no model takes anybody: to receive and parse it would cost those who are
+   * Throws 503 before a large body is read while no model takes its owner: to receive and parse it would cost those who are
    * served. What asks to be put off may still be taken, and is read.
    */
-  refuseUnread({ headers }: IncomingMessage): void {
+  refuseUnread({ headers }: IncomingMessage, { owner }: Caller): void {
     const { draining, models } = this.#deps;
     if (Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY || headers.prefer !== undefined)
       return;
     if (draining()) throw shuttingDown();
-    const refusals = models.list().map((model) => this.#refusalToAll(model));
+    const refusals = models.list().map((model) => this.#refusalWhatever(model, owner));
     const [first] = refusals;
     if (!first || refusals.includes(null)) return;
     // The models' names are not for everybody, and whose model it would have been stands in the body.
@@ -85,7 +91,7 @@ export class Admission {
       type: "invalid_request_error",
       code: "model_not_found",
       param: "model",
-      message: `The model '${shown}' does not exist or you do not have access to it.`,
+      message: `The model '${shown}' does not exist or you do not have access to it. GET /v1/models lists what you may use.`,
     });
   }
 
@@ -118,9 +124,9 @@ export class Admission {
     return tier === "flex" ? this.#deps.options.flexWaitMs : this.#deps.options.maxWaitMs;
   }
 
-  /** How long one that comes now is expected to wait, in milliseconds. */
-  waitMs({ model, load }: Place, tier: OnlineTier): number {
-    return this.#predict(model, load, tier);
+  /** How long one of this owner that comes now is expected to wait, in milliseconds. */
+  waitMs({ model, load }: Place, { tier, owner }: Entrant): number {
+    return this.#predict(model, load, tier, load.waitingSequences[tier].shareAhead(owner));
   }
 
   /**
@@ -129,13 +135,14 @@ export class Admission {
    */
   admit(
     place: Place,
-    tier: OnlineTier,
+    entrant: Entrant,
     requests: number,
     patienceMs: number | null,
-    waitMs = this.waitMs(place, tier),
+    waitMs = this.waitMs(place, entrant),
   ): void {
     const { model, load } = place;
-    const full = this.#whyFull(model.id, load, requests);
+    const { tier, owner } = entrant;
+    const full = this.#whyFull(model.id, load, owner, requests);
     if (full !== null) throw overload(tier, full, waitMs);
     if (patienceMs === null || waitMs <= patienceMs) return;
     const expected = `A request would wait about ${inSeconds(waitMs)} for the model '${model.id}'`;
@@ -143,12 +150,12 @@ export class Admission {
   }
 
   /** What a request hears that has waited for all of its patience. */
-  waitedTooLong(place: Place, tier: OnlineTier, patienceMs: number): Overload {
+  waitedTooLong(place: Place, entrant: Entrant, patienceMs: number): Overload {
     const message = `The model '${place.model.id}' had no room for the request in ${inSeconds(patienceMs)}.`;
-    return overload(tier, message, this.waitMs(place, tier));
+    return overload(entrant.tier, message, this.waitMs(place, entrant));
   }
 
-  #predict({ engine }: ServedModel, load: Load, tier: OnlineTier): number {
+  #predict({ engine }: ServedModel, load: Load, tier: OnlineTier, shareAhead: number): number {
     const { backlog, facts } = engine;
     if (backlog === null || facts === null) return 0;
     const { itlMs, batchTax } = this.#deps.options;
@@ -161,25 +168,36 @@ export class Admission {
       stepTokens: facts.stepTokens,
       itlMs,
       batchTax,
+      shareAhead,
       onlineShare: this.#deps.onlineShare(engine.model),
     });
   }
 
-  /** A call with many prompts may go over the limit at an empty queue: waiting would never make it fit. */
-  #whyFull(id: string, { waiting }: Load, requests: number): string | null {
+  /**
+   * A call with many prompts may go over the limit at an empty queue: waiting would never make it fit. And one owner can't
+   * have the queue to itself: who waits with less than an equal part of it is let in, so that of n owners no more wait than
+   * the limit times 1 + 1/2 + … + 1/n.
+   */
+  #whyFull(id: string, { waiting, waitingOf }: Load, owner: string, requests: number): string | null {
     const { queueLimit } = this.#deps.options;
     if (waiting === 0 || waiting + requests <= queueLimit) return null;
+    if (waitingOf.of(owner) + requests <= queueLimit / waitingOf.ownersWith(owner)) return null;
     return `The model '${id}' has ${waiting} requests waiting, and at most ${queueLimit} may.`;
   }
 
-  /** What everybody hears who asks for this model now; null when it may depend on the request. */
-  #refusalToAll(model: ServedModel): ApiError | null {
+  /** What an owner hears who asks for this model now, whatever for; null when it may depend on the request. */
+  #refusalWhatever(model: ServedModel, owner: string): ApiError | null {
     const { state } = model.engine;
     if (comesOnDemand(state)) return null;
     if (state.name !== "ready") return this.#notReady(model.id, state);
     const load = this.#deps.loads.of(model.id);
-    const full = this.#whyFull(model.id, load, 1);
-    return full === null ? null : overload("default", full, this.#predict(model, load, "default"));
+    const full = this.#whyFull(model.id, load, owner, 1);
+    if (full === null) return null;
+    return overload(
+      "default",
+      full,
+      this.#predict(model, load, "default", load.waitingSequences.default.shareAhead(owner)),
+    );
   }
 
   #notReady(id: string, state: EngineState): ApiError {

@@ -120,7 +120,7 @@ export function createApp(dependencies: AppDependencies): Express {
   serve(app, "/v1/organization/costs", { get: costs(store, options.machinePrice, clock) });
   serve(app, "/v1/nightshift/engine", { get: engines(models, options.machinePrice) });
   serve(app, "/health", { get: health(version) });
-  serve(app, "/ready", { get: ready(models, store, draining) });
+  serve(app, "/ready", { get: ready(models, store, draining, options.apiKeys) });
   serve(app, "/metrics", { get: metrics(dependencies.metrics.registry, options.host, options.metricsToken) });
   serve(app, "/openapi.json", { get: openapi(options.limits, version) });
 

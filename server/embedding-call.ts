@@ -2,6 +2,7 @@ import type { EmbeddingListener, EmbeddingSubmission, Ticket } from "../engine/e
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Place } from "./admission.ts";
 import type { Clock } from "./dependencies.ts";
+import type { Burden } from "./load.ts";
 import type { RequestMeter } from "./request-meter.ts";
 
 export type EmbeddingOutcome =
@@ -32,6 +33,7 @@ export class EmbeddingCall implements EmbeddingListener {
   readonly #parts: EmbeddingCallParts;
   readonly #vectors: Float32Array[];
   readonly #ticket: Ticket;
+  readonly #burden: Burden;
   #phase: "waiting" | "running" | "ended" = "waiting";
   #missing: number;
   #promptTokens = 0;
@@ -50,7 +52,8 @@ export class EmbeddingCall implements EmbeddingListener {
       this.#run = resolve;
     });
     // It takes no sequence from those who generate.
-    place.load.arrive(submission.tier, 0);
+    this.#burden = { tier: submission.tier, owner: submission.owner, sequences: 0 };
+    place.load.arrive(this.#burden);
     this.#ticket = place.model.engine.embed(submission, this);
   }
 
@@ -65,7 +68,7 @@ export class EmbeddingCall implements EmbeddingListener {
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
     const { place, meter, clock, arrivedAt } = this.#parts;
-    place.load.start();
+    place.load.start(this.#burden);
     meter.queueTime(clock.now() - arrivedAt);
     this.#run();
   }
@@ -86,7 +89,7 @@ export class EmbeddingCall implements EmbeddingListener {
 
   mayRestart(): boolean {
     if (this.#phase === "ended" || !this.#parts.mayRestart) return false;
-    if (this.#phase === "running") this.#parts.place.load.startOver();
+    if (this.#phase === "running") this.#parts.place.load.startOver(this.#burden);
     this.#phase = "waiting";
     this.#missing = this.#vectors.length;
     return true;
@@ -101,8 +104,8 @@ export class EmbeddingCall implements EmbeddingListener {
 
   #end(outcome: EmbeddingOutcome): void {
     if (this.#phase === "ended") return;
-    const { place, submission, meter } = this.#parts;
-    place.load.leave(this.#phase, submission.tier, 0);
+    const { place, meter } = this.#parts;
+    place.load.leave(this.#phase, this.#burden);
     this.#load(-this.#promptTokens);
     this.#phase = "ended";
     meter.promptTokens(this.#promptTokens);

@@ -56,9 +56,9 @@ export class EmbeddingRoute {
 
   readonly handler: RequestHandler = (req, res) =>
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
-      this.#admission.refuseUnread(req);
-      const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
       const caller = callerOf(req);
+      this.#admission.refuseUnread(req, caller);
+      const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
       await this.#admission.awake(model, request.tier, departure(res));
@@ -68,7 +68,8 @@ export class EmbeddingRoute {
       checkInputs(request, place.facts);
       const { embedding } = place.load;
       const patienceMs = this.#admission.patienceMs(request.tier);
-      this.#admission.admit(place, request.tier, 1, patienceMs, embedding.waitMs(request.tier));
+      const entrant = { tier: request.tier, owner: caller.owner };
+      this.#admission.admit(place, entrant, 1, patienceMs, embedding.waitMs(request.tier));
       const ask = () => embeddingAsk(request.inputs, place, request.tier);
       await this.#allowances.during(caller, res, ask, (allowance) =>
         this.#run(req, res, request, place, meter, allowance),
@@ -96,7 +97,7 @@ export class EmbeddingRoute {
     // Flex gives up waiting; the others, once let in, wait for as long as it takes.
     const patienceMs = tier === "flex" ? this.#admission.patienceMs(tier) : null;
     const outcome = await outcomeWithin(call, patienceMs, clock.now() - arrivedAt, (ms) =>
-      this.#admission.waitedTooLong(place, tier, ms),
+      this.#admission.waitedTooLong(place, { tier, owner: caller.owner }, ms),
     );
     if (outcome.status === "error") throw outcome.error;
     this.#charge(caller, request, place, outcome.promptTokens, allowance);

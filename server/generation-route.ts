@@ -75,10 +75,10 @@ export class GenerationRoute {
 
   readonly handler: RequestHandler = (req, res) =>
     counted(this.#dependencies.metrics, this.#endpoint, async (open) => {
-      this.#admission.refuseUnread(req);
+      const caller = callerOf(req);
+      this.#admission.refuseUnread(req, caller);
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
       const request = this.#check(body);
-      const caller = callerOf(req);
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
       await this.#admission.awake(model, request.tier, departure(res));
@@ -91,7 +91,8 @@ export class GenerationRoute {
       const asynchronous = request.stream || !mayUseTier(caller, "batch") ? null : respondAsync(req.headers.prefer);
       const patience = this.#patience(request.tier, asynchronous);
       try {
-        this.#admission.admit(place, request.tier, request.submissions.length, patience.expectedMs);
+        const entrant = { tier: request.tier, owner: caller.owner };
+        this.#admission.admit(place, entrant, request.submissions.length, patience.expectedMs);
         const ask = () => generationAsk(request.submissions, place, request.tier);
         await this.#allowances.during(caller, res, ask, (allowance) =>
           this.#run(req, res, request, place, meter, patience.waitedMs, allowance),
@@ -184,7 +185,7 @@ export class GenerationRoute {
     res.once("close", () => call.cancel());
     const waitedMs = clock.now() - contextOf(req).arrivedAt;
     const outcome = await outcomeWithin(call, patienceMs, waitedMs, (ms) =>
-      this.#admission.waitedTooLong(place, request.tier, ms),
+      this.#admission.waitedTooLong(place, { tier: request.tier, owner: caller.owner }, ms),
     );
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     meter.ended(outcome.status);

@@ -1,9 +1,9 @@
 import type { RequestListener, Submission, Ticket } from "../engine/engine.ts";
 import type { SequenceOutput } from "../engine/protocol/output.ts";
-import type { Tier } from "../engine/protocol/request.ts";
 import type { ApiError } from "../openapi/api-error.ts";
 import type { Place } from "./admission.ts";
 import type { Clock } from "./dependencies.ts";
+import type { Burden } from "./load.ts";
 import type { RequestMeter } from "./request-meter.ts";
 
 /** What a generation tells its call. */
@@ -47,7 +47,7 @@ export class Generation implements RequestListener {
   readonly #place: Place;
   readonly #meter: RequestMeter;
   readonly #clock: Clock;
-  readonly #tier: Tier;
+  readonly #burden: Burden;
   #phase: "waiting" | "running" | "ended" = "waiting";
   #startedSequences = 0;
   #unfinished: number;
@@ -69,8 +69,8 @@ export class Generation implements RequestListener {
     this.#place = place;
     this.#meter = meter;
     this.#clock = clock;
-    this.#tier = submission.tier;
-    place.load.arrive(this.#tier, this.n);
+    this.#burden = { tier: submission.tier, owner: submission.owner, sequences: this.n };
+    place.load.arrive(this.#burden);
     this.#ticket = place.model.engine.submit(submission, this);
   }
 
@@ -86,7 +86,7 @@ export class Generation implements RequestListener {
     this.cachedTokens = this.#startedSequences++ === 0 ? cachedTokens : Math.min(this.cachedTokens, cachedTokens);
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
-    this.#place.load.start();
+    this.#place.load.start(this.#burden);
     this.#owner.started(agoMs);
   }
 
@@ -114,7 +114,7 @@ export class Generation implements RequestListener {
   mayRestart(): boolean {
     if (this.#phase === "ended" || !this.#owner.unseen()) return false;
     if (this.#phase === "running") {
-      this.#place.load.startOver();
+      this.#place.load.startOver(this.#burden);
       this.#phase = "waiting";
     }
     this.#unfinished = this.n;
@@ -136,7 +136,7 @@ export class Generation implements RequestListener {
 
   #leave(): void {
     if (this.#phase === "ended") return;
-    this.#place.load.leave(this.#phase, this.#tier, this.n);
+    this.#place.load.leave(this.#phase, this.#burden);
     this.#phase = "ended";
   }
 

@@ -2,15 +2,32 @@ import type { EngineObserver } from "../engine/engine.ts";
 import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { Tier } from "../engine/protocol/request.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
+import { OwnerQueue } from "./owner-queue.ts";
 
 /** The weight of the latest in a running mean. */
 const LATEST = 1 / 16;
+
+/** A request as it weighs on a model. */
+export interface Burden {
+  tier: Tier;
+  owner: string;
+  /** Those of its choices; none of texts that are read for their vectors alone. */
+  sequences: number;
+}
 
 /** Requests of one model that the engine has and has not ended, and what the late ones were like. */
 export class Load {
   /** Requests by whether a sequence of theirs has started. */
   waiting = 0;
   running = 0;
+  /** Those that wait, by whose they are; of the second their sequences, and by tier. */
+  readonly waitingOf = new OwnerQueue();
+  readonly waitingSequences: Record<Tier, OwnerQueue> = {
+    priority: new OwnerQueue(),
+    default: new OwnerQueue(),
+    flex: new OwnerQueue(),
+    batch: new OwnerQueue(),
+  };
   /** Since the server started. */
   arrived = 0;
   /** Sequences of requests that have not ended. */
@@ -21,32 +38,39 @@ export class Load {
   /** Of texts that are read for their vectors alone. */
   readonly embedding = new EmbeddingLoad();
 
-  arrive(tier: Tier, sequences: number): void {
+  arrive(burden: Burden): void {
     this.arrived++;
-    this.waiting++;
-    this.sequences[tier] += sequences;
+    this.#wait(burden, 1);
+    this.sequences[burden.tier] += burden.sequences;
   }
 
-  start(): void {
-    this.waiting--;
+  start(burden: Burden): void {
+    this.#wait(burden, -1);
     this.running++;
   }
 
   /** Its engine died; it runs once more. */
-  startOver(): void {
+  startOver(burden: Burden): void {
     this.running--;
-    this.waiting++;
+    this.#wait(burden, 1);
   }
 
-  leave(phase: "waiting" | "running", tier: Tier, sequences: number): void {
-    this[phase]--;
-    this.sequences[tier] -= sequences;
+  leave(phase: "waiting" | "running", burden: Burden): void {
+    if (phase === "waiting") this.#wait(burden, -1);
+    else this.running--;
+    this.sequences[burden.tier] -= burden.sequences;
   }
 
   /** One ended well. */
   learn(promptTokens: number, answerTokens: number): void {
     this.promptTokens = mean(this.promptTokens, promptTokens);
     this.answerTokens = mean(this.answerTokens, answerTokens);
+  }
+
+  #wait({ tier, owner, sequences }: Burden, sign: 1 | -1): void {
+    this.waiting += sign;
+    this.waitingOf.add(owner, sign);
+    this.waitingSequences[tier].add(owner, sign * sequences);
   }
 }
 

@@ -27,6 +27,8 @@ export interface WaitView {
   itlMs: number;
   /** The share by which flex may lengthen a step of online work. */
   batchTax: number;
+  /** Of those of the asked tier who wait, the share, 0 to 1, that goes before it: owners take turns. */
+  shareAhead: number;
   /** The share of time that online work takes of the engine, 0 to 1. */
   onlineShare: number;
 }
@@ -49,11 +51,11 @@ interface Crowd extends TierBacklog {
 export function predictWaitMs(tier: OnlineTier, view: WaitView): number {
   const { backlog, batchTax, onlineShare } = view;
   if (backlog.fit === null) return 0;
-  if (tier !== "flex") return workMs(crowd(AHEAD[tier], view), backlog.fit, view);
-  const online = crowd(ONLINE, view);
-  const own = tierOf("flex", view);
+  if (tier !== "flex") return workMs(crowd(AHEAD[tier], tier, view), backlog.fit, view);
+  const online = crowd(ONLINE, tier, view);
+  const own = before("flex", tier, view);
   // Places that online work is short of as well have their time in its own.
-  const short = crowd(AHEAD.flex, view).short - online.short;
+  const short = crowd(AHEAD.flex, tier, view).short - online.short;
   const ownShort = Math.max(short, own.waiting + own.running + 1 - backlog.flexPlaces);
   const flex = workMs({ ...own, short: ownShort }, backlog.fit, view);
   return workMs(online, backlog.fit, view) + flex / Math.max(1 - onlineShare, batchTax / (1 + batchTax), LEAST_SHARE);
@@ -62,14 +64,22 @@ export function predictWaitMs(tier: OnlineTier, view: WaitView): number {
 /** Flex goes on with one sequence in 129 steps, whatever else there is. */
 const LEAST_SHARE = 1 / 129;
 
-function crowd(ahead: readonly OnlineTier[], view: WaitView): Crowd {
-  const tiers = ahead.map((tier) => tierOf(tier, view));
+function crowd(ahead: readonly OnlineTier[], asked: OnlineTier, view: WaitView): Crowd {
+  const tiers = ahead.map((tier) => before(tier, asked, view));
   // Whoever runs keeps its place, also before a better tier of the same kind.
   const holders = ahead.includes("default") ? tiers : ONLINE.map((tier) => tierOf(tier, view));
   const waiting = sum(tiers, (tier) => tier.waiting);
   const running = sum(holders, (tier) => tier.running);
   const prefill = sum(tiers, (tier) => tier.prefill);
   return { waiting, running, prefill, short: Math.max(0, waiting + running + 1 - view.sequences) };
+}
+
+/** What of a tier goes before a request of the asked one: of its own those whose turn comes sooner. */
+function before(tier: OnlineTier, asked: OnlineTier, view: WaitView): TierBacklog {
+  const all = tierOf(tier, view);
+  if (tier !== asked || all.waiting === 0) return all;
+  const waiting = all.waiting * view.shareAhead;
+  return { ...all, waiting, prefill: (all.prefill * (all.running + waiting)) / (all.running + all.waiting) };
 }
 
 /** With those that the engine has not told of yet, which are taken for usual ones. */

@@ -126,7 +126,7 @@ export class ApiClient {
     const status = response.statusCode ?? 0;
     if (status >= 300) {
       outgoing.destroy();
-      throw refusal(status, answer);
+      throw this.#refusal(status, answer);
     }
     await sending;
     return this.#parse(answer, schema);
@@ -139,7 +139,7 @@ export class ApiClient {
     } catch (error) {
       throw this.#unreachable(error);
     }
-    if (!response.ok) throw refusal(response.status, await response.text());
+    if (!response.ok) throw this.#refusal(response.status, await response.text());
     return response;
   }
 
@@ -152,6 +152,18 @@ export class ApiClient {
       return schema.parse(JSON.parse(answer));
     } catch {
       throw new ApiFailure(null, null, `${this.#base.href} does not answer as this version of Nightshift does.`);
+    }
+  }
+
+  #refusal(status: number, answer: string): ApiFailure {
+    try {
+      const { error } = errorBody.parse(JSON.parse(answer));
+      // Who types a command has no header to put it into.
+      const missing = status === 401 && this.#key === null;
+      const message = missing ? "The server asks for an API key: put one into NIGHTSHIFT_API_KEY." : error.message;
+      return new ApiFailure(status, error.code, message);
+    } catch {
+      return new ApiFailure(status, null, `The server answered with status ${status}.`);
     }
   }
 
@@ -171,15 +183,6 @@ function baseUrl(written: string): URL {
   if (url.pathname === "/") url.pathname = "/v1";
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;
-}
-
-function refusal(status: number, answer: string): ApiFailure {
-  try {
-    const { error } = errorBody.parse(JSON.parse(answer));
-    return new ApiFailure(status, error.code, error.message);
-  } catch {
-    return new ApiFailure(status, null, `The server answered with status ${status}.`);
-  }
 }
 
 /**

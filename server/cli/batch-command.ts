@@ -1,4 +1,6 @@
-import { createReadStream } from "node:fs";
+import { constants, createReadStream } from "node:fs";
+import { access } from "node:fs/promises";
+import { dirname } from "node:path";
 import { createInterface } from "node:readline/promises";
 import type { Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
@@ -71,6 +73,7 @@ export function batchProgram(deps: BatchCommandDeps): Command {
     .option("-o, --output <path>", "where the results go (default: stdout)")
     .option("--errors <path>", "where failed lines go (default: beside the output, as .errors.jsonl)")
     .action(async (input: string, flags) => {
+      await checkFolders([flags.output, flags.errors]);
       const server = client(flags);
       const { id } = await submit(server, input, flags, deps);
       deps.stderr.write(`${id}\n`);
@@ -143,20 +146,42 @@ async function submit(client: ApiClient, path: string, flags: SubmitFlags, deps:
   return client.call("POST", "batches", batch, body);
 }
 
+/** Before anything runs and is charged that could not be written then. */
+async function checkFolders(paths: readonly (string | undefined)[]): Promise<void> {
+  for (const path of paths) {
+    if (path === undefined) continue;
+    await access(dirname(path), constants.W_OK).catch((error: Error) => {
+      throw new OptionsError(`${path} could not be written: ${error.message}`);
+    });
+  }
+}
+
 /** What the first line names; the server checks it and all others. */
 async function endpointOf(path: string): Promise<string> {
+  const line = await firstLine(path);
+  if (line === null) throw new OptionsError(`${path} is empty: a batch has one request per line.`);
+  let request: unknown;
+  try {
+    request = JSON.parse(line.replace(/^\uFEFF/, ""));
+  } catch {
+    throw new OptionsError(`The first line of ${path} is no JSON. Each request is one line of the file, whole.`);
+  }
+  const named = z.object({ url: z.string() }).safeParse(request);
+  if (!named.success) throw new OptionsError(`The first line of ${path} names no url. Say it with --endpoint.`);
+  return named.data.url;
+}
+
+/** The first that is not blank; null when none is. */
+async function firstLine(path: string): Promise<string | null> {
   const lines = createInterface({ input: createReadStream(path) });
   try {
-    for await (const line of lines) {
-      if (line.trim() === "") continue;
-      return z.object({ url: z.string() }).parse(JSON.parse(line.replace(/^\uFEFF/, ""))).url;
-    }
+    for await (const line of lines) if (line.trim() !== "") return line;
+    return null;
   } catch (error) {
-    if (error instanceof Error && "code" in error) throw new OptionsError(`${path} cannot be read: ${error.message}`);
+    throw new OptionsError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
   } finally {
     lines.close();
   }
-  throw new OptionsError(`The first line of ${path} names no url. Say it with --endpoint.`);
 }
 
 function pair(text: string): [string, string] {

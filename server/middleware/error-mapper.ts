@@ -2,6 +2,7 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import { ApiError } from "../../openapi/api-error.ts";
 import type { Log } from "../dependencies.ts";
 import { ClientGone } from "../json-body.ts";
+import { pathAdvice } from "../path-advice.ts";
 import { sendError } from "../respond.ts";
 import { contextOf } from "./request-context.ts";
 
@@ -34,6 +35,6 @@ function asApiError(thrown: unknown): ApiError {
 }
 
 export const unknownRoute: RequestHandler = (req) => {
-  const message = `Unknown request URL: ${req.method} ${req.path.slice(0, 256)}.`;
+  const message = `Unknown request URL: ${req.method} ${req.path.slice(0, 256)}.${pathAdvice(req.path)}`;
   throw new ApiError({ status: 404, type: "invalid_request_error", code: "unknown_url", message });
 };

@@ -19,7 +19,7 @@ export function hostCheck(boundHost: string, allowedHosts: readonly string[]): R
     const host = req.headers.host;
     // Only HTTP/1.0 may come without Host, and no browser speaks it.
     if (!checks || host === undefined || names.has(host.replace(/:\d*$/, "").toLowerCase())) return next();
-    const message = "This server does not answer to the host name of the request.";
+    const message = "This server does not answer to the host name of the request; --allowed-host adds one.";
     throw new ApiError({ status: 421, type: "invalid_request_error", code: "host_not_allowed", message });
   };
 }

@@ -81,7 +81,12 @@ export const OPTIONS = {
 
   ...ENGINE_OPTIONS,
 
-  queueLimit: row("Limits", integer(0, 1_000_000), 512, "Requests that may wait; the next one is answered 503."),
+  queueLimit: row(
+    "Limits",
+    integer(0, 1_000_000),
+    512,
+    "Requests that may wait; the next one is answered 503, unless its owner has less than an equal part of them.",
+  ),
   maxWaitMs: row(
     "Limits",
     either(choice(["off"]), integer(1, 86_400_000, "ms")),

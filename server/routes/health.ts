@@ -11,10 +11,18 @@ export function health(version: string): RequestHandler {
   return (req, res) => sendJson(req, res, 200, text);
 }
 
-/** 200 when every model takes requests, some after they are loaded, and the store writes, else 503 with what each one is at. */
-export function ready(models: ModelSet, store: Pick<Store, "state">, draining: () => boolean): RequestHandler {
+/**
+ * 200 when every model takes requests, some after they are loaded, and the store writes, else 503 with what each one is at.
+ * Where not everybody may use every model, neither their names are for everybody nor what an engine last said.
+ */
+export function ready(
+  models: ModelSet,
+  store: Pick<Store, "state">,
+  draining: () => boolean,
+  apiKeys: boolean,
+): RequestHandler {
   return (req, res) => {
-    const states = models.list().map(readinessOf);
+    const states = models.list().map((model) => readinessOf(model, apiKeys));
     const allReady = models.list().every(servable) && store.state.writable;
     const status = draining() ? "shutting_down" : allReady ? "ready" : "not_ready";
     const body: Readiness = { status, models: states, store: storeReadiness(store) };
@@ -34,11 +42,11 @@ function storeReadiness({ state }: Pick<Store, "state">): StoreReadiness {
   return state.writable ? { state: "writable" } : { state: "not_writable", code: state.code };
 }
 
-function readinessOf({ id, engine: { state } }: ServedModel): ModelReadiness {
+function readinessOf({ id, engine: { state } }: ServedModel, apiKeys: boolean): ModelReadiness {
   return {
-    id,
+    ...(!apiKeys && { id }),
     state: state.name,
     ...(state.name === "loading" && { progress: state.progress }),
-    ...("reason" in state && { reason: state.reason }),
+    ...(!apiKeys && "reason" in state && { reason: state.reason }),
   };
 }

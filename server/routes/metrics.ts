@@ -15,7 +15,8 @@ export function metrics(registry: Registry, boundHost: string, token: string | n
   return async (req, res) => {
     if (!open && !matches(req.headers.authorization, expected)) {
       res.setHeader("www-authenticate", "Bearer");
-      const message = "Metrics need the server's metrics token: Authorization: Bearer <token>.";
+      const lacking = token === null ? " The server has none: --metrics-token sets it." : "";
+      const message = `Metrics need the server's metrics token: Authorization: Bearer <token>.${lacking}`;
       throw new ApiError({ status: 401, type: "authentication_error", code: "invalid_api_key", message });
     }
     const text = await registry.metrics();

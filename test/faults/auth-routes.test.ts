@@ -29,6 +29,15 @@ test("fault 29: every route of the router needs a key but /health, /ready and /o
   expect([...open].sort()).toEqual(OPEN.toSorted());
 });
 
+test("what is open names no model, and does not tell what an engine said", async () => {
+  const server = await startKeyedServer();
+  server.engine.state = { name: "failed", reason: "/home/someone/a.gguf is broken" };
+  const ready = await server.call(null, "GET", "/ready");
+  expect(ready.status).toBe(503);
+  expect(await ready.json()).toMatchObject({ status: "not_ready", models: [{ state: "failed" }] });
+  for (const path of OPEN) expect(await (await server.call(null, "GET", path)).text()).not.toMatch(/"demo"|someone/);
+});
+
 test("a key does what its scopes say and nothing else; an administrator's everything", async () => {
   const server = await startKeyedServer();
   for (const scope of SCOPES) {

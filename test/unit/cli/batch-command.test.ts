@@ -149,10 +149,20 @@ describe("batch run", () => {
 
   it.each([
     ["there is no such file", undefined, /There is no file|cannot be read/],
-    ["its first line names no url", ["hello"], /names no url\. Say it with --endpoint/],
+    ["its first line names no url", [{ url: 5 }], /names no url\. Say it with --endpoint/],
+    ["a request is spread over lines", ["{", '"url": "/v1/chat/completions"}'], /no JSON\. Each request is one line/],
+    ["it has nothing but blank lines", ["", " "], /is empty: a batch has one request per line/],
   ])("is refused before anything is sent when %s", async (_, lines, message) => {
     const path = lines === undefined ? "/nowhere/in.jsonl" : input(...lines).path;
     await expect(batch(["run", path])).rejects.toThrow(message);
+    expect((await batch(["list"])).out).toBe("");
+  });
+
+  it("is refused before anything is sent when its results could not be written", async () => {
+    const { path, at } = input(chatLine("a", "good"));
+    await expect(batch(["run", path, "-o", at("missing/out.jsonl")])).rejects.toThrow(
+      /out\.jsonl could not be written/,
+    );
     expect((await batch(["list"])).out).toBe("");
   });
 });

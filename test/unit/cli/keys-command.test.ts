@@ -28,6 +28,16 @@ async function keys(...args: string[]): Promise<{ out: string; err: string }> {
 const models = (key: string) =>
   fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${key.trim()}` } });
 
+test("who has no key is told where a command takes it from", async () => {
+  const env = { NIGHTSHIFT_URL: server.url };
+  const silent = { write: () => true };
+  const listing = keysCommand(["list"], { env, stdout: silent, stderr: silent, now: () => NOW * 1000 });
+  await expect(listing).rejects.toMatchObject({
+    status: 401,
+    message: expect.stringMatching(/into NIGHTSHIFT_API_KEY/),
+  });
+});
+
 test("a key is made, listed, bounded, rotated and revoked", async () => {
   const made = await keys("create", "--name", "search", "--owner", "team-a", "--model", "demo", "--daily-usd", "2.5");
   expect(made.out).toMatch(/^ns_\S+\n$/);

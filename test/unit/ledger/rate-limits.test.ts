@@ -24,7 +24,8 @@ describe("the limits of a key", () => {
     const key = keyWith({ requestsPerMinute: 2 });
     limits.enter(key, "a", ASK).leave(30);
     limits.enter(key, "a", ASK).leave(30);
-    const { status, code, retryAfter, limit } = refusal(() => limits.enter(key, "a", ASK));
+    const { status, code, retryAfter, limit, message } = refusal(() => limits.enter(key, "a", ASK));
+    expect(message).toMatch(/requests per minute: 2\. Try again in 30 s\.$/);
     expect({ status, code, retryAfter, limit }).toEqual({
       status: 429,
       code: "rate_limit_exceeded",

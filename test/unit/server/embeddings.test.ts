@@ -101,3 +101,14 @@ test("what goes before a request is foretold from the tokens that wait and the p
   load.add("default", -1000);
   expect(load.waitMs("default")).toBe(0);
 });
+
+test("a dry run is refused, and not run and charged", async () => {
+  await start();
+  server.engine.embeds = answer;
+  const response = await post({ ...BODY, nightshift: { dry_run: true } });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({
+    error: { code: "unsupported_parameter", param: "nightshift.dry_run" },
+  });
+  expect((await post({ ...BODY, nightshift: { dry_run: false } })).status).toBe(200);
+});

@@ -157,7 +157,9 @@ describe("GET /metrics", () => {
     const behindProxy = await startTestServer({ metricsToken: "secret" });
     expect((await fetch(`${behindProxy.url}/metrics`)).status).toBe(401);
     const tokenless = await startTestServer({ host: "0.0.0.0" });
-    expect((await fetch(`${tokenless.url}/metrics`, { headers: { authorization: "Bearer null" } })).status).toBe(401);
+    const refused = await fetch(`${tokenless.url}/metrics`, { headers: { authorization: "Bearer null" } });
+    expect(refused.status).toBe(401);
+    expect(await refused.text()).toContain("--metrics-token sets it");
     await Promise.all([loopback.close(), outside.close(), behindProxy.close(), tokenless.close()]);
   });
 });

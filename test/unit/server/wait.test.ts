@@ -20,6 +20,7 @@ function view(tiers: Partial<Backlog["tiers"]>, more: Partial<WaitView> = {}, fi
     itlMs: 50,
     batchTax: 0.1,
     onlineShare: 0,
+    shareAhead: 1,
     ...more,
   };
 }
@@ -57,6 +58,7 @@ const views = fc
       itlMs: fc.integer({ min: 1, max: 500 }),
       batchTax: fc.constant(0.1),
       onlineShare: fc.double({ min: 0, max: 1, noNaN: true }),
+      shareAhead: fc.double({ min: 0, max: 1, noNaN: true }),
     }),
   );
 
@@ -82,7 +84,7 @@ describe("a predicted wait", () => {
         const more = { ...tiers, [tier]: { ...tiers[tier], [what]: tiers[tier][what] + 7 } };
         // What the server has submitted is at least what the engine knows of: else one would hide behind the other.
         const submitted = { priority: 400, default: 400, flex: 400 };
-        const before = { ...seen, submitted: what === "prefill" ? seen.submitted : submitted };
+        const before = { ...seen, shareAhead: 1, submitted: what === "prefill" ? seen.submitted : submitted };
         const after = { ...before, promptTokens: 0, backlog: { ...seen.backlog, tiers: more } };
         const same = { ...before, promptTokens: 0 };
         for (const asked of ONLINE_TIERS) {
@@ -110,6 +112,14 @@ describe("a predicted wait", () => {
       { submitted: { priority: 0, default: 72, flex: 0 } },
     );
     expect(predictWaitMs("default", untold)).toBe(predictWaitMs("default", told));
+  });
+
+  it("counts of its own tier what goes before it, and of better ones all", () => {
+    const all = { default: { waiting: 500, running: 32, prefill: 100_000 } };
+    const [first, last] = [0.01, 1].map((shareAhead) => predictWaitMs("default", view(all, { shareAhead })));
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThan(last! / 10);
+    expect(predictWaitMs("flex", view(all, { shareAhead: 0.01 }))).toBe(predictWaitMs("flex", view(all)));
   });
 
   it("of flex grows with the time that online work takes", () => {

@@ -1,0 +1,34 @@
+/** How many of which owner wait. */
+export class OwnerQueue {
+  readonly #waiting = new Map<string, number>();
+
+  add(owner: string, count: number): void {
+    const waiting = this.of(owner) + count;
+    if (waiting > 0) this.#waiting.set(owner, waiting);
+    else this.#waiting.delete(owner);
+  }
+
+  of(owner: string): number {
+    return this.#waiting.get(owner) ?? 0;
+  }
+
+  /** Owners who would wait if this one had one more. */
+  ownersWith(owner: string): number {
+    return this.#waiting.size + (this.#waiting.has(owner) ? 0 : 1);
+  }
+
+  /**
+   * The share, 0 to 1, of those who wait that start before one more of this owner. Owners take turns, so of each other one
+   * no more go before it than it has itself, and one; that some are served more tokens in a turn is not foreseen.
+   */
+  shareAhead(owner: string): number {
+    const own = this.of(owner);
+    let all = 0;
+    let ahead = 0;
+    for (const [other, waiting] of this.#waiting) {
+      all += waiting;
+      ahead += other === owner ? waiting : Math.min(waiting, own + 1);
+    }
+    return all === 0 ? 1 : ahead / all;
+  }
+}

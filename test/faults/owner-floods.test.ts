@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { Backlog, TierBacklog } from "../../engine/protocol/step.ts";
+import type { AppOptions } from "../../server/app-options.ts";
+import { CHAT } from "../unit/server/test-server.ts";
+import { startKeyedServer } from "./keys-rig.ts";
+
+const PATH = "/v1/chat/completions";
+const LARGE = { ...CHAT, messages: [{ role: "user", content: "x".repeat(100_000) }] };
+
+/** A server whose requests wait for ever, and two owners of it: one who floods, and one who has asked for nothing yet. */
+async function flooded(requests: number, options: Partial<AppOptions>) {
+  const server = await startKeyedServer(options);
+  const [flood, guest] = [await server.key({ owner: "flood" }), await server.key({ owner: "guest" })];
+  /** The answer's status, or 200 as soon as the engine has the request. */
+  const asks = (secret: string, body: object = CHAT): Promise<number> =>
+    new Promise((resolve, reject) => {
+      server.engine.script = () => resolve(200);
+      server.call(secret, "POST", PATH, body).then(({ status }) => resolve(status), reject);
+    });
+  for (let i = 0; i < requests; i++) expect(await asks(flood.key)).toBe(200);
+  return { server, flood: flood.key, guest: guest.key, asks };
+}
+
+test("an owner who fills the queue leaves an equal part of it to another, and gets no more", async () => {
+  const { flood, guest, asks } = await flooded(4, { queueLimit: 4 });
+  expect(await asks(flood)).toBe(503);
+  expect(await asks(flood, LARGE)).toBe(503);
+  expect(await asks(guest, LARGE)).toBe(200);
+  expect(await asks(guest)).toBe(200);
+  expect(await asks(guest)).toBe(503);
+  expect(await asks(flood)).toBe(503);
+});
+
+test("a wait that one owner's flood makes is not foretold to another, whose turn comes before most of it", async () => {
+  const { server, flood, guest, asks } = await flooded(200, { maxWaitMs: 2000 });
+  const none: TierBacklog = { waiting: 0, running: 0, prefill: 0 };
+  const backlog: Backlog = {
+    tiers: { priority: none, default: { waiting: 200, running: 32, prefill: 40_000 }, flex: none, batch: none },
+    flexPlaces: 21,
+    kvPerDecode: 100,
+    fit: { o: 5, p: 0.1, d: 0.5, k: 0, m: 0 },
+    turns: true,
+  };
+  server.engine.backlog = backlog;
+  expect(await asks(flood)).toBe(503);
+  expect(await asks(guest)).toBe(200);
+});

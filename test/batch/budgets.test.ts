@@ -121,7 +121,7 @@ test("a key's enqueued tokens are those of its batches that are not over", () =>
       expect(error.message).toMatch(/Try again when some of your batches have ended\.$/);
       expect(error.headers?.get("x-should-retry")).toBe("false");
       const { client: narrow } = await keyed.key({ enqueued_tokens: 10 });
-      expect((await refusal(submit(narrow, LINES))).message).toMatch(/more than the limit by itself: split it/);
+      expect((await failure(submit(narrow, LINES))).message).toMatch(/more than the limit by itself: split it/);
       await client.batches.cancel(first.id);
       await reaches(client, first.id, "cancelled");
       await submit(client, LINES);

@@ -3,11 +3,11 @@
 # deploy/compose.yaml says how to run it.
 
 FROM node:20-bookworm AS build
-ARG ENGINE=cpu
 WORKDIR /opt/nightshift
 # Packages first: they change less often than sources. Of all install scripts only SQLite's runs.
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund && npm rebuild better-sqlite3
+ARG ENGINE=cpu
 # llama.cpp's library for NVIDIA links to CUDA's runtime and cuBLAS, which no driver brings.
 RUN if [ "$ENGINE" = cuda ]; then \
     apt-get update && apt-get install -y --no-install-recommends python3-pip \

@@ -1,18 +1,35 @@
-# syntax=docker/dockerfile:1
 # docker build -t nightshift .                                  for the CPU
 # docker build -t nightshift:cuda --build-arg ENGINE=cuda .     for NVIDIA GPUs: docker run --gpus all …
 # deploy/compose.yaml says how to run it.
 
 FROM node:20-bookworm AS build
-ARG ENGINE=cpu
 WORKDIR /opt/nightshift
 # Packages first: they change less often than sources. Of all install scripts only SQLite's runs.
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund && npm rebuild better-sqlite3
+ARG ENGINE=cpu
+# llama.cpp's library for NVIDIA links to CUDA's runtime and cuBLAS, which no driver brings.
+RUN if [ "$ENGINE" = cuda ]; then \
+    apt-get update && apt-get install -y --no-install-recommends python3-pip \
+    && pip install --no-deps --target /opt/cuda nvidia-cuda-runtime==13.0.96 nvidia-cublas==13.1.1.3; \
+  fi
 COPY . .
-# Builds dist/, and fetches the GPU's libraries into .engine/ where they are asked for.
+# Builds dist/, and fetches the GPU's libraries into .engine/ where they are asked for. A set-up that can't have them goes
+# on without; an image that should have them does not.
 RUN mkdir -p .engine && NIGHTSHIFT_ENGINE_BINARIES=$ENGINE node scripts/setup.mjs \
+  && { [ "$ENGINE" = cpu ] || ls -d ".engine/node_modules/@node-llama-cpp/linux-x64-$ENGINE"; } \
   && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+# It looks for them where it lies itself. Its companion for cards and drivers that are too old for CUDA 13 wants CUDA 12's.
+RUN if [ "$ENGINE" = cuda ]; then \
+    cd .engine/node_modules/@node-llama-cpp && rm -r linux-x64-cuda-ext && cd linux-x64-cuda/bins/linux-x64-cuda \
+    && for name in cudart cublas cublasLt; do mv "/opt/cuda/nvidia/cu13/lib/lib$name.so.13" . || exit 1; done; \
+  fi
+# What no server opens: sources and leftovers of what was compiled, llama.cpp's history, the compiler that npm keeps for
+# node-llama-cpp's command line, libraries for other processors.
+RUN cd node_modules \
+  && rm -rf typescript @typescript node-llama-cpp/llama/gitRelease.bundle \
+  && rm -rf better-sqlite3/deps better-sqlite3/build/Release/obj* better-sqlite3/build/Release/*.a \
+  && find @node-llama-cpp -mindepth 1 -maxdepth 1 ! -name "linux-$(node -p 'process.arch.replace(/^arm$/, "armv7l")')" -exec rm -r {} +
 
 FROM node:20-bookworm-slim
 # tini: while node is still starting, PID 1 would ignore SIGTERM.

@@ -13,12 +13,13 @@ import type { Library } from "./native/library.ts";
 import type { MemoryFacts } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 import { answerOf } from "./token-answer.ts";
+import { idleGpu } from "./warnings.ts";
 import { WorkLoop } from "./work-loop.ts";
 
 /** One loaded model that only embeds, or ranks. */
 export class EmbeddingEngine {
   readonly facts: ModelFacts;
-  readonly warnings: string[] = [];
+  readonly warnings: string[];
   readonly status = null;
   readonly #embedder: Embedder;
   readonly #loop: WorkLoop;
@@ -45,6 +46,7 @@ export class EmbeddingEngine {
     const limits = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs };
     this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits, now });
     library.quiet();
+    this.warnings = [idleGpu(library)].filter((warning) => warning !== null);
     const { context } = plan;
     const cells = plan.whole ? 0 : plan.cells;
     const { cellBytes } = memory;

@@ -24,7 +24,7 @@ import { type Adapters, loadAdapters } from "./native/adapters.ts";
 import { Context } from "./native/context.ts";
 import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
-import { DEFAULT_CONTEXT, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
+import { type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { PromptBuilder } from "./prompt.ts";
 import { deadEnd, invalidGrammar, promptRefusal } from "./refusal.ts";
@@ -33,6 +33,7 @@ import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
+import { idleGpu, shortContext } from "./warnings.ts";
 import { WorkLoop } from "./work-loop.ts";
 
 /** The share of sequences and cells that flex and batch leave free for online work. */
@@ -159,7 +160,9 @@ export class Engine {
     const { embedding } = plan;
     this.#embedder = embedding === null ? null : openEmbedder(library, model, adapters, config, embedding, run);
     this.#loop = new WorkLoop({ steps: this.#steps, embedder: this.#embedder, limits: options, now });
-    this.warnings = [this.#template.warning, shortContext(config, model, plan)].filter((warning) => warning !== null);
+    this.warnings = [this.#template.warning, shortContext(config, model, plan), idleGpu(library)].filter(
+      (warning) => warning !== null,
+    );
     this.facts = factsOf(library, model, config, plan, {
       threads,
       cellBytes,
@@ -266,13 +269,4 @@ export class Engine {
 function recomputeMs(stepModel: StepModel, from: number, to: number): number {
   const count = to - from;
   return stepModel.predict({ prefill: count, decode: 0, kv: count * from + (count * (count + 1)) / 2, passes: 1 });
-}
-
-function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {
-  const wanted = Math.min(model.trainedContext, DEFAULT_CONTEXT);
-  if (config.context !== null || plan.context >= wanted) return null;
-  return (
-    `Memory is short: requests may have ${plan.context} tokens instead of ${wanted}. ` +
-    "A smaller model, or smaller --cache-type-k and --cache-type-v, leaves room for more."
-  );
 }

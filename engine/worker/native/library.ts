@@ -22,6 +22,8 @@ export interface Library {
   directory: string;
   build: string;
   devices: Device[];
+  /** Why the backend of a GPU that lies there computes nothing; null when one does, none lies there or none is wanted. */
+  idleGpu: string | null;
   /** What llama.cpp has complained about since the last call, newest last; empty once quiet() was called. */
   complaints(): string[];
   /** Ends the collecting of complaints: from then on llama.cpp writes to stderr, which costs no call into JavaScript. */
@@ -68,6 +70,7 @@ export function loadLibrary(llamaDir: string | null, gpu: boolean): Library {
     directory,
     build: `llama.cpp ${llama.llama_version()}`,
     devices,
+    idleGpu: gpu && !devices.some((device) => device.kind === "gpu") ? idleGpu(directory) : null,
     complaints: () => complaints,
     quiet: () => {
       llama.llama_log_set(null, null);
@@ -81,6 +84,21 @@ function find(directory: string, name: RegExp): string {
   const file = files.find((file) => name.test(file) && /\.(so|dylib|dll)(\.|$)/.test(file));
   if (file !== undefined) return join(directory, file);
   throw new Error(`No file ${name.source} in ${directory}: it must hold libllama, libggml and libggml-base.`);
+}
+
+/**
+ * llama.cpp passes over a backend that can't be loaded without a word, and computes on the CPU. Loaded once more by itself,
+ * it says what it lacks: CUDA's runtime, as a rule, which no driver brings.
+ */
+function idleGpu(directory: string): string | null {
+  const file = readdirSync(directory).find((name) => /^(lib)?ggml-(cuda|vulkan)\.(so|dll)/.test(name));
+  if (file === undefined) return null;
+  try {
+    koffi.load(join(directory, file));
+    return `${file} finds no device.`;
+  } catch (error) {
+    return `${file} can't be loaded: ${error instanceof Error ? error.message : error}.`;
+  }
 }
 
 function listDevices(ggml: Ggml, base: GgmlBase): Device[] {

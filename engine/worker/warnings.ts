@@ -1,0 +1,20 @@
+import type { EngineConfig } from "../config.ts";
+import type { Library } from "./native/library.ts";
+import { DEFAULT_CONTEXT, type MemoryPlan } from "./native/memory-plan.ts";
+import type { Model } from "./native/model.ts";
+
+/** What an operator should know of a model that is served all the same; each null when there is nothing to say. */
+
+export function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {
+  const wanted = Math.min(model.trainedContext, DEFAULT_CONTEXT);
+  if (config.context !== null || plan.context >= wanted) return null;
+  return (
+    `Memory is short: requests may have ${plan.context} tokens instead of ${wanted}. ` +
+    "A smaller model, or smaller --cache-type-k and --cache-type-v, leaves room for more."
+  );
+}
+
+export function idleGpu({ idleGpu }: Library): string | null {
+  if (idleGpu === null) return null;
+  return `A build for GPUs is installed, but the CPU computes: ${idleGpu} docs/operations.md says what it needs.`;
+}

@@ -114,6 +114,6 @@ export class EmbeddingCall implements EmbeddingListener {
 
   #load(tokens: number): void {
     const { place, submission } = this.#parts;
-    place.load.embedding.add(submission.tier, tokens);
+    place.load.embedding.add(submission.tier, submission.owner, tokens);
   }
 }

@@ -1,5 +1,6 @@
 import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { Tier } from "../engine/protocol/request.ts";
+import { OwnerQueue } from "./owner-queue.ts";
 import type { OnlineTier } from "./wait.ts";
 
 /** The weight of the latest piece in the running mean. */
@@ -13,11 +14,16 @@ const AHEAD: Record<OnlineTier, readonly Tier[]> = {
 /** The embedding work that one model has to do, and how fast it goes. */
 export class EmbeddingLoad {
   /** Tokens of requests that have not ended. */
-  readonly #tokens: Record<Tier, number> = { priority: 0, default: 0, flex: 0, batch: 0 };
+  readonly #tokens: Record<Tier, OwnerQueue> = {
+    priority: new OwnerQueue(),
+    default: new OwnerQueue(),
+    flex: new OwnerQueue(),
+    batch: new OwnerQueue(),
+  };
   #msPerToken = 0;
 
-  add(tier: Tier, tokens: number): void {
-    this.#tokens[tier] += tokens;
+  add(tier: Tier, owner: string, tokens: number): void {
+    this.#tokens[tier].add(owner, tokens);
   }
 
   learn({ ms, tokens }: PieceStats): void {
@@ -26,8 +32,13 @@ export class EmbeddingLoad {
     this.#msPerToken = this.#msPerToken === 0 ? rate : this.#msPerToken + (rate - this.#msPerToken) * LATEST;
   }
 
-  /** What goes before a request that comes now, in milliseconds; 0 until a piece was measured. Beside streams it is more. */
-  waitMs(tier: OnlineTier): number {
-    return this.#msPerToken * AHEAD[tier].reduce((sum, ahead) => sum + this.#tokens[ahead], 0);
+  /**
+   * What goes before a request of this owner that comes now, in milliseconds; 0 until a piece was measured. Beside streams
+   * it is more.
+   */
+  waitMs(tier: OnlineTier, owner: string): number {
+    const before = (ahead: Tier) =>
+      this.#tokens[ahead].total * (ahead === tier ? this.#tokens[tier].shareAhead(owner) : 1);
+    return this.#msPerToken * AHEAD[tier].reduce((sum, ahead) => sum + before(ahead), 0);
   }
 }

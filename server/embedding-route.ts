@@ -69,7 +69,7 @@ export class EmbeddingRoute {
       const { embedding } = place.load;
       const patienceMs = this.#admission.patienceMs(request.tier);
       const entrant = { tier: request.tier, owner: caller.owner };
-      this.#admission.admit(place, entrant, 1, patienceMs, embedding.waitMs(request.tier));
+      this.#admission.admit(place, entrant, 1, patienceMs, embedding.waitMs(request.tier, caller.owner));
       const ask = () => embeddingAsk(request.inputs, place, request.tier);
       await this.#allowances.during(caller, res, ask, (allowance) =>
         this.#run(req, res, request, place, meter, allowance),

@@ -1,9 +1,11 @@
-/** How many of which owner wait. */
+/** How many of which owner wait: requests, sequences, tokens. */
 export class OwnerQueue {
   readonly #waiting = new Map<string, number>();
+  total = 0;
 
   add(owner: string, count: number): void {
     const waiting = this.of(owner) + count;
+    this.total += count;
     if (waiting > 0) this.#waiting.set(owner, waiting);
     else this.#waiting.delete(owner);
   }
@@ -23,12 +25,10 @@ export class OwnerQueue {
    */
   shareAhead(owner: string): number {
     const own = this.of(owner);
-    let all = 0;
     let ahead = 0;
     for (const [other, waiting] of this.#waiting) {
-      all += waiting;
       ahead += other === owner ? waiting : Math.min(waiting, own + 1);
     }
-    return all === 0 ? 1 : ahead / all;
+    return this.total === 0 ? 1 : ahead / this.total;
   }
 }

@@ -13,12 +13,12 @@ export function errorMapper(log: Log): ErrorRequestHandler {
     if (thrown instanceof ClientGone) return;
     const error = thrown instanceof ApiError ? thrown : asApiError(thrown);
     const requestId = contextOf(req).id;
-    if (error.status >= 500) {
-      const cause = thrown instanceof ApiError ? undefined : thrown;
-      log.error({ requestId, status: error.status, code: error.code, err: cause }, "request failed");
-    } else {
-      log.debug({ requestId, status: error.status, code: error.code, param: error.param }, "request refused");
-    }
+    const { status, code, param } = error;
+    if (thrown !== error) log.error({ requestId, status, code, err: thrown }, "request failed");
+    else if (status >= 500 && status !== 503) log.error({ requestId, status, code }, "request failed");
+    // Too much at once is no fault, and a flood of it shall not be one of lines too; what makes a model or the store
+    // unavailable says so itself.
+    else log.debug({ requestId, status, code, param }, "request refused");
     if (res.headersSent) res.destroy();
     else if (!res.destroyed) sendError(req, res, error);
   };

@@ -9,6 +9,7 @@ import type { EmbeddingContexts } from "../native/embedding-contexts.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
 import { StepModel } from "../scheduler/step-model.ts";
 import { costShares, timeShares, type WorkPart } from "../scheduler/time-shares.ts";
+import { InputQueue } from "./input-queue.ts";
 import type { InputTokens } from "./input-tokens.ts";
 import { cheapestMs, type PieceEntry, planPiece } from "./piece.ts";
 import { InputReading, newReading, type Reading } from "./reading.ts";
@@ -36,14 +37,20 @@ const MOST_BEGUN = MOST_INPUTS - TIERS.length;
 const ONLINE: readonly Tier[] = ["priority", "default"];
 
 /**
- * Makes vectors of texts, piece by piece between the steps of generations. Inputs wait in the order of their tiers and of
- * arrival; one piece takes as many as fit, of whatever requests. What a piece of theirs costs is learnt as with steps.
+ * Makes vectors of texts, piece by piece between the steps of generations. Inputs wait in the order of their tiers, of
+ * turns between owners and of arrival; one piece takes as many as fit, of whatever requests. What a piece of theirs costs
+ * is learnt as with steps.
  */
 export class Embedder {
   readonly facts: EmbeddingFacts;
   readonly #parts: EmbedderParts;
   readonly #readings = new Map<number, Reading>();
-  readonly #queues: Record<Tier, InputReading[]> = { priority: [], default: [], flex: [], batch: [] };
+  readonly #queues: Record<Tier, InputQueue> = {
+    priority: new InputQueue(),
+    default: new InputQueue(),
+    flex: new InputQueue(),
+    batch: new InputQueue(),
+  };
   readonly #costs = new StepModel();
   readonly #places = Array.from({ length: MOST_INPUTS }, (_, place) => place);
   /** The inputs that have cells: those of the piece that runs, and of every tier one at most that is left unfinished. */
@@ -58,8 +65,8 @@ export class Embedder {
 
   /** What waits, by the best of it. */
   get want(): Want {
-    if (ONLINE.some((tier) => this.#queues[tier].length > 0)) return "online";
-    return TIERS.some((tier) => this.#queues[tier].length > 0) ? "lower" : "nothing";
+    if (ONLINE.some((tier) => !this.#queues[tier].empty)) return "online";
+    return TIERS.some((tier) => !this.#queues[tier].empty) ? "lower" : "nothing";
   }
 
   /** Milliseconds of the smallest piece that makes progress; 0 when nothing waits. */
@@ -90,9 +97,8 @@ export class Embedder {
     if (reading === undefined) return false;
     reading.cancelled = true;
     this.#readings.delete(id);
-    const { tier } = reading;
     // What holds cells may be in the decode that runs: the next piece forgets it.
-    this.#queues[tier] = this.#queues[tier].filter((input) => input.reading !== reading || input.place >= 0);
+    this.#queues[reading.tier].remove(reading.owner, (input) => input.reading === reading && input.place < 0);
     return true;
   }
 
@@ -128,6 +134,7 @@ export class Embedder {
     for (const { input, count } of entries) {
       input.vector.add(context.pooled(input.place), count);
       input.computed += count;
+      this.#queues[input.reading.tier].charge(input.reading.owner, count);
       if (input.computed < input.tokens.length) continue;
       this.#leave(contexts, input);
       if (input.reading.cancelled) continue;
@@ -176,9 +183,7 @@ export class Embedder {
 
   /** An input that has its vector, or that nobody wants, gives back what it holds. */
   #leave(contexts: Contexts, input: InputReading): void {
-    const queue = this.#queues[input.reading.tier];
-    const at = queue.indexOf(input);
-    if (at >= 0) queue.splice(at, 1);
+    this.#queues[input.reading.tier].delete(input);
     this.#giveBack(contexts, input);
   }
 

@@ -7,6 +7,7 @@ import { PooledVector } from "./vector.ts";
 export interface Reading {
   readonly id: number;
   readonly tier: Tier;
+  readonly owner: string;
   readonly endpoint: string;
   started: boolean;
   /** Inputs that have no vector yet. */
@@ -39,6 +40,6 @@ export class InputReading {
   }
 }
 
-export function newReading({ id, tier, endpoint, inputs }: EmbeddingRequest): Reading {
-  return { id, tier, endpoint, started: false, missing: inputs.length, cancelled: false };
+export function newReading({ id, tier, owner, endpoint, inputs }: EmbeddingRequest): Reading {
+  return { id, tier, owner, endpoint, started: false, missing: inputs.length, cancelled: false };
 }

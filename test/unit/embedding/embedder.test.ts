@@ -48,9 +48,9 @@ function makeEmbedder() {
     post: (message) => posted.push(message),
     wake() {},
   });
-  const submit = (id: number, lengths: number[], tier: Tier = "default") => {
+  const submit = (id: number, lengths: number[], tier: Tier = "default", owner = "o") => {
     const inputs = lengths.map((length) => ({ kind: "tokens" as const, tokens: new Array<number>(length).fill(7) }));
-    return embedder.submit({ id, tier, owner: "o", endpoint: "/v1/embeddings", inputs });
+    return embedder.submit({ id, tier, owner, endpoint: "/v1/embeddings", inputs });
   };
   const answered = () =>
     posted.flatMap((message) => (message.type === "piece" ? message.vectors.map(({ id, index }) => [id, index]) : []));
@@ -140,4 +140,25 @@ test("what is left half computed for a better tier ends after it, with cells of 
     [1, 0],
   ]);
   expect(held.size).toBe(0);
+});
+
+test("owners take turns by tokens, and what has begun goes on before", async () => {
+  const { embedder, submit, answered, held } = makeEmbedder();
+  await submit(1, [40, 40, 40, 40], "default", "flood");
+  await piece(embedder);
+  expect([answered(), held.size]).toEqual([[[1, 0]], 1]);
+  await submit(2, [10, 10], "default", "guest");
+  await piece(embedder);
+  expect(answered()).toEqual([
+    [1, 0],
+    [1, 1],
+    [2, 0],
+    [2, 1],
+  ]);
+  await piece(embedder);
+  expect(answered().slice(4)).toEqual([
+    [1, 2],
+    [1, 3],
+  ]);
+  expect([held.size, embedder.want]).toEqual([0, "nothing"]);
 });

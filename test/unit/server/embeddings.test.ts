@@ -92,14 +92,17 @@ test("a death of the engine that nobody saw begins it anew, and its tokens count
 
 test("what goes before a request is foretold from the tokens that wait and the pace of the last pieces", () => {
   const load = new EmbeddingLoad();
-  load.add("default", 1000);
-  expect(load.waitMs("default")).toBe(0);
+  load.add("default", "a", 1000);
+  expect(load.waitMs("default", "a")).toBe(0);
   load.learn({ ms: 50, online: true, inputs: 4, tokens: 100, shares: [] });
-  load.add("batch", 5000);
-  load.add("flex", 200);
-  expect([load.waitMs("priority"), load.waitMs("default"), load.waitMs("flex")]).toEqual([0, 500, 600]);
-  load.add("default", -1000);
-  expect(load.waitMs("default")).toBe(0);
+  load.add("batch", "a", 5000);
+  load.add("flex", "a", 200);
+  const tiers = ["priority", "default", "flex"] as const;
+  expect(tiers.map((tier) => load.waitMs(tier, "a"))).toEqual([0, 500, 600]);
+  // Another owner's turn comes before most of it.
+  expect(load.waitMs("default", "b")).toBeLessThan(1);
+  load.add("default", "a", -1000);
+  expect(load.waitMs("default", "a")).toBe(0);
 });
 
 test("a dry run is refused, and not run and charged", async () => {

@@ -27,7 +27,7 @@ test("a piece of embeddings tells both how fast they go and how busy the engine 
   const online = new OnlineLoad(() => 0);
   new EngineObservers([online, loads]).piece("demo", PIECE);
   const { embedding } = loads.of("demo");
-  embedding.add("default", 100);
-  expect(embedding.waitMs("default")).toBe(300);
+  embedding.add("default", "a", 100);
+  expect(embedding.waitMs("default", "a")).toBe(300);
   expect(online.of("demo")).toBe(30 / 30_000);
 });

@@ -27,6 +27,8 @@ export interface OracleResult {
   batchTokens: number;
   /** Share of the time that online work alone would have taken. */
   onlineShare: number;
+  /** Times to the first token in milliseconds, in the order in which these came. */
+  ttfts: number[];
 }
 
 /**
@@ -39,6 +41,8 @@ export interface OracleCosts {
 }
 
 interface Running {
+  /** When it arrived, in milliseconds; 0 for lines. */
+  since: number;
   /** Tokens of it that are computed. */
   at: number;
   prompt: number;
@@ -49,6 +53,7 @@ interface Running {
 /** A chunk that is worth a step although streams miss their objective. */
 const LEAST_CHUNK = 16;
 const LEAST_STEP_MS = 0.01;
+const NO_LINE: LineShape = { prompt: 0, tokens: 0 };
 
 /** What a step has in it so far, and what that costs. */
 class Step {
@@ -114,22 +119,26 @@ function attended(at: number, count: number): number {
  * `tax` longer than without batch work and never past `itlMs`, without any it takes at most `batchStepMs`. Online work
  * runs as it would alone. Steps are simulated one by one: in one with online work batch decodes ride as far as they
  * fit; one without reads batch prompts until as many lines decode as fit into a step, then decodes them.
+ *
+ * @param line null for online work alone, which is then brought to its end
  */
 export function oracle(
   costs: OracleCosts,
   rules: OracleRules,
-  line: LineShape,
+  line: LineShape | null,
   arrivals: readonly Arrival[],
   seconds: number,
 ): OracleResult {
   const end = seconds * 1000;
   const online: Running[] = [];
   const batch: Running[] = [];
-  let reading: Running = { at: 0, ...line };
+  const fresh = (): Running => ({ since: 0, at: 0, ...(line ?? NO_LINE) });
+  let reading = fresh();
   let next = 0;
   let now = 0;
   let onlineMs = 0;
   let batchTokens = 0;
+  const ttfts: number[] = [];
 
   const decodes = (running: Running) => running.at >= running.prompt;
   /** The first lines go on first, so that some end soon. */
@@ -149,6 +158,7 @@ export function oracle(
     const streams = online.filter(decodes);
     for (const stream of streams) step.decode(stream);
     const most = streams.length > 0 ? rules.itlMs : Number.POSITIVE_INFINITY;
+    const firsts: Running[] = [];
     for (const request of online) {
       if (decodes(request)) continue;
       const left = Math.min(request.prompt - request.at, rules.stepTokens - step.read);
@@ -156,7 +166,9 @@ export function oracle(
       if (count <= 0) break;
       step.prefill(request, count);
       // the end of the prompt brings the first token
-      if (decodes(request)) request.tokens--;
+      if (!decodes(request)) continue;
+      request.tokens--;
+      firsts.push(request);
     }
     const alone = step.ms;
     const cap = Math.min(alone * (1 + rules.tax), Math.max(alone, rules.itlMs));
@@ -164,13 +176,14 @@ export function oracle(
     ride(step, rules.sequences - online.length, cap);
     removeEnded(online);
     onlineMs += alone;
+    for (const { since } of firsts) ttfts.push(now + step.ms - since);
     return step.ms;
   };
   const batchStep = () => {
     const step = new Step(costs.batch, rules);
     const whole = new Step(costs.batch, rules);
     for (const running of batch) whole.decode(running);
-    const another = whole.msWithDecode({ at: line.prompt, ...line }) <= rules.batchStepMs;
+    const another = whole.msWithDecode({ ...fresh(), at: reading.prompt }) <= rules.batchStepMs;
     if (batch.length > 0 && (!another || batch.length >= rules.sequences)) {
       // one decode is a step, however long
       const alone = step.msWithDecode(batch[0]!);
@@ -178,26 +191,29 @@ export function oracle(
       return step.ms;
     }
     for (let full = false; !full; ) {
-      const left = Math.min(line.prompt - reading.at, rules.stepTokens - step.read);
+      const left = Math.min(reading.prompt - reading.at, rules.stepTokens - step.read);
       const count = Math.max(step.read > 0 ? 0 : 1, step.fitting(reading, left, rules.batchStepMs));
       full = count < left || step.read + count >= rules.stepTokens;
       step.prefill(reading, count);
       if (!decodes(reading)) continue;
       batchTokens++;
-      if (line.tokens > 1) batch.push({ ...reading, tokens: line.tokens - 1 });
-      reading = { at: 0, ...line };
+      if (reading.tokens > 1) batch.push({ ...reading, tokens: reading.tokens - 1 });
+      reading = fresh();
     }
     return step.ms;
   };
 
-  while (now < end) {
+  const unanswered = () => online.length > 0 || next < arrivals.length;
+  while (now < end || (line === null && unanswered())) {
     for (; next < arrivals.length && arrivals[next]!.atMs <= now && online.length < rules.sequences; next++) {
-      online.push({ at: 0, prompt: arrivals[next]!.prompt, tokens: arrivals[next]!.tokens });
+      const { atMs, prompt, tokens } = arrivals[next]!;
+      online.push({ since: atMs, at: 0, prompt, tokens });
     }
+    if (line === null && online.length === 0) now = Math.max(now, arrivals[next]?.atMs ?? end);
     // a fit of noise may say that a step costs nothing; time goes on all the same
-    now += Math.max(LEAST_STEP_MS, online.length > 0 ? onlineStep() : batchStep());
+    else now += Math.max(LEAST_STEP_MS, online.length > 0 ? onlineStep() : batchStep());
   }
-  return { batchTokens, onlineShare: onlineMs / now };
+  return { batchTokens, onlineShare: onlineMs / now, ttfts };
 }
 
 function advance(running: Running): void {

@@ -17,8 +17,9 @@ export interface EngineUse {
 export interface ShiftRun extends OnlineRun {
   /** What the oracle gets from the same arrivals, in output tokens a second; null without a batch. */
   oracleRate: number | null;
-  /** What the online requests alone take at the oracle. */
+  /** What the online requests alone take at the oracle, and their times to the first token, in milliseconds. */
   oracleSeconds: number;
+  oracleTtfts: number[];
   /** Null at a peer. */
   engine: EngineUse | null;
 }
@@ -52,6 +53,7 @@ const HEAD = [
   "TTFT p50 ms",
   "TTFT p99 ms",
   "of all repeats",
+  "the oracle's alone",
   "ITL p50 ms",
   "ITL p99 ms",
   "batch tokens/s",
@@ -73,7 +75,9 @@ export function twoShiftsReport(results: ShiftResults): Section {
         `The capacity is what this server ends with ${clients} clients that always wait for it: ` +
         `${figure(capacity)} requests/s; loads are shares of it. Each run takes ${plan.seconds} s; all servers get the ` +
         "same arrivals, and in each repeat other ones. TTFT p99 of all repeats is that of their requests together: bursts " +
-        "decide it, and a single run has few.",
+        "decide it, and a single run has few. Beside it stands what the oracle, described below, takes for the same requests " +
+        "without any batch, at what steps cost in the very run: where requests queue, a machine that is a tenth slower for a " +
+        "minute makes them wait half as long again, with a batch or without.",
       `The batch has lines of ${plan.line.prompt} tokens in and ${plan.line.tokens} out, and never ends: here a job of ` +
         `/v1/batches, at the peer a plain client that keeps ${clients} of the same lines under way.`,
       "The oracle is simulated, step by step, over the same arrivals: a scheduler that knows the cost of every step " +
@@ -86,7 +90,7 @@ export function twoShiftsReport(results: ShiftResults): Section {
         `the same requests take the oracle ${spreadText(check)} of the time that the engine was busy with them.`,
     ].join("\n\n"),
     head: HEAD,
-    rows: arms.map((arm) => row(arm)),
+    rows: arms.map((arm) => row(arm, own)),
     goals: goals(results),
     figures: [
       {
@@ -119,17 +123,17 @@ function over({ repeats }: ShiftArm, value: (run: ShiftRun) => number | null): S
 }
 
 /** Of the requests of all repeats together. */
-function pooledTtft({ repeats }: ShiftArm, share: number): number {
+function pooledP99({ repeats }: ShiftArm, ttftsOf: (run: ShiftRun) => (number | null)[]): number {
   return quantile(
-    repeats.flatMap(({ ttfts }) => ttfts.filter((ttft) => ttft !== null)),
-    share,
+    repeats.flatMap((run) => ttftsOf(run).filter((ttft) => ttft !== null)),
+    0.99,
   );
 }
 
 const ofOracle = ({ batchRate, oracleRate }: ShiftRun) =>
   batchRate === null || oracleRate === null ? null : batchRate / oracleRate;
 
-function row(arm: ShiftArm): string[] {
+function row(arm: ShiftArm, own: Target): string[] {
   const online = (value: (run: ShiftRun) => number) => (arm.load === 0 ? "" : spreadText(over(arm, value)));
   const batch = (value: (run: ShiftRun) => number | null) => (arm.batch ? spreadText(over(arm, value)) : "");
   return [
@@ -139,7 +143,8 @@ function row(arm: ShiftArm): string[] {
     String(over(arm, ({ requests }) => requests).median),
     online(({ ttft }) => ttft.p50),
     online(({ ttft }) => ttft.p99),
-    arm.load === 0 ? "" : figure(pooledTtft(arm, 0.99)),
+    arm.load === 0 ? "" : figure(pooledP99(arm, ({ ttfts }) => ttfts)),
+    arm.load === 0 || arm.target !== own ? "" : figure(pooledP99(arm, ({ oracleTtfts }) => oracleTtfts)),
     online(({ itl }) => itl.p50),
     online(({ itl }) => itl.p99),
     batch(({ batchRate }) => batchRate),
@@ -155,7 +160,7 @@ function goals({ arms, own, peer, rules }: ShiftResults): Goal[] {
     const at = `at ${load * 100} % load`;
     const [alone, both] = [arm(own, false), arm(own, true)];
     const median = (one: ShiftArm, value: (run: ShiftRun) => number | null) => over(one, value).median;
-    const ttft = (one: ShiftArm) => pooledTtft(one, 0.99);
+    const ttft = (one: ShiftArm) => pooledP99(one, ({ ttfts }) => ttfts);
     const itl = (run: ShiftRun) => run.itl.p99;
     const found = [
       goal(`ITL p99 with batch over alone, ${at}`, median(both, itl) / median(alone, itl), "≤", 1.1, " ×"),

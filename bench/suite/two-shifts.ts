@@ -60,6 +60,7 @@ async function run(lab: Laboratory): Promise<Section> {
         ...measured,
         oracleRate: batch ? ideal.batchTokens / seconds : null,
         oracleSeconds: ideal.onlineShare * seconds,
+        oracleTtfts: oracle(costs, rules, null, due, seconds).ttfts,
       };
     });
   return twoShiftsReport({

@@ -19,6 +19,12 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
+/** This process's, without what would make the server another one: options of somebody's own, and that npm started it. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("NIGHTSHIFT_"));
+  return { ...Object.fromEntries(kept), npm_lifecycle_event: undefined };
+}
+
 /** The built server as a child of the test, on a port and, unless the arguments name one, in a data directory of its own. */
 export class TestServer {
   readonly pid: number;
@@ -39,8 +45,7 @@ export class TestServer {
     this.#child = spawn(program, [...first, ...options], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
-      // The server shall not take itself for one that `npm test` has started.
-      env: { ...process.env, npm_lifecycle_event: undefined, ...env },
+      env: { ...ownEnvironment(), ...env },
       // A group of its own, which can be signalled as a terminal does it.
       detached: true,
     });

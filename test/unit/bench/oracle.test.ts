@@ -33,6 +33,18 @@ test("one endless stream leaves what the tax allows, and riders that do not fit 
   expect(oracle(dear, RULES, LINE, endless, 10).batchTokens).toBe(0);
 });
 
+test("online work alone is brought to its end, and what waits for another's step waits as long", () => {
+  const costs = { ...FREE, fixed: 5, decode: 1, prefill: 1 };
+  const arrivals = [0, 1, 900].map((atMs) => ({ atMs, prompt: 10, tokens: 2 }));
+  // 15 ms each; the second comes a millisecond into the first's step, and rides with its last token after that.
+  expect(oracle(costs, RULES, null, arrivals, 0.5).ttfts).toEqual([15, 14 + 16, 15]);
+  // beside a batch, whoever comes into a step of it waits for its end
+  const beside = oracle(costs, RULES, LINE, [{ atMs: 100, prompt: 10, tokens: 2 }], 1).ttfts;
+  expect(beside).toHaveLength(1);
+  expect(beside[0]).toBeGreaterThanOrEqual(15);
+  expect(beside[0]).toBeLessThanOrEqual(15 * (1 + RULES.tax) + RULES.batchStepMs);
+});
+
 test("more online work never leaves more to the batch, nor does a narrower bound", () => {
   const costs = fc.record({
     fixed: fc.double({ min: 0.5, max: 10, noNaN: true }),

@@ -138,7 +138,17 @@ function shiftResults() {
     const rest = { requests: 9, refusals: [], failures: [], clientCpu: 0, latestMs: 0 };
     // One repeat has no burst, and one request of it got no answer: all together count.
     return [[ttft, ttft, null], [1]].map((ttfts) => {
-      return { ...rest, ttfts, ttft: at(0), itl: at(itl), batchRate, oracleRate, oracleSeconds: 3.8, engine };
+      return {
+        ...rest,
+        ttfts,
+        ttft: at(0),
+        itl: at(itl),
+        batchRate,
+        oracleRate,
+        oracleSeconds: 3.8,
+        oracleTtfts: [ttft + 1],
+        engine,
+      };
     });
   };
   const arms = [

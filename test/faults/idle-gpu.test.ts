@@ -15,7 +15,7 @@ function withBrokenCuda(): string {
   return folder;
 }
 
-const WARNING = /the CPU computes: libggml-cuda\.so can't be loaded: .*libggml-cuda\.so.*docs\/operations\.md/;
+const WARNING = /the CPU computes: libggml-cuda\.so can't be loaded: .+\. docs\/operations\.md/;
 
 /** What the server says until it is ready. */
 async function said(...args: string[]): Promise<string> {

@@ -99,14 +99,18 @@ export class Admission {
    * Has a model loaded that is not in memory, and waits for it within the bound of the tier. What comes of it, `place`
    * tells. Throws Overload when as many requests as may wait do so already, and when flex has waited for too long.
    */
-  async awake({ id, engine }: ServedModel, tier: OnlineTier, signal: AbortSignal): Promise<void> {
+  async awake({ id, engine }: ServedModel, { tier, owner }: Entrant, signal: AbortSignal): Promise<void> {
     const { draining, residency, options } = this.#deps;
     if (draining() || !comesOnDemand(engine.state)) return;
-    if (residency.sleepersOf(id) >= options.queueLimit) {
-      throw overload(tier, `${options.queueLimit} requests wait for the model '${id}' to be loaded.`, USUAL_LOAD_MS);
+    if (!residency.sleepersOf(id).takes(owner, 1, options.queueLimit)) {
+      throw overload(
+        tier,
+        `${residency.sleepersOf(id).total} requests wait for the model '${id}' to be loaded.`,
+        USUAL_LOAD_MS,
+      );
     }
     const patienceMs = this.patienceMs(tier);
-    await residency.awake(id, patienceMs, signal);
+    await residency.awake(id, owner, patienceMs, signal);
     if (tier !== "flex" || patienceMs === null || !comesOnDemand(engine.state)) return;
     throw overload(tier, `The model '${id}' was not loaded in ${inSeconds(patienceMs)}.`, USUAL_LOAD_MS);
   }
@@ -173,15 +177,9 @@ export class Admission {
     });
   }
 
-  /**
-   * A call with many prompts may go over the limit at an empty queue: waiting would never make it fit. And one owner can't
-   * have the queue to itself: who waits with less than an equal part of it is let in, so that of n owners no more wait than
-   * the limit times 1 + 1/2 + … + 1/n.
-   */
   #whyFull(id: string, { waiting, waitingOf }: Load, owner: string, requests: number): string | null {
     const { queueLimit } = this.#deps.options;
-    if (waiting === 0 || waiting + requests <= queueLimit) return null;
-    if (waitingOf.of(owner) + requests <= queueLimit / waitingOf.ownersWith(owner)) return null;
+    if (waitingOf.takes(owner, requests, queueLimit)) return null;
     return `The model '${id}' has ${waiting} requests waiting, and at most ${queueLimit} may.`;
   }
 

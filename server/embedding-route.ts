@@ -61,14 +61,14 @@ export class EmbeddingRoute {
       const request = this.#check(await readJson(req, res, this.#dependencies.options.bodyLimit));
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
-      await this.#admission.awake(model, request.tier, departure(res));
+      const entrant = { tier: request.tier, owner: caller.owner };
+      await this.#admission.awake(model, entrant, departure(res));
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
       requireTask(place.facts, request.task);
       checkInputs(request, place.facts);
       const { embedding } = place.load;
       const patienceMs = this.#admission.patienceMs(request.tier);
-      const entrant = { tier: request.tier, owner: caller.owner };
       this.#admission.admit(place, entrant, 1, patienceMs, embedding.waitMs(request.tier, caller.owner));
       const ask = () => embeddingAsk(request.inputs, place, request.tier);
       await this.#allowances.during(caller, res, ask, (allowance) =>

@@ -81,7 +81,8 @@ export class GenerationRoute {
       const request = this.#check(body);
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
-      await this.#admission.awake(model, request.tier, departure(res));
+      const entrant = { tier: request.tier, owner: caller.owner };
+      await this.#admission.awake(model, entrant, departure(res));
       if (request.dryRun) return await this.#dryRun(req, res, request, model);
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
@@ -91,7 +92,6 @@ export class GenerationRoute {
       const asynchronous = request.stream || !mayUseTier(caller, "batch") ? null : respondAsync(req.headers.prefer);
       const patience = this.#patience(request.tier, asynchronous);
       try {
-        const entrant = { tier: request.tier, owner: caller.owner };
         this.#admission.admit(place, entrant, request.submissions.length, patience.expectedMs);
         const ask = () => generationAsk(request.submissions, place, request.tier);
         await this.#allowances.during(caller, res, ask, (allowance) =>

@@ -14,9 +14,15 @@ export class OwnerQueue {
     return this.#waiting.get(owner) ?? 0;
   }
 
-  /** Owners who would wait if this one had one more. */
-  ownersWith(owner: string): number {
-    return this.#waiting.size + (this.#waiting.has(owner) ? 0 : 1);
+  /**
+   * Whether so many more of an owner may wait where `limit` may in all. Whatever is asked at once may wait where nobody does:
+   * waiting would never make it fit. And one owner can't have the queue to itself: whose part of it is then less than an
+   * equal one may wait, so that of n owners no more wait than the limit times 1 + 1/2 + … + 1/n.
+   */
+  takes(owner: string, count: number, limit: number): boolean {
+    if (this.total === 0 || this.total + count <= limit) return true;
+    const owners = this.#waiting.size + (this.#waiting.has(owner) ? 0 : 1);
+    return this.of(owner) + count <= limit / owners;
   }
 
   /**

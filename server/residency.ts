@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
+import { OwnerQueue } from "./owner-queue.ts";
 import { planResidency, type Resident } from "./residency-plan.ts";
 
 export interface ResidencyDeps {
@@ -18,7 +19,7 @@ export interface ResidencyDeps {
 interface Standing {
   engine: Engine;
   /** Online requests that wait for it to be loaded. */
-  sleepers: number;
+  sleepers: OwnerQueue;
   batchWantsUntil: number;
   usedAt: number;
 }
@@ -38,7 +39,7 @@ export class Residency {
     this.#deps = deps;
     const usedAt = deps.now();
     this.#standings = new Map(
-      deps.engines.map((engine) => [engine.model, { engine, sleepers: 0, batchWantsUntil: 0, usedAt }]),
+      deps.engines.map((engine) => [engine.model, { engine, sleepers: new OwnerQueue(), batchWantsUntil: 0, usedAt }]),
     );
   }
 
@@ -54,8 +55,8 @@ export class Residency {
   }
 
   /** Online requests that wait for the model. */
-  sleepersOf(model: string): number {
-    return this.#standings.get(model)?.sleepers ?? 0;
+  sleepersOf(model: string): Pick<OwnerQueue, "takes" | "total"> {
+    return this.#standings.get(model)?.sleepers ?? new OwnerQueue();
   }
 
   /** The model's batch lines have to leave its engine, and none may start. */
@@ -69,12 +70,12 @@ export class Residency {
     if (standing !== undefined) standing.batchWantsUntil = this.#deps.now() + BATCH_WANT_MS;
   }
 
-  /** Has the model loaded; resolves when it is ready, can't be, has not been within `boundMs`, or on abort. */
-  async awake(model: string, boundMs: number | null, signal: AbortSignal): Promise<void> {
+  /** Has the model loaded for an owner's request; resolves when it is ready, can't be, has not been within `boundMs`, or on abort. */
+  async awake(model: string, owner: string, boundMs: number | null, signal: AbortSignal): Promise<void> {
     const standing = this.#standings.get(model);
     if (standing === undefined || signal.aborted) return;
     let timer: NodeJS.Timeout | undefined;
-    standing.sleepers++;
+    standing.sleepers.add(owner, 1);
     this.look();
     await new Promise<void>((resolve) => {
       standing.engine.ready().then(
@@ -85,7 +86,7 @@ export class Residency {
       if (boundMs !== null) timer = setTimeout(resolve, boundMs);
     });
     clearTimeout(timer);
-    standing.sleepers--;
+    standing.sleepers.add(owner, -1);
     standing.usedAt = this.#deps.now();
   }
 
@@ -111,7 +112,7 @@ export class Residency {
       pending,
       online: this.#deps.onlineOf(id),
       idleMs: now - standing.usedAt,
-      wanted: sleepers > 0 ? "online" : batchWantsUntil > now ? "batch" : null,
+      wanted: sleepers.total > 0 ? "online" : batchWantsUntil > now ? "batch" : null,
     };
   }
 }

@@ -72,7 +72,7 @@ async function placeOf(
     throw invalidRequest("missing_required_parameter", "model", "Missing required parameter: 'model'.");
   }
   const found = admission.find(name ?? first!.id, caller);
-  await admission.awake(found, "default", new AbortController().signal);
+  await admission.awake(found, { tier: "default", owner: caller.owner }, new AbortController().signal);
   return admission.place(found);
 }
 

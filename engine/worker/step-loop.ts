@@ -128,10 +128,11 @@ export class StepLoop {
     for (const { sequence, count } of entries) sequence.computed += count;
     for (const { sequence, position, row } of scored) sequence.logprobs?.score(position, context.logits(row));
     const drawn = await this.#draw(rows);
+    const ended = now();
+    stats.sampleMs = ended - decoded;
+    stats.totalMs = ended - begin;
     stats.cellsUsed = cache.used;
-    stats.sampleMs = now() - decoded;
     stepModel.observe(step.shape, stats.decodeMs + stats.sampleMs);
-    stats.totalMs = now() - begin;
     scheduler.measured(step, stats.totalMs);
     stats.shares = timeShares(shares, stats.totalMs);
     this.#last = { begin, started: announced, drawn, stats };

@@ -64,9 +64,9 @@ test("a broken file changes nothing, and is told with its line", async () => {
 
 test("what takes a restart is named, and what does not is taken over all the same", async () => {
   await reload("port: 1\nsequences: 7\nlogLevel: debug\n", "Options were reloaded");
-  const [warning] = server.logged("These options changed too, which takes a restart");
+  const warning = await server.says("These options changed too, which takes a restart");
   // The port of the command line still beats the file's.
-  expect(warning?.options).toEqual(["sequences"]);
+  expect(warning.options).toEqual(["sequences"]);
   await complete(server.client, "Hello!");
   await until("a line of level debug", () => server.logged("generation ended").length > 0, 5000);
 });

@@ -51,7 +51,7 @@ describe.each([
       return server.client.chat.completions.create({ ...body, service_tier: "flex" });
     };
     // More than fit at once: some run for as long as online requests come, however slowly these do.
-    const lower = Array.from({ length: 12 }, () => flex("trains"));
+    const lower = Array.from({ length: 36 }, () => flex("trains"));
     await server.reaches("nightshift_requests_running", 1);
     const online = TOPICS.map((topic) => complete(server.client, about(topic, "Count from 3 to 21.")));
     await Promise.all(online);

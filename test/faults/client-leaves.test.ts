@@ -49,13 +49,22 @@ test("a client that waits for a whole answer and goes frees its sequence too", a
 test("fifty aborted streams, most of them waiting, leave nothing behind", async () => {
   const before = await cancelled();
   const aborts = Array.from({ length: 50 }, () => new AbortController());
+  let leave = () => {};
+  const crowded = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
   const streams = aborts.map(async ({ signal }, i) => {
     let chunks = 0;
     const opened = await stream(server.client, `Count from ${i} to 70.`, { ...endless(4000), n: 1 + (i % 2) }, signal);
-    for await (const _ of opened) if (++chunks === i % 7) break;
+    for await (const _ of opened) {
+      if (++chunks !== i % 7) continue;
+      await crowded;
+      break;
+    }
   });
   const all = Promise.allSettled(streams);
   await server.reaches("nightshift_requests_waiting", 21);
+  leave();
   for (const abort of aborts) abort.abort();
   await all;
   await server.idle(2000);

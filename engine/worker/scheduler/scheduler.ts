@@ -1,14 +1,14 @@
 import type { Tier } from "../../protocol/request.ts";
 import type { Backlog } from "../../protocol/step.ts";
 import type { KvCache } from "../kv/cache.ts";
-import { commonPrefix, reusableLength } from "../kv/resident.ts";
 import { Alternation, type StepKind } from "./alternation.ts";
 import { BacklogCount } from "./backlog.ts";
 import { Turns } from "./order.ts";
 import { Overrun } from "./overrun.ts";
 import { Patience } from "./patience.ts";
 import { copyBudget, type PlanLimits, planStep } from "./plan.ts";
-import { insert, RANK } from "./rank.ts";
+import { PrefixWaits } from "./prefix-waits.ts";
+import { insert } from "./rank.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
@@ -29,9 +29,6 @@ export interface Step<S extends Sequence> extends Forecast {
   /** Sequences that ran until now and gave their place up. */
   displaced: number;
 }
-
-/** Fewer tokens than this are sooner computed twice than waited for. */
-const SHORTEST_WAIT = 16;
 
 /** Waiting prompts of 4,000 tokens that a step can compare with those that run in half a millisecond. */
 const MOST_LOOKS = 64;
@@ -58,8 +55,7 @@ export class Scheduler<S extends Sequence> {
   readonly #turns = new Turns<S>();
   readonly #running: S[] = [];
   readonly #backlog = new BacklogCount<S>();
-  /** Whose prefix a waiting sequence waits for, and up to which length. */
-  readonly #awaited = new Map<S, { ahead: S; length: number }>();
+  readonly #prefixWaits: PrefixWaits<S>;
   readonly #patience = new Patience();
   readonly #overrun = new Overrun();
   readonly #alternation: Alternation;
@@ -72,6 +68,7 @@ export class Scheduler<S extends Sequence> {
     this.#options = options;
     this.#costs = costs;
     this.#alternation = new Alternation(options.itlMs);
+    this.#prefixWaits = new PrefixWaits(cache);
   }
 
   /** Whether every id has cells of its own. */
@@ -117,7 +114,7 @@ export class Scheduler<S extends Sequence> {
       this.#cache.prefixes.withdraw(sequence);
       this.#turns.leave(sequence);
     }
-    this.#awaited.delete(sequence);
+    this.#prefixWaits.end(sequence);
     sequence.state = "ended";
   }
 
@@ -193,14 +190,13 @@ export class Scheduler<S extends Sequence> {
         if (sequence.tier === "flex" && this.#running.length < this.#options.sequences) continue;
         break;
       }
-      const known = this.#awaited.get(sequence);
-      if (known?.ahead.state === "running" && known.ahead.computed < known.length) continue;
+      if (this.#prefixWaits.goesOn(sequence)) continue;
       if (looks++ === MOST_LOOKS) break;
-      if (this.#awaits(sequence)) continue;
+      if (this.#options.reuse && this.#prefixWaits.begins(sequence, this.#running)) continue;
       if (!this.#place(sequence)) break;
       this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
       this.#cache.prefixes.withdraw(sequence);
-      this.#awaited.delete(sequence);
+      this.#prefixWaits.end(sequence);
       this.#turns.start(sequence);
       sequence.state = "running";
       insert(this.#running, sequence);
@@ -258,31 +254,6 @@ export class Scheduler<S extends Sequence> {
     let below = this.#running.filter((other) => outranks(sequence, other));
     if (!isOnline(sequence)) below = below.slice(this.#batchPlaces);
     return below.length > 0 && this.#cache.fitsWithout(sequence, below);
-  }
-
-  /** Whether someone who runs is about to compute enough of its prompt. */
-  #awaits(sequence: S): boolean {
-    if (!this.#options.reuse) return false;
-    const { tokens } = sequence;
-    const limit = reusableLength(tokens);
-    const shortest = Math.max(SHORTEST_WAIT, this.#cache.copyPrice);
-    let ahead: S | null = null;
-    let length = shortest;
-    for (const other of this.#running) {
-      if (RANK[other.tier] > RANK[sequence.tier]) break;
-      // To be worth more it must agree both where the best so far ends and where it has still to compute: most are
-      // passed by at these two comparisons.
-      const { computed } = other;
-      if (Math.max(length, computed) >= limit || other.scope !== sequence.scope) continue;
-      if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;
-      const shared = commonPrefix(tokens, other.tokens, limit);
-      if (shared <= length || computed >= shared) continue;
-      ahead = other;
-      length = shared;
-    }
-    if (ahead === null || length - this.#cache.reusable(sequence, isOnline(sequence)) <= shortest) return false;
-    this.#awaited.set(sequence, { ahead, length });
-    return true;
   }
 
   /**

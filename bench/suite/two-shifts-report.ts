@@ -76,8 +76,8 @@ export function twoShiftsReport(results: ShiftResults): Section {
         `${figure(capacity)} requests/s; loads are shares of it. Each run takes ${plan.seconds} s; all servers get the ` +
         "same arrivals, and in each repeat other ones. TTFT p99 of all repeats is that of their requests together: bursts " +
         "decide it, and a single run has few. Beside it stands what the oracle, described below, takes for the same requests " +
-        "without any batch, at what steps cost in the very run: where requests queue, a machine that is a tenth slower for a " +
-        "minute makes them wait half as long again, with a batch or without.",
+        "without any batch, at what steps cost in the very run: where requests queue, small differences in that become large " +
+        "ones in how long they wait, with a batch or without.",
       `The batch has lines of ${plan.line.prompt} tokens in and ${plan.line.tokens} out, and never ends: here a job of ` +
         `/v1/batches, at the peer a plain client that keeps ${clients} of the same lines under way.`,
       "The oracle is simulated, step by step, over the same arrivals: a scheduler that knows the cost of every step " +

@@ -27,7 +27,7 @@ import { type Library, loadLibrary } from "./native/library.ts";
 import { type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { PromptBuilder } from "./prompt.ts";
-import { deadEnd, invalidGrammar, promptRefusal } from "./refusal.ts";
+import { invalidGrammar, promptRefusal } from "./refusal.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
@@ -153,7 +153,7 @@ export class Engine {
       stepModel,
       now,
       post: (message) => this.#tell(message),
-      stuck: (generation) => this.#fail(generation.request.id),
+      fail: (generation, error) => this.#fail(generation.request.id, error),
       wake,
     });
     const run = { threads, now, post, wake };
@@ -236,9 +236,9 @@ export class Engine {
     this.#embedder?.cancel(id);
   }
 
-  /** Ends a request whose grammar leaves nothing to draw. */
-  #fail(id: number): void {
-    this.#post({ type: "refused", id, error: deadEnd() });
+  /** Ends a request that can't go on. */
+  #fail(id: number, error: EngineError): void {
+    this.#post({ type: "refused", id, error });
     this.cancel(id);
   }
 

@@ -32,6 +32,12 @@ export function deadEnd(): EngineError {
   return refusal("grammar_dead_end", null, "The grammar allows nothing that this model's vocabulary can write next.");
 }
 
+/** Of a sequence that can't start though nothing else runs: a fault of ours, for the longest request was to fit. */
+export function noRoom(): EngineError {
+  const message = "The engine has no room for this request, though it computes nothing else.";
+  return { status: 500, type: "server_error", code: "internal_error", param: null, message };
+}
+
 function refusal(code: string, param: string | null, message: string): EngineError {
   return { status: 400, type: "invalid_request_error", code, param, message };
 }

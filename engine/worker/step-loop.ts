@@ -1,12 +1,14 @@
+import type { EngineError } from "../protocol/messages.ts";
 import type { SequenceStart } from "../protocol/output.ts";
 import type { Tier } from "../protocol/request.ts";
 import type { StepMessage, StepStats } from "../protocol/step.ts";
 import type { Want } from "./embedding/turns.ts";
-import type { Generation } from "./generation.ts";
+import type { Generation, TokenTexts } from "./generation.ts";
 import { redrawRefused } from "./grammar/redraw.ts";
 import type { KvCache } from "./kv/cache.ts";
+import type { Batch } from "./native/batch.ts";
 import type { Context } from "./native/context.ts";
-import type { Vocabulary } from "./native/vocabulary.ts";
+import { deadEnd, noRoom } from "./refusal.ts";
 import type { Scheduler, Step } from "./scheduler/scheduler.ts";
 import { isDecode, remaining } from "./scheduler/sequence.ts";
 import type { PlanEntry } from "./scheduler/step-draft.ts";
@@ -14,16 +16,16 @@ import type { StepModel } from "./scheduler/step-model.ts";
 import { costShares, timeShares, type WorkPart } from "./scheduler/time-shares.ts";
 
 export interface StepLoopParts {
-  context: Context;
-  vocabulary: Vocabulary;
+  context: Pick<Context, "decode" | "sample" | "logits"> & { batch: Pick<Batch, "clear" | "add"> };
+  vocabulary: TokenTexts;
   cache: KvCache;
   scheduler: Scheduler<Generation>;
   stepModel: StepModel;
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: StepMessage) => void;
-  /** Its grammar allows no token: its request can't go on. */
-  stuck: (generation: Generation) => void;
+  /** Its request can't go on. */
+  fail: (generation: Generation, error: EngineError) => void;
   /** There is something to do. */
   wake: () => void;
 }
@@ -95,7 +97,9 @@ export class StepLoop {
     if (entries.length === 0) {
       const rest = this.#last !== null;
       this.#tell();
-      return rest;
+      if (step.unstartable === null) return rest;
+      this.#parts.fail(step.unstartable, noRoom());
+      return true;
     }
     const planned = now();
     const announced = announce(entries.map(({ sequence }) => sequence));
@@ -185,7 +189,7 @@ export class StepLoop {
     for (const draw of draws) {
       const { generation } = draw;
       if (stuck.has(draw)) {
-        this.#parts.stuck(generation);
+        this.#parts.fail(generation, deadEnd());
         continue;
       }
       const token = generation.chosen(draw.token);

@@ -10,10 +10,11 @@ const BATCH_STEPS = 8;
 export class Patience {
   readonly #leftOut: Record<LowerTier, number> = { flex: 0, batch: 0 };
 
-  /** The tier whose patience is over. */
-  get overdue(): LowerTier | null {
-    if (this.#leftOut.flex >= FLEX_STEPS) return "flex";
-    return this.#leftOut.batch >= BATCH_STEPS ? "batch" : null;
+  /** The tier whose patience is over, if one of it still runs: the last may have left since the steps were counted. */
+  overdue(running: readonly Sequence[]): LowerTier | null {
+    const runs = (tier: LowerTier) => running.some((sequence) => sequence.tier === tier);
+    if (this.#leftOut.flex >= FLEX_STEPS && runs("flex")) return "flex";
+    return this.#leftOut.batch >= BATCH_STEPS && runs("batch") ? "batch" : null;
   }
 
   /** Once for each step, with those that run and those of them that are in its plan. */

@@ -192,7 +192,7 @@ function addLower<S extends Sequence>(
 }
 
 /** Fewest tokens of a sequence that are worth a place in a step. */
-function least(sequence: Sequence, { stepTokens }: PlanLimits): number {
+export function least(sequence: Sequence, { stepTokens }: PlanLimits): number {
   return Math.min(SHORTEST_CHUNK, remaining(sequence), stepTokens);
 }
 

@@ -6,7 +6,7 @@ import { BacklogCount } from "./backlog.ts";
 import { Turns } from "./order.ts";
 import { Overrun } from "./overrun.ts";
 import { Patience } from "./patience.ts";
-import { copyBudget, type PlanLimits, planStep } from "./plan.ts";
+import { copyBudget, least, type PlanLimits, planStep } from "./plan.ts";
 import { PrefixWaits } from "./prefix-waits.ts";
 import { insert } from "./rank.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
@@ -28,6 +28,8 @@ export interface Step<S extends Sequence> extends Forecast {
   started: S[];
   /** Sequences that ran until now and gave their place up. */
   displaced: number;
+  /** Nothing runs, and this one, the first in turn, can't start: it would keep all others waiting. Null as a rule. */
+  unstartable: S | null;
 }
 
 /** Waiting prompts of 4,000 tokens that a step can compare with those that run in half a millisecond. */
@@ -59,6 +61,8 @@ export class Scheduler<S extends Sequence> {
   readonly #patience = new Patience();
   readonly #overrun = new Overrun();
   readonly #alternation: Alternation;
+  /** Plans that the rules left empty though one ran. Anything but 0 is a fault of the rules. */
+  forced = 0;
   /** The last one sent back in this step. */
   #sentBack: S | null = null;
   #displaced = 0;
@@ -134,16 +138,26 @@ export class Scheduler<S extends Sequence> {
     this.#displaced = 0;
     this.#allowCopies();
     const started = this.#start();
-    let draft = this.#draft();
-    // When none of a plan found cells, those who held them are among the sent back: the others have room now.
-    while (draft.entries.length === 0 && this.#running.length > 0) draft = this.#draft();
+    const draft = this.#draft();
     const planned = draft.entries.map((entry) => entry.sequence);
     this.#cache.settle(planned.filter(isDecode));
     this.#patience.count(this.#running, planned);
     this.#alternation.count(planned);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
-    return { entries, started, displaced: this.#displaced, ...draft.forecast() };
+    return {
+      entries,
+      started,
+      displaced: this.#displaced,
+      unstartable: this.#running.length === 0 ? this.#first : null,
+      ...draft.forecast(),
+    };
+  }
+
+  /** The first of those who wait, in the order of their turns. */
+  get #first(): S | null {
+    for (const sequence of this.#candidates()) return sequence;
+    return null;
   }
 
   #allowCopies(): void {
@@ -157,10 +171,29 @@ export class Scheduler<S extends Sequence> {
     host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options, this.overrun));
   }
 
-  /** A plan of which everyone has the cells. */
+  /**
+   * A plan of which everyone has the cells; never empty while one runs. When none of a plan found cells, those who held
+   * them were sent back and the others have room now: every round plans something or leaves fewer who run.
+   */
   #draft(): StepDraft<S> {
+    let draft = this.#wanted();
+    while (draft.entries.length > 0) {
+      const secured = draft.entries.filter((entry) => this.#secure(entry));
+      // Securing one may have sent another back that was secured before it.
+      const fitting = secured.filter((entry) => entry.sequence.state === "running");
+      if (fitting.length === draft.entries.length) return draft;
+      const rest = draft.another();
+      for (const { sequence, count } of fitting) rest.add(sequence, count);
+      if (fitting.length > 0) return rest;
+      draft = this.#wanted();
+    }
+    return draft;
+  }
+
+  /** What the rules want of a step, whoever has the cells for it; empty when nothing runs. */
+  #wanted(): StepDraft<S> {
     const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
-    const { overdue } = this.#patience;
+    const overdue = this.#patience.overdue(this.#running);
     const circumstances = { overdue, copiedMs: this.#cache.prefixes.host.spentMs, overrun: this.overrun };
     const draftOf = (kind: StepKind | null) => {
       const draft = new StepDraft<S>(this.#costs, attended, this.#split);
@@ -168,13 +201,12 @@ export class Scheduler<S extends Sequence> {
       return draft;
     };
     const kind = this.#split ? this.#alternation.next(this.#running, overdue, (kind) => draftOf(kind).ms) : null;
-    const wanted = draftOf(kind);
-    const secured = wanted.entries.filter((entry) => this.#secure(entry));
-    // Securing one may have sent another back that was secured before it.
-    const fitting = secured.filter((entry) => entry.sequence.state === "running");
-    if (fitting.length === wanted.entries.length) return wanted;
-    const draft = wanted.another();
-    for (const { sequence, count } of fitting) draft.add(sequence, count);
+    const draft = draftOf(kind);
+    const [first] = this.#running;
+    if (draft.entries.length > 0 || first === undefined) return draft;
+    // No combination of rules and forecasts may stop the engine: then the first goes on, in the least that is worth a step.
+    this.forced++;
+    draft.add(first, least(first, this.#options));
     return draft;
   }
 

@@ -162,7 +162,7 @@ export class Simulation {
     this.scheduler.add(guest);
   }
 
-  #check({ entries, started, predictedMs, onlineMs }: Step<Guest>): void {
+  #check({ entries, started, unstartable, predictedMs, onlineMs }: Step<Guest>): void {
     const { sequences, stepTokens, ids, kind, reuse, copyPrice, itlMs, batchTax, reserved } = this.house;
     const running = this.guests.filter((guest) => guest.state === "running").sort(before);
     const waiting = this.guests.filter((guest) => guest.state === "waiting");
@@ -172,6 +172,8 @@ export class Simulation {
 
     // Progress: someone runs if anyone is there, and something is computed if anyone runs.
     if (running.length + waiting.length > 0) assert.ok(entries.length > 0);
+    assert.equal(this.scheduler.forced, 0);
+    assert.equal(unstartable, null);
     assert.ok(entries.reduce((sum, { count }) => sum + count, 0) <= stepTokens);
     const planned = new Set(entries.map((entry) => entry.sequence));
     assert.equal(planned.size, entries.length);

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ASIDE, completeReplacement, STAGED } from "../../../store/replacement.ts";
+import { ASIDE, completeReplacement, type ReplacementDisk, STAGED } from "../../../store/replacement.ts";
 import { freshFolder } from "./test-store.ts";
 
 /** A data directory with old contents, and new ones that wait. */
@@ -23,13 +23,45 @@ function stagedFolder(): string {
   return folder;
 }
 
-/** A rename that works so many times and then fails as a dying process would stop. */
-function failingAfter(times: number): typeof renameSync {
-  let left = times;
-  return (from, to) => {
-    if (left-- === 0) throw new Error("killed");
-    renameSync(from, to);
+class Killed extends Error {}
+
+/**
+ * The file system of a process that is killed before its call `last` (from 0) takes effect. A recursive removal is a call for
+ * each name in the directory, and one for the directory.
+ */
+function diskUntil(last: number): { disk: ReplacementDisk; killed: () => boolean } {
+  let left = last;
+  const call = <T>(run: () => T): T => {
+    if (left <= 0) {
+      left = -1;
+      throw new Killed();
+    }
+    left--;
+    return run();
   };
+  const counted = Object.fromEntries(
+    Object.entries(fs).map(([name, of]) => [name, (...args: unknown[]) => call(() => Reflect.apply(of, fs, args))]),
+  );
+  const rmSync = (path: string) => {
+    if (!fs.existsSync(path)) return;
+    for (const name of fs.readdirSync(path)) call(() => fs.rmSync(join(path, name), { recursive: true }));
+    call(() => fs.rmdirSync(path));
+  };
+  return {
+    disk: { ...(counted as unknown as ReplacementDisk), rmSync: rmSync as typeof fs.rmSync },
+    killed: () => left < 0,
+  };
+}
+
+/** False when the process was killed meanwhile. */
+function completes(folder: string, disk: ReplacementDisk): boolean {
+  try {
+    completeReplacement(folder, disk);
+    return true;
+  } catch (error) {
+    if (error instanceof Killed) return false;
+    throw error;
+  }
 }
 
 function contents(folder: string, ...paths: string[]): string[] {
@@ -37,14 +69,30 @@ function contents(folder: string, ...paths: string[]): string[] {
 }
 
 describe("a staged restore", () => {
-  // Five old names go aside and three new ones come.
-  test.each([0, 1, 2, 3, 4, 5, 6, 7])("that is cut off after %i renames is completed by the next start", (renames) => {
+  test("that is cut off at any call of the file system is completed by the next start", () => {
+    const expectComplete = (folder: string) => {
+      expect(contents(folder, "nightshift.db", "files/a", "parts/b")).toEqual(["new", "new", "new"]);
+      const aside = ["nightshift.db", "nightshift.db-wal", "nightshift.db-shm", "files/a", "parts/b"];
+      expect(contents(join(folder, "replaced-then"), ...aside)).toEqual(["old", "old", "old", "old", "old"]);
+      expect(readdirSync(folder).sort()).toEqual(["files", "models", "nightshift.db", "parts", "replaced-then"]);
+    };
+    let calls = 0;
+    for (let over = false; !over; calls++) {
+      const folder = stagedFolder();
+      const { disk, killed } = diskUntil(calls);
+      over = completes(folder, disk) && !killed();
+      if (!over) completeReplacement(folder);
+      expectComplete(folder);
+    }
+    // Eight renames of contents, one of the staged directory, and what is asked and synced between them.
+    expect(calls).toBeGreaterThan(20);
+  });
+
+  test("that removes what it staged bit by bit leaves nothing that a later restore runs into", () => {
     const folder = stagedFolder();
-    expect(() => completeReplacement(folder, failingAfter(renames))).toThrow("killed");
-    expect(completeReplacement(folder)).toBe(join(folder, "replaced-then"));
-    expect(contents(folder, "nightshift.db", "files/a", "parts/b")).toEqual(["new", "new", "new"]);
-    const aside = ["nightshift.db", "nightshift.db-wal", "nightshift.db-shm", "files/a", "parts/b"];
-    expect(contents(join(folder, "replaced-then"), ...aside)).toEqual(["old", "old", "old", "old", "old"]);
+    mkdirSync(join(folder, `${STAGED}.done`));
+    writeFileSync(join(folder, `${STAGED}.done`, ASIDE), "replaced-before");
+    completeReplacement(folder);
     expect(readdirSync(folder).sort()).toEqual(["files", "models", "nightshift.db", "parts", "replaced-then"]);
   });
 

@@ -1,10 +1,11 @@
+import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Snapshot, type StoredBytes } from "../store/snapshot.ts";
 import { StoreError } from "../store/store-error.ts";
 import { BackupError } from "./backup-error.ts";
-import { type BackupManifest, MANIFEST } from "./backup-manifest.ts";
-import { codeOf, hashOf, linkOrCopy } from "./durable-copy.ts";
+import { type BackupManifest, KINDS, MANIFEST } from "./backup-manifest.ts";
+import { codeOf, hashOf, isIntact, linkOrCopy } from "./durable-copy.ts";
 import { sync } from "./sync.ts";
 
 export interface BackupRequest {
@@ -16,13 +17,12 @@ export interface BackupRequest {
   now: Date;
 }
 
-const KINDS = ["files", "parts"] as const;
-
 /**
  * Writes the database and all bytes that its rows stand for to a directory, while a server may use them. Files never
  * change, they only come and go; so they are linked or copied twice: once before the snapshot of the database, for those
- * that go after it, and once for those that came between. What the snapshot does not know is removed again. The directory
- * gets its name when it is whole. Throws StoreError, or BackupError for a destination that can't be used.
+ * that go after it, and once for those that came between. What the snapshot does not know is removed again. Then all
+ * bytes are read: those that are not what their row says are named in the manifest. The directory gets its name when it is
+ * whole. Throws StoreError, or BackupError for a destination that can't be used.
  */
 export async function backUp({ dataDir, to, version, now }: BackupRequest): Promise<BackupManifest> {
   const folder = resolve(dataDir);
@@ -33,28 +33,39 @@ export async function backUp({ dataDir, to, version, now }: BackupRequest): Prom
   await rm(work, { recursive: true, force: true });
   await mkdir(work, { mode: 0o700 });
   try {
-    for (const kind of KINDS) await mkdir(join(work, kind), { mode: 0o700 });
-    for (const kind of KINDS) await takeAll(join(folder, kind), join(work, kind));
+    for (const [kind] of KINDS) await mkdir(join(work, kind), { mode: 0o700 });
+    for (const [kind] of KINDS) await takeAll(join(folder, kind), join(work, kind));
     const snapshot = Snapshot.open(folder);
-    let contents: Pick<BackupManifest, "schema" | "files" | "parts" | "missing">;
+    const rows = { files: snapshot.files(), parts: snapshot.parts() };
+    const { schema } = snapshot;
     try {
-      const rows = { files: snapshot.files(), parts: snapshot.parts() };
-      const missing: string[] = [];
-      for (const kind of KINDS) missing.push(...(await agree(rows[kind], join(folder, kind), join(work, kind))));
-      contents = { schema: snapshot.schema, files: sum(rows.files), parts: sum(rows.parts), missing };
+      for (const [kind] of KINDS) await agree(rows[kind], join(folder, kind), join(work, kind));
       await snapshot.copyTo(join(work, "nightshift.db"));
     } finally {
       snapshot.close();
+    }
+    // Only now: the server's write-ahead log grows while the snapshot is open, and reading everything takes long.
+    const faults = { missing: [] as string[], damaged: [] as string[] };
+    for (const [kind, algorithm] of KINDS) {
+      for (const row of rows[kind]) {
+        const copy = join(work, kind, row.id);
+        if (await isIntact(copy, row, algorithm)) continue;
+        const there = existsSync(copy) || existsSync(join(folder, kind, row.id));
+        faults[there ? "damaged" : "missing"].push(row.id);
+      }
     }
     const manifest: BackupManifest = {
       format: 1,
       nightshift: version,
       created_at: now.toISOString(),
       database: await checkedDatabase(work),
-      ...contents,
+      schema,
+      files: sum(rows.files),
+      parts: sum(rows.parts),
+      ...faults,
     };
     await writeFile(join(work, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600, flush: true });
-    for (const dir of [...KINDS.map((kind) => join(work, kind)), work]) await sync(dir);
+    for (const dir of [...KINDS.map(([kind]) => join(work, kind)), work]) await sync(dir);
     await rename(work, target);
     await sync(dirname(target));
     return manifest;
@@ -86,16 +97,11 @@ async function takeAll(from: string, to: string): Promise<void> {
   for (const name of names) await linkOrCopy(join(from, name), join(to, name));
 }
 
-/** Makes a directory hold what the rows say; returns what is nowhere. */
-async function agree(rows: readonly StoredBytes[], from: string, to: string): Promise<string[]> {
+/** Makes a directory hold what the rows say, as far as it is anywhere, and nothing else. */
+async function agree(rows: readonly StoredBytes[], from: string, to: string): Promise<void> {
   const extra = new Set(await readdir(to));
-  const missing: string[] = [];
-  for (const { id } of rows) {
-    if (extra.delete(id)) continue;
-    if (!(await linkOrCopy(join(from, id), join(to, id)))) missing.push(id);
-  }
+  for (const { id } of rows) if (!extra.delete(id)) await linkOrCopy(join(from, id), join(to, id));
   for (const name of extra) await rm(join(to, name));
-  return missing;
 }
 
 function sum(rows: readonly StoredBytes[]): { count: number; bytes: number } {

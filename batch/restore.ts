@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { takeLock } from "../store/lock.ts";
 import { ASIDE, completeReplacement, STAGED } from "../store/replacement.ts";
-import { Snapshot } from "../store/snapshot.ts";
+import { Snapshot, type StoredBytes } from "../store/snapshot.ts";
 import { BackupError } from "./backup-error.ts";
-import { type BackupManifest, backupManifest, MANIFEST } from "./backup-manifest.ts";
-import { hashOf } from "./durable-copy.ts";
+import { type BackupManifest, backupManifest, KINDS, MANIFEST } from "./backup-manifest.ts";
+import { copyDurably, isIntact } from "./durable-copy.ts";
 import { sync } from "./sync.ts";
 
 export interface RestoreRequest {
@@ -20,19 +20,17 @@ export interface RestoreRequest {
 
 export interface Restored {
   manifest: BackupManifest;
+  /** Ids of files and parts whose bytes the backup does not have (any more); those that are `missing` there are not among them. */
+  left: string[];
   /** Where the data is that was there before; null when there was none. */
   aside: string | null;
 }
 
-const KINDS = [
-  ["files", "sha256"],
-  ["parts", "md5"],
-] as const;
-
 /**
  * Puts a backup into a data directory that no server uses. Everything is copied beside what is there, checked and synced
- * before the first file of it is moved; from then on either this call or the next start completes it. Throws StoreError
- * "locked" while a server runs, and BackupError for a backup that is not whole.
+ * before the first file of it is moved; from then on either this call or the next start completes it. Files and parts that
+ * are damaged in the backup, or missing, are left out: all else would be lost with them. Throws StoreError "locked" while a
+ * server runs, and BackupError for a backup whose manifest or database is damaged.
  */
 export async function restore({ from, dataDir, force, now }: RestoreRequest): Promise<Restored> {
   const source = resolve(from);
@@ -49,8 +47,9 @@ export async function restore({ from, dataDir, force, now }: RestoreRequest): Pr
     }
     const work = join(folder, `${STAGED}.partial`);
     await rm(work, { recursive: true, force: true });
+    let left: string[];
     try {
-      await stage(source, work, manifest);
+      left = await stage(source, work, manifest);
       await writeFile(join(work, ASIDE), `replaced-${now.toISOString().replaceAll(":", "-")}`, { flush: true });
       await sync(work);
     } catch (error) {
@@ -59,7 +58,7 @@ export async function restore({ from, dataDir, force, now }: RestoreRequest): Pr
     }
     await rename(work, join(folder, STAGED));
     await sync(folder);
-    return { manifest, aside: completeReplacement(folder) };
+    return { manifest, left, aside: completeReplacement(folder) };
   } finally {
     lock.release();
   }
@@ -95,16 +94,15 @@ async function holdsData(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Copies the backup and holds every byte of the copy against the manifest and its rows. */
-async function stage(source: string, work: string, manifest: BackupManifest): Promise<void> {
+/** Copies the backup and holds every byte of the copy against the manifest and its rows. Returns the ids that it left out. */
+async function stage(source: string, work: string, manifest: BackupManifest): Promise<string[]> {
   await mkdir(work, { mode: 0o700 });
   const database = join(work, "nightshift.db");
-  await copy(
-    join(source, "nightshift.db"),
-    database,
-    { ...manifest.database, hash: manifest.database.sha256 },
-    "sha256",
-  );
+  const wanted = { ...manifest.database, hash: manifest.database.sha256 };
+  if (!(await copied(join(source, "nightshift.db"), database, wanted, "sha256"))) {
+    throw new BackupError(`The backup is damaged: ${join(source, "nightshift.db")} is not what was backed up.`);
+  }
+  const left: string[] = [];
   const snapshot = Snapshot.open(work);
   try {
     const gone = new Set(manifest.missing);
@@ -112,7 +110,7 @@ async function stage(source: string, work: string, manifest: BackupManifest): Pr
       await mkdir(join(work, kind), { mode: 0o700 });
       for (const row of snapshot[kind]()) {
         if (gone.has(row.id)) continue;
-        await copy(join(source, kind, row.id), join(work, kind, row.id), row, algorithm);
+        if (!(await copied(join(source, kind, row.id), join(work, kind, row.id), row, algorithm))) left.push(row.id);
       }
       await sync(join(work, kind));
     }
@@ -120,19 +118,17 @@ async function stage(source: string, work: string, manifest: BackupManifest): Pr
     snapshot.close();
   }
   for (const suffix of ["-wal", "-shm"]) await rm(database + suffix, { force: true });
+  return left;
 }
 
-async function copy(
+/** False, and nothing is there, when the bytes are not what they should be. */
+async function copied(
   from: string,
   to: string,
-  wanted: { bytes: number; hash: string },
+  wanted: Omit<StoredBytes, "id">,
   algorithm: "sha256" | "md5",
-): Promise<void> {
-  if (!existsSync(from)) throw new BackupError(`The backup is not whole: ${from} is missing.`);
-  await copyFile(from, to);
-  const { size } = await stat(to);
-  if (size !== wanted.bytes || (await hashOf(to, algorithm)) !== wanted.hash) {
-    throw new BackupError(`The backup is damaged: ${from} is not what was backed up.`);
-  }
-  await sync(to);
+): Promise<boolean> {
+  if ((await copyDurably(from, to)) && (await isIntact(to, wanted, algorithm))) return true;
+  await rm(to, { force: true });
+  return false;
 }

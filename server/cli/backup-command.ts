@@ -15,23 +15,32 @@ export interface DataDirFlags {
   config?: string;
 }
 
+/** What is exited with when some files are not in a backup, or not restored: all else is. */
+const INCOMPLETE = 2;
+
 /** Backs a data directory up, whether or not a server uses it. Throws OptionsError. */
 export async function backupCommand(to: string, flags: DataDirFlags): Promise<void> {
   const dataDir = await dataDirOf(flags);
   const manifest = await explained(() => backUp({ dataDir, to, version: version(), now: new Date() }));
   process.stdout.write(`Backed up ${dataDir} to ${to}: ${contents(manifest)}.\n`);
-  if (manifest.missing.length > 0) {
-    process.stderr.write(`Warning: gone from ${dataDir}, and so not in it: ${manifest.missing.join(", ")}\n`);
-  }
+  tellOf(`Warning: gone from ${dataDir}, and so not in it`, manifest.missing);
+  tellOf(`Error: damaged in ${dataDir}; a restore of this backup leaves out`, manifest.damaged);
+  if (manifest.damaged.length > 0) process.exitCode = INCOMPLETE;
 }
 
 /** Restores a data directory that no server uses. Throws OptionsError. */
 export async function restoreCommand(from: string, flags: DataDirFlags & { force?: boolean }): Promise<void> {
   const dataDir = await dataDirOf(flags);
   const force = flags.force === true;
-  const { manifest, aside } = await explained(() => restore({ from, dataDir, force, now: new Date() }));
+  const { manifest, left, aside } = await explained(() => restore({ from, dataDir, force, now: new Date() }));
   process.stdout.write(`Restored ${dataDir} from the backup of ${manifest.created_at}: ${contents(manifest)}.\n`);
+  tellOf("Error: damaged in the backup, or missing from it, and so not restored", left);
+  if (left.length > 0) process.exitCode = INCOMPLETE;
   if (aside !== null) process.stdout.write(`What was there before is in ${aside}; delete it when it is not needed.\n`);
+}
+
+function tellOf(what: string, ids: readonly string[]): void {
+  if (ids.length > 0) process.stderr.write(`${what}: ${ids.join(", ")}\n`);
 }
 
 async function dataDirOf(flags: DataDirFlags): Promise<string> {

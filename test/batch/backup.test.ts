@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
+import { bytesOf, openRooms } from "../unit/files/rooms.ts";
 import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "./batch-rig.ts";
 
 const CLI = fileURLToPath(new URL("../../dist/server/cli.js", import.meta.url));
@@ -70,6 +71,30 @@ test("a backup taken in the middle of a batch is restored, and the batch goes on
   expect([old.output_file_id, line?.response?.body.choices[0]?.message.content]).toEqual([outputId, "15"]);
   await Promise.all([expectWhole(second, restored, id), expectWhole(server, dataDir, id)]);
   expect(existsSync(`${backup}.partial`)).toBe(false);
+});
+
+test("a damaged file is named by backup and by restore, which end with 2; all else is restored", async () => {
+  const rooms = await openRooms({ dataDir: freshDataDir() });
+  const add = async (text: string) =>
+    rooms.files.add(
+      await rooms.files.receive("local", bytesOf(text), { bytes: 99, error: () => new Error() as never }),
+      {
+        owner: "local",
+        purpose: "user_data",
+        filename: "a.txt",
+        expiresAfter: null,
+      },
+    );
+  const [damaged, kept] = [await add("damaged"), await add("kept")];
+  writeFileSync(join(rooms.dataDir, "files", damaged.id), "dAmaged");
+  const [backup, restored] = [join(freshDataDir(), "backup"), freshDataDir()];
+
+  const backingUp = await run("backup", backup, "--data-dir", rooms.dataDir);
+  expect(backingUp).toMatchObject({ code: 2, output: expect.stringContaining(`Error: damaged in ${rooms.dataDir}`) });
+  expect(backingUp.output).toContain(damaged.id);
+  const restoring = await run("restore", backup, "--data-dir", restored);
+  expect(restoring).toMatchObject({ code: 2, output: expect.stringContaining(damaged.id) });
+  expect(readdirSync(join(restored, "files"))).toEqual([kept.id]);
 });
 
 test("SIGTERM under a batch: running lines go back to the queue uncharged, and the next server ends each once", async () => {

@@ -95,6 +95,26 @@ describe("a backup", () => {
     await expect(after.files.get("local", lost.id)).rejects.toMatchObject({ status: 404 });
   });
 
+  test("names files whose bytes are damaged, and can be restored without them", async () => {
+    const rooms = await openRooms();
+    const [damaged, cut, kept] = [
+      await addFile(rooms, "damaged"),
+      await addFile(rooms, "cut"),
+      await addFile(rooms, "kept"),
+    ];
+    writeFileSync(rooms.at("files", damaged.id), "dAmaged");
+    writeFileSync(rooms.at("files", cut.id), "cu");
+    const to = join(freshFolder(), "backup");
+    const manifest = await backUp({ dataDir: rooms.dataDir, to, version: "1", now: NOW });
+    expect([manifest.missing, manifest.damaged.sort()]).toEqual([[], [damaged.id, cut.id].sort()]);
+    const dataDir = freshFolder();
+    const { left } = await restore({ from: to, dataDir, force: false, now: NOW });
+    expect(left.sort()).toEqual([damaged.id, cut.id].sort());
+    const { files } = await openRooms({ dataDir });
+    expect(await files.check(await files.get("local", kept.id))).toBe(true);
+    for (const { id } of [damaged, cut]) await expect(files.get("local", id)).rejects.toMatchObject({ status: 404 });
+  });
+
   test("never takes the place of something, and leaves nothing when it fails", async () => {
     const { to, rooms } = await backedUp();
     const again = backUp({ dataDir: rooms.dataDir, to, version: "1", now: NOW });
@@ -142,8 +162,20 @@ describe("a restore", () => {
   });
 
   test.each([
-    ["a file has other bytes", (to: string, id: string) => appendFileSync(join(to, "files", id), "x"), /damaged/],
-    ["a file is missing", (to: string, id: string) => rmSync(join(to, "files", id)), /not whole/],
+    // A new file: a hard link's bytes are the live file's too.
+    ["has other bytes in it", (path: string) => [rmSync(path), writeFileSync(path, "kepT")]],
+    ["is missing from it", (path: string) => rmSync(path)],
+  ])("of a backup goes on without a file that %s since it was made, and names it", async (_what, spoil) => {
+    const { to, kept, part } = await backedUp();
+    spoil(join(to, "files", kept.id));
+    const dataDir = freshFolder();
+    const { left } = await restore({ from: to, dataDir, force: false, now: NOW });
+    expect(left).toEqual([kept.id]);
+    expect(readdirSync(join(dataDir, "files"))).toHaveLength(1);
+    expect(readdirSync(join(dataDir, "parts"))).toEqual([part.id]);
+  });
+
+  test.each([
     [
       "the database was changed",
       (to: string) => {
@@ -155,12 +187,8 @@ describe("a restore", () => {
     ["the manifest is cut off", (to: string) => writeFileSync(join(to, "backup.json"), "{"), /damaged/],
     ["there is no manifest", (to: string) => rmSync(join(to, "backup.json")), /is no backup/],
   ])("is refused, with nothing changed, when %s", async (_what, spoil, message) => {
-    const { to, kept } = await backedUp();
-    // Its hard link is the live file's too; what is spoilt shall be the backup's alone.
-    const bytes = readFileSync(join(to, "files", kept.id));
-    rmSync(join(to, "files", kept.id));
-    writeFileSync(join(to, "files", kept.id), bytes);
-    spoil(to, kept.id);
+    const { to } = await backedUp();
+    spoil(to);
     const dataDir = freshFolder();
     mkdirSync(join(dataDir, "files"));
     writeFileSync(join(dataDir, "files", "mine"), "mine");

@@ -5,12 +5,15 @@ import { FOREIGN_PART_TYPES } from "./message.ts";
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
+/** zod would go on after an issue, and note one for each of a million bad items; the first is all that is told. */
+const FIRST_ISSUE: z.core.ParseContextInternal<Issue> = { abortEarly: true };
+
 /**
  * Checks a body against its schema. Throws the ApiError of the first issue: `missing_required_parameter`,
  * `invalid_type`, `invalid_value`, `unsupported_parameter` or `unsupported_value`, with the field's path as param.
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
-  const result = schema.safeParse(body);
+  const result = schema.safeParse(body, FIRST_ISSUE);
   if (result.success) return result.data;
   throw describe(result.error.issues[0]!, [], body);
 }

@@ -166,3 +166,41 @@ describe("a body made to hurt", () => {
     );
   });
 });
+
+describe("a body with much that is bad", () => {
+  /** Items of which each counts that it was looked at. */
+  function items(count: number): { list: unknown[]; looked: () => number } {
+    let looked = 0;
+    const item = () => ({
+      get role() {
+        looked++;
+        return "nobody";
+      },
+    });
+    return { list: Array.from({ length: count }, item), looked: () => looked };
+  }
+
+  it("is looked at up to its first bad item", () => {
+    const { list, looked } = items(4096);
+    expect(chatFault({ messages: list })).toMatchObject({ param: "messages[0].role" });
+    expect(looked()).toBeLessThan(10);
+  });
+
+  it("has the length of a list checked before the items", () => {
+    const { list, looked } = items(4097);
+    expect(chatFault({ messages: list })).toMatchObject({ param: "messages" });
+    expect(looked()).toBe(0);
+  });
+
+  it.each(["logit_bias", "metadata"])("has the number of entries of %s checked before each of them", (field) => {
+    let looked = 0;
+    const entries = Array.from({ length: 1025 }, (_, i): [string, PropertyDescriptor] => [
+      `x${i}`,
+      { enumerable: true, get: () => ++looked },
+    ]);
+    expect(chatFault({ [field]: Object.defineProperties({}, Object.fromEntries(entries)) })).toMatchObject({
+      param: field,
+    });
+    expect(looked).toBe(0);
+  });
+});

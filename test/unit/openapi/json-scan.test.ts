@@ -1,0 +1,48 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { JSON_BOUNDS, JsonScan } from "../../../openapi/json-scan.ts";
+import { parseJson } from "../../../openapi/json-text.ts";
+
+const { depth, containers, members, values } = JSON_BOUNDS;
+
+const list = (item: string, count: number) => `[${Array(count).fill(item).join()}]`;
+const scan = (text: string) => new JsonScan().push(Buffer.from(text));
+
+describe("what one JSON text may have", () => {
+  it.each([
+    ["levels", (count: number) => "[".repeat(count) + "]".repeat(count), depth],
+    ["arrays and objects", (count: number) => list("[]", count - 1), containers],
+    ["arrays and objects", (count: number) => list("{}", count - 1), containers],
+    ["object members", (count: number) => `{${Array(count).fill('"k":1').join()}}`, members],
+    ["values", (count: number) => list("1", count), values],
+  ])("%s", (what, text, most) => {
+    expect(scan(text(most))).toBeNull();
+    expect(scan(text(most + 1))).toContain(`${most}`);
+    expect(scan(text(most + 1))).toContain(what);
+  });
+
+  it("counts nothing within strings, however the bytes are cut", () => {
+    const bytes = Buffer.from(JSON.stringify({ 'a[{,:"\\': ["[{:,", "\\", '\\"', 'é"{', "\\\\[["] }));
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 8 }), (cuts) => {
+        // A count that is off by one container or level more is seen where just so many still fit.
+        const counted = new JsonScan();
+        counted.push(Buffer.from("[".repeat(depth - 2)));
+        let from = 0;
+        for (const cut of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
+          expect(counted.push(bytes.subarray(from, cut))).toBeNull();
+          from = cut;
+        }
+        expect(counted.push(Buffer.from("[["))).toBeNull();
+        expect(counted.push(Buffer.from("["))).toContain("levels");
+      }),
+    );
+  });
+
+  it("is refused before the parser makes a value of it", () => {
+    const text = list("[]", 300_000);
+    expect(() => parseJson(Buffer.from(text))).toThrow(
+      expect.objectContaining({ status: 400, message: expect.stringContaining(`more than ${containers} arrays`) }),
+    );
+  });
+});

@@ -1,12 +1,47 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Prompt } from "../protocol/prompt.ts";
 
 /**
- * The text whose prompts kill this process, so that tests can show what a request that crashes llama.cpp does to others:
- * NIGHTSHIFT_FAILPOINTS has `engine.submit:abort-on=` and the text.
+ * Failpoints of the engine process, for tests; NIGHTSHIFT_FAILPOINTS is a comma-separated list of them:
+ *
+ * - `engine.submit:abort-on=TEXT` kills the process when a prompt contains the text, as a crash in llama.cpp would;
+ * - `engine.step:hold=PATH` holds the step loop while the file PATH exists. Its text is `ORDER STEPS`: each new ORDER
+ *   lets so many more steps run.
  */
-const POISON = /(?:^|,)engine\.submit:abort-on=([^,]+)/.exec(process.env.NIGHTSHIFT_FAILPOINTS ?? "")?.[1];
+const POISON = argument("engine.submit:abort-on");
+const HOLD = argument("engine.step:hold");
+const HOLD_POLL_MS = 5;
+
+function argument(name: string): string | undefined {
+  const armed = (process.env.NIGHTSHIFT_FAILPOINTS ?? "").split(",");
+  return armed.find((text) => text.startsWith(`${name}=`))?.slice(name.length + 1);
+}
 
 /** Dies when it is armed and the prompt has the text. */
 export function poisonFailpoint(prompt: Prompt): void {
   if (POISON !== undefined && JSON.stringify(prompt).includes(POISON)) process.kill(process.pid, "SIGKILL");
+}
+
+/** Resolves when the next step may begin; null where the failpoint is not armed. */
+export const heldStep: (() => Promise<void>) | null = HOLD === undefined ? null : stepHolder(HOLD);
+
+function stepHolder(path: string): () => Promise<void> {
+  let last = "";
+  let left = 0;
+  const isHeld = () => {
+    let text: string;
+    try {
+      text = readFileSync(path, "utf8");
+    } catch {
+      return false;
+    }
+    const [order = "", steps] = text.split(" ");
+    if (order !== last) left = Number(steps);
+    last = order;
+    return left-- <= 0;
+  };
+  return async () => {
+    while (isHeld()) await wait(HOLD_POLL_MS);
+  };
 }

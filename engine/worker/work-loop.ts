@@ -1,5 +1,6 @@
 import type { Embedder } from "./embedding/embedder.ts";
 import { PieceTurns, type TurnLimits, type Want } from "./embedding/turns.ts";
+import { heldStep } from "./failpoint.ts";
 import { aloneMs, type PlanLimits } from "./scheduler/plan.ts";
 import type { StepLoop } from "./step-loop.ts";
 
@@ -42,6 +43,10 @@ export class WorkLoop {
   /** @returns false when nothing was left to do */
   async #turn(): Promise<boolean> {
     const { steps, embedder } = this.#parts;
+    if (heldStep !== null && steps !== null && steps.want !== "nothing") {
+      steps.flush();
+      await heldStep();
+    }
     // Nobody embeds: nothing is looked at on a step's way.
     if (embedder === null || embedder.want === "nothing") return steps?.step() ?? false;
     if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder), false)) > 0;

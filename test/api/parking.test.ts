@@ -1,7 +1,9 @@
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { complete, user } from "./ask.ts";
-import { startServer, type TestServer } from "./server.ts";
+import { HeldSteps } from "./held-steps.ts";
+import { readied, startServer, TestServer } from "./server.ts";
+import { until } from "./until.ts";
 
 /** Long prompts that begin alike in nothing but the template's own tokens. */
 const TOPICS = ["apples", "rivers", "stones", "clouds", "gardens"];
@@ -16,10 +18,12 @@ describe.each([
   ["split", ["--kv", "split", "--sequences", "2"]],
   ["unified", ["--kv", "unified", "--cells", "1024", "--context", "768", "--sequences", "4"]],
 ])("prefixes that a %s cache has no room for", (_, args) => {
+  const steps = new HeldSteps();
   let server: TestServer;
   beforeAll(async () => {
     // The tax is the share that lower tiers' copies may take: on a busy test machine the default one is soon used up.
-    server = await startServer("--threads", "1", "--batch-tax", "5", "--park-memory", "64MiB", ...args);
+    const options = ["--threads", "1", "--batch-tax", "5", "--park-memory", "64MiB", ...args];
+    server = await readied(new TestServer(options, steps.env));
   });
   afterAll(() => server.stop());
 
@@ -50,10 +54,14 @@ describe.each([
       const body = { model: "demo", messages: about(topic, question), temperature: 0, max_tokens: 90 };
       return server.client.chat.completions.create({ ...body, service_tier: "flex" });
     };
-    // More than fit at once: some run for as long as online requests come, however slowly these do.
-    const lower = Array.from({ length: 36 }, () => flex("trains"));
+    // Some of them run, and none has ended, when online requests arrive.
+    steps.allow(10);
+    const lower = Array.from({ length: 12 }, () => flex("trains"));
     await server.reaches("nightshift_requests_running", 1);
     const online = TOPICS.map((topic) => complete(server.client, about(topic, "Count from 3 to 21.")));
+    const inServer = async () => (await metric("requests_running")) + (await metric("requests_waiting"));
+    await until("the online requests to wait", async () => (await inServer()) === lower.length + online.length);
+    steps.release();
     await Promise.all(online);
     for (const answer of await Promise.all(lower)) expect(answer.choices[0]!.message.content).toBe(text);
     expect(await metric("sequences_displaced_total")).toBeGreaterThan(0);

@@ -9,9 +9,6 @@ import { until } from "./until.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CLI = `${ROOT}dist/server/cli.js`;
-/** A loaded machine starts slowly; a server that is not ready by then never will be. */
-const READY_WITHIN_MS = 25_000;
-
 export const DEMO_MODEL = `${ROOT}models/demo.gguf`;
 
 export interface Exit {
@@ -75,7 +72,7 @@ export class TestServer {
 
   /** Resolves when the log has the message; rejects with all output when the server ends before. */
   async says(message: string): Promise<Record<string, unknown>> {
-    await until(`the log line "${message}"`, () => this.logged(message).length > 0 || this.#over, READY_WITHIN_MS);
+    await until(`the log line "${message}"`, () => this.logged(message).length > 0 || this.#over);
     const [line] = this.logged(message);
     if (line === undefined) throw new Error(`The server ended without "${message}":\n${this.output}`);
     return line;
@@ -120,7 +117,7 @@ export class TestServer {
   }
 
   /** Resolves when /ready answers with this status. */
-  async readyIs(status: number, withinMs = 10_000): Promise<void> {
+  async readyIs(status: number, withinMs?: number): Promise<void> {
     await until(`/ready to be ${status}`, async () => (await this.ready()).status === status, withinMs);
   }
 
@@ -140,11 +137,11 @@ export class TestServer {
   /** Resolves when the metric is at least `value`, summed over the series with these labels. */
   async reaches(name: string, value: number, labels: Record<string, string> = {}): Promise<void> {
     const reached = async () => (await this.metrics()).sum(name, labels) >= value;
-    await until(`${name} to reach ${value}`, reached, 5000);
+    await until(`${name} to reach ${value}`, reached);
   }
 
   /** Resolves when no request of any model runs or waits any more. */
-  async idle(withinMs = 5000): Promise<void> {
+  async idle(withinMs?: number): Promise<void> {
     await until(
       "no request running or waiting",
       async () => {

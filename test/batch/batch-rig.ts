@@ -57,7 +57,7 @@ export async function reaches(
   client: OpenAI,
   id: string,
   status: string | null = null,
-  withinMs = 20_000,
+  withinMs?: number,
 ): Promise<OpenAI.Batch> {
   let batch = await client.batches.retrieve(id);
   const there = () => (status === null ? TERMINAL.includes(batch.status) : batch.status === status);

@@ -21,8 +21,7 @@ const PAGE_CHARS = 512 * 1024;
  */
 export async function writeResults(deps: ResultsDeps, batch: BatchRow, kind: ResultKind): Promise<FileRow | null> {
   const { store, files } = deps;
-  const counts = await store.results.counts({ batchId: batch.id });
-  const expected = counts.find((entry) => entry.kind === kind)?.count ?? 0;
+  const expected = await store.results.count({ batchId: batch.id, kind });
   if (expected === 0) return null;
   const text = new ResultText(store, batch.id, kind);
   const incoming = await files.write(text.pages(), { reserve: false });

@@ -31,6 +31,7 @@ export interface Backlog {
   tokens: number;
 }
 
+/** `+` before another column keeps the planner to the index of open batches: those that are over are ever more. */
 const OPEN = "status IN ('validating', 'in_progress', 'finalizing', 'cancelling')";
 const UNFINISHED = `EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'pending')
   OR EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'running')`;
@@ -51,23 +52,23 @@ export function batches(db: Database) {
   );
   const open = db.prepare<[], BatchRow>(`SELECT ${BATCH.select} FROM batches WHERE ${OPEN} ORDER BY seq`);
   const openOf = db.prepare<{ owner: string }, { count: number }>(
-    `SELECT count(*) AS count FROM batches WHERE owner = @owner AND ${OPEN}`,
+    `SELECT count(*) AS count FROM batches WHERE +owner = @owner AND ${OPEN}`,
   );
   const enqueued = db.prepare<{ keyId: string; except: string }, { tokens: number }>(
     `SELECT coalesce(sum(max(0, estimated_tokens - settled_tokens)), 0) AS tokens FROM batches
-     WHERE key_id = @keyId AND id <> @except AND ${OPEN}`,
+     WHERE +key_id = @keyId AND id <> @except AND ${OPEN}`,
   );
   const enqueuedTokens = (keyId: string, except: string) => enqueued.get({ keyId, except })?.tokens ?? 0;
   const openOfKey = db.prepare<{ keyId: string }, { id: string; owner: string }>(
-    `SELECT id, owner FROM batches WHERE key_id = @keyId AND ${OPEN} ORDER BY seq`,
+    `SELECT id, owner FROM batches WHERE +key_id = @keyId AND ${OPEN} ORDER BY seq`,
   );
   const counts = db.prepare<[], { status: BatchStatus; count: number }>(
-    "SELECT status, count(*) AS count FROM batches GROUP BY status",
+    "SELECT status, count FROM batch_counts WHERE count > 0",
   );
   const backlog = db.prepare<[], Backlog>(
     `SELECT id AS batchId, owner, model, created_at AS createdAt, expires_at AS expiresAt,
        total - completed - failed AS lines, max(0, estimated_tokens - settled_tokens) AS tokens
-     FROM batches WHERE status = 'in_progress' ORDER BY expires_at, seq`,
+     FROM batches WHERE ${OPEN} AND status = 'in_progress' ORDER BY expires_at, seq`,
   );
   const keyed = db.prepare<{ owner: string; key: string }, { requestSha256: string; batchId: string }>(
     `SELECT request_sha256 AS requestSha256, batch_id AS batchId FROM idempotency WHERE owner = @owner AND key = @key`,
@@ -118,9 +119,12 @@ export function batches(db: Database) {
        OR (@status = 'cancelled' AND status = 'cancelling')
        OR (@status = 'expired' AND status IN ('validating', 'in_progress')))`,
   );
+  // From one batch's lines to the next one's: neither all batches nor all lines are read.
   const leftovers = db.prepare<{ limit: number }, { id: string }>(
-    `SELECT id FROM batches WHERE NOT ${OPEN}
-       AND EXISTS (SELECT 1 FROM lines WHERE batch_id = batches.id) ORDER BY seq LIMIT @limit`,
+    `WITH RECURSIVE indexed (id) AS (
+       SELECT min(batch_id) FROM lines
+       UNION ALL SELECT (SELECT min(batch_id) FROM lines WHERE batch_id > indexed.id) FROM indexed WHERE id IS NOT NULL)
+     SELECT b.id FROM indexed CROSS JOIN batches b ON b.id = indexed.id WHERE NOT ${OPEN} LIMIT @limit`,
   );
 
   return {

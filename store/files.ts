@@ -30,7 +30,7 @@ export function fileInsertion(db: Database): (row: FileRow) => void {
 export function storageBytesOf(db: Database): (owner: string) => number {
   const sum = db.prepare<{ owner: string }, { bytes: number }>(`
     SELECT (SELECT coalesce(sum(bytes), 0) FROM files WHERE owner = @owner)
-         + (SELECT coalesce(sum(p.bytes), 0) FROM upload_parts p JOIN uploads u ON u.id = p.upload_id
+         + (SELECT coalesce(sum(p.bytes), 0) FROM uploads u CROSS JOIN upload_parts p ON p.upload_id = u.id
             WHERE u.owner = @owner AND u.status = 'pending') AS bytes`);
   return (owner) => sum.get({ owner })?.bytes ?? 0;
 }
@@ -43,15 +43,16 @@ export function files(db: Database) {
   );
   const inUse = db.prepare<{ id: string }, { used: number }>(`SELECT ${IN_USE} AS used FROM files WHERE id = @id`);
   const remove = db.prepare<{ id: string }>("DELETE FROM files WHERE id = @id");
-  const removeOutputs = db.prepare<{ id: string }>(
-    "DELETE FROM results WHERE kind = 'output' AND batch_id IN (SELECT id FROM batches WHERE output_file_id = @id)",
-  );
-  const removeErrors = db.prepare<{ id: string }>(
-    "DELETE FROM results WHERE kind = 'error' AND batch_id IN (SELECT id FROM batches WHERE error_file_id = @id)",
+  const results = `SELECT id, kind FROM (
+      SELECT id, 'output' AS kind FROM batches WHERE output_file_id = @id
+      UNION ALL SELECT id, 'error' FROM batches WHERE error_file_id = @id) AS batch
+    WHERE EXISTS (SELECT 1 FROM results r WHERE r.batch_id = batch.id AND r.kind = batch.kind)`;
+  const discardResults = db.prepare<{ id: string }>(
+    `INSERT INTO result_removals (batch_id, kind) ${results} ON CONFLICT DO NOTHING`,
   );
   const hasResults = db.prepare<{ id: string }, { has: number }>(
-    `SELECT EXISTS (SELECT 1 FROM batches b JOIN results r ON r.batch_id = b.id
-       WHERE (b.output_file_id = @id AND r.kind = 'output') OR (b.error_file_id = @id AND r.kind = 'error')) AS has`,
+    `SELECT EXISTS (SELECT 1 FROM (${results}) AS copy
+       WHERE NOT EXISTS (SELECT 1 FROM result_removals m WHERE m.batch_id = copy.id AND m.kind = copy.kind)) AS has`,
   );
   const expired = db.prepare<{ now: number; limit: number }, { id: string }>(
     `SELECT id FROM files WHERE expires_at <= @now AND NOT ${IN_USE} ORDER BY expires_at LIMIT @limit`,
@@ -70,10 +71,9 @@ export function files(db: Database) {
     "SELECT id, bytes, sha256 FROM files WHERE id > @after ORDER BY id LIMIT @limit",
   );
 
-  /** Deletes the row and every result row whose copy the file was. */
+  /** Deletes the row and marks every result row whose copy the file was, for `results.discard`. */
   function removeWithResults(id: string): void {
-    removeOutputs.run({ id });
-    removeErrors.run({ id });
+    discardResults.run({ id });
     remove.run({ id });
   }
 

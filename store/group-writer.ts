@@ -15,7 +15,8 @@ export interface WriteJob {
  * Runs the writes that wait in common transactions, in the order in which they came, so that one fsync serves many. Jobs
  * that need none go along behind those that do: they would wait for that fsync anyhow, and not cut the group in two. Each
  * stands in a savepoint: one that fails by itself is undone alone. When the disk fails, SQLite may have rolled back the
- * whole, so all of that transaction fail, and none of them was written.
+ * whole, so all of that transaction fail, and none of them was written. But on a full disk they are tried again, each in
+ * a transaction of its own: a small one may fit where a large one does not.
  */
 export class GroupWriter {
   readonly #db: Database;
@@ -26,6 +27,8 @@ export class GroupWriter {
   readonly #undo: Statement;
   readonly #now: () => number;
   #durable = true;
+  /** So many of those that wait go alone. */
+  #alone = 0;
 
   constructor(db: Database, now: () => number) {
     this.#db = db;
@@ -39,12 +42,14 @@ export class GroupWriter {
 
   /**
    * Takes jobs from the front of `waiting` into one transaction until it has worked for `maxMs`. Returns the error that
-   * ended the transaction, null after a commit.
+   * they failed with, null after a commit and when they wait again to go alone.
    */
   runSome(waiting: WriteJob[], maxMs: number): StoreError | null {
     const started = this.#now();
     const ran: { job: WriteJob; result: unknown }[] = [];
     let taken: WriteJob | undefined;
+    const alone = this.#alone > 0;
+    if (alone) this.#alone--;
     try {
       this.#setDurable(waiting[0]?.durable ?? true);
       this.#begin.run();
@@ -55,15 +60,20 @@ export class GroupWriter {
         const outcome = this.#runOne(taken);
         if (outcome !== null) ran.push({ job: taken, result: outcome.result });
         taken = undefined;
-      } while (this.#now() - started < maxMs);
+      } while (!alone && this.#now() - started < maxMs);
       this.#commit.run();
     } catch (error) {
       const failure = storeError(error);
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
+      const jobs = [...ran.map(({ job }) => job), ...(taken === undefined ? [] : [taken])];
+      if (failure.code === "full" && jobs.length > 1) {
+        waiting.unshift(...jobs);
+        this.#alone = jobs.length;
+        return null;
+      }
       // BEGIN itself can fail, with nothing taken: then the first in line learns it, so that none waits for ever.
-      const last = taken ?? (ran.length === 0 ? waiting.shift() : undefined);
-      for (const { job } of ran) job.failed(failure);
-      last?.failed(failure);
+      if (jobs.length === 0) waiting.shift()?.failed(failure);
+      for (const job of jobs) job.failed(failure);
       return failure;
     }
     for (const { job, result } of ran) job.done(result);

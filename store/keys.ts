@@ -15,13 +15,15 @@ export function keys(db: Database) {
   );
   const get = db.prepare<{ id: string }, KeyRow>(`SELECT ${KEY.select} FROM keys WHERE id = @id`);
   const find = db.prepare<{ prefix: string }, KeyRow>(`SELECT ${KEY.select} FROM keys WHERE prefix = @prefix`);
-  const list = db.prepare<{ owner: string | null; after: number; limit: number }, KeyRow>(
-    `SELECT ${KEY.select} FROM keys WHERE seq < @after AND (@owner IS NULL OR owner = @owner)
-     ORDER BY seq DESC LIMIT @limit`,
+  const list = db.prepare<{ after: number; limit: number }, KeyRow>(
+    `SELECT ${KEY.select} FROM keys WHERE seq < @after ORDER BY seq DESC LIMIT @limit`,
+  );
+  const listOf = db.prepare<{ owner: string; after: number; limit: number }, KeyRow>(
+    `SELECT ${KEY.select} FROM keys WHERE owner = @owner AND seq < @after ORDER BY seq DESC LIMIT @limit`,
   );
   const administrators = db.prepare<{ now: number }, { count: number }>(
-    `SELECT count(*) AS count FROM keys WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > @now)
-       AND EXISTS (SELECT 1 FROM json_each(scopes) WHERE value = 'admin')`,
+    `SELECT count(*) AS count FROM keys WHERE revoked_at IS NULL AND instr(scopes, '"admin"') > 0
+       AND (expires_at IS NULL OR expires_at > @now)`,
   );
   const update = db.prepare<KeyTermsRow & { id: string }, KeyRow>(
     `UPDATE keys SET (${KEY_TERMS.names}) = (${KEY_TERMS.values}) WHERE id = @id RETURNING ${KEY.select}`,
@@ -48,7 +50,8 @@ export function keys(db: Database) {
       list({ owner, limit, after }: { owner: string | null; limit: number; after: string | null }): Page<KeyRow> {
         const cursor = after === null ? Number.MAX_SAFE_INTEGER : get.get({ id: after })?.seq;
         if (cursor === undefined) return "unknown_cursor";
-        return page(list.all({ owner, after: cursor, limit: limit + 1 }), limit);
+        const bounds = { after: cursor, limit: limit + 1 };
+        return page(owner === null ? list.all(bounds) : listOf.all({ owner, ...bounds }), limit);
       },
       /** How many keys may administer at `now` (Unix seconds). */
       administrators: (args: { now: number }): number => administrators.get(args)?.count ?? 0,

@@ -46,15 +46,15 @@ export function eventInsertion(db: Database): (events: readonly NewEvent[]) => v
 
 export function outbox(db: Database) {
   const insertEvents = eventInsertion(db);
-  const due = db.prepare<{ nowMs: number; limit: number }, OutboxRow>(
-    `SELECT ${OUTBOX.select} FROM outbox WHERE state = 'pending' AND next_at_ms <= @nowMs
+  const nextEndpoint = db.prepare<{ after: string }, { url: string | null }>(
+    "SELECT min(endpoint_url) AS url FROM outbox WHERE state = 'pending' AND endpoint_url > @after",
+  );
+  const due = db.prepare<{ url: string; nowMs: number; limit: number }, OutboxRow>(
+    `SELECT ${OUTBOX.select} FROM outbox WHERE endpoint_url = @url AND state = 'pending' AND next_at_ms <= @nowMs
      ORDER BY next_at_ms LIMIT @limit`,
   );
-  const nextAt = db.prepare<[], { at: number | null }>(
-    "SELECT min(next_at_ms) AS at FROM outbox WHERE state = 'pending'",
-  );
-  const counts = db.prepare<[], { state: OutboxRow["state"]; count: number }>(
-    "SELECT state, count(*) AS count FROM outbox GROUP BY state",
+  const nextAt = db.prepare<{ url: string }, { at: number | null }>(
+    "SELECT min(next_at_ms) AS at FROM outbox WHERE endpoint_url = @url AND state = 'pending'",
   );
   const settle = db.prepare<DeliveryKey & { state: string; error: string | null }>(
     `UPDATE outbox SET state = @state, attempts = attempts + 1, last_error = @error
@@ -64,21 +64,31 @@ export function outbox(db: Database) {
     `UPDATE outbox SET attempts = attempts + 1, next_at_ms = @nextAtMs, last_error = @error
      WHERE id = @id AND endpoint_url = @endpointUrl AND state = 'pending'`,
   );
-  const disable = db.prepare<{ endpointUrl: string; error: string }>(
-    `UPDATE outbox SET state = 'dead', last_error = @error WHERE endpoint_url = @endpointUrl AND state = 'pending'`,
+  const disable = db.prepare<{ endpointUrl: string; error: string; limit: number }>(
+    `UPDATE outbox SET state = 'dead', last_error = @error WHERE (id, endpoint_url) IN
+       (SELECT id, endpoint_url FROM outbox WHERE endpoint_url = @endpointUrl AND state = 'pending' LIMIT @limit)`,
   );
   const remove = db.prepare<{ before: number; limit: number }>(
     `DELETE FROM outbox WHERE (id, endpoint_url) IN
-       (SELECT id, endpoint_url FROM outbox WHERE state != 'pending' AND created_at < @before LIMIT @limit)`,
+       (SELECT id, endpoint_url FROM outbox WHERE state <> 'pending' AND created_at < @before LIMIT @limit)`,
   );
+
+  /** Those that something waits for. */
+  function* endpoints(): Generator<string> {
+    for (let url = nextEndpoint.get({ after: "" })?.url; url != null; url = nextEndpoint.get({ after: url })?.url)
+      yield url;
+  }
 
   return {
     reads: {
-      /** Rows whose time has come, the longest due first. */
-      due: (args: { nowMs: number; limit: number }): OutboxRow[] => due.all(args),
+      /** Rows whose time has come, of each endpoint at most `limit`, the longest due first. */
+      due: (args: { nowMs: number; limit: number }): OutboxRow[] =>
+        [...endpoints()].flatMap((url) => due.all({ url, ...args })),
       /** When the next pending row is due, Unix milliseconds; null when nothing waits. */
-      nextAtMs: (): number | null => nextAt.get()?.at ?? null,
-      counts: () => counts.all(),
+      nextAtMs(): number | null {
+        const times = [...endpoints()].flatMap((url) => nextAt.get({ url })?.at ?? []);
+        return times.length === 0 ? null : Math.min(...times);
+      },
     },
     writes: {
       insert: ({ events }: { events: NewEvent[] }): void => insertEvents(events),
@@ -86,8 +96,9 @@ export function outbox(db: Database) {
       /** Given up for good; kept for people to look at until `removeOld`. */
       dead: (args: DeliveryKey & { error: string }): void => void settle.run({ ...args, state: "dead" }),
       retry: (args: DeliveryKey & { nextAtMs: number; error: string }): void => void retry.run(args),
-      /** After 410 Gone: all that waits for the endpoint is dead. Returns how many rows. */
-      disableEndpoint: (args: { endpointUrl: string; error: string }): number => disable.run(args).changes,
+      /** After 410 Gone: what waits for the endpoint is dead, up to `limit` rows. Returns how many; call again until 0. */
+      disableEndpoint: (args: { endpointUrl: string; error: string; limit: number }): number =>
+        disable.run(args).changes,
       /** Removes rows that are settled and older than `before` (Unix seconds). Returns how many. */
       removeOld: (args: { before: number; limit: number }): number => remove.run(args).changes,
     },

@@ -13,6 +13,15 @@ export interface ResultRow {
 
 export type ResultKind = "output" | "error";
 
+/** Results that nothing may read any more. */
+interface ResultRemoval {
+  batchId: string;
+  kind: ResultKind;
+}
+
+/** Of bodies, in one operation: with secure_delete every page that they fill is written. */
+const REMOVAL_BYTES = 1024 * 1024;
+
 /** Stores one result; line transitions use it inside their own operation. */
 export function resultInsertion(db: Database) {
   return db.prepare<{
@@ -34,12 +43,28 @@ export function results(db: Database) {
      FROM results r JOIN lines l ON l.batch_id = r.batch_id AND l.number = r.number
      WHERE r.batch_id = @batchId AND r.kind = @kind AND r.number > @after ORDER BY r.number LIMIT @limit`,
   );
-  const counts = db.prepare<{ batchId: string }, { kind: ResultKind; count: number }>(
-    "SELECT kind, count(*) AS count FROM results WHERE batch_id = @batchId GROUP BY kind",
+  const count = db.prepare<{ batchId: string; kind: ResultKind }, { count: number }>(
+    "SELECT count(*) AS count FROM results WHERE batch_id = @batchId AND kind = @kind",
   );
-  const remove = db.prepare<{ batchId: string; limit: number }>(
-    `DELETE FROM results WHERE rowid IN (SELECT rowid FROM results WHERE batch_id = @batchId LIMIT @limit)`,
+  // octet_length is in the row's head: bodies that fill pages of their own are not read for it.
+  const sizes = db.prepare<ResultRemoval & { limit: number }, { rowid: number; bytes: number }>(
+    `SELECT rowid, octet_length(body) AS bytes FROM results WHERE batch_id = @batchId AND kind = @kind LIMIT @limit`,
   );
+  const remove = db.prepare<{ rowid: number }>("DELETE FROM results WHERE rowid = @rowid");
+  const marked = db.prepare<[], ResultRemoval>("SELECT batch_id AS batchId, kind FROM result_removals LIMIT 1");
+  const unmark = db.prepare<ResultRemoval>("DELETE FROM result_removals WHERE batch_id = @batchId AND kind = @kind");
+
+  function removeSome(batchId: string, kind: ResultKind, limit: number): number {
+    let removed = 0;
+    let bytes = 0;
+    for (const row of sizes.all({ batchId, kind, limit })) {
+      if (removed > 0 && bytes + row.bytes > REMOVAL_BYTES) break;
+      remove.run({ rowid: row.rowid });
+      bytes += row.bytes;
+      removed++;
+    }
+    return removed;
+  }
 
   return {
     reads: {
@@ -61,12 +86,25 @@ export function results(db: Database) {
         }
         return { rows, end: rows.length < args.limit };
       },
-      counts: (args: { batchId: string }) => counts.all(args),
+      count: (args: { batchId: string; kind: ResultKind }): number => count.get(args)?.count ?? 0,
     },
     writes: {},
     rebuilds: {
-      /** Removes up to `limit` result rows of a batch, once its files are checked. Returns how many. */
-      remove: (args: { batchId: string; limit: number }): number => remove.run(args).changes,
+      /**
+       * Removes result rows of a batch, once its files are checked: up to `limit`, and about REMOVAL_BYTES of bodies but at
+       * least one. Returns how many; call again until 0.
+       */
+      remove({ batchId, limit }: { batchId: string; limit: number }): number {
+        return removeSome(batchId, "output", limit) || removeSome(batchId, "error", limit);
+      },
+      /** A step of removing the results whose file was deleted. Null when none is left; the rows that it removed. */
+      discard({ limit }: { limit: number }): number | null {
+        const removal = marked.get();
+        if (removal === undefined) return null;
+        const removed = removeSome(removal.batchId, removal.kind, limit);
+        if (removed === 0) unmark.run(removal);
+        return removed;
+      },
     },
   };
 }

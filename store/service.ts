@@ -13,8 +13,15 @@ const GROUP_MS = 5;
 const PROBE_MS = 500;
 /** More than SQLite finds room for in pages that it has already. */
 const PROBE_BYTES = 256 * 1024;
-/** Operations that delete answers. */
-const DELETING = new Set(["results.remove", "files.remove", "files.removeExpired", "files.forget"]);
+/** Results removed in one step, whatever their length. */
+const DISCARDED_ROWS = 500;
+/** Operations that delete answers or names of files, and whether one with this result did. */
+const DELETED = new Map<string, (result: unknown) => boolean>([
+  ["results.remove", (rows) => rows !== 0],
+  ["files.remove", (outcome) => outcome === "removed"],
+  ["files.removeExpired", (ids) => Array.isArray(ids) && ids.length > 0],
+  ["files.forget", () => true],
+]);
 
 type Operation = (...args: readonly unknown[]) => unknown;
 
@@ -43,6 +50,9 @@ class StoreService {
   readonly #writer: GroupWriter;
   readonly #scrubber: Scrubber;
   readonly #waiting: WriteJob[] = [];
+  readonly #discard: () => number | null;
+  #discarding = false;
+  #closing = false;
   #replies: Reply[] = [];
   #scheduled = false;
   #state: StoreState = { writable: true };
@@ -52,19 +62,22 @@ class StoreService {
     this.#database = database;
     this.#writer = new GroupWriter(database.writer, () => performance.now());
     this.#scrubber = new Scrubber(database.writer);
-    // The last server may have ended before it could.
-    this.#scrubber.due();
     this.#reads = byName(tables(database.reader), "reads");
     const writing = tables(database.writer);
+    this.#discard = () => writing.results.rebuilds.discard({ limit: DISCARDED_ROWS });
     this.#writes = new Map();
     for (const [name, run] of byName(writing, "writes")) this.#writes.set(name, { run, durable: true });
     for (const [name, run] of byName(writing, "rebuilds")) this.#writes.set(name, { run, durable: false });
     port.on("message", (message: ToStore) => this.#receive(message));
     post(port, { type: "opened", operations: this.#names() });
+    // The last server may have ended before it could.
+    this.#deleted();
   }
 
   #receive(message: ToStore): void {
     if (message.type === "close") {
+      // What is marked then is discarded by the next start.
+      this.#closing = true;
       while (this.#waiting.length > 0) this.#runGroup();
       this.#database.close();
       post(this.#port, { type: "closed" });
@@ -84,7 +97,7 @@ class StoreService {
       run: () => write.run(...args),
       done: (result) => {
         this.#replies.push({ id, result });
-        if (DELETING.has(`${table}.${name}`)) this.#scrubber.due();
+        if (DELETED.get(`${table}.${name}`)?.(result)) this.#deleted();
       },
       failed: (error) => this.#replies.push({ id, error: wireError(error) }),
     });
@@ -101,6 +114,26 @@ class StoreService {
       reply = { id, error: wireError(failure) };
     }
     post(this.#port, { type: "replies", replies: [reply] });
+  }
+
+  /** Empties the log in a moment, and removes what deleted files were the copies of, in turns with what else waits. */
+  #deleted(): void {
+    this.#scrubber.due();
+    if (this.#discarding || this.#closing) return;
+    this.#discarding = true;
+    this.#waiting.push({
+      durable: false,
+      run: this.#discard,
+      done: (removed) => {
+        this.#discarding = false;
+        if (removed !== null) this.#deleted();
+      },
+      failed: () => {
+        this.#discarding = false;
+        setTimeout(() => this.#deleted(), PROBE_MS).unref();
+      },
+    });
+    this.#schedule();
   }
 
   #schedule(): void {

@@ -40,10 +40,10 @@ export interface DeliveryDeps {
 export const TIMEOUT_MS = 10_000;
 /** Connections to one endpoint at a time. */
 const PER_ENDPOINT = 4;
-/** Rows looked at in one read, beside those that are on their way already. */
-const PAGE = 100;
-/** Rows held in memory; the others wait in the store. */
-const MOST_HELD = 10_000;
+/** Rows of one endpoint held in memory; the others wait in the store. */
+const HELD_PER_ENDPOINT = 4 * PER_ENDPOINT;
+/** Rows that one statement removes or gives up. */
+const ROWS = 1000;
 /** Timers follow the monotonic clock and due times the wall clock: looking each minute bounds what they differ by. */
 const LONGEST_SLEEP_MS = 60_000;
 const SHORTEST_SLEEP_MS = 1_000;
@@ -118,12 +118,9 @@ export class WebhookDelivery {
 
   async #takeDue(): Promise<void> {
     const { store, clock } = this.#deps;
-    let fresh: OutboxRow[];
-    do {
-      const rows = await store.due({ nowMs: clock.epochMs(), limit: this.#held.size + PAGE });
-      fresh = rows.filter((row) => !this.#held.has(keyOf(row)));
-      for (const row of fresh) this.#hold(row);
-    } while (fresh.length > 0 && this.#held.size < MOST_HELD && !this.#closing);
+    // Those on their way are among the first of their endpoint.
+    const rows = await store.due({ nowMs: clock.epochMs(), limit: HELD_PER_ENDPOINT });
+    for (const row of rows) if (!this.#held.has(keyOf(row))) this.#hold(row);
   }
 
   #hold(row: OutboxRow): void {
@@ -180,13 +177,15 @@ export class WebhookDelivery {
         return;
       case "gone": {
         endpoints.disable(endpointUrl);
-        const disabled = await this.#record(() => store.disableEndpoint({ endpointUrl, error: GONE }));
-        if (disabled === null) return;
-        log.error(
-          { ...fields, dead: disabled.result },
-          "The webhook endpoint is gone: no more events until a restart or reload",
-        );
-        observer.dead(disabled.result);
+        let dead = 0;
+        for (let more = true; more; ) {
+          const disabled = await this.#record(() => store.disableEndpoint({ endpointUrl, error: GONE, limit: ROWS }));
+          if (disabled === null) return;
+          dead += disabled.result;
+          more = disabled.result === ROWS;
+        }
+        log.error({ ...fields, dead }, "The webhook endpoint is gone: no more events until a restart or reload");
+        observer.dead(dead);
         return;
       }
       case "failed": {
@@ -229,8 +228,9 @@ export class WebhookDelivery {
     const { clock } = this.#deps;
     const nowMs = clock.epochMs();
     if (!clock.settled || nowMs - this.#tidiedMs < 3_600_000) return;
+    const before = Math.floor(nowMs / 1000) - KEPT_SECONDS;
+    while ((await this.#deps.store.removeOld({ before, limit: ROWS })) === ROWS && !this.#closing);
     this.#tidiedMs = nowMs;
-    await this.#deps.store.removeOld({ before: Math.floor(nowMs / 1000) - KEPT_SECONDS, limit: 1000 });
   }
 
   #sleep(nextAtMs: number | null): void {

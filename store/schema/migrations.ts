@@ -4,6 +4,15 @@ import { sql as linesOnceChecked } from "./003-lines-once-checked.ts";
 import { sql as keys } from "./004-keys.ts";
 import { sql as budgets } from "./005-budgets.ts";
 import { sql as machineTime } from "./006-machine-time.ts";
+import { sql as boundedStatements } from "./007-bounded-statements.ts";
 
 /** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
-export const MIGRATIONS: readonly string[] = [initial, settledUploads, linesOnceChecked, keys, budgets, machineTime];
+export const MIGRATIONS: readonly string[] = [
+  initial,
+  settledUploads,
+  linesOnceChecked,
+  keys,
+  budgets,
+  machineTime,
+  boundedStatements,
+];

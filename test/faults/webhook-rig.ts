@@ -116,8 +116,4 @@ export class Rig {
   waiting(): Promise<OutboxRow[]> {
     return this.#store.outbox.due({ nowMs: Number.MAX_SAFE_INTEGER, limit: 1000 });
   }
-
-  counts() {
-    return this.#store.outbox.counts();
-  }
 }

@@ -110,7 +110,10 @@ test("a batch completes in two phases: files, status and events at once, and onl
   expect(outbox.reads.due({ nowMs: 1_000_000, limit: 10 })).toHaveLength(1);
   expect(batches.writes.cancel({ owner: "local", id: "b", now: 10 })).toMatchObject({ outcome: "terminal" });
   expect(files.writes.remove({ owner: "local", id: "file-out" })).toBe("removed");
-  expect(tables.results.reads.counts({ batchId: "b" })).toEqual([]);
+  expect(files.reads.hasResults({ id: "file-out" })).toBe(false);
+  expect(tables.results.rebuilds.discard({ limit: 10 })).toBe(1);
+  expect(tables.results.reads.count({ batchId: "b", kind: "output" })).toBe(0);
+  expect([0, 1].map(() => tables.results.rebuilds.discard({ limit: 10 }))).toEqual([0, null]);
 });
 
 test("the input file of a batch that is not over cannot be removed and does not expire", () => {

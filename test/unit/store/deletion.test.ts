@@ -54,3 +54,51 @@ test("the clean-up of a batch leaves nothing either, and empties the log while t
   await expect.poll(() => existsSync(log) && statSync(log).size, { timeout: 5000 }).toBe(0);
   expect(hasSecret(folder)).toEqual([]);
 });
+
+const LARGE = 600_000;
+
+/** A batch in progress with results of LARGE bytes, and its output file. */
+async function largeResults(store: Store, count: number): Promise<void> {
+  await store.batches.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
+  await store.lines.insert({ batchId: "b", lines: newLines(count) });
+  await store.batches.begin({ id: "b", now: 1001, model: "demo" });
+  const { lines: claims } = await store.claims.claim({ batchIds: ["b"], limit: count, nowMs: 0, terms: FREE });
+  const outcome = { state: "done", kind: "output", requestId: "req_1", statusCode: 200 } as const;
+  for (const { batchId, number, attempt } of claims) {
+    const claim = { batchId, number, attempt };
+    await store.claims.commit({ claim, outcome: { ...outcome, body: "x".repeat(LARGE) }, ledger: null });
+  }
+  await store.batches.beginFinalizing({ id: "b", now: 1002 });
+  const outputFile = fileRow("file-out", { purpose: "batch_output" });
+  await store.batches.finalize({ id: "b", status: "completed", now: 1003, outputFile, errorFile: null, events: [] });
+}
+
+const outputs = (store: Store) => store.results.count({ batchId: "b", kind: "output" });
+
+test("one operation removes about a mebibyte of results, and at least one", async () => {
+  const store = await testStore();
+  await largeResults(store, 4);
+  expect(await store.results.remove({ batchId: "b", limit: 500 })).toBe(1);
+  expect(await outputs(store)).toBe(3);
+});
+
+test("a deleted output file is gone before its results are, which other writes do not wait for", async () => {
+  const store = await testStore();
+  await largeResults(store, 20);
+  await store.files.remove({ owner: "local", id: "file-out" });
+  expect(await store.files.hasResults({ id: "file-out" })).toBe(false);
+  await store.files.insert({ row: fileRow("file-next"), quotaBytes: null });
+  expect(await outputs(store)).toBeGreaterThan(0);
+  await expect.poll(() => outputs(store), { timeout: 20_000 }).toBe(0);
+});
+
+test("a start goes on with removing the results of deleted files", async () => {
+  const folder = freshFolder();
+  const first = await testStore(folder);
+  await largeResults(first, 20);
+  await first.files.remove({ owner: "local", id: "file-out" });
+  await first.close();
+  const second = await testStore(folder);
+  expect(await outputs(second)).toBeGreaterThan(0);
+  await expect.poll(() => outputs(second), { timeout: 20_000 }).toBe(0);
+});

@@ -36,3 +36,31 @@ it("takes along to the disk what need not go there, when it came behind what mus
 it("never lets what must go to the disk go with what need not", () => {
   expect(transactions(false, false, true, false)).toEqual(["01 not synced", "23 synced"]);
 });
+
+it("on a full disk lets those that fit go without the one that does not", () => {
+  const db = new Database(":memory:");
+  db.exec("CREATE TABLE rows (name TEXT, filler BLOB)");
+  db.pragma("max_page_count = 20");
+  const insert = db.prepare("INSERT INTO rows VALUES (?, zeroblob(?))");
+  const told: string[] = [];
+  const waiting = [
+    { name: "small", bytes: 10 },
+    { name: "large", bytes: 1_000_000 },
+    { name: "last", bytes: 10 },
+  ].map(({ name, bytes }): WriteJob => {
+    const run = () => insert.run(name, bytes);
+    return {
+      durable: true,
+      run,
+      done: () => told.push(`${name} done`),
+      failed: ({ code }) => told.push(`${name} ${code}`),
+    };
+  });
+  const writer = new GroupWriter(db, () => 0);
+  const failures: (string | undefined)[] = [];
+  while (waiting.length > 0) failures.push(writer.runSome(waiting, 1)?.code);
+  expect(told).toEqual(["small done", "large full", "last done"]);
+  expect(failures).toEqual([undefined, undefined, "full", undefined]);
+  expect(db.prepare("SELECT name FROM rows").pluck().all()).toEqual(["small", "last"]);
+  db.close();
+});

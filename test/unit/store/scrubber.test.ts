@@ -1,0 +1,73 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { openDatabase } from "../../../store/database.ts";
+import { Scrubber } from "../../../store/scrubber.ts";
+import { fileRow } from "./rows.ts";
+import { freshFolder, testStore } from "./test-store.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A log with something in it, and what its scrubber asks of the database. */
+function scrubbed() {
+  const folder = freshFolder();
+  const { writer, close } = openDatabase(folder);
+  onTestFinished(close);
+  const asked: string[] = [];
+  const recording = new Proxy(writer, {
+    get(target, name) {
+      if (name !== "pragma") return Reflect.get(target, name);
+      return (text: string, options: Database.PragmaOptions) => {
+        asked.push(text);
+        return target.pragma(text, options);
+      };
+    },
+  });
+  const write = () => void writer.exec("REPLACE INTO probe VALUES (1, zeroblob(10000))");
+  write();
+  const logBytes = () => statSync(join(folder, "nightshift.db-wal")).size;
+  return { folder, scrubber: new Scrubber(recording), asked, write, logBytes };
+}
+
+test("the first deletion sets the time at which the log is emptied, later ones do not move it", () => {
+  const { scrubber, write, logBytes } = scrubbed();
+  scrubber.due();
+  vi.advanceTimersByTime(900);
+  write();
+  scrubber.due();
+  expect(logBytes()).toBeGreaterThan(0);
+  vi.advanceTimersByTime(100);
+  expect(logBytes()).toBe(0);
+});
+
+test("a log that another process reads from is left at once, tried again ever later, and emptied after it", () => {
+  const { folder, scrubber, asked, write, logBytes } = scrubbed();
+  const reader = new Database(join(folder, "nightshift.db"), { readonly: true });
+  reader.exec("BEGIN; SELECT count(*) FROM files");
+  write();
+  scrubber.due();
+  vi.advanceTimersByTime(1000);
+  expect(asked).toEqual(["busy_timeout", "busy_timeout = 0", "wal_checkpoint(TRUNCATE)", "busy_timeout = 2000"]);
+  vi.advanceTimersByTime(120_000);
+  // After 1, 3, 7, 15, 31, 61, 91 and 121 s.
+  expect(asked.filter((text) => text.startsWith("wal_checkpoint"))).toHaveLength(8);
+  expect(logBytes()).toBeGreaterThan(0);
+  reader.close();
+  vi.advanceTimersByTime(30_000);
+  expect(logBytes()).toBe(0);
+});
+
+test("a deletion that finds nothing leaves the log alone", async () => {
+  const store = await testStore();
+  await store.files.insert({ row: fileRow("file-1"), quotaBytes: null });
+  vi.advanceTimersByTime(1000);
+  expect(vi.getTimerCount()).toBe(0);
+  await store.files.remove({ owner: "local", id: "file-none" });
+  await store.files.removeExpired({ now: 5000, limit: 10 });
+  await store.results.remove({ batchId: "batch_none", limit: 10 });
+  expect(vi.getTimerCount()).toBe(0);
+  await store.files.remove({ owner: "local", id: "file-1" });
+  expect(vi.getTimerCount()).toBe(1);
+});

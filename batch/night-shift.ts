@@ -63,6 +63,9 @@ export class NightShift {
   #timer: NodeJS.Timeout | undefined;
   #tickedAt: number;
   #stopped = false;
+  /** What of the last server is not taken up yet: its running lines and its batches, its batches alone, or nothing. */
+  #left: "running" | "pending" | "none" = "running";
+  #resumeFailed = false;
 
   constructor(deps: NightShiftDeps) {
     this.#deps = deps;
@@ -102,20 +105,37 @@ export class NightShift {
     });
   }
 
-  /** Takes up what the last server left: lines that ran are pending again, terminal batches lose their rows. */
+  /** Resolves also where the store can't be written: what the last server left is then taken up once it can. */
   async start(): Promise<void> {
-    const { store, log } = this.#deps;
-    const recovered = await store.claims.recover();
-    const open = await store.batches.open();
-    const leftovers = await store.batches.leftovers({ limit: Number.MAX_SAFE_INTEGER });
-    if (open.length > 0) log.info({ batches: open.length, linesRecovered: recovered }, "Batches go on");
+    await this.#resume();
     await this.#tick();
-    for (const id of [...open.map((batch) => batch.id), ...leftovers]) this.take(id);
+  }
+
+  /** Takes up what the last server left: lines that ran are pending again, terminal batches lose their rows. */
+  async #resume(): Promise<void> {
+    const { store, log } = this.#deps;
+    try {
+      if (this.#left === "running") {
+        const lines = await store.claims.recover();
+        if (lines > 0) log.info({ lines }, "Lines that ran at the last server's end are pending again");
+        this.#left = "pending";
+      }
+      const open = await store.batches.open();
+      const leftovers = await store.batches.leftovers({ limit: Number.MAX_SAFE_INTEGER });
+      this.#left = "none";
+      if (open.length > 0) log.info({ batches: open.length }, "Batches go on");
+      for (const id of [...open.map((batch) => batch.id), ...leftovers]) this.take(id);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (!this.#resumeFailed) log.error({ code: error.code }, "Batches can't go on yet; it is tried each second");
+      this.#resumeFailed = true;
+    }
   }
 
   /** Begins with a batch, or looks again at one that was cancelled. */
   take(id: string): void {
-    if (this.#stopped) return;
+    // Until then, running lines are taken for the last server's; a batch that is made meanwhile is among the open ones.
+    if (this.#stopped || this.#left === "running") return;
     const known = this.#stewards.get(id);
     if (known !== undefined) {
       known.steward.nudge();
@@ -229,6 +249,7 @@ export class NightShift {
       if (shift.decision?.share !== share) lane.wake();
       if (this.#deps.residency.recalled(model)) lane.recall();
     }
+    if (this.#left !== "none" && !this.#stopped) await this.#resume();
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#tick(), TICK_MS);
     this.#timer.unref();

@@ -45,7 +45,11 @@ export class BudgetWatch {
 
   async start(): Promise<void> {
     const day = dayOf(this.#deps.epochMs());
-    await this.#deps.store.budgets.forgetWarnings({ before: monthOf(monthOf(day).first - 1).first });
+    const before = monthOf(monthOf(day).first - 1).first;
+    await this.#deps.store.budgets.forgetWarnings({ before }).catch((error: unknown) => {
+      // Old warnings do no harm; the next start forgets them.
+      if (!(error instanceof StoreError)) throw error;
+    });
     for (const payer of await this.#deps.store.budgets.payers()) this.#note(payer);
     this.#timer = setInterval(() => {
       this.#looking = this.#looking.then(() => this.look());

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
+import { codeOf } from "../batch/durable-copy.ts";
 import { validateInThread } from "../batch/validation.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
@@ -81,7 +82,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
   watchStore(registry, store);
   watchMachine(registry, { dataDir: options.dataDir, now: clock.now });
   showSettings(registry, { ttftMs: options.sloTtftMs, itlMs: options.sloItlMs, machinePrice: machinePrice(options) });
-  const { files, uploads, time, sweeper } = await openRooms(options, store, log);
+  const { files, uploads, time, sweeper } = await orExplain(options, () => openRooms(options, store, log));
   const prices = new Prices(...pricing(options));
   const webhooks = new WebhookEndpoints(options.webhooks);
   const budgetWatch = new BudgetWatch({
@@ -126,7 +127,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     now: clock.now,
   });
   const keys = new KeyRing({ store, adminKey: options.adminKey, log, now: clock.epochSeconds });
-  if (keysAreOn(options)) await tellFirstKey(keys);
+  if (keysAreOn(options)) await orExplain(options, () => tellFirstKey(keys));
   const owners = await OwnerBudgets.open(store);
   // Node draws UUIDs' randomness ahead, for many at a time.
   const randomId = () => randomUUID().replaceAll("-", "");
@@ -261,12 +262,22 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
   );
 }
 
-/** Throws OptionsError with the store's own advice: it serves no one to start without what it shall keep. */
+/** Throws OptionsError with the store's own advice: without what it shall keep there is nothing to serve. */
 async function openOrExplain({ dataDir }: Options, log: Log): Promise<Store> {
   try {
     return await openStore({ dataDir, log });
   } catch (error) {
     throw error instanceof StoreError ? new OptionsError(error.message) : error;
+  }
+}
+
+/** Throws OptionsError where the disk refuses what a start has to write, such as a full one the first API key. */
+async function orExplain<T>({ dataDir }: Options, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreError) && codeOf(error) === "") throw error;
+    throw new OptionsError(`${dataDir} cannot be used: ${(error as Error).message}`);
   }
 }
 

@@ -1,10 +1,13 @@
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { backUp } from "../../../batch/backup.ts";
 import { ApiError } from "../../../openapi/api-error.ts";
 import type { Batch } from "../../../openapi/batches.ts";
+import type { Store } from "../../../store/store.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
+import { freshFolder } from "../store/test-store.ts";
 import { type NightRig, nightRig } from "./night-rig.ts";
 
 /** A batch of 3 lines, one of which fails, whose rows stay when its server ends; `removed` of them are gone. */
@@ -34,6 +37,39 @@ async function endedBeforeCleanUp(
 }
 
 const rowsOf = (rig: NightRig, batchId: string) => rig.store.lines.counts({ batchId });
+
+describe("a start on a disk that can't be written", () => {
+  it("takes up what the last server left once it can, and starts nothing before", async () => {
+    const engine = new FakeEngine();
+    engine.script = () => {};
+    const rig = await nightRig(engine);
+    const id = await rig.submit(jsonl([chatLine("a", "question")]));
+    const running = [{ state: "running", count: 1 }];
+    await expect.poll(() => rowsOf(rig, id)).toEqual(running);
+    const left = `${freshFolder()}/data`;
+    await backUp({ dataDir: rig.folder, to: left, version: "1", now: new Date(0) });
+
+    let full = true;
+    let tries = 0;
+    const prepare = ({ claims }: Store) => {
+      const { recover } = claims;
+      claims.recover = async () => {
+        tries++;
+        if (full) throw new StoreError("full", "database or disk is full");
+        return recover();
+      };
+    };
+    const next = new FakeEngine();
+    next.script = saying("yes");
+    const after = await nightRig(next, {}, left, { prepare });
+    after.night.take(id);
+    await expect.poll(() => tries, { timeout: 20_000 }).toBeGreaterThan(1);
+    expect(after.lines.filter((line) => line.startsWith("Batches can't go on yet"))).toHaveLength(1);
+    expect(await rowsOf(after, id)).toEqual(running);
+    full = false;
+    expect(await after.reaches(id, "completed")).toMatchObject({ request_counts: { completed: 1 } });
+  });
+});
 
 describe("a result file that the disk lost before its rows were removed", () => {
   it.each([

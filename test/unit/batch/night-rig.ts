@@ -16,6 +16,7 @@ import { ModelSet } from "../../../server/model-set.ts";
 import { buildNight, type NightOptions } from "../../../server/night.ts";
 import { OnlineLoad } from "../../../server/online-load.ts";
 import { openRooms } from "../../../server/rooms.ts";
+import type { Store } from "../../../store/store.ts";
 import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
 import { until } from "../../api/until.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
@@ -26,15 +27,16 @@ export const CALLER: Caller = { owner: OWNER, key: null };
 
 /**
  * The night shift over a real store and real files, with any engine, in the test's own process. With `settled` false the
- * wall time is what it is at a server's start.
+ * wall time is what it is at a server's start. `prepare` has the store before anything uses it.
  */
 export async function nightRig(
   engine: Engine,
   { validate = validateHere, ...more }: Partial<NightOptions> & { validate?: Validate } = {},
   folder = freshFolder(),
-  { settled = true } = {},
+  { settled = true, prepare = () => {} }: { settled?: boolean; prepare?: (store: Store) => void } = {},
 ) {
   const store = await testStore(folder);
+  prepare(store);
   const lines: string[] = [];
   const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: note, info: note, warn: note, error: note };

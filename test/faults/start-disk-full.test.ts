@@ -1,0 +1,61 @@
+import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { TestServer } from "../api/server.ts";
+import { until } from "../api/until.ts";
+import { chatLine, ids, jsonl, reaches, results, submit } from "../batch/batch-rig.ts";
+import { mountSmallDisk } from "./small-disk.ts";
+
+async function serve(dataDir: string, ...more: string[]): Promise<TestServer> {
+  const server = new TestServer(["--data-dir", dataDir, "--disk-reserve", "0", ...more]);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** To the last byte, as dd does it. */
+function fill(dir: string): string {
+  const ballast = join(dir, "ballast");
+  spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=4k"]);
+  return ballast;
+}
+
+test("a server that was killed starts on a full disk, answers, and goes on with its batch once there is room", async ({
+  skip,
+}) => {
+  const disk = mountSmallDisk(64 * 1024 * 1024);
+  if (disk === null) return skip("mounting a small file system needs root");
+  onTestFinished(() => disk.unmount());
+  const first = await serve(disk.path);
+  await first.says("Ready");
+  const lines = Array.from({ length: 12 }, (_, i) => chatLine(`l${i}`, "Count.", { max_tokens: 60, ignore_eos: true }));
+  const { id } = await submit(first.client, jsonl(lines));
+  await until("lines to run", async () => (await first.client.batches.retrieve(id)).status === "in_progress", 20_000);
+  first.kill("SIGKILL");
+  await first.exited;
+  const ballast = fill(disk.path);
+
+  const second = await serve(disk.path);
+  await second.says("Ready");
+  const messages = [{ role: "user", content: "What is 7 + 8?" }] as const;
+  const chat = await second.client.chat.completions.create({ model: "demo", messages: [...messages], max_tokens: 4 });
+  expect(chat.object).toBe("chat.completion");
+  await until("/ready to tell of the store", async () => (await second.ready()).status === 503, 20_000);
+  rmSync(ballast);
+  const batch = await reaches(second.client, id, "completed");
+  expect(ids((await results(second.client, batch)).all)).toEqual(ids(lines));
+}, 120_000);
+
+test("a first start with API keys on a full disk ends with a sentence", async ({ skip }) => {
+  const disk = mountSmallDisk(4 * 1024 * 1024);
+  if (disk === null) return skip("mounting a small file system needs root");
+  onTestFinished(() => disk.unmount());
+  const first = await serve(disk.path);
+  await first.says("Ready");
+  await first.stop();
+  fill(disk.path);
+  const second = await serve(disk.path, "--api-keys", "on");
+  expect(await second.exited).toMatchObject({ code: 1 });
+  expect(second.output).toMatch(/^error: .*(No space|full)/m);
+  expect(second.output).not.toMatch(/\n {4}at /);
+});

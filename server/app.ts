@@ -15,6 +15,7 @@ import { authentication, withoutKeys } from "./middleware/authentication.ts";
 import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
 import { hostCheck } from "./middleware/host-check.ts";
+import { originCheck } from "./middleware/origin-check.ts";
 import { requestContext } from "./middleware/request-context.ts";
 import { requireAccess } from "./permission.ts";
 import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./routes/batches.ts";
@@ -79,11 +80,16 @@ export function createApp(dependencies: AppDependencies): Express {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("query parser", false);
+  // A rule of a proxy for /metrics is to cover all that is served as /metrics.
+  app.enable("case sensitive routing");
+  app.enable("strict routing");
   app.set("trust proxy", options.trustedProxies.length === 0 ? false : [...options.trustedProxies]);
 
   app.use(requestContext(clock, dependencies.randomId));
   app.use(hostCheck(options.host, options.allowedHosts));
   app.use(cors(options.corsOrigins));
+  // A page can't send a key without a preflight, which cors() answers.
+  if (!options.apiKeys) app.use(originCheck(options.corsOrigins));
   app.use(options.apiKeys ? keyCheck(dependencies) : withoutKeys);
 
   serve(app, "/v1/chat/completions", { post: chat.handler });

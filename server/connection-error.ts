@@ -20,6 +20,11 @@ const REFUSALS: Record<string, Refusal> = {
     code: "too_many_connections",
     message: "The server has as many open connections as it takes. Retry shortly, or reuse connections.",
   },
+  CONNECT_METHOD: {
+    status: "405 Method Not Allowed",
+    code: "method_not_allowed",
+    message: "This server is no proxy: CONNECT is not allowed.",
+  },
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: "408 Request Timeout",
     code: "request_timeout",

@@ -50,6 +50,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
     noDelay: true,
+    // hostCheck does it, with an error body.
+    requireHostHeader: false,
   });
   server.maxHeadersCount = MAX_HEADERS;
   limitConnections(server, options.maxConnections ?? 4096);
@@ -78,6 +80,12 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.on("request", handle);
   // Node would send 100 Continue by itself; the body reader does it once everything before the body has agreed.
   server.on("checkContinue", handle);
+  server.on("checkExpectation", handle);
+  server.on("connect", (_req, socket: Duplex) => {
+    // Node has taken its own listener off.
+    socket.on("error", () => {});
+    refuseConnection({ code: "CONNECT_METHOD" }, socket, false);
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     refuseConnection(error, socket, answering.get(socket)?.headersSent ?? false);
   });

@@ -10,7 +10,6 @@ export interface StreamLimits {
 
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
-  "cache-control": "no-cache",
   // nginx buffers a proxied response unless it is told not to.
   "x-accel-buffering": "no",
 };

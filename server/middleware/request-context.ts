@@ -25,9 +25,17 @@ export function requestContext(clock: Clock, randomId: () => string): RequestHan
     contexts.set(req, { id, arrivedAt, clock });
     res.setHeader("x-request-id", id);
     res.setHeader("openai-version", "2020-10-01");
+    // Answers are somebody's prompts and results: no cache keeps them, and no browser guesses what they are.
+    res.setHeader("cache-control", "no-store");
+    res.setHeader("x-content-type-options", "nosniff");
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
       const message = `The request has more than ${MAX_HEADERS} headers.`;
       throw new ApiError({ status: 431, type: "invalid_request_error", code: "headers_too_large", message });
+    }
+    const { expect } = req.headers;
+    if (expect !== undefined && expect.toLowerCase() !== "100-continue") {
+      const message = "The only expectation that can be met is 100-continue.";
+      throw new ApiError({ status: 417, type: "invalid_request_error", code: "expectation_failed", message });
     }
     next();
   };

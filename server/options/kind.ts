@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { plainHost } from "../loopback.ts";
 
 /**
  * How the value of an option is written. Flags and the environment bring strings, the file brings what YAML made of it;
@@ -133,17 +134,25 @@ export function networks(): Kind<string[]> {
   const one = z.string().trim().refine(isNetwork);
   return {
     metavar: "address",
-    allowed: "an IP address or a network such as 10.0.0.0/8, or a list of them",
+    allowed: "an IP address or a network such as 10.0.0.0/8 (not /0, which is everybody), or a list of them",
     schema: z.union([one.transform((value) => [value]), z.array(one).max(1000)]),
     list: true,
   };
+}
+
+/** An address or a name to listen on, in the form that plainHost gives it. */
+export function host(): Kind<string> {
+  const schema = z.string().trim().min(1).max(255).transform(plainHost);
+  return { metavar: "address", allowed: "an IP address or a host name", schema };
 }
 
 function isNetwork(text: string): boolean {
   const [address = "", bits, ...rest] = text.split("/");
   const version = isIP(address);
   if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128))
+  );
 }
 
 /** Any number of texts. */

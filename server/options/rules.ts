@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import { endpointProblem } from "../../webhooks/endpoint.ts";
+import { isLoopback } from "../loopback.ts";
 import { OptionsError } from "./options-error.ts";
 import type { Options } from "./table.ts";
 
@@ -20,12 +20,4 @@ export function checkRules(options: Options): void {
 /** Whether every client needs an API key. */
 export function keysAreOn({ apiKeys, adminKey, host }: Pick<Options, "apiKeys" | "adminKey" | "host">): boolean {
   return apiKeys === null ? adminKey !== null || !isLoopback(host) : apiKeys === "on";
-}
-
-/** 127.0.0.0/8 (RFC 1122), ::1, and the name that RFC 6761 reserves for them. */
-export function isLoopback(host: string): boolean {
-  const address = host.replace(/^\[(.*)\]$/, "$1").toLowerCase();
-  if (address === "localhost" || address === "::1") return true;
-  if (address.startsWith("::ffff:")) return isLoopback(address.slice(7));
-  return isIP(address) === 4 && address.startsWith("127.");
 }

@@ -5,6 +5,7 @@ import { ENGINE_OPTIONS } from "./engine-options.ts";
 import {
   choice,
   either,
+  host,
   integer,
   keeping,
   models,
@@ -34,7 +35,7 @@ const GiB = 2 ** 30;
  * Rules between options stand in rules.ts.
  */
 export const OPTIONS = {
-  host: row("Server", text("address"), "127.0.0.1", "Address to listen on."),
+  host: row("Server", host(), "127.0.0.1", "Address to listen on."),
   port: row("Server", integer(0, 65_535), 8080, "Port to listen on; 0 takes a free one."),
   dataDir: row("Server", text("dir"), "./data", "Where Nightshift keeps what it stores."),
   shutdownGrace: row("Server", seconds(0, 3600), 30, "How long running requests may go on after SIGTERM."),

@@ -102,7 +102,6 @@ function describeContent(res: Response, { filename, purpose }: FileRow): void {
   res.attachment([...filename].slice(-200).join(""));
   const isLines = purpose === "batch" || purpose === "batch_output";
   res.setHeader("content-type", isLines ? "application/jsonl" : "application/octet-stream");
-  res.setHeader("x-content-type-options", "nosniff");
 }
 
 /** The flat fields of a form as the object that they mean. */

@@ -163,8 +163,16 @@ describe("rules", () => {
     );
   });
 
-  it.each(["127.0.0.1", "127.1.2.3", "::1", "localhost", "::ffff:127.0.0.1"])("listens on %s", async (host) => {
-    expect((await readOptions({ host }, {}, dir)).host).toBe(host);
+  it.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["127.1.2.3", "127.1.2.3"],
+    ["::1", "::1"],
+    ["[::1]", "::1"],
+    ["localhost", "localhost"],
+    ["LOCALHOST", "localhost"],
+    ["::ffff:127.0.0.1", "127.0.0.1"],
+  ])("listens on %s without keys, as %s everywhere", async (given, host) => {
+    expect((await readOptions({ host: given, apiKeys: "off" }, {}, dir)).host).toBe(host);
   });
 
   it.each([

@@ -221,6 +221,49 @@ describe("routes and sockets (faults 1 to 3, 6, 7)", () => {
     expect(await get("[::1]:80")).toMatch(/^HTTP\/1.1 200 /);
   });
 
+  it("an address in Host is taken: probes know no name, and nobody can point it elsewhere", async () => {
+    const named = await startTestServer({ host: "0.0.0.0", allowedHosts: ["api.example"] });
+    const get = (host: string) =>
+      exchange(named.port, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    for (const host of ["10.1.2.3:8080", "[fd00::1]:8080", "API.example"]) {
+      expect(await get(host)).toMatch(/^HTTP\/1.1 200 /);
+    }
+    expect(await get("evil.example")).toMatch(/^HTTP\/1.1 421 /);
+    await named.close();
+  });
+
+  it.each([
+    ["no Host", "GET /health HTTP/1.1\r\nConnection: close\r\n\r\n", 400, "malformed_request"],
+    [
+      "two Hosts",
+      "GET /health HTTP/1.1\r\nHost: localhost\r\nHost: a\r\nConnection: close\r\n\r\n",
+      400,
+      "malformed_request",
+    ],
+    ["an unknown expectation", rawPost(PATH, ["Expect: a-miracle", "Content-Length: 2"]), 417, "expectation_failed"],
+    ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method_not_allowed"],
+  ])("%s has the error body too", async (_name, text, status, code) => {
+    const answer = await exchange(server.port, text);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    const error = errorResponse.strict().parse(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n"))));
+    expect(error.error.code).toBe(code);
+    await expectAlive();
+  });
+
+  it("no cache keeps an answer, and no browser guesses its type", async () => {
+    for (const path of ["/v1/models", "/v1/nothing", "/health", "/metrics", "/openapi.json"]) {
+      const { headers } = await fetch(server.url + path);
+      expect([headers.get("cache-control"), headers.get("x-content-type-options")]).toEqual(["no-store", "nosniff"]);
+    }
+    const stream = await server.post(PATH, { ...CHAT, stream: true });
+    expect(stream.headers.get("cache-control")).toBe("no-store");
+    await stream.text();
+  });
+
+  it.each(["/metrics/", "/METRICS", "/Health", "/v1/models/"])("%s is no route: paths are exact", async (path) => {
+    expect((await errorOf(await fetch(server.url + path), 404)).code).toBe("unknown_url");
+  });
+
   it("no error's message or log line has text of the prompt (fault 34)", async () => {
     server.engine.script = () => {
       throw new Error("never reached");

@@ -1,0 +1,29 @@
+import type { Request, RequestHandler } from "express";
+import { ApiError } from "../../openapi/api-error.ts";
+
+/**
+ * Where no API key is asked for, a page of any origin could call this server by its user's browser: a form with a file
+ * needs no preflight. Browsers say where a request comes from (Origin, Fetch Metadata), and what comes from another
+ * origin than the server's own or those of `--cors-origin` is refused. Following a link to this server is not.
+ */
+export function originCheck(allowedOrigins: readonly string[]): RequestHandler {
+  const allowed = new Set(allowedOrigins);
+  return (req, _res, next) => {
+    if (allowed.has("*") || !isForeign(req, allowed)) return next();
+    const message =
+      "Web pages of other origins may not call this server; --cors-origin names those that may, and API keys let any.";
+    throw new ApiError({ status: 403, type: "invalid_request_error", code: "origin_not_allowed", message });
+  };
+}
+
+function isForeign(req: Request, allowed: ReadonlySet<string>): boolean {
+  const { origin, host } = req.headers;
+  if (origin !== undefined) return !allowed.has(origin) && !isOwn(origin, host);
+  const isLink = req.method === "GET" && req.headers["sec-fetch-mode"] === "navigate";
+  return req.headers["sec-fetch-site"] === "cross-site" && !isLink;
+}
+
+/** The scheme is not compared: a proxy may add TLS. */
+function isOwn(origin: string, host: string | undefined): boolean {
+  return host !== undefined && /^https?:\/\/(.+)$/.exec(origin)?.[1] === host.toLowerCase();
+}

@@ -96,6 +96,8 @@ function resolveOptions(options: Options, deps: StartModelsDeps, share: (share: 
   return {
     folder: options.modelsDir ?? join(options.dataDir, "models"),
     env: deps.env,
+    offline: options.offline === "on",
+    log: deps.log,
     onDownload: (model) => {
       const shown = startProgress(`Downloading ${model}`, {
         terminal: deps.terminal,

@@ -22,6 +22,8 @@ export async function examine(options: Options, log: Log): Promise<DoctorReport>
   const models = await resolveModels(options.model.length > 0 ? options.model : [`demo=${demoModelPath}`], {
     folder: options.modelsDir ?? join(options.dataDir, "models"),
     env: process.env,
+    offline: options.offline === "on",
+    log,
     onDownload: (model) =>
       startProgress(`Downloading ${model}`, {
         terminal: process.stderr,

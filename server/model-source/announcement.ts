@@ -1,71 +1,87 @@
 import { OptionsError } from "../options/options-error.ts";
-import { type Hub, hubUrl } from "./hub.ts";
-import type { ModelValue } from "./model-value.ts";
+import type { Hub } from "./hub.ts";
+import type { RemoteModel } from "./model-value.ts";
+import { type Answer, type Web, WebFault } from "./web.ts";
 
-const TIMEOUT_MS = 20_000;
-
-/** What a server says of a file before it sends it; null where it does not say. */
+/** What a server says of a file before it is downloaded. */
 export interface Announcement {
-  bytes: number | null;
+  bytes: number;
   /** Hex. The hub says it of all files that it stores apart from git, which large ones are. */
   sha256: string | null;
+  /** Strong ETag, else Last-Modified: what If-Range takes (RFC 9110, 13.1.5). Null where the server gives neither. */
+  validator: string | null;
+  /** Whether the server sends parts of the file. */
+  ranges: boolean;
 }
 
-/**
- * Asks the server for a file's size and hash before the download. The downloader itself
- * tries for many minutes to reach a server that is not there: this says at once that it is not, or has no such file.
- */
+/** Asks for the first byte: unlike HEAD, addresses that are signed for GET allow that. */
 export async function announcementOf(
-  model: Extract<ModelValue, { kind: "remote" }>,
-  hub: Hub,
-  signal: AbortSignal,
+  model: RemoteModel,
+  url: string,
+  { hub, web, signal }: { hub: Hub; web: Web; signal: AbortSignal },
 ): Promise<Announcement> {
-  const url = model.hub === null ? model.uri : hubUrl(hub, model.hub);
-  // The hub resolves a quantization to a file by a request of its own, which fails as fast as this one would.
-  if (url === null) return { bytes: null, sha256: null };
-  const headers: Record<string, string> = { "accept-encoding": "identity" };
-  if (model.hub !== null && hub.token !== null) headers.authorization = `Bearer ${hub.token}`;
-  let response: Response;
+  const answer = await ask(model, url, { range: "bytes=0-0" }, { hub, web, signal });
+  answer.body.destroy();
+  const linked = model.hub === null ? null : answer.hubHeader("x-linked-etag");
+  const bytes = totalOf(answer);
+  if (bytes === null) throw cannot(model, `${new URL(url).host} does not say how large the file is`);
+  return {
+    bytes,
+    sha256: /^"([0-9a-f]{64})"$/.exec(linked ?? "")?.[1] ?? null,
+    validator: validatorOf(answer),
+    ranges: answer.status === 206,
+  };
+}
+
+/** Throws an OptionsError for all but a 200 or 206. */
+export async function ask(
+  model: RemoteModel,
+  url: string,
+  headers: Record<string, string>,
+  { hub, web, signal }: { hub: Hub; web: Web; signal: AbortSignal },
+): Promise<Answer> {
+  let answer: Answer;
   try {
-    // The hub tells the size in its redirect to the storage, so the redirect is not followed.
-    response = await fetch(url, {
-      method: "HEAD",
-      headers,
-      redirect: "manual",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    });
+    answer = await web.get(url, headers, signal);
   } catch (error) {
-    signal.throwIfAborted();
-    throw new OptionsError(
-      `${model.uri} cannot be downloaded: ${new URL(url).host} cannot be reached (${causeOf(error)}).`,
-    );
+    if (!(error instanceof WebFault)) throw error;
+    const advice = error.unreachable
+      ? " Check the network; behind a proxy, set HTTPS_PROXY. What was downloaded before needs no network."
+      : "";
+    throw new OptionsError(`${model.uri} cannot be downloaded: ${error.message}.${advice}`);
   }
-  const { status } = response;
+  if (answer.status === 200 || answer.status === 206) return answer;
+  answer.body.destroy();
+  const { status } = answer;
   if (status === 404 || status === 410) throw notFound(model);
-  if (model.hub !== null && (status === 401 || status === 403)) throw closed(model.uri, hub);
-  const linked = response.headers.get("x-linked-size");
-  const own = response.ok && !response.headers.get("content-type")?.startsWith("text/html");
-  const size = Number(linked ?? (own ? response.headers.get("content-length") : null));
-  const hash = /^"([0-9a-f]{64})"$/.exec(response.headers.get("x-linked-etag") ?? "")?.[1];
-  return { bytes: Number.isSafeInteger(size) && size > 0 ? size : null, sha256: hash ?? null };
+  if (model.hub !== null && (status === 401 || status === 403)) throw closed(model, hub);
+  throw cannot(model, `${new URL(url).host} answers with status ${status}`);
 }
 
-export function notFound(model: Extract<ModelValue, { kind: "remote" }>): OptionsError {
+export function validatorOf(answer: Answer): string | null {
+  const tag = answer.header("etag");
+  return tag?.startsWith('"') ? tag : answer.header("last-modified");
+}
+
+function totalOf(answer: Answer): number | null {
+  const range = /^bytes 0-0\/(\d+)$/.exec(answer.header("content-range") ?? "")?.[1];
+  const bytes = Number(answer.status === 206 ? range : answer.header("content-length"));
+  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : null;
+}
+
+function cannot(model: RemoteModel, why: string): OptionsError {
+  return new OptionsError(`${model.uri} cannot be downloaded: ${why}.`);
+}
+
+function notFound(model: RemoteModel): OptionsError {
   const where = model.hub === null ? "the server has no such file" : "the hub has no such repository or file";
-  return new OptionsError(`${model.uri} cannot be downloaded: ${where}. Check how it is spelled.`);
+  return cannot(model, `${where}. Check how it is spelled`);
 }
 
-export function closed(uri: string, hub: Hub): OptionsError {
+function closed(model: RemoteModel, hub: Hub): OptionsError {
   const what =
     hub.token === null
-      ? "If it exists, it is private or gated: set HF_TOKEN to a token that may read it."
-      : "HF_TOKEN may not read it: accept the model's terms on its page, or use another token.";
-  return new OptionsError(`${uri} cannot be downloaded: the hub does not show it. ${what}`);
-}
-
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof Error) return "code" in cause && cause.code ? String(cause.code) : cause.message;
-  return error.message;
+      ? "If it exists, it is private or gated: set HF_TOKEN to a token that may read it"
+      : "HF_TOKEN may not read it: accept the model's terms on its page, or use another token";
+  return cannot(model, `the hub does not show it. ${what}`);
 }

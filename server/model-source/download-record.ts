@@ -1,29 +1,46 @@
 import { createHash } from "node:crypto";
-import { readFile, rename, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+
+const FILE = z.object({
+  name: z.string(),
+  size: z.number(),
+  /** Hex; of the bytes as they came. */
+  sha256: z.string().nullable().default(null),
+  /** Whether that is the hash that the hub or the user named. */
+  checked: z.boolean().default(false),
+});
 
 const RECORD = z.object({
   uri: z.string(),
   /** The file to load, and all files that belong to it, by name within the folder. */
   entry: z.string(),
-  files: z.array(z.object({ name: z.string(), size: z.number() })).min(1),
+  files: z.array(FILE).min(1),
 });
 
 /** What a download brought. With it a model that is there is found again without asking the network. */
 export type DownloadRecord = z.infer<typeof RECORD>;
 
-/** The record of an earlier download, if all its files are still there at their sizes; else null. */
+const NAME = /^\.[0-9a-f]{16}\.json$/;
+
+/**
+ * The record of an earlier download, if all its files are still there at their sizes and no other model's record names
+ * one of them; else null.
+ */
 export async function readRecord(folder: string, uri: string): Promise<DownloadRecord | null> {
-  const text = await readFile(recordPath(folder, uri), "utf8").catch(() => null);
-  if (text === null) return null;
-  const parsed = RECORD.safeParse(parseJson(text));
-  if (!parsed.success || parsed.data.uri !== uri) return null;
-  for (const file of parsed.data.files) {
+  const record = await recordAt(recordPath(folder, uri));
+  if (record === null || record.uri !== uri) return null;
+  for (const file of record.files) {
     const size = await sizeOf(join(folder, file.name));
     if (size !== file.size) return null;
   }
-  return parsed.data;
+  const own = new Set(record.files.map(({ name }) => name));
+  for (const name of await readdir(folder)) {
+    const other = NAME.test(name) ? await recordAt(join(folder, name)) : null;
+    if (other !== null && other.uri !== uri && other.files.some((file) => own.has(file.name))) return null;
+  }
+  return record;
 }
 
 export async function writeRecord(folder: string, record: DownloadRecord): Promise<void> {
@@ -32,8 +49,16 @@ export async function writeRecord(folder: string, record: DownloadRecord): Promi
   await rename(`${path}.new`, path);
 }
 
+async function recordAt(path: string): Promise<DownloadRecord | null> {
+  try {
+    return RECORD.parse(JSON.parse(await readFile(path, "utf8")));
+  } catch {
+    return null;
+  }
+}
+
 /** Bytes, or null where there is no such file. */
-export async function sizeOf(path: string): Promise<number | null> {
+async function sizeOf(path: string): Promise<number | null> {
   return stat(path).then(
     (facts) => facts.size,
     () => null,
@@ -42,12 +67,4 @@ export async function sizeOf(path: string): Promise<number | null> {
 
 function recordPath(folder: string, uri: string): string {
   return join(folder, `.${createHash("sha256").update(uri).digest("hex").slice(0, 16)}.json`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,16 +1,16 @@
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionsError } from "../options/options-error.ts";
-import { type Announcement, announcementOf, closed, notFound } from "./announcement.ts";
-import { type DownloadRecord, readRecord, sizeOf, writeRecord } from "./download-record.ts";
-import { type DownloadedFiles, DownloadFailure, downloadInThread } from "./download-thread.ts";
+import { type Announcement, announcementOf } from "./announcement.ts";
+import { type DownloadRecord, readRecord, writeRecord } from "./download-record.ts";
 import { checkGgufFile } from "./gguf-file.ts";
 import type { Hub } from "./hub.ts";
-import type { ModelValue } from "./model-value.ts";
-
-type RemoteModel = Extract<ModelValue, { kind: "remote" }>;
+import type { RemoteModel } from "./model-value.ts";
+import { bytesKept, PartialFile, removePartial } from "./partial-file.ts";
+import { type RemoteFiles, remoteFilesOf } from "./remote-files.ts";
+import { ContentChanged, TRANSFER_RULES, type TransferDeps, type TransferRules, transfer } from "./transfer.ts";
+import { UnusableModel } from "./unusable-model.ts";
+import { Web, WebFault, type WebOptions } from "./web.ts";
 
 /** Hears how far a download is, in bytes. */
 export interface DownloadProgress {
@@ -18,129 +18,219 @@ export interface DownloadProgress {
   end(): void;
 }
 
+export interface DownloadLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
 export interface DownloadOptions {
+  /** Where downloads are kept. */
   folder: string;
   hub: Hub;
+  env: WebOptions["env"];
+  /** No word to the network: only what was downloaded before. */
+  offline: boolean;
+  log: DownloadLog;
   /** Called when a model has to be downloaded. */
   onDownload(name: string): DownloadProgress;
   /** Stops a download; what has come stays, and the next one goes on from there. */
   signal: AbortSignal;
+  rules?: TransferRules;
+  timeouts?: WebOptions["timeouts"];
 }
+
+/** A file of a model on its way. */
+interface Incoming {
+  url: string;
+  name: string;
+  announced: Announcement;
+}
+
+/** How often the content may change at the server while it is downloaded. */
+const MAX_CHANGES = 3;
 
 /**
  * The path of a remote model: the file of an earlier download if its record holds, without a word to the network; else
- * downloaded now, which goes on where an interrupted one stopped, and checked against the size and the hash that were announced.
+ * downloaded now, which goes on where an interrupted one stopped while the server has the same content, and checked against the
+ * size and hash that were announced. Throws an OptionsError that says why not: an UnusableModel where the bytes are no model or
+ * not those that were announced.
  */
 export async function downloadModel(model: RemoteModel, options: DownloadOptions): Promise<string> {
-  const { folder, hub, signal } = options;
+  const { folder, log } = options;
   const known = await readRecord(folder, model.uri);
-  if (known !== null) return join(folder, known.entry);
-
+  if (known !== null && isAsked(model, known)) {
+    if (!known.files.every(({ checked }) => checked)) log.warn({ model: model.name, ...hashes(known) }, UNCHECKED);
+    return join(folder, known.entry);
+  }
+  if (options.offline) {
+    throw new OptionsError(`${model.uri} is not in ${folder}, and --offline on allows no download.`);
+  }
   await mkdir(folder, { recursive: true });
-  const announced = await announcementOf(model, hub, signal);
-  const progress = options.onDownload(model.name);
-  let downloaded: DownloadedFiles;
+  const web = new Web(options);
   try {
-    downloaded = await download(model, options, progress);
+    return await fetchModel(model, web, options);
+  } finally {
+    await web.close();
+  }
+}
+
+const UNCHECKED =
+  "No hash is known to check the model's file against; #sha256=… behind its address names the one it must have";
+
+/** False where the user has named another hash since. */
+function isAsked({ sha256 }: RemoteModel, { files }: DownloadRecord): boolean {
+  return sha256 === null || files.every((file) => file.checked && file.sha256 === sha256);
+}
+
+function hashes({ files }: DownloadRecord): { sha256: Record<string, string | null> } {
+  return { sha256: Object.fromEntries(files.map(({ name, sha256 }) => [name, sha256])) };
+}
+
+async function fetchModel(model: RemoteModel, web: Web, options: DownloadOptions): Promise<string> {
+  const { folder, hub, signal, log } = options;
+  const remote = await remoteFilesOf(model, { hub, web, signal });
+  for (let changes = 0; changes < MAX_CHANGES; changes++) {
+    const incoming: Incoming[] = [];
+    for (const { url, name } of remote.files) {
+      const announced = await announcementOf(model, url, { hub, web, signal });
+      incoming.push({ url, name, announced: withHash(model, announced) });
+    }
+    await checkRoom(model, incoming, remote, folder);
+    try {
+      return await bring(model, incoming, remote, web, options);
+    } catch (error) {
+      if (!(error instanceof ContentChanged)) throw error;
+      log.warn({ model: model.name }, "The file changed at its server while it was downloaded: beginning anew");
+    }
+  }
+  throw new OptionsError(`The download of ${model.uri} stopped: the file keeps changing at its server.`);
+}
+
+function withHash(model: RemoteModel, announced: Announcement): Announcement {
+  const { sha256 } = model;
+  if (sha256 === null) return announced;
+  if (announced.sha256 === null || announced.sha256 === sha256) return { ...announced, sha256 };
+  throw new UnusableModel(`${model.uri} has the SHA-256 ${announced.sha256} at the hub, and ${sha256} was asked for.`);
+}
+
+/** Brings all files and checks them; only then any gets its name. */
+async function bring(
+  model: RemoteModel,
+  incoming: readonly Incoming[],
+  { pieces }: RemoteFiles,
+  web: Web,
+  options: DownloadOptions,
+): Promise<string> {
+  const { folder, log, rules = TRANSFER_RULES } = options;
+  const partials: PartialFile[] = [];
+  try {
+    for (const { name, announced } of incoming) {
+      partials.push(await PartialFile.open(join(folder, name), announced, rules.pieceBytes));
+    }
+    await fetchAll(model, incoming, partials, web, options);
+    const files: DownloadRecord["files"] = [];
+    for (const [i, { name, announced }] of incoming.entries()) {
+      files.push(await checked(model, name, partials[i]!, announced));
+    }
+    const [first, ...others] = partials;
+    if (pieces) {
+      for (const other of others) await first!.append(other);
+      const size = files.reduce((sum, file) => sum + file.size, 0);
+      const name = files[0]!.name.replace(/\.part\d+of\d+$/, "");
+      const whole = { name, size, sha256: await first!.sha256(), checked: files.every((file) => file.checked) };
+      files.splice(0, files.length, whole);
+    }
+    for (const [i, { name }] of files.entries()) await partials[i]!.finish(join(folder, name));
+    const record = { uri: model.uri, entry: files[0]!.name, files };
+    const path = await checkGgufFile(join(folder, record.entry)).catch(async (error: unknown) => {
+      for (const { name } of files) await rm(join(folder, name), { force: true });
+      throw error instanceof OptionsError ? new UnusableModel(error.message) : error;
+    });
+    for (const { name } of incoming) await removePartial(join(folder, name));
+    await writeRecord(folder, record);
+    const level = files.every((file) => file.checked) ? "info" : "warn";
+    log[level](
+      { model: model.name, ...hashes(record) },
+      level === "info" ? "The model was downloaded and has the hash that it should have" : UNCHECKED,
+    );
+    return path;
+  } catch (error) {
+    for (const partial of partials) await partial.close();
+    if (error instanceof UnusableModel) for (const { name } of incoming) await removePartial(join(folder, name));
+    throw error;
+  }
+}
+
+async function fetchAll(
+  model: RemoteModel,
+  incoming: readonly Incoming[],
+  partials: readonly PartialFile[],
+  web: Web,
+  { folder, log, onDownload, signal, rules = TRANSFER_RULES }: DownloadOptions,
+): Promise<void> {
+  const total = incoming.reduce((sum, { announced }) => sum + announced.bytes, 0);
+  let done = total;
+  for (const partial of partials) for (const { from, to } of partial.missing) done -= to - from;
+  const progress = onDownload(model.name);
+  progress.update(done, total);
+  const deps: TransferDeps = {
+    web,
+    rules,
+    received: (bytes) => {
+      done += bytes;
+      progress.update(done, total);
+    },
+    failed: (reason, pauseMs) =>
+      log.warn({ model: model.name, reason, pauseMs }, "A try to download failed; trying again"),
+  };
+  try {
+    for (const [i, { url, announced }] of incoming.entries()) {
+      await transfer(url, partials[i]!, announced, deps, signal);
+    }
+  } catch (error) {
+    if (!(error instanceof WebFault)) throw error;
+    throw new OptionsError(
+      `The download of ${model.uri} stopped: ${error.message}. What has come is kept in ${folder}: another try goes on from there.`,
+    );
   } finally {
     progress.end();
   }
-
-  const record = await checkFiles(model, downloaded, announced, folder);
-  const path = await checkGgufFile(join(folder, record.entry)).catch(async (error: unknown) => {
-    await discard(record, folder);
-    throw error;
-  });
-  await writeRecord(folder, record);
-  return path;
 }
 
-/** Tries again for as long as each try brings more: the storage's addresses that a hub hands out end after an hour. */
-async function download(
+/** Throws UnusableModel for other bytes than were announced. */
+async function checked(
   model: RemoteModel,
-  { folder, hub, signal }: DownloadOptions,
-  progress: DownloadProgress,
-): Promise<DownloadedFiles> {
-  const order = { uri: model.uri, folder, ...hub };
-  let most = 0;
-  for (;;) {
-    let reached = 0;
-    try {
-      return await downloadInThread(
-        order,
-        (done, total) => {
-          most = Math.max(most, done);
-          return checkRoom(model, total - done, folder);
-        },
-        (done, total) => {
-          reached = Math.max(reached, done);
-          progress.update(done, total);
-        },
-        signal,
-      );
-    } catch (error) {
-      if (!(error instanceof DownloadFailure)) throw error;
-      if (!error.opened) throw refusal(model, hub, error.message);
-      if (reached <= most) {
-        throw new OptionsError(
-          `The download of ${model.uri} stopped: ${error.message}. Start again: it goes on from where it stopped.`,
-        );
-      }
-      most = reached;
-    }
+  name: string,
+  partial: PartialFile,
+  announced: Announcement,
+): Promise<DownloadRecord["files"][number]> {
+  const sha256 = await partial.sha256();
+  if (announced.sha256 !== null && sha256 !== announced.sha256) {
+    throw new UnusableModel(
+      `The download of ${model.uri} is broken: the SHA-256 of ${name} is ${sha256}, and ${announced.sha256} was announced. ` +
+        "It was deleted.",
+    );
   }
+  return { name, size: announced.bytes, sha256, checked: announced.sha256 !== null };
 }
 
-function refusal(model: RemoteModel, hub: Hub, message: string): OptionsError {
-  if (/\b404\b|does not exist/.test(message)) return notFound(model);
-  if (/\b40[13]\b/.test(message)) return closed(model.uri, hub);
-  return new OptionsError(`${model.uri} cannot be downloaded: ${message}.`);
-}
-
-async function checkRoom(model: RemoteModel, needed: number, folder: string): Promise<void> {
+async function checkRoom(
+  model: RemoteModel,
+  incoming: readonly Incoming[],
+  { pieces }: RemoteFiles,
+  folder: string,
+): Promise<void> {
+  let needed = 0;
+  for (const { name, announced } of incoming)
+    needed += announced.bytes - (await bytesKept(join(folder, name), announced));
+  // Putting pieces together takes room for all but the first once more.
+  if (pieces) for (const { announced } of incoming.slice(1)) needed += announced.bytes;
   const { bavail, bsize } = await statfs(folder);
   if (needed <= bavail * bsize) return;
   throw new OptionsError(
     `${model.uri} needs ${gigabytes(needed)} more, and ${folder} has room for ${gigabytes(bavail * bsize)}. ` +
       "Make room, or name another folder with --models-dir.",
   );
-}
-
-async function checkFiles(
-  model: RemoteModel,
-  { entry, files, spliced }: DownloadedFiles,
-  announced: Announcement,
-  folder: string,
-): Promise<DownloadRecord> {
-  const record = { uri: model.uri, entry, files };
-  // Of a model in parts, the announcement was of the first.
-  for (const [i, file] of files.entries()) {
-    const { bytes, sha256 } = i === 0 && !spliced ? announced : { bytes: null, sha256: null };
-    const expected = bytes ?? file.size;
-    const path = join(folder, file.name);
-    const size = await sizeOf(path);
-    let fault = size === expected ? null : `has ${size ?? 0} bytes, and ${expected} were announced`;
-    if (fault === null && sha256 !== null && (await sha256Of(path)) !== sha256) {
-      fault = `is not what was announced (SHA-256 ${sha256})`;
-    }
-    if (fault === null) continue;
-    await discard(record, folder);
-    throw new OptionsError(
-      `The download of ${model.uri} is broken: ${file.name} ${fault}. It was deleted; start again.`,
-    );
-  }
-  return record;
-}
-
-/** Hex. Of a file of 5 GB it takes some ten seconds, once. */
-async function sha256Of(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) hash.update(chunk);
-  return hash.digest("hex");
-}
-
-async function discard(record: DownloadRecord, folder: string): Promise<void> {
-  for (const file of record.files) await rm(join(folder, file.name), { force: true });
 }
 
 function gigabytes(bytes: number): string {

@@ -61,7 +61,10 @@ async function unreadable(part: string, asked: string, error: unknown): Promise<
   if (/^[\w.-]+\/[\w.-]+(:[\w.-]+)?$/.test(asked) && !(await isFolder(dirname(asked)))) {
     return new OptionsError(`There is no model file ${asked}. If it is on Hugging Face, write hf:${asked}.`);
   }
-  return new OptionsError(`There is no model file ${asked}.${await modelsIn(dirname(asked), basename(asked))}`);
+  const there = await modelsIn(dirname(asked), basename(asked));
+  const bare = /^[\w.:-]+$/.test(asked) && !/\.gguf$/i.test(asked);
+  const advice = bare ? " A model is named by its file or by hf:owner/repo:Q4_K_M, not by a short name." : "";
+  return new OptionsError(`There is no model file ${asked}.${there}${advice}`);
 }
 
 async function isFolder(path: string): Promise<boolean> {

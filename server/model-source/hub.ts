@@ -14,8 +14,16 @@ export function hubOf(env: Record<string, string | undefined>): Hub {
   return { endpoint: withSlash ?? "https://huggingface.co/", token: env.HF_TOKEN || null };
 }
 
-export function hubUrl(hub: Hub, { owner, repo, file, branch }: HubFile): string | null {
-  if (file === null) return null;
+export function hubUrl(hub: Hub, { owner, repo, branch }: HubFile, file: string): string {
   const path = file.split("/").map(encodeURIComponent).join("/");
-  return `${hub.endpoint}${encodeURIComponent(owner)}/${encodeURIComponent(repo)}/resolve/${encodeURIComponent(branch)}/${path}`;
+  return `${repoUrl(hub.endpoint, owner, repo)}/resolve/${encodeURIComponent(branch)}/${path}`;
+}
+
+/** Where the hub says which file a quantization is; without one it chooses. */
+export function manifestUrl(hub: Hub, { owner, repo, tag }: HubFile): string {
+  return `${repoUrl(`${hub.endpoint}v2/`, owner, repo)}/manifests/${encodeURIComponent(tag ?? "latest")}`;
+}
+
+function repoUrl(base: string, owner: string, repo: string): string {
+  return `${base}${encodeURIComponent(owner)}/${encodeURIComponent(repo)}`;
 }

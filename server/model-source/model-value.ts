@@ -6,22 +6,27 @@ import { checkModelName, isModelName, nameOfFile, safeModelName } from "./model-
 /** One value of `--model`, taken apart. */
 export type ModelValue = ModelSource & { adapters: Adapter[] };
 
-type ModelSource =
-  | { name: string; kind: "path"; path: string }
-  | {
-      name: string;
-      kind: "remote";
-      /** As node-llama-cpp takes it. */
-      uri: string;
-      /** On a Hugging Face hub, where a token may help. */
-      hub: HubFile | null;
-    };
+type ModelSource = { name: string; kind: "path"; path: string } | RemoteSource;
 
-/** `file` is null where the hub chooses it by the quantization. */
+interface RemoteSource {
+  name: string;
+  kind: "remote";
+  /** By which a download is found again. */
+  uri: string;
+  /** On a Hugging Face hub, where a token may help. */
+  hub: HubFile | null;
+  /** Hex; what the user says that the file's is. */
+  sha256: string | null;
+}
+
+export type RemoteModel = Extract<ModelValue, { kind: "remote" }>;
+
+/** `file` is null where the hub chooses it by the quantization, `tag`. */
 export interface HubFile {
   owner: string;
   repo: string;
   file: string | null;
+  tag: string | null;
   branch: string;
 }
 
@@ -30,7 +35,7 @@ const URL_SCHEME = /^https?:\/\//i;
 
 /**
  * `name=source` or `source`; a source is a path, `hf:owner/repo:Q4_K_M`, `hf:owner/repo/file.gguf#branch` or an http(s)
- * URL of a .gguf file, and adapters may follow it (`+adapter.gguf@0.8`). `exists` tells whether a path exists, for paths that have a `=` in them.
+ * URL of a .gguf file, behind which `#sha256=…` may stand, and adapters may follow it (`+adapter.gguf@0.8`). `exists` tells whether a path exists, for paths that have a `=` in them.
  */
 export function parseModelValue(value: string, exists: (path: string) => boolean): ModelValue {
   const at = value.indexOf("=");
@@ -64,7 +69,7 @@ function parseSource(source: string): ModelSource {
   return { name: nameOfFile(source), kind: "path", path: source };
 }
 
-function parseHub(source: string): ModelSource {
+function parseHub(source: string): RemoteSource {
   const [path = "", branch = "main"] = source.replace(HUB, "").split("#");
   const [owner = "", repoAndTag = "", ...parts] = path.split("/");
   const [repo = "", tag] = repoAndTag.split(":");
@@ -82,19 +87,32 @@ function parseHub(source: string): ModelSource {
     name,
     kind: "remote",
     uri: source.replace(HUB, "hf:"),
-    hub: { owner, repo, file: file === "" ? null : file, branch },
+    hub: { owner, repo, file: file === "" ? null : file, tag: tag ?? null, branch },
+    sha256: null,
   };
 }
 
-function parseUrl(source: string): ModelSource {
+function parseUrl(source: string): RemoteSource {
   const url = URL.canParse(source) ? new URL(source) : null;
-  if (url !== null && /^(www\.)?(huggingface|hf)\.co$/i.test(url.hostname)) {
+  if (url === null || url.pathname === "/") throw noFile(source);
+  const sha256 = hashIn(url, source);
+  url.hash = "";
+  if (/^(www\.)?(huggingface|hf)\.co$/i.test(url.hostname)) {
     const [owner, repo, how, branch, ...parts] = url.pathname.slice(1).split("/").map(decodeURIComponent);
-    if (how === "resolve" || how === "blob") return parseHub(`hf:${owner}/${repo}/${parts.join("/")}#${branch}`);
-    return parseHub(`hf:${owner}/${repo}`);
+    if (how !== "resolve" && how !== "blob") return parseHub(`hf:${owner}/${repo}`);
+    return { ...parseHub(`hf:${owner}/${repo}/${parts.join("/")}#${branch}`), sha256 };
   }
-  if (url === null || !/\.gguf(\.part\d+of\d+)?$/i.test(url.pathname)) {
-    throw new OptionsError(`'${source}' is not the address of a .gguf file.`);
-  }
-  return { name: nameOfFile(decodeURIComponent(url.pathname)), kind: "remote", uri: source, hub: null };
+  if (!/\.gguf(\.part\d+of\d+)?$/i.test(url.pathname)) throw noFile(source);
+  return { name: nameOfFile(decodeURIComponent(url.pathname)), kind: "remote", uri: url.href, hub: null, sha256 };
+}
+
+function hashIn({ hash }: URL, source: string): string | null {
+  if (!hash.startsWith("#sha256=")) return null;
+  const hex = hash.slice("#sha256=".length).toLowerCase();
+  if (/^[0-9a-f]{64}$/.test(hex)) return hex;
+  throw new OptionsError(`'${source}': #sha256= takes 64 hexadecimal digits.`);
+}
+
+function noFile(source: string): OptionsError {
+  return new OptionsError(`'${source}' is not the address of a .gguf file.`);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Adapter } from "../../engine/config.ts";
-import { type DownloadProgress, downloadModel } from "./download.ts";
+import { type DownloadOptions, downloadModel } from "./download.ts";
 import { checkGgufFile } from "./gguf-file.ts";
 import { hubOf } from "./hub.ts";
 import { refuseTwins } from "./model-name.ts";
@@ -15,13 +15,10 @@ export interface ResolvedModel {
   adapters: Adapter[];
 }
 
-export interface ResolveOptions {
-  /** Where downloads are kept. */
-  folder: string;
-  /** Read for HF_TOKEN, MODEL_ENDPOINT and HF_ENDPOINT. */
+export interface ResolveOptions
+  extends Pick<DownloadOptions, "folder" | "offline" | "log" | "onDownload" | "rules" | "timeouts"> {
+  /** Read for HF_TOKEN, MODEL_ENDPOINT and HF_ENDPOINT, and for proxies. */
   env: Record<string, string | undefined>;
-  /** Called for each model that has to be downloaded. */
-  onDownload(name: string): DownloadProgress;
   signal?: AbortSignal;
 }
 
@@ -37,13 +34,10 @@ export async function resolveModels(values: readonly string[], options: ResolveO
     for (const adapter of model.adapters) await checkGgufFile(adapter.path);
     if (model.kind === "path") paths.set(model.name, await checkGgufFile(model.path));
   }
-  const { folder, env, signal = new AbortController().signal } = options;
+  const { env, signal = new AbortController().signal } = options;
   for (const model of models) {
     if (model.kind === "path") continue;
-    paths.set(
-      model.name,
-      await downloadModel(model, { folder, hub: hubOf(env), onDownload: (name) => options.onDownload(name), signal }),
-    );
+    paths.set(model.name, await downloadModel(model, { ...options, hub: hubOf(env), signal }));
   }
   return models.map(({ name, adapters }) => ({ name, path: paths.get(name)!, adapters }));
 }

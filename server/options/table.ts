@@ -55,6 +55,12 @@ export const OPTIONS = {
     "Where downloaded models are kept.",
     "`models` in the data directory",
   ),
+  offline: row(
+    "Models",
+    choice(["on", "off"]),
+    "off",
+    "Whether remote models come from earlier downloads alone, without a word to the network.",
+  ),
   context: row(
     "Models",
     optional(integer(16, 4_194_304, "tokens")),

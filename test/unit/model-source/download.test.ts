@@ -1,48 +1,17 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type ResolvedModel, resolveModels } from "../../../server/model-source/resolve.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { mountSmallDisk } from "../../faults/small-disk.ts";
+import { download, freshFolder, leftovers, MB } from "./downloading.ts";
 import { FakeHub, fakeGguf } from "./fake-hub.ts";
 
-const MB = 1024 * 1024;
+const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 
-function freshFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "nightshift-models-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-interface Download {
-  models: Promise<ResolvedModel[]>;
-  progress: [done: number, total: number][];
-  ended: () => number;
-}
-
-function download(hub: FakeHub, value: string, folder: string, signal?: AbortSignal, token = ""): Download {
-  const progress: [number, number][] = [];
-  let ends = 0;
-  const models = resolveModels([value], {
-    folder,
-    env: { HF_ENDPOINT: hub.endpoint, HF_TOKEN: token },
-    onDownload: () => ({ update: (done, total) => progress.push([done, total]), end: () => ends++ }),
-    signal,
-  });
-  return { models, progress, ended: () => ends };
-}
-
-/** What has come is noted behind the end of the file-to-be. */
-async function firstPartSaved(folder: string, fileSize: number): Promise<void> {
-  await vi.waitFor(
-    () => {
-      const partial = readdirSync(folder).find((name) => name.endsWith(".ipull"));
-      expect(statSync(join(folder, partial!)).size).toBeGreaterThan(fileSize);
-    },
-    { timeout: 20_000, interval: 10 },
-  );
+/** Records of finished downloads in a folder. */
+function records(folder: string): { uri: string; files: { name: string; sha256: string; checked: boolean }[] }[] {
+  const names = readdirSync(folder).filter((name) => /^\.[0-9a-f]{16}\.json$/.test(name));
+  return names.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
 }
 
 describe("a download", () => {
@@ -60,7 +29,7 @@ describe("a download", () => {
     expect(first.ended()).toBe(1);
 
     const asked = hub.requests.length;
-    const second = download(hub, "again=hf:o/tiny-GGUF:Q4_K_M", folder);
+    const second = download(hub, "again=hf:o/tiny-GGUF:Q4_K_M", folder, { offline: true });
     expect(await second.models).toEqual([{ name: "again", path: model!.path, adapters: [] }]);
     expect(hub.requests).toHaveLength(asked);
     expect(second.progress).toEqual([]);
@@ -80,9 +49,8 @@ describe("a download", () => {
 
   it("of a split model brings all parts and names the first", async () => {
     const hub = await FakeHub.start();
-    const folder = freshFolder();
     for (const part of [1, 2, 3]) hub.files.set(`/o/r/resolve/main/m-0000${part}-of-00003.gguf`, fakeGguf(MB, part));
-    const [model] = await download(hub, "hf:o/r/m-00001-of-00003.gguf", folder).models;
+    const [model] = await download(hub, "hf:o/r/m-00001-of-00003.gguf", freshFolder()).models;
     expect(model?.name).toBe("m");
     expect(model?.path).toMatch(/m-00001-of-00003\.gguf$/);
     for (const part of [1, 2, 3]) {
@@ -91,112 +59,29 @@ describe("a download", () => {
     }
   });
 
-  it("survives a connection that breaks", async () => {
+  it("of a file that was cut up puts the pieces together", async () => {
     const hub = await FakeHub.start();
-    const file = fakeGguf(7 * MB);
-    hub.files.set("/o/r/resolve/main/m.gguf", file);
-    let breaks = 2;
-    hub.intercept = (range, response) => {
-      if (breaks === 0) return false;
-      breaks -= 1;
-      const [from = 0, to = 0] = /^bytes=(\d+)-(\d+)$/
-        .exec(range ?? "")!
-        .slice(1)
-        .map(Number);
-      response.writeHead(206, {
-        "content-range": `bytes ${from}-${to}/${file.length}`,
-        "content-length": to - from + 1,
-      });
-      response.write(file.subarray(from, from + 1000));
-      setImmediate(() => response.destroy());
-      return true;
-    };
-    const [model] = await download(hub, "hf:o/r/m.gguf", freshFolder()).models;
-    expect(breaks).toBe(0);
+    const folder = freshFolder();
+    const file = fakeGguf(5 * MB);
+    hub.files.set("/o/r/resolve/main/m.gguf.part1of2", file.subarray(0, 3 * MB));
+    hub.files.set("/o/r/resolve/main/m.gguf.part2of2", file.subarray(3 * MB));
+    const [model] = await download(hub, "hf:o/r/m.gguf.part1of2", folder).models;
+    expect(model?.path).toMatch(/m\.gguf$/);
     expect(readFileSync(model!.path).equals(file)).toBe(true);
+    expect(leftovers(folder)).toHaveLength(2);
+    const again = await download(hub, "hf:o/r/m.gguf.part1of2", folder, { offline: true }).models;
+    expect(again[0]?.path).toBe(model?.path);
   });
 
-  it("goes on by a new address when the storage closes the one it gave", async () => {
+  it("from a server that sends no parts of files brings the whole", async () => {
     const hub = await FakeHub.start();
-    const file = fakeGguf(12 * MB);
+    hub.parts = false;
+    const file = fakeGguf(5 * MB);
     hub.files.set("/o/r/resolve/main/m.gguf", file);
-    const folder = freshFolder();
-    const held: ServerResponse[] = [];
-    let open = false;
-    hub.intercept = (range, response) => {
-      if (open || range?.startsWith("bytes=0-")) return false;
-      held.push(response);
-      return true;
-    };
-    const { models } = download(hub, "hf:o/r/m.gguf", folder);
-    await firstPartSaved(folder, file.length);
-    open = true;
-    expect(held.length).toBeGreaterThan(0);
-    for (const response of held) response.writeHead(403).end();
+    const { models, progress } = download(hub, "hf:o/r/m.gguf", freshFolder());
     const [model] = await models;
-    expect(hub.ranges().filter((range) => range.startsWith("bytes=0-"))).toHaveLength(1);
     expect(readFileSync(model!.path).equals(file)).toBe(true);
-  });
-
-  it("whose storage refuses everything says so, and fails nothing else", async () => {
-    const hub = await FakeHub.start();
-    hub.files.set("/o/r/resolve/main/m.gguf", fakeGguf(12 * MB));
-    hub.intercept = (_, response) => {
-      response.writeHead(404).end();
-      return true;
-    };
-    const { models, ended } = download(hub, "hf:o/r/m.gguf", freshFolder());
-    await expect(models).rejects.toThrow(/stopped: .*404.*Start again/);
-    expect(ended()).toBe(1);
-  });
-
-  it("that was stopped goes on from where it stopped", async () => {
-    const hub = await FakeHub.start();
-    const folder = freshFolder();
-    const file = fakeGguf(12 * MB);
-    hub.files.set("/o/r/resolve/main/m.gguf", file);
-    // Only the first part comes; the others hang.
-    hub.intercept = (range) => !range?.startsWith("bytes=0-");
-    const stop = new AbortController();
-    const first = download(hub, "hf:o/r/m.gguf", folder, stop.signal);
-    const stopped = expect(first.models).rejects.toThrow("enough");
-    await firstPartSaved(folder, file.length);
-    stop.abort(new Error("enough"));
-    await stopped;
-
-    hub.intercept = () => false;
-    const before = hub.ranges().length;
-    const second = download(hub, "hf:o/r/m.gguf", folder);
-    const [model] = await second.models;
-    expect(readFileSync(model!.path).equals(file)).toBe(true);
-    const later = hub.ranges().slice(before);
-    expect(later.length).toBeGreaterThan(0);
-    expect(later.filter((range) => range.startsWith("bytes=0-"))).toEqual([]);
-    expect(second.progress[0]![0]).toBeGreaterThanOrEqual(2 * MB);
-  });
-
-  it("of another size than was announced fails and is deleted", async () => {
-    const hub = await FakeHub.start();
-    const folder = freshFolder();
-    hub.files.set("/o/r/resolve/main/m.gguf", fakeGguf(MB));
-    hub.linkedSize = MB + 1;
-    const { models } = download(hub, "hf:o/r/m.gguf", folder);
-    await expect(models).rejects.toThrow(/m\.gguf has 1048576 bytes, and 1048577 were announced.*start again/);
-    expect(readdirSync(folder)).toEqual([]);
-  });
-
-  it("with other bytes than were announced fails and is deleted, and the right ones pass", async () => {
-    const hub = await FakeHub.start();
-    const folder = freshFolder();
-    const file = fakeGguf(MB);
-    hub.files.set("/o/r/resolve/main/m.gguf", file);
-    hub.linkedHash = createHash("sha256").update("something else").digest("hex");
-    const refused = download(hub, "hf:o/r/m.gguf", folder).models;
-    await expect(refused).rejects.toThrow(/m\.gguf is not what was announced \(SHA-256 [0-9a-f]{64}\).*start again/);
-    expect(readdirSync(folder)).toEqual([]);
-    hub.linkedHash = createHash("sha256").update(file).digest("hex");
-    const [model] = await download(hub, "hf:o/r/m.gguf", folder).models;
-    expect(readFileSync(model!.path).equals(file)).toBe(true);
+    expect(progress.at(-1)).toEqual([file.length, file.length]);
   });
 
   it("that has no room on the disk says how much it needs, and fetches nothing", async ({ skip }) => {
@@ -207,6 +92,7 @@ describe("a download", () => {
     hub.files.set("/o/r/resolve/main/m.gguf", fakeGguf(3 * MB));
     const { models } = download(hub, "hf:o/r/m.gguf", disk!.path);
     await expect(models).rejects.toThrow(/needs 0\.0 GB more, and .* has room for 0\.0 GB.*--models-dir/);
+    expect(hub.ranges()).toEqual([]);
   });
 
   it("that is no GGUF fails and is deleted", async () => {
@@ -214,7 +100,7 @@ describe("a download", () => {
     const folder = freshFolder();
     hub.files.set("/o/r/resolve/main/m.gguf", Buffer.from("<html>not a model</html>"));
     await expect(download(hub, "hf:o/r/m.gguf", folder).models).rejects.toThrow("is not a GGUF file");
-    expect(readdirSync(folder)).toEqual([]);
+    expect(leftovers(folder)).toEqual([]);
   });
 
   it("whose file was damaged since is downloaded again", async () => {
@@ -229,6 +115,106 @@ describe("a download", () => {
   });
 });
 
+describe("two models whose files have one name at their servers", () => {
+  it("are two files", async () => {
+    const hub = await FakeHub.start();
+    const folder = freshFolder();
+    for (const seed of [1, 2]) hub.files.set(`/${seed}/m.gguf`, fakeGguf(MB, seed));
+    for (const seed of [1, 2]) {
+      const [model] = await download(hub, `n${seed}=${hub.endpoint}/storage/${seed}/m.gguf`, folder).models;
+      expect(readFileSync(model!.path).equals(fakeGguf(MB, seed))).toBe(true);
+    }
+    const names = records(folder).flatMap(({ files }) => files.map(({ name }) => name));
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it("and whose records name one file are downloaded anew", async () => {
+    const hub = await FakeHub.start();
+    const folder = freshFolder();
+    for (const seed of [1, 2]) hub.files.set(`/${seed}/m.gguf`, fakeGguf(MB, seed));
+    const uris = [1, 2].map((seed) => `${hub.endpoint}/storage/${seed}/m.gguf`);
+    writeFileSync(join(folder, "m.gguf"), fakeGguf(MB, 1));
+    for (const uri of uris) {
+      const name = `.${sha256(Buffer.from(uri)).slice(0, 16)}.json`;
+      writeFileSync(
+        join(folder, name),
+        JSON.stringify({ uri, entry: "m.gguf", files: [{ name: "m.gguf", size: MB }] }),
+      );
+    }
+    const [second] = await download(hub, uris[1]!, folder).models;
+    expect(readFileSync(second!.path).equals(fakeGguf(MB, 2))).toBe(true);
+  });
+});
+
+describe("the hash of a file", () => {
+  const split = (part: number) => `/o/r/resolve/main/m-0000${part}-of-00002.gguf`;
+
+  it.each(["hf:o/r:Q4_K_M", "hf:o/r/m-00001-of-00002.gguf"])(
+    "of every part of %s must be the one that the hub says",
+    async (value) => {
+      const hub = await FakeHub.start();
+      const folder = freshFolder();
+      hub.manifests.set("/v2/o/r/manifests/Q4_K_M", "m-00001-of-00002.gguf");
+      for (const part of [1, 2]) hub.files.set(split(part), fakeGguf(MB, part));
+      const right = (path: string) => sha256(hub.files.get(path)!);
+      hub.linkedHash = (path) => (path === split(2) ? sha256(Buffer.from("something else")) : right(path));
+      const refused = download(hub, value, folder).models;
+      await expect(refused).rejects.toThrow(
+        /SHA-256 of .*m-00002-of-00002\.gguf is [0-9a-f]{64}, and .* was announced/,
+      );
+      expect(leftovers(folder)).toEqual([]);
+
+      hub.linkedHash = right;
+      const { models, warnings } = download(hub, value, folder);
+      await models;
+      expect(warnings).toEqual([]);
+      const [record] = records(folder);
+      expect(record?.files).toMatchObject([1, 2].map((part) => ({ sha256: right(split(part)), checked: true })));
+    },
+  );
+
+  it("that a user puts behind an address must be the file's", async () => {
+    const hub = await FakeHub.start();
+    const folder = freshFolder();
+    const file = fakeGguf(MB);
+    hub.files.set("/m.gguf", file);
+    const url = `${hub.endpoint}/storage/m.gguf`;
+    const wrong = download(hub, `${url}#sha256=${"0".repeat(64)}`, folder).models;
+    await expect(wrong).rejects.toThrow(/SHA-256 of .* is .*, and 0{64} was announced/);
+    const { models, warnings } = download(hub, `${url}#sha256=${sha256(file)}`, folder);
+    expect(readFileSync((await models)[0]!.path).equals(file)).toBe(true);
+    expect(warnings).toEqual([]);
+    expect(records(folder)).toMatchObject([{ uri: url, files: [{ checked: true }] }]);
+    await expect(download(hub, `${url}#sha256=1`, folder).models).rejects.toThrow("64 hexadecimal digits");
+  });
+
+  it("that nobody names is kept and told, at the download and at each start", async () => {
+    const hub = await FakeHub.start();
+    const folder = freshFolder();
+    const file = fakeGguf(MB);
+    hub.files.set("/m.gguf", file);
+    for (const _ of ["download", "start"]) {
+      const { models, warnings } = download(hub, `${hub.endpoint}/storage/m.gguf`, folder);
+      await models;
+      const [[fields, message]] = warnings as [[object, string]];
+      expect(message).toContain("No hash is known");
+      expect(Object.values((fields as { sha256: object }).sha256)).toEqual([sha256(file)]);
+    }
+    expect(records(folder)).toMatchObject([{ files: [{ sha256: sha256(file), checked: false }] }]);
+  });
+
+  it("that is named after an unchecked download has the file fetched and checked again", async () => {
+    const hub = await FakeHub.start();
+    const folder = freshFolder();
+    hub.files.set("/m.gguf", fakeGguf(MB, 1));
+    const url = `${hub.endpoint}/storage/m.gguf`;
+    await download(hub, url, folder).models;
+    hub.files.set("/m.gguf", fakeGguf(MB, 2));
+    const [model] = await download(hub, `${url}#sha256=${sha256(fakeGguf(MB, 2))}`, folder).models;
+    expect(readFileSync(model!.path).equals(fakeGguf(MB, 2))).toBe(true);
+  });
+});
+
 describe("what cannot be downloaded", () => {
   it("says that there is no such file or quantization", async () => {
     const hub = await FakeHub.start();
@@ -237,29 +223,51 @@ describe("what cannot be downloaded", () => {
     }
   });
 
-  it("says that a token is needed, and a token opens it", async () => {
+  it("says that a token is needed, and a token opens it and goes to the hub alone", async () => {
     const hub = await FakeHub.start();
+    const storage = await FakeHub.start();
     hub.token = "secret";
     const file = fakeGguf(MB);
     hub.files.set("/o/r/resolve/main/m.gguf", file);
+    storage.files.set("/o/r/resolve/main/m.gguf", file);
+    hub.storage = storage.endpoint;
     hub.manifests.set("/v2/o/r/manifests/Q8_0", "m.gguf");
     for (const value of ["hf:o/r/m.gguf", "hf:o/r:Q8_0"]) {
-      const refused = await download(hub, value, freshFolder(), undefined, "wrong").models.catch(
-        (error: Error) => error,
-      );
-      expect(refused).toMatchObject({ message: expect.stringContaining("HF_TOKEN may not read it") });
-      const [model] = await download(hub, value, freshFolder(), undefined, "secret").models;
+      const refused = download(hub, value, freshFolder(), { env: { HF_TOKEN: "wrong" } }).models;
+      await expect(refused).rejects.toThrow("HF_TOKEN may not read it");
+      const [model] = await download(hub, value, freshFolder(), { env: { HF_TOKEN: "secret" } }).models;
       expect(readFileSync(model!.path).equals(file)).toBe(true);
     }
+    expect(storage.requests.filter(({ authorization }) => authorization !== null)).toEqual([]);
     await expect(download(hub, "hf:o/r/m.gguf", freshFolder()).models).rejects.toThrow("set HF_TOKEN");
   });
 
-  it("says at once that the server cannot be reached", async () => {
-    const models = resolveModels(["http://127.0.0.1:1/m.gguf"], {
-      folder: freshFolder(),
-      env: {},
-      onDownload: () => ({ update: () => {}, end: () => {} }),
-    });
-    await expect(models).rejects.toThrow("127.0.0.1:1 cannot be reached");
+  it("says at once that the server cannot be reached, and what to look at", async () => {
+    const hub = await FakeHub.start();
+    hub.endpoint = "http://127.0.0.1:1";
+    for (const value of ["http://127.0.0.1:1/m.gguf", "hf:o/r:Q4_K_M"]) {
+      const { models } = download(hub, value, freshFolder());
+      await expect(models).rejects.toThrow(/127\.0\.0\.1:1 cannot be reached .*network.*HTTPS_PROXY/);
+    }
   });
+
+  it("says that it is not there when the network may not be used", async () => {
+    const hub = await FakeHub.start();
+    const folder = freshFolder();
+    const { models } = download(hub, "hf:o/r/m.gguf", folder, { offline: true });
+    await expect(models).rejects.toThrow(`hf:o/r/m.gguf is not in ${folder}, and --offline on allows no download`);
+    expect(hub.requests).toEqual([]);
+  });
+});
+
+it("a download goes through the proxy that the environment names, but not to hosts of NO_PROXY", async () => {
+  const hub = await FakeHub.start();
+  const proxy = await FakeHub.startProxy();
+  hub.files.set("/o/r/resolve/main/m.gguf", fakeGguf(MB));
+  const env = { http_proxy: proxy.url };
+  await download(hub, "hf:o/r/m.gguf", freshFolder(), { env }).models;
+  expect(new Set(proxy.hosts)).toEqual(new Set([new URL(hub.endpoint).host]));
+  const before = proxy.hosts.length;
+  await download(hub, "hf:o/r/m.gguf", freshFolder(), { env: { ...env, no_proxy: "127.0.0.1" } }).models;
+  expect(proxy.hosts).toHaveLength(before);
 });

@@ -1,11 +1,14 @@
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
+import type { Duplex } from "node:stream";
 import { onTestFinished } from "vitest";
 
 export interface HubRequest {
   method: string;
   path: string;
   range: string | null;
+  condition: string | null;
   authorization: string | null;
 }
 
@@ -14,14 +17,22 @@ export class FakeHub {
   readonly requests: HubRequest[] = [];
   readonly files = new Map<string, Buffer>();
   readonly manifests = new Map<string, string>();
-  /** Overrides what the redirect announces. */
-  linkedSize: number | null = null;
-  /** What it says that the file's SHA-256 is. */
-  linkedHash: string | null = null;
-  /** Asked for each part of a file; true: handled here. */
+  /** What it says that a file's SHA-256 is, by path; null where it says nothing. */
+  linkedHash: (path: string) => string | null = () => null;
+  /** Whether the storage sends an ETag, and parts of files. */
+  etags = true;
+  parts = true;
+  /** Asked for each part of a file but the first byte alone; true: handled here. */
   intercept: (range: string | null, response: ServerResponse) => boolean = () => false;
   token: string | null = null;
   endpoint = "";
+  /** Where a path leads to. */
+  readonly redirects = new Map<string, string>();
+  /** Answers 500, or nothing. */
+  broken = false;
+  silent = false;
+  /** The origin of the storage, where it is not the hub's. */
+  storage = "";
 
   static async start(): Promise<FakeHub> {
     const hub = new FakeHub();
@@ -35,15 +46,48 @@ export class FakeHub {
     return hub;
   }
 
+  /** A proxy that tunnels (CONNECT) and notes where to. */
+  static async startProxy(): Promise<{ url: string; hosts: string[] }> {
+    const hosts: string[] = [];
+    const sockets = new Set<Duplex>();
+    const server = createServer().on("connect", ({ url = "" }, client) => {
+      hosts.push(url);
+      const target = connect(Number(new URL(`http://${url}`).port), "127.0.0.1", () => {
+        client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        target.pipe(client).pipe(target);
+      });
+      for (const socket of [client, target]) sockets.add(socket.on("error", () => {}));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, hosts };
+  }
+
+  /** The parts of files that the storage was asked for, without the first byte alone. */
   ranges(): string[] {
-    return this.requests.flatMap(({ range }) => (range === null ? [] : [range]));
+    const parts = this.requests.filter(({ path, range }) => path.startsWith("/storage") && range !== "bytes=0-0");
+    return parts.flatMap(({ range }) => (range === null ? [] : [range]));
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const path = decodeURIComponent(new URL(request.url ?? "/", "http://hub").pathname);
     const range = request.headers.range ?? null;
     const authorization = request.headers.authorization ?? null;
-    this.requests.push({ method: request.method ?? "", path, range, authorization });
+    const condition = String(request.headers["if-range"] ?? "") || null;
+    this.requests.push({ method: request.method ?? "", path, range, condition, authorization });
+    if (this.silent) return;
+    if (this.broken) {
+      response.writeHead(500).end();
+      return;
+    }
+    const location = this.redirects.get(path);
+    if (location !== undefined) {
+      response.writeHead(302, { location }).end();
+      return;
+    }
     if (this.token !== null && !path.startsWith("/storage") && authorization !== `Bearer ${this.token}`) {
       response.writeHead(401).end();
       return;
@@ -58,24 +102,33 @@ export class FakeHub {
     if (file === undefined) {
       response.writeHead(404).end();
     } else if (path.startsWith("/storage")) {
-      if (request.method !== "GET" || range === null || !this.intercept(range, response))
-        serve(file, range, request, response);
+      if (range === "bytes=0-0" || !this.intercept(range, response)) this.#serve(file, request, response);
     } else {
-      if (this.linkedHash !== null) response.setHeader("x-linked-etag", `"${this.linkedHash}"`);
-      response.writeHead(302, { location: `/storage${path}`, "x-linked-size": String(this.linkedSize ?? file.length) });
+      const hash = this.linkedHash(path);
+      if (hash !== null) response.setHeader("x-linked-etag", `"${hash}"`);
+      response.writeHead(302, { location: `${this.storage}/storage${path}`, "x-linked-size": String(file.length) });
       response.end();
     }
   }
+
+  #serve(file: Buffer, request: IncomingMessage, response: ServerResponse): void {
+    const { range, "if-range": condition } = request.headers;
+    const etag = etagOf(file);
+    const match = this.parts && (condition === undefined || condition === etag) ? RANGE.exec(range ?? "") : null;
+    const from = match === null ? 0 : Number(match[1]);
+    const to = match === null ? file.length - 1 : Math.min(Number(match[2]), file.length - 1);
+    if (this.etags) response.setHeader("etag", etag);
+    response.setHeader("content-length", to - from + 1);
+    if (match !== null) response.setHeader("content-range", `bytes ${from}-${to}/${file.length}`);
+    response.writeHead(match === null ? 200 : 206);
+    response.end(file.subarray(from, to + 1));
+  }
 }
 
-function serve(file: Buffer, range: string | null, request: IncomingMessage, response: ServerResponse): void {
-  const match = /^bytes=(\d+)-(\d+)$/.exec(range ?? "");
-  const from = match === null ? 0 : Number(match[1]);
-  const to = match === null ? file.length - 1 : Math.min(Number(match[2]), file.length - 1);
-  const headers = { "accept-ranges": "bytes", "content-length": String(to - from + 1) };
-  const partial = { ...headers, "content-range": `bytes ${from}-${to}/${file.length}` };
-  response.writeHead(match === null ? 200 : 206, match === null ? headers : partial);
-  response.end(request.method === "HEAD" ? undefined : file.subarray(from, to + 1));
+const RANGE = /^bytes=(\d+)-(\d+)$/;
+
+export function etagOf(file: Buffer): string {
+  return `"${createHash("sha1").update(file).digest("hex")}"`;
 }
 
 /** Bytes that begin like a model and differ everywhere, so that a part at the wrong place is seen. */

@@ -20,6 +20,8 @@ function resolve(...values: string[]): Promise<ResolvedModel[]> {
   return resolveModels(values, {
     folder: join(folder, "downloads"),
     env: {},
+    offline: false,
+    log: { info: () => {}, warn: () => {} },
     onDownload: () => {
       throw new Error("Nothing is to be downloaded");
     },
@@ -48,6 +50,12 @@ it("a missing file names the one that was meant, or what is there", async () => 
   await expect(resolve(join(folder, "no/m.gguf"))).rejects.toThrow("There is no folder");
   mkdirSync(join(folder, "empty"));
   await expect(resolve(join(folder, "empty/m.gguf"))).rejects.toThrow("No .gguf file is in its folder");
+});
+
+it("a short name is told what names a model", async () => {
+  for (const name of ["llama3.2", "qwen2.5:7b"]) {
+    await expect(resolve(name)).rejects.toThrow("A model is named by its file or by hf:owner/repo:Q4_K_M");
+  }
 });
 
 it("what looks like a repository is told how to write it", async () => {

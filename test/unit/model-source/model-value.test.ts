@@ -42,14 +42,13 @@ describe("a value of --model", () => {
 
   it("is an address", () => {
     const value = "https://example.com/d/m%20x.gguf?key=1";
-    expect(parseModelValue(value, never)).toEqual({ name: "m-x", kind: "remote", uri: value, hub: null, adapters: [] });
-    expect(parseModelValue(`a=${value}`, never)).toEqual({
-      name: "a",
-      kind: "remote",
-      uri: value,
-      hub: null,
-      adapters: [],
-    });
+    const address = { kind: "remote", uri: value, hub: null, sha256: null, adapters: [] };
+    expect(parseModelValue(value, never)).toEqual({ name: "m-x", ...address });
+    expect(parseModelValue(`a=${value}`, never)).toEqual({ name: "a", ...address });
+    const sha256 = "0a".repeat(32);
+    expect(parseModelValue(`a=${value}#sha256=${sha256}`, never)).toEqual({ name: "a", ...address, sha256 });
+    const onHub = `https://huggingface.co/o/r/resolve/main/m.gguf#sha256=${sha256}`;
+    expect(parseModelValue(onHub, never)).toMatchObject({ uri: "hf:o/r/m.gguf#main", sha256 });
   });
 
   it.each([

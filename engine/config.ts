@@ -1,3 +1,6 @@
+/** Long texts that an engine tokenizes at once, each on a thread. It is CPU work: more would only take cores from the steps. */
+export const TOKENIZED_AT_ONCE = 2;
+
 export type KvKind = "split" | "unified";
 
 /** What one engine process is started with. */

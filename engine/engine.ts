@@ -28,8 +28,11 @@ export interface Engine {
   ready(): Promise<ModelFacts>;
   /** How it is doing now; null while it is not ready, when it does not answer, or for one that can't tell. */
   inspect(): Promise<EngineStatus | null>;
-  /** Rejects with an ApiError: what the engine refuses, or why it can't be asked now. */
-  tokenize(question: TokenQuestion): Promise<TokenAnswer>;
+  /**
+   * Rejects with an ApiError: what the engine refuses, or why it can't be asked now. On abort the question is cancelled, and
+   * it rejects with the signal's reason.
+   */
+  tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer>;
   /** Loads an unloaded model; harmless in any other state. */
   load(): void;
   /** Lets a ready model's memory go, unless it has requests. Resolves when it is free. */

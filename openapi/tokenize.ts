@@ -50,7 +50,6 @@ export const tokenizeResponse = z.object({
   max_model_len: z.int().describe("The model's context in tokens."),
   token_strs: z.array(z.string()).optional(),
 });
-export type TokenizeResponse = z.infer<typeof tokenizeResponse>;
 
 export function detokenizeRequest(limits: RequestLimits) {
   return z.object({ model, tokens: tokenList(limits.promptTokens, 0) });

@@ -40,6 +40,11 @@ export function embeddingAsk(inputs: readonly EmbeddingInput[], place: Place, ti
   return ask;
 }
 
+/** Of a call that only has texts tokenized. */
+export function tokenAsk(place: Place): AllowanceAsk {
+  return empty(place, "default");
+}
+
 function empty({ model }: Place, tier: OnlineTier): AllowanceAsk {
   const none = { promptTokens: 0, answerTokens: 0, mostPromptTokens: 0, mostAnswerTokens: 0 };
   return { model: model.id, tier, ...none };

@@ -95,8 +95,8 @@ export function createApp(dependencies: AppDependencies): Express {
   serve(app, "/v1/chat/completions", { post: chat.handler });
   serve(app, "/v1/completions", { post: completions.handler });
   for (const prefix of ["/v1", ""]) {
-    serve(app, `${prefix}/tokenize`, { post: tokenize({ models, admission, options }) });
-    serve(app, `${prefix}/detokenize`, { post: detokenize({ models, admission, options }) });
+    serve(app, `${prefix}/tokenize`, { post: tokenize({ models, admission, allowances, options }) });
+    serve(app, `${prefix}/detokenize`, { post: detokenize({ models, admission, allowances, options }) });
   }
   serve(app, "/v1/embeddings", { post: embeddings.handler });
   serve(app, "/v1/rerank", { post: rerank.handler });

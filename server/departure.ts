@@ -1,11 +1,12 @@
 import type { ServerResponse } from "node:http";
+import { ClientGone } from "./json-body.ts";
 
-/** Aborted when the client leaves before it has the whole answer. */
+/** Aborted, with a ClientGone, when the client leaves before it has the whole answer. */
 export function departure(res: ServerResponse): AbortSignal {
   const gone = new AbortController();
   // Not after every answer: an abort makes an error with its stack, which costs as much as checking the body.
   res.once("close", () => {
-    if (!res.writableFinished) gone.abort();
+    if (!res.writableFinished) gone.abort(new ClientGone());
   });
   return gone.signal;
 }

@@ -1,16 +1,23 @@
+import type { TokenAnswer, TokenQuestion } from "../engine/protocol/tokens.ts";
 import type { Prices } from "../ledger/prices.ts";
 import type { DryRunResponse } from "../openapi/dry-run.ts";
 import type { Place } from "./admission.ts";
 import type { GenerationRequest } from "./generation-route.ts";
+import { wholeText } from "./token-text.ts";
 
 /** What a request would be and cost; throws the ApiError that it would be refused with for its prompt. */
 export async function dryRun(
   { submissions }: Pick<GenerationRequest, "submissions">,
   { model, facts }: Pick<Place, "model" | "facts">,
   prices: Prices,
+  tokenize: (question: TokenQuestion) => Promise<TokenAnswer>,
 ): Promise<DryRunResponse> {
-  const ask = submissions.map(({ prompt }) => model.engine.tokenize({ kind: "prompt", prompt }));
-  const prompts = (await Promise.all(ask)).map(({ text, tokens }) => ({ text, tokens: tokens.length }));
+  const prompts: DryRunResponse["prompts"] = [];
+  // One after the other: however many prompts it has, it is one call in the engine.
+  for (const { prompt } of submissions) {
+    const { tokens, pieces } = await tokenize({ kind: "prompt", prompt, pieces: true });
+    prompts.push({ text: pieces === null ? "" : wholeText(pieces), tokens: tokens.length });
+  }
   const inputTokens = prompts.reduce((sum, { tokens }) => sum + tokens, 0);
   const outputTokens = submissions.reduce((sum, { n, maxTokens }, i) => {
     const room = facts.context - prompts[i]!.tokens;

@@ -26,6 +26,7 @@ import { sendPending } from "./routes/jobs.ts";
 import { EventStream } from "./sse.ts";
 import { fromStore } from "./store-failure.ts";
 import { StreamSink } from "./stream-sink.ts";
+import { tokenCall } from "./token-call.ts";
 import type { ToolChoice } from "./tool-choice.ts";
 import { enforceForm } from "./tool-rule.ts";
 import { checkTokens } from "./vocabulary-check.ts";
@@ -82,8 +83,9 @@ export class GenerationRoute {
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
       const entrant = { tier: request.tier, owner: caller.owner };
-      await this.#admission.awake(model, entrant, departure(res));
-      if (request.dryRun) return await this.#dryRun(req, res, request, model);
+      const signal = departure(res);
+      await this.#admission.awake(model, entrant, signal);
+      if (request.dryRun) return await this.#dryRun(req, res, request, model, signal);
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
       requireTask(place.facts, "generate");
@@ -109,11 +111,23 @@ export class GenerationRoute {
     res: ServerResponse,
     request: GenerationRequest,
     model: ServedModel,
+    signal: AbortSignal,
   ): Promise<void> {
     const place = this.#admission.place(model);
     requireTask(place.facts, "generate");
     checkTokens(request.submissions, place.facts.vocabulary);
-    sendJson(req, res, 200, JSON.stringify(await dryRun(request, place, this.#dependencies.prices)));
+    const { prices } = this.#dependencies;
+    const parts = {
+      admission: this.#admission,
+      allowances: this.#allowances,
+      caller: callerOf(req),
+      res,
+      place,
+      signal,
+    };
+    await tokenCall(parts, async (tokenize) => {
+      sendJson(req, res, 200, JSON.stringify(await dryRun(request, place, prices, tokenize)));
+    });
   }
 
   /**

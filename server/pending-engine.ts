@@ -90,10 +90,10 @@ export class PendingEngine implements Engine {
     await this.#engine?.unload();
   }
 
-  async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
+  async tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
     const refusal = refusalOf(this.model, this.state, RETRY_AFTER);
     if (this.#engine === null && refusal !== null) throw refusal;
-    return (await this.#started).tokenize(question);
+    return (await this.#started).tokenize(question, signal);
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { availableParallelism } from "node:os";
 import type { EngineConfig } from "../config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import type { EngineLog } from "./engine-log.ts";
+import { engineEnvironment } from "./environment.ts";
 import { LineTail } from "./line-tail.ts";
 
 export type FirstMessage = Extract<ToEngine, { config: EngineConfig }>;
@@ -16,14 +16,6 @@ export interface EngineProcessHandlers {
 // The kernel frees a killed process' memory before it reports the death; a GPU driver can hold it for longer than that.
 const DEATH_GRACE_MS = 10_000;
 const OUTPUT_GRACE_MS = 1000;
-
-const SECRETS = [
-  "NIGHTSHIFT_ADMIN_KEY",
-  "NIGHTSHIFT_METRICS_TOKEN",
-  "NIGHTSHIFT_API_KEY",
-  "OPENAI_API_KEY",
-  "HF_TOKEN",
-];
 
 /**
  * Node kills no children when it exits. An engine ends by itself when its channel closes, which also covers kill -9 of
@@ -52,8 +44,7 @@ export class EngineProcess {
       serialization: "advanced",
       execArgv: [],
       stdio: ["ignore", "pipe", "pipe", "ipc"],
-      // libuv's threads run the asynchronous FFI calls of the step and the text work beside it.
-      env: { ...withoutSecrets(process.env), UV_THREADPOOL_SIZE: String(Math.max(4, availableParallelism())) },
+      env: engineEnvironment(process.env),
     });
     const child = this.#child;
     living.add(child);
@@ -144,8 +135,3 @@ function describeExit(code: number | null, signal: NodeJS.Signals | null): strin
 }
 
 function ignoreError(): void {}
-
-/** Native code that reads strangers' files has no use for keys. */
-function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !SECRETS.includes(name)));
-}

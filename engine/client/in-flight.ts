@@ -15,6 +15,8 @@ interface FlyingRequest {
   readonly work: Work;
   /** Sequences that have not finished, or inputs without a vector. */
   open: number;
+  /** The engine process that runs has accepted it. */
+  accepted: boolean;
   retried: boolean;
   /** True: no engine process knows it; it is submitted when the next one is ready. */
   waiting: boolean;
@@ -40,8 +42,14 @@ export class InFlight {
     return this.#byId.size;
   }
 
+  /** Whether steps or pieces are owed: a request was accepted and has not ended. */
+  get owesWork(): boolean {
+    for (const { accepted } of this.#byId.values()) if (accepted) return true;
+    return false;
+  }
+
   add(work: Work): void {
-    this.#byId.set(work.request.id, { work, open: parts(work), retried: false, waiting: false });
+    this.#byId.set(work.request.id, { work, open: parts(work), accepted: false, retried: false, waiting: false });
   }
 
   /** Forgets a request. True: an engine process knows it and has to be told. */
@@ -53,7 +61,9 @@ export class InFlight {
 
   accepted({ id, promptTokens, promptText }: Extract<FromEngine, { type: "accepted" }>): void {
     const flying = this.#byId.get(id);
-    if (flying !== undefined) this.#tell(id, () => flying.work.listener.accepted(promptTokens, promptText));
+    if (flying === undefined) return;
+    flying.accepted = true;
+    this.#tell(id, () => flying.work.listener.accepted(promptTokens, promptText));
   }
 
   refused(message: Extract<FromEngine, { type: "refused" }>): void {
@@ -101,6 +111,7 @@ export class InFlight {
         this.#fail(flying, error);
         continue;
       }
+      flying.accepted = false;
       flying.retried = true;
       flying.waiting = true;
       flying.open = parts(flying.work);

@@ -21,7 +21,7 @@ import { Questions } from "./questions.ts";
 import { engineDied, refusalOf } from "./refusal.ts";
 import { refusedTicket } from "./refused-ticket.ts";
 import { logState } from "./state-log.ts";
-import { Watchdog } from "./watchdog.ts";
+import { isLife, Watchdog } from "./watchdog.ts";
 
 /** Starts an engine process for one model and keeps it running; lifecycle.ts says how. */
 export function startLocalEngine(config: EngineConfig, deps: LocalEngineDeps): Engine {
@@ -39,7 +39,10 @@ class LocalEngine implements Engine {
   readonly #deps: Required<LocalEngineDeps>;
   readonly #inFlight: InFlight;
   readonly #inspection = new Inspection(() => this.#process?.send({ type: "inspect" }));
-  readonly #questions = new Questions((message) => this.#process?.send(message));
+  readonly #questions = new Questions(
+    (message) => this.#process?.send(message),
+    () => ++this.#lastId,
+  );
   readonly #watchdog: Watchdog;
   readonly #watch: NodeJS.Timeout;
   #life: Lifecycle;
@@ -134,10 +137,10 @@ class LocalEngine implements Engine {
     return new Promise((resolve) => this.#unloads.push(resolve));
   }
 
-  async tokenize(question: TokenQuestion): Promise<TokenAnswer> {
+  async tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
     const refusal = refusalOf(this.model, this.state, this.#retryAfter());
     if (refusal !== null) throw refusal;
-    return this.#questions.ask(question);
+    return this.#questions.ask(question, signal);
   }
 
   close(): Promise<void> {
@@ -179,8 +182,7 @@ class LocalEngine implements Engine {
   }
 
   #receive(message: FromEngine): void {
-    // A step that hangs keeps the process from neither answer: they prove nothing.
-    if (message.type !== "status" && message.type !== "tokenized") this.#watchdog.heard();
+    if (isLife(message, this.#inFlight.owesWork)) this.#watchdog.heard();
     switch (message.type) {
       case "step":
         this.#backlog = message.backlog;
@@ -210,6 +212,12 @@ class LocalEngine implements Engine {
         this.#facts = message.facts;
         for (const warning of message.warnings) this.#deps.log.warn({ model: this.model }, warning);
         this.#on({ type: "ready" });
+        return;
+      case "fault":
+        this.#deps.log.error(
+          { model: this.model, stack: message.stack },
+          "A request met an unexpected error in the engine",
+        );
         return;
       case "measured":
         return;

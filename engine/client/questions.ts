@@ -3,37 +3,50 @@ import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
 import { apiErrorOf } from "./refusal.ts";
 
-/** The longest text that is taken is tokenized in seconds; a process that is this late is hung. */
+/** The longest text that is taken is tokenized in seconds; a process that is this late is hung or has many before it. */
 const PATIENCE_MS = 60_000;
 
 interface Asker {
   resolve(answer: TokenAnswer): void;
-  reject(error: ApiError): void;
-  patience: NodeJS.Timeout;
+  reject(error: unknown): void;
+  /** Ends what watches for its cancellation. */
+  settle(): void;
 }
 
 /** The questions about tokens that an engine process has not answered yet. */
 export class Questions {
   readonly #askers = new Map<number, Asker>();
   readonly #send: (message: ToEngine) => void;
-  #lastId = 0;
+  readonly #newId: () => number;
 
-  constructor(send: (message: ToEngine) => void) {
+  /** `newId`: ids are unique among requests too. */
+  constructor(send: (message: ToEngine) => void, newId: () => number) {
     this.#send = send;
+    this.#newId = newId;
   }
 
   get size(): number {
     return this.#askers.size;
   }
 
-  ask(question: TokenQuestion): Promise<TokenAnswer> {
-    const id = ++this.#lastId;
+  /** The engine process stops working on it when the signal aborts, and after a minute. */
+  async ask(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
+    signal.throwIfAborted();
+    const id = this.#newId();
     return new Promise((resolve, reject) => {
-      const giveUp = () => {
-        this.#askers.delete(id);
-        reject(unavailable("engine_restarting", "The engine does not answer.", 1));
+      const cancel = (reason: unknown) => {
+        this.#take(id)?.reject(reason);
+        this.#send({ type: "cancel", id });
       };
-      this.#askers.set(id, { resolve, reject, patience: setTimeout(giveUp, PATIENCE_MS) });
+      const leave = () => cancel(signal.reason);
+      const giveUp = () => cancel(unavailable("engine_restarting", "The engine does not answer.", 1));
+      const patience = setTimeout(giveUp, PATIENCE_MS);
+      signal.addEventListener("abort", leave, { once: true });
+      const settle = () => {
+        clearTimeout(patience);
+        signal.removeEventListener("abort", leave);
+      };
+      this.#askers.set(id, { resolve, reject, settle });
       this.#send({ type: "tokenize", id, question });
     });
   }
@@ -52,7 +65,7 @@ export class Questions {
   #take(id: number): Asker | undefined {
     const asker = this.#askers.get(id);
     this.#askers.delete(id);
-    clearTimeout(asker?.patience);
+    asker?.settle();
     return asker;
   }
 }

@@ -1,3 +1,14 @@
+import type { FromEngine } from "../protocol/messages.ts";
+
+/**
+ * Whether a message proves that the process goes on with its work. Status and tokens never do, nor do answers to new requests
+ * once steps are owed: JavaScript gives them while a native thread hangs in a decode.
+ */
+export function isLife({ type }: FromEngine, owesWork: boolean): boolean {
+  if (type === "accepted" || type === "refused") return !owesWork;
+  return type !== "status" && type !== "tokenized" && type !== "fault";
+}
+
 /**
  * Notices a process that says nothing. It counts its own ticks instead of reading a clock: when this process itself
  * stood still (stopped, suspended, in a debugger), the time that passed is not held against the other one.

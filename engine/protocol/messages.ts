@@ -24,7 +24,7 @@ export type ToEngine =
   | { type: "cancel"; id: number }
   /** Answered with `status`, also while a step computes. */
   | { type: "inspect" }
-  /** Answered with `tokenized`, also while a step computes; ids are apart from those of requests. */
+  /** Answered with `tokenized`, also while a step computes, unless `cancel` comes first; ids are unique among requests too. */
   | { type: "tokenize"; id: number; question: TokenQuestion };
 
 /** A refusal or a failure as the server will tell its client. */
@@ -45,6 +45,8 @@ export type FromEngine =
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
   | { type: "refused"; id: number; error: EngineError }
+  /** An unexpected error of one request, which is answered by a 500 of its own: without the error's message, which may quote it. */
+  | { type: "fault"; stack: string }
   /** Null from an engine that has no steps: its model only embeds. */
   | { type: "status"; status: EngineStatus | null }
   | { type: "tokenized"; id: number; answer: TokenAnswer | { error: EngineError } }

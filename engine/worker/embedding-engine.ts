@@ -12,7 +12,9 @@ import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import type { Library } from "./native/library.ts";
 import type { MemoryFacts } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
-import { answerOf } from "./token-answer.ts";
+import { RequestRefusal } from "./refusal.ts";
+import { Tokenizer } from "./text/tokenizer.ts";
+import { TokenQuestions } from "./token-questions.ts";
 import { idleGpu } from "./warnings.ts";
 import { WorkLoop } from "./work-loop.ts";
 
@@ -24,7 +26,7 @@ export class EmbeddingEngine {
   readonly #embedder: Embedder;
   readonly #loop: WorkLoop;
   readonly #post: (message: FromEngine) => void;
-  readonly #model: Model;
+  readonly #questions: TokenQuestions;
 
   /** @throws Error when it has no memory to embed with */
   constructor(
@@ -40,8 +42,14 @@ export class EmbeddingEngine {
     const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
     const now = () => performance.now();
     this.#post = post;
-    this.#model = model;
-    const run = { threads, now, post, wake: () => this.#loop.wake() };
+    const { vocabulary } = model;
+    const tokenizer = new Tokenizer(vocabulary);
+    // Texts and tokens are its vocabulary's; it has no prompts.
+    const prompt = async () => {
+      throw new RequestRefusal(this.#noText());
+    };
+    this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt, post });
+    const run = { threads, tokenizer, now, post, wake: () => this.#loop.wake() };
     this.#embedder = openEmbedder(library, model, adapters, config, plan, run);
     const limits = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs };
     this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits, now });
@@ -65,11 +73,8 @@ export class EmbeddingEngine {
     this.#post({ type: "refused", id, error: this.#noText() });
   }
 
-  /** Texts and tokens are its vocabulary's; it has no prompts. */
-  async tokenize(id: number, question: TokenQuestion): Promise<void> {
-    const answer =
-      question.kind === "prompt" ? { error: this.#noText() } : await answerOf(this.#model.vocabulary, question);
-    this.#post({ type: "tokenized", id, answer });
+  tokenize(id: number, question: TokenQuestion): Promise<void> {
+    return this.#questions.answer(id, question);
   }
 
   embed(request: EmbeddingRequest): Promise<void> {
@@ -77,6 +82,7 @@ export class EmbeddingEngine {
   }
 
   cancel(id: number): void {
+    this.#questions.cancel(id);
     this.#embedder.cancel(id);
   }
 

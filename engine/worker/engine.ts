@@ -13,7 +13,7 @@ import type { Embedder } from "./embedding/embedder.ts";
 import { embeddingPlan, openEmbedder } from "./embedding/open-embedder.ts";
 import { EmbeddingEngine } from "./embedding-engine.ts";
 import { factsOf } from "./facts.ts";
-import { poisonFailpoint } from "./failpoint.ts";
+import { submitFailpoint } from "./failpoint.ts";
 import type { Generation } from "./generation.ts";
 import { GenerationMaker } from "./generation-maker.ts";
 import { VocabularyGrammars } from "./grammar/vocabulary-grammar.ts";
@@ -27,12 +27,15 @@ import { type Library, loadLibrary } from "./native/library.ts";
 import { type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { PromptBuilder } from "./prompt.ts";
-import { invalidGrammar, promptRefusal } from "./refusal.ts";
+import { invalidGrammar, promptRefusal, RequestRefusal } from "./refusal.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
-import { ChatTemplate, TemplateError } from "./text/chat-template.ts";
+import { ChatTemplate } from "./text/chat-template.ts";
+import type { TextOwner } from "./text/tokenize-queue.ts";
+import { Tokenizer } from "./text/tokenizer.ts";
+import { TokenQuestions } from "./token-questions.ts";
 import { idleGpu, shortContext } from "./warnings.ts";
 import { WorkLoop } from "./work-loop.ts";
 
@@ -45,6 +48,7 @@ export class Engine {
   readonly warnings: string[];
   readonly #model: Model;
   readonly #prompts: PromptBuilder;
+  readonly #questions: TokenQuestions;
   readonly #template: ChatTemplate;
   readonly #generations: GenerationMaker;
   readonly #steps: StepLoop;
@@ -134,7 +138,16 @@ export class Engine {
       cacheScope: config.cacheScope,
       reasoningBudget: config.reasoningBudget,
     });
-    this.#prompts = new PromptBuilder(vocabulary, this.#template, () => new Date());
+    const tokenizer = new Tokenizer(vocabulary);
+    this.#prompts = new PromptBuilder({
+      vocabulary,
+      tokenizer,
+      template: this.#template,
+      context: plan.context,
+      now: () => new Date(),
+    });
+    const promptTokens = (prompt: Prompt, owner: TextOwner) => this.#promptTokens(prompt, owner);
+    this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt: promptTokens, post });
     const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
     this.#statusParts = {
@@ -156,7 +169,7 @@ export class Engine {
       fail: (generation, error) => this.#fail(generation.request.id, error),
       wake,
     });
-    const run = { threads, now, post, wake };
+    const run = { threads, tokenizer, now, post, wake };
     const { embedding } = plan;
     this.#embedder = embedding === null ? null : openEmbedder(library, model, adapters, config, embedding, run);
     this.#loop = new WorkLoop({ steps: this.#steps, embedder: this.#embedder, limits: options, now });
@@ -186,34 +199,28 @@ export class Engine {
     const arrival = this.#arrivals++;
     this.#requests.set(request.id, []);
     try {
-      const prompt = await this.#prompts.build(request.prompt);
-      if (!this.#requests.has(request.id)) return;
+      const isWanted = () => this.#requests.has(request.id);
+      const prompt = await this.#prompts.build(request.prompt, { tier: request.tier, isWanted });
+      if (prompt === null || !isWanted()) return;
       const { tokens } = prompt;
       this.#generations.checkGrammar(request);
       const refusal = this.#refusal(tokens, request.prompt.kind);
       if (refusal !== null) return this.#refuse(request.id, refusal);
       const promptText = request.echo ? this.#echo(request, tokens) : null;
       this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
-      poisonFailpoint(request.prompt);
+      submitFailpoint(request.prompt);
       const generations = this.#generations.make(request, prompt, arrival);
       this.#requests.set(request.id, generations);
       for (const generation of generations) this.#steps.add(generation);
     } catch (error) {
-      if (error instanceof TemplateError) this.#refuse(request.id, error.error);
+      if (error instanceof RequestRefusal) this.#refuse(request.id, error.error);
       else if (error instanceof GbnfError) this.#refuse(request.id, invalidGrammar(error.message));
       else throw error;
     }
   }
 
-  async tokenize(id: number, question: TokenQuestion): Promise<void> {
-    try {
-      const answer = await this.#prompts.answer(question);
-      const error = question.kind === "prompt" ? this.#refusal(answer.tokens, question.prompt.kind) : null;
-      this.#post({ type: "tokenized", id, answer: error === null ? answer : { error } });
-    } catch (error) {
-      if (!(error instanceof TemplateError)) throw error;
-      this.#post({ type: "tokenized", id, answer: { error: error.error } });
-    }
+  tokenize(id: number, question: TokenQuestion): Promise<void> {
+    return this.#questions.answer(id, question);
   }
 
   async embed(request: EmbeddingRequest): Promise<void> {
@@ -233,7 +240,16 @@ export class Engine {
   cancel(id: number): void {
     for (const generation of this.#requests.get(id) ?? []) this.#steps.cancel(generation);
     this.#requests.delete(id);
+    this.#questions.cancel(id);
     this.#embedder?.cancel(id);
+  }
+
+  /** @throws RequestRefusal where a request with this prompt would be refused */
+  async #promptTokens(prompt: Prompt, owner: TextOwner): Promise<number[] | null> {
+    const built = await this.#prompts.build(prompt, owner);
+    const refusal = built === null ? null : this.#refusal(built.tokens, prompt.kind);
+    if (refusal !== null) throw new RequestRefusal(refusal);
+    return built?.tokens ?? null;
   }
 
   /** Ends a request that can't go on. */

@@ -6,10 +6,12 @@ import type { Prompt } from "../protocol/prompt.ts";
  * Failpoints of the engine process, for tests; NIGHTSHIFT_FAILPOINTS is a comma-separated list of them:
  *
  * - `engine.submit:abort-on=TEXT` kills the process when a prompt contains the text, as a crash in llama.cpp would;
+ * - `engine.submit:throw-on=TEXT` throws an error that nothing expects;
  * - `engine.step:hold=PATH` holds the step loop while the file PATH exists. Its text is `ORDER STEPS`: each new ORDER
  *   lets so many more steps run.
  */
 const POISON = argument("engine.submit:abort-on");
+const FAULT = argument("engine.submit:throw-on");
 const HOLD = argument("engine.step:hold");
 const HOLD_POLL_MS = 5;
 
@@ -18,9 +20,10 @@ function argument(name: string): string | undefined {
   return armed.find((text) => text.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
-/** Dies when it is armed and the prompt has the text. */
-export function poisonFailpoint(prompt: Prompt): void {
+/** Dies, or throws, when it is armed and the prompt has the text. */
+export function submitFailpoint(prompt: Prompt): void {
   if (POISON !== undefined && JSON.stringify(prompt).includes(POISON)) process.kill(process.pid, "SIGKILL");
+  if (FAULT !== undefined && JSON.stringify(prompt).includes(FAULT)) throw new TypeError(`failpoint: ${FAULT}`);
 }
 
 /** Resolves when the next step may begin; null where the failpoint is not armed. */

@@ -43,7 +43,7 @@ export class GenerationMaker {
   constructor(parts: GenerationMakerParts) {
     this.#parts = parts;
     const tags = parts.template.reasoningTags;
-    this.#closeTag = tags === null ? [] : [...parts.vocabulary.tokenizeNow(tags.close, true)];
+    this.#closeTag = tags === null ? [] : [...parts.vocabulary.tokenizeNow(Buffer.from(tags.close), { special: true })];
   }
 
   /**

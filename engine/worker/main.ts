@@ -3,6 +3,7 @@ import type { EngineConfig } from "../config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import { Engine } from "./engine.ts";
 import { measure } from "./measure.ts";
+import { guarded } from "./request-fault.ts";
 
 // Ctrl-C and service managers signal the whole group; when the engine ends is for the server to say.
 process.on("SIGINT", () => {});
@@ -27,11 +28,18 @@ async function handle(message: ToEngine): Promise<void> {
   if (message.type === "measure") return tellNeeds(message.config);
   const loaded = await engine;
   if (loaded === null) return;
-  if (message.type === "submit") await loaded.submit(message.request);
-  else if (message.type === "embed") await loaded.embed(message.request);
-  else if (message.type === "cancel") loaded.cancel(message.id);
-  else if (message.type === "tokenize") await loaded.tokenize(message.id, message.question);
-  else post({ type: "status", status: loaded.status });
+  switch (message.type) {
+    case "submit":
+      return guarded("request", message.request.id, () => loaded.submit(message.request), loaded, post);
+    case "embed":
+      return guarded("request", message.request.id, () => loaded.embed(message.request), loaded, post);
+    case "tokenize":
+      return guarded("question", message.id, () => loaded.tokenize(message.id, message.question), loaded, post);
+    case "cancel":
+      return loaded.cancel(message.id);
+    case "inspect":
+      return post({ type: "status", status: loaded.status });
+  }
 }
 
 async function tellNeeds(config: EngineConfig): Promise<void> {

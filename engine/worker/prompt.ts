@@ -1,9 +1,10 @@
 import type { Prompt } from "../protocol/prompt.ts";
-import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
+import { RequestRefusal, tooLong } from "./refusal.ts";
 import type { ChatTemplate } from "./text/chat-template.ts";
 import { thinkingPlan } from "./text/thinking.ts";
-import { answerOf, openingOf, tokenAnswer } from "./token-answer.ts";
+import type { TextOwner } from "./text/tokenize-queue.ts";
+import type { TextPart, Tokenizer } from "./text/tokenizer.ts";
 
 export interface BuiltPrompt {
   tokens: number[];
@@ -14,45 +15,73 @@ export interface BuiltPrompt {
   thoughtBudget: number | null;
 }
 
+export interface PromptBuilderParts {
+  vocabulary: Pick<Vocabulary, "addBos" | "bos" | "piece">;
+  tokenizer: Pick<Tokenizer, "tokens" | "mostBytes">;
+  template: ChatTemplate;
+  /** The longest request in tokens. */
+  context: number;
+  now: () => Date;
+}
+
 /** Renders a prompt and turns it into tokens. */
 export class PromptBuilder {
-  readonly #vocabulary: Vocabulary;
-  readonly #template: ChatTemplate;
-  readonly #now: () => Date;
+  readonly #parts: PromptBuilderParts;
 
-  constructor(vocabulary: Vocabulary, template: ChatTemplate, now: () => Date) {
-    this.#vocabulary = vocabulary;
-    this.#template = template;
-    this.#now = now;
+  constructor(parts: PromptBuilderParts) {
+    this.#parts = parts;
   }
 
-  /** @throws TemplateError when the model's template refuses the messages */
-  async build(prompt: Prompt): Promise<BuiltPrompt> {
+  /**
+   * Null when the request is cancelled meanwhile.
+   *
+   * @throws RequestRefusal for messages that the model's template refuses, and for texts that are too long whatever their
+   * tokens are
+   */
+  async build(prompt: Prompt, owner: TextOwner): Promise<BuiltPrompt | null> {
     const plain = { startsInReasoning: false, thoughtBudget: null };
     if (prompt.kind === "tokens") return { tokens: prompt.tokens, opening: 0, ...plain };
+    const { vocabulary, template, now } = this.#parts;
+    const opening = openingOf(vocabulary);
     if (prompt.kind === "text") {
       // A plain prompt is the user's from end to end: nothing in it may become a control token.
-      const tokens = await this.#vocabulary.tokenize(prompt.text, false);
-      const opening = openingOf(this.#vocabulary);
-      return { tokens: [...opening, ...tokens], opening: opening.length, ...plain };
+      const tokens = await this.#tokens(prompt.kind, [{ text: prompt.text, special: false }], opening, owner);
+      return tokens === null ? null : { tokens, opening: opening.length, ...plain };
     }
-    const { variables, budget } = thinkingPlan(prompt.thinking, this.#template.thinking);
+    const { variables, budget } = thinkingPlan(prompt.thinking, template.thinking);
     const given = { ...variables, ...prompt.variables };
-    const rendered = this.#template.render(prompt.messages, given, this.#now(), prompt.tools);
-    const parts = rendered.pieces.map((piece) => this.#vocabulary.tokenize(piece.text, !piece.literal));
-    const tokens: number[] = rendered.startsWithBos ? [] : openingOf(this.#vocabulary);
-    for (const part of await Promise.all(parts)) for (const token of part) tokens.push(token);
-    return { tokens, opening: 0, startsInReasoning: rendered.startsInReasoning, thoughtBudget: budget };
-  }
-
-  /** @throws TemplateError when the model's template refuses the messages */
-  async answer(question: TokenQuestion): Promise<TokenAnswer> {
-    if (question.kind !== "prompt") return answerOf(this.#vocabulary, question);
-    return tokenAnswer(this.#vocabulary, (await this.build(question.prompt)).tokens);
+    const rendered = template.render(prompt.messages, given, now(), prompt.tools);
+    const { startsInReasoning, startsWithBos } = rendered;
+    const parts = rendered.pieces.map(({ text, literal }) => ({ text, special: !literal }));
+    const tokens = await this.#tokens(prompt.kind, parts, startsWithBos ? [] : opening, owner);
+    return tokens === null ? null : { tokens, opening: 0, startsInReasoning, thoughtBudget: budget };
   }
 
   /** The text of a token prompt, for echo. */
   text(tokens: readonly number[]): string {
-    return Buffer.concat(tokens.map((token) => this.#vocabulary.piece(token))).toString();
+    return Buffer.concat(tokens.map((token) => this.#parts.vocabulary.piece(token))).toString();
   }
+
+  async #tokens(
+    kind: Prompt["kind"],
+    parts: readonly TextPart[],
+    opening: readonly number[],
+    owner: TextOwner,
+  ): Promise<number[] | null> {
+    const { context, tokenizer } = this.#parts;
+    const bytes = parts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+    if (bytes > tokenizer.mostBytes(context)) {
+      throw new RequestRefusal(tooLong(kind, context, `${bytes} bytes, which are more than that`));
+    }
+    const lists = await tokenizer.tokens(parts, owner);
+    if (lists === null) return null;
+    const tokens = [...opening];
+    for (const list of lists) for (const token of list) tokens.push(token);
+    return tokens;
+  }
+}
+
+/** The token that begins every text, where the model has one. */
+export function openingOf({ addBos, bos }: Pick<Vocabulary, "addBos" | "bos">): number[] {
+  return addBos ? [bos] : [];
 }

@@ -1,6 +1,17 @@
 import type { EngineError } from "../protocol/messages.ts";
 import type { Prompt } from "../protocol/prompt.ts";
 
+/** A request that can't be answered for its own reasons; `error` is what its client is told. */
+export class RequestRefusal extends Error {
+  override readonly name: string = "RequestRefusal";
+  readonly error: EngineError;
+
+  constructor(error: EngineError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
 /** Why a prompt of these tokens can't run, on a model of so long a context and so large a vocabulary; null when it can. */
 export function promptRefusal(
   tokens: readonly number[],
@@ -8,19 +19,22 @@ export function promptRefusal(
   context: number,
   vocabulary: number,
 ): EngineError | null {
-  const invalid = (code: string, message: string) => refusal(code, kind === "chat" ? "messages" : "prompt", message);
+  const invalid = (code: string, message: string) => refusal(code, paramOf(kind), message);
   if (tokens.length === 0) return invalid("invalid_value", "The prompt is empty.");
   if (tokens.some((token) => token < 0 || token >= vocabulary))
     return invalid(
       "invalid_value",
       `A token of the prompt is not in the vocabulary: ids run from 0 to ${vocabulary - 1}.`,
     );
-  if (tokens.length < context) return null;
-  return invalid(
-    "context_length_exceeded",
-    `This model's maximum context length is ${context} tokens, and the prompt alone has ${tokens.length}. ` +
-      "Shorten it, or start the server with a larger --context.",
-  );
+  return tokens.length < context ? null : tooLong(kind, context, `${tokens.length}`);
+}
+
+/** Of a prompt whose tokens are more than the context; `size` is what it has. */
+export function tooLong(kind: Prompt["kind"], context: number, size: string): EngineError {
+  const message =
+    `This model's maximum context length is ${context} tokens, and the prompt alone has ${size}. ` +
+    "Shorten it, or start the server with a larger --context.";
+  return refusal("context_length_exceeded", paramOf(kind), message);
 }
 
 export function invalidGrammar(message: string): EngineError {
@@ -36,6 +50,10 @@ export function deadEnd(): EngineError {
 export function noRoom(): EngineError {
   const message = "The engine has no room for this request, though it computes nothing else.";
   return { status: 500, type: "server_error", code: "internal_error", param: null, message };
+}
+
+function paramOf(kind: Prompt["kind"]): string {
+  return kind === "chat" ? "messages" : "prompt";
 }
 
 function refusal(code: string, param: string | null, message: string): EngineError {

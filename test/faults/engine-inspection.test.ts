@@ -34,3 +34,17 @@ test("answers are no sign of life: an engine whose step hangs is killed although
   }
   expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
 });
+
+test("a decode that hangs is found however many new requests are accepted beside it", async () => {
+  const rig = new Rig("", { hangTimeoutMs: 400 });
+  await rig.engine.ready();
+  const run = rig.run("hold");
+  await run.hears("accepted");
+  const asking = setInterval(() => rig.run("hold"), 20);
+  try {
+    await run.hears("mayRestart");
+  } finally {
+    clearInterval(asking);
+  }
+  expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
+});

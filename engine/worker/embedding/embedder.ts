@@ -79,8 +79,9 @@ export class Embedder {
     const { inputs, plan, post, wake } = this.#parts;
     const reading = newReading(request);
     this.#readings.set(request.id, reading);
-    const lists = await inputs.ofAll(request.inputs, () => !reading.cancelled);
-    if (lists === null) return;
+    const isWanted = () => !reading.cancelled;
+    const lists = await inputs.ofAll(request.inputs, { tier: request.tier, isWanted });
+    if (lists === null || !isWanted()) return;
     if ("code" in lists) return this.#refuse(request.id, lists);
     const closed = this.#open();
     if (closed !== null) return this.#refuse(request.id, closed);

@@ -2,25 +2,29 @@ import { setImmediate as rest } from "node:timers/promises";
 import type { EmbeddingInput } from "../../protocol/embedding.ts";
 import type { EngineError } from "../../protocol/messages.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
+import type { TextOwner } from "../text/tokenize-queue.ts";
+import type { TextPart, Tokenizer } from "../text/tokenizer.ts";
 
 /** OpenAI's bound on what one request may hold. */
 const MOST_TOKENS = 300_000;
 /** Tokens that are made before a step of others gets its turn: a few milliseconds. */
 const MADE_AT_ONCE = 4096;
 
-type Texts = Pick<Vocabulary, "tokenize" | "bos" | "addBos" | "closing" | "separator">;
+export interface InputTokensParts {
+  tokenizer: Pick<Tokenizer, "tokens" | "mostBytes">;
+  vocabulary: Pick<Vocabulary, "bos" | "addBos" | "closing" | "separator">;
+  /** What a model that ranks wants to read; null for the usual pair. */
+  rankTemplate: string | null;
+  /** The longest input in tokens. */
+  context: number;
+}
 
 /** Turns inputs into tokens, with what the model wants around them; tokens that are given stay as they are. */
 export class InputTokens {
-  readonly #vocabulary: Texts;
-  readonly #rankTemplate: string | null;
-  /** The longest input. */
-  readonly #context: number;
+  readonly #parts: InputTokensParts;
 
-  constructor(vocabulary: Texts, rankTemplate: string | null, context: number) {
-    this.#vocabulary = vocabulary;
-    this.#rankTemplate = rankTemplate;
-    this.#context = context;
+  constructor(parts: InputTokensParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -29,8 +33,10 @@ export class InputTokens {
    */
   async ofAll(
     inputs: readonly EmbeddingInput[],
-    isWanted: () => boolean,
+    owner: TextOwner,
   ): Promise<readonly (readonly number[])[] | EngineError | null> {
+    const { context, tokenizer } = this.#parts;
+    const mostBytes = tokenizer.mostBytes(context);
     const param = inputs[0]?.kind === "pair" ? "documents" : "input";
     const named = (index: number) =>
       inputs.length > 1 || param === "documents" ? `'${param}[${index}]'` : `'${param}'`;
@@ -38,14 +44,13 @@ export class InputTokens {
     let sum = 0;
     let rested = 0;
     for (const [index, input] of inputs.entries()) {
-      const tokens = await this.#of(input);
-      if (!isWanted()) return null;
+      const bytes = bytesOf(input);
+      if (bytes > mostBytes) return tooLong(param, named(index), context, `${bytes} bytes`);
+      const tokens = await this.#of(input, owner);
+      if (tokens === null || !owner.isWanted()) return null;
       const { length } = tokens;
       if (length === 0) return invalid("invalid_value", param, `Invalid ${named(index)}: it has no tokens.`);
-      if (length > this.#context) {
-        const most = `this model reads at most ${this.#context} tokens of one input, and it has ${length}`;
-        return invalid("context_length_exceeded", param, `Invalid ${named(index)}: ${most}.`);
-      }
+      if (length > context) return tooLong(param, named(index), context, `${length}`);
       sum += length;
       if (sum > MOST_TOKENS) {
         const got = `at most ${MOST_TOKENS} tokens in all, but got more with ${named(index)}`;
@@ -59,35 +64,42 @@ export class InputTokens {
     return lists;
   }
 
-  async #of(input: EmbeddingInput): Promise<ArrayLike<number>> {
-    switch (input.kind) {
-      case "tokens":
-        return input.tokens;
-      case "text":
-        // As everywhere, nothing that a client writes becomes a control token.
-        return this.#vocabulary.tokenize(input.text, false, true);
-      case "pair":
-        return this.#pair(input.query, input.document);
-    }
-  }
-
-  async #pair(query: string, document: string): Promise<number[]> {
-    if (this.#rankTemplate !== null) return this.#rendered(this.#rankTemplate, { query, document });
-    const { bos, addBos, closing, separator } = this.#vocabulary;
-    const parts = [query, document].map((text) => this.#vocabulary.tokenize(text, false));
-    const [first, second] = await Promise.all(parts);
+  async #of(input: EmbeddingInput, owner: TextOwner): Promise<ArrayLike<number> | null> {
+    if (input.kind === "tokens") return input.tokens;
+    const { bos, addBos, closing, separator } = this.#parts.vocabulary;
+    const lists = await this.#parts.tokenizer.tokens(this.#texts(input), owner);
+    if (lists === null) return null;
+    if (input.kind === "text") return lists[0]!;
+    if (this.#parts.rankTemplate !== null) return lists.flatMap((tokens) => [...tokens]);
+    const [first, second] = lists;
     const wanted = [addBos ? bos : -1, ...first!, closing, separator, ...second!, closing];
     return wanted.filter((token) => token >= 0);
   }
 
-  /** The template's own text may hold control tokens; what is put into its places may not. */
-  async #rendered(template: string, values: Record<string, string>): Promise<number[]> {
-    const pieces = template.split(/\{(query|document)\}/);
-    const parts = pieces.map((piece, i) =>
-      i % 2 === 1 ? this.#vocabulary.tokenize(values[piece]!, false) : this.#vocabulary.tokenize(piece, true),
-    );
-    return (await Promise.all(parts)).flatMap((tokens) => [...tokens]);
+  /** As everywhere, nothing that a client writes becomes a control token; a template's own text may hold some. */
+  #texts(input: Exclude<EmbeddingInput, { kind: "tokens" }>): TextPart[] {
+    if (input.kind === "text") return [{ text: input.text, special: false, framed: true }];
+    const { rankTemplate } = this.#parts;
+    if (rankTemplate === null) return [input.query, input.document].map((text) => ({ text, special: false }));
+    return rankTemplate
+      .split(/\{(query|document)\}/)
+      .map((piece, i) =>
+        i % 2 === 1
+          ? { text: piece === "query" ? input.query : input.document, special: false }
+          : { text: piece, special: true },
+      );
   }
+}
+
+function bytesOf(input: EmbeddingInput): number {
+  if (input.kind === "tokens") return 0;
+  if (input.kind === "text") return Buffer.byteLength(input.text);
+  return Buffer.byteLength(input.query) + Buffer.byteLength(input.document);
+}
+
+function tooLong(param: string, named: string, context: number, size: string): EngineError {
+  const most = `this model reads at most ${context} tokens of one input, and it has ${size}`;
+  return invalid("context_length_exceeded", param, `Invalid ${named}: ${most}.`);
 }
 
 function invalid(code: string, param: string, message: string): EngineError {

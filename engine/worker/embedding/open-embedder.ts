@@ -6,6 +6,7 @@ import { type EmbeddingPlan, embeddingShape, planEmbedding } from "../native/emb
 import type { Library } from "../native/library.ts";
 import { embeddingBudget, type MemoryFacts } from "../native/memory-plan.ts";
 import type { Model } from "../native/model.ts";
+import type { Tokenizer } from "../text/tokenizer.ts";
 import { Embedder } from "./embedder.ts";
 import { InputTokens } from "./input-tokens.ts";
 
@@ -20,6 +21,14 @@ export function embeddingPlan(
   return planEmbedding(config, shape, embeddingBudget(config, facts, cacheBytes));
 }
 
+export interface EmbedderRun {
+  threads: number;
+  tokenizer: Tokenizer;
+  now: () => number;
+  post: (message: FromEngine) => void;
+  wake: () => void;
+}
+
 /** Nothing is allocated until the first input comes. */
 export function openEmbedder(
   library: Library,
@@ -27,12 +36,14 @@ export function openEmbedder(
   adapters: Adapters,
   config: EngineConfig,
   plan: EmbeddingPlan,
-  run: { threads: number; now: () => number; post: (message: FromEngine) => void; wake: () => void },
+  { threads, tokenizer, ...run }: EmbedderRun,
 ): Embedder {
+  const { vocabulary, rankTemplate } = model;
+  const { context } = plan;
   return new Embedder({
     ...run,
     plan,
-    inputs: new InputTokens(model.vocabulary, model.rankTemplate, plan.context),
-    open: () => new EmbeddingContexts(library, model, adapters, config, plan, run.threads),
+    inputs: new InputTokens({ tokenizer, vocabulary, rankTemplate, context }),
+    open: () => new EmbeddingContexts(library, model, adapters, config, plan, threads),
   });
 }

@@ -4,9 +4,14 @@ import type { Pointer } from "./structs.ts";
 
 const UNKNOWN = 1;
 const CONTROL = 8;
-/** Above this many bytes a text is tokenized on another thread: below, the way there would cost more than the work. */
-const LONG_TEXT = 16 * 1024;
 const PIECE_BYTES = 512;
+
+export interface TokenizeOptions {
+  /** Whether texts of control tokens become these tokens. */
+  special: boolean;
+  /** Whether the tokens that the model wants before and behind a text are added; default false. */
+  framed?: boolean;
+}
 
 /** Text to tokens and back. Everything here may be called while a decode runs. */
 export class Vocabulary {
@@ -18,6 +23,8 @@ export class Vocabulary {
   /** What a model that ranks expects at the end of a text, and between two; −1 for nothing. */
   readonly closing: number;
   readonly separator: number;
+  /** Bytes of the longest token's text. */
+  readonly longestToken: number;
   /** Tokens that end a generation. */
   readonly endTokens: number[] = [];
   /** The texts that tokenize to control tokens when a template writes them, and must not when a user does. */
@@ -38,7 +45,9 @@ export class Vocabulary {
     this.closing = llama.llama_vocab_get_add_eos(vocab) ? this.eos : -1;
     this.separator = llama.llama_vocab_get_add_sep(vocab) ? llama.llama_vocab_sep(vocab) : -1;
     this.#pieces = new Array<Uint8Array | undefined>(this.size);
+    let longest = 1;
     for (let token = 0; token < this.size; token++) {
+      longest = Math.max(longest, Math.abs(llama.llama_token_to_piece(vocab, token, this.#buffer, 0, 0, true)));
       if (llama.llama_vocab_is_eog(vocab, token)) this.endTokens.push(token);
       const attributes = llama.llama_vocab_get_attr(vocab, token);
       if ((attributes & (UNKNOWN | CONTROL)) !== 0) {
@@ -46,6 +55,7 @@ export class Vocabulary {
         if (text !== "") this.specialTexts.push(text);
       }
     }
+    this.longestToken = longest;
     this.#ends = new Set(this.endTokens);
   }
 
@@ -55,10 +65,8 @@ export class Vocabulary {
 
   /** Whether one token, of whatever kind, has exactly this text. */
   isToken(text: string): boolean {
-    const bytes = Buffer.from(text);
-    const tokens = new Int32Array(bytes.length + 8);
-    const count = this.#llama.llama_tokenize(this.#vocab, bytes, bytes.length, tokens, tokens.length, false, true);
-    return count === 1 && this.text(tokens[0]!) === text;
+    const tokens = this.tokenizeNow(Buffer.from(text), { special: true });
+    return tokens.length === 1 && this.text(tokens[0]!) === text;
   }
 
   /** Lets these control tokens show in the output as their text: marks that the server itself looks for there. */
@@ -92,25 +100,28 @@ export class Vocabulary {
     return this.#pieces[token];
   }
 
-  /**
-   * @param special whether texts of control tokens become these tokens
-   * @param framed whether the tokens that the model wants before and behind a text are added
-   */
-  async tokenize(text: string, special: boolean, framed = false): Promise<Int32Array> {
-    const bytes = Buffer.from(text);
-    if (bytes.length <= LONG_TEXT) return this.tokenizeNow(text, special, framed);
-    const tokens = roomFor(bytes);
+  /** The tokens of a UTF-8 text, made on another thread. */
+  async tokenize(text: Uint8Array, how: TokenizeOptions): Promise<Int32Array> {
     const { llama_tokenize: tokenize } = this.#llama;
-    const count = await call(tokenize, this.#vocab, bytes, bytes.length, tokens, tokens.length, framed, special);
-    return counted(tokens, count, bytes);
+    const into = (tokens: Int32Array) =>
+      call(tokenize, this.#vocab, text, text.length, tokens, tokens.length, how.framed ?? false, how.special);
+    const tokens = roomFor(text);
+    const count = await into(tokens);
+    if (count >= 0) return tokens.subarray(0, count);
+    const enough = new Int32Array(-count);
+    return enough.subarray(0, await into(enough));
   }
 
   /** The same for a short text, on this thread. */
-  tokenizeNow(text: string, special: boolean, framed = false): Int32Array {
-    const bytes = Buffer.from(text);
-    const tokens = roomFor(bytes);
+  tokenizeNow(text: Uint8Array, how: TokenizeOptions): Int32Array {
     const { llama_tokenize: tokenize } = this.#llama;
-    return counted(tokens, tokenize(this.#vocab, bytes, bytes.length, tokens, tokens.length, framed, special), bytes);
+    const into = (tokens: Int32Array) =>
+      tokenize(this.#vocab, text, text.length, tokens, tokens.length, how.framed ?? false, how.special);
+    const tokens = roomFor(text);
+    const count = into(tokens);
+    if (count >= 0) return tokens.subarray(0, count);
+    const enough = new Int32Array(-count);
+    return enough.subarray(0, into(enough));
   }
 
   #render(token: number, special: boolean): Uint8Array {
@@ -122,12 +133,10 @@ export class Vocabulary {
   }
 }
 
-/** A token stands for at least one byte; some tokenizers put a space in front. */
-function roomFor(bytes: Uint8Array): Int32Array {
-  return new Int32Array(bytes.length + 8);
-}
-
-function counted(tokens: Int32Array, count: number, bytes: Uint8Array): Int32Array {
-  if (count < 0) throw new Error(`The tokenizer returned ${count} for ${bytes.length} bytes.`);
-  return tokens.subarray(0, count);
+/**
+ * A token stands for at least one byte as a rule, and some tokenizers put a space in front. Those that normalize may make
+ * more of a text (U+FDFA, 3 bytes, becomes 18 letters): then llama.cpp answers how many tokens there are, as a negative number.
+ */
+function roomFor(text: Uint8Array): Int32Array {
+  return new Int32Array(text.length + 8);
 }

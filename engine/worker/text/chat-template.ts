@@ -1,7 +1,7 @@
-import type { EngineError } from "../../protocol/messages.ts";
 import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
 import type { ToolFormat } from "../../tools/format.ts";
 import { recognise, toolFormat } from "../../tools/formats.ts";
+import { RequestRefusal } from "../refusal.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";
 import type { ReasoningTags } from "./reasoning.ts";
 import { SpecialTokens } from "./special-tokens.ts";
@@ -41,14 +41,12 @@ export interface RenderedPrompt {
   startsInReasoning: boolean;
 }
 
-/** The messages can't be rendered; `error` is what the client is told. */
-export class TemplateError extends Error {
+/** The messages can't be rendered. */
+export class TemplateError extends RequestRefusal {
   override readonly name = "TemplateError";
-  readonly error: EngineError;
 
   constructor(code: "invalid_value" | "template_error", param: string, message: string) {
-    super(message);
-    this.error = { status: 400, type: "invalid_request_error", code, param, message };
+    super({ status: 400, type: "invalid_request_error", code, param, message });
   }
 }
 

@@ -17,7 +17,7 @@ function started(): Engine & { closed: boolean } {
     ready: async () => FACTS,
     load: () => {},
     unload: async () => {},
-    tokenize: async () => ({ tokens: [], text: "", pieces: [] }),
+    tokenize: async () => ({ tokens: new Int32Array(), pieces: null }),
     inspect: async () => null,
     async close() {
       this.closed = true;

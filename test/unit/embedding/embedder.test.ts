@@ -24,6 +24,7 @@ function makeEmbedder() {
   const pieces: { tokens: number; complete: boolean }[] = [];
   const gates: (() => void)[] = [];
   let hold = false;
+  let left = () => {};
   const context = {
     batch: { clear() {}, add: (_token: number, _position: number, id: number) => held.add(id).size },
     decode: () => (hold ? new Promise<void>((resolve) => gates.push(resolve)) : Promise.resolve()),
@@ -32,9 +33,11 @@ function makeEmbedder() {
   const embedder = new Embedder({
     plan: PLAN,
     inputs: {
-      async ofAll(inputs, isWanted) {
+      async ofAll(inputs, { isWanted }) {
         await Promise.resolve();
-        return isWanted() ? inputs.map((input) => (input.kind === "tokens" ? input.tokens : [])) : null;
+        const wanted = isWanted();
+        left();
+        return wanted ? inputs.map((input) => (input.kind === "tokens" ? input.tokens : [])) : null;
       },
     },
     open: () => ({
@@ -60,7 +63,10 @@ function makeEmbedder() {
     hold = false;
     return { piece, release: () => gates.pop()!() };
   };
-  return { embedder, submit, answered, held, pieces, posted, pieceThatWaits };
+  const afterReading = (leave: () => void) => {
+    left = leave;
+  };
+  return { embedder, submit, answered, held, pieces, posted, pieceThatWaits, afterReading };
 }
 
 const piece = (embedder: Embedder) => embedder.piece(Number.POSITIVE_INFINITY, false);
@@ -75,6 +81,14 @@ test("who leaves takes all of what waits along, and nobody is told that there is
   await piece(embedder);
   expect(answered()).toEqual([[2, 0]]);
   expect(held.size).toBe(0);
+});
+
+test("who leaves while the last of their texts is read is neither accepted nor computed", async () => {
+  const { embedder, submit, posted, afterReading } = makeEmbedder();
+  afterReading(() => embedder.cancel(1));
+  await submit(1, [10]);
+  expect(posted).toEqual([]);
+  expect(embedder.want).toBe("nothing");
 });
 
 test("who leaves while a piece of theirs runs gets nothing of it, and its cells are free with the next", async () => {

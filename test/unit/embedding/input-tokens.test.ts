@@ -1,26 +1,27 @@
 import { expect, test } from "vitest";
 import type { EmbeddingInput } from "../../../engine/protocol/embedding.ts";
 import { InputTokens } from "../../../engine/worker/embedding/input-tokens.ts";
+import type { TextOwner } from "../../../engine/worker/text/tokenize-queue.ts";
+import type { TextPart } from "../../../engine/worker/text/tokenizer.ts";
 
 /** A token per character. */
 function makeTokens(context = 8192) {
   const made = { texts: 0 };
-  const vocabulary = {
-    bos: 1,
-    addBos: false,
-    closing: 2,
-    separator: -1,
-    async tokenize(text: string) {
-      made.texts++;
-      return Int32Array.from(text, () => 7);
+  const tokenizer = {
+    mostBytes: () => 100_000,
+    async tokens(parts: readonly TextPart[]) {
+      made.texts += parts.length;
+      return parts.map(({ text }) => Int32Array.from(text, () => 7));
     },
   };
-  return { tokens: new InputTokens(vocabulary, null, context), made };
+  const vocabulary = { bos: 1, addBos: false, closing: 2, separator: -1 };
+  return { tokens: new InputTokens({ tokenizer, vocabulary, rankTemplate: null, context }), made };
 }
 
 const texts = (count: number, length: number): EmbeddingInput[] =>
   Array.from({ length: count }, () => ({ kind: "text", text: "a".repeat(length) }));
-const wanted = () => true;
+const owned = (isWanted: () => boolean): TextOwner => ({ tier: "default", isWanted });
+const wanted = owned(() => true);
 
 test("many texts are not tokenized in one go: others get their turns in between", async () => {
   const { tokens } = makeTokens();
@@ -42,7 +43,12 @@ test("reading ends with the input that is one too many, and when nobody waits an
   expect(await many.tokens.ofAll(texts(2048, 8000), wanted)).toMatchObject({ status: 400, code: "invalid_value" });
   expect(many.made.texts).toBe(38);
   const left = makeTokens();
-  expect(await left.tokens.ofAll(texts(2048, 8000), () => left.made.texts < 5)).toBeNull();
+  expect(
+    await left.tokens.ofAll(
+      texts(2048, 8000),
+      owned(() => left.made.texts < 5),
+    ),
+  ).toBeNull();
   expect(left.made.texts).toBe(5);
 });
 

@@ -1,15 +1,21 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { Questions } from "../../../engine/client/questions.ts";
 import type { ToEngine } from "../../../engine/protocol/messages.ts";
 import { unavailable } from "../../../openapi/api-error.ts";
 
-const ANSWER = { tokens: [1], text: "a", pieces: [Buffer.from("a")] };
+const ANSWER = { tokens: Int32Array.of(1), pieces: null };
 const DIED = unavailable("engine_died", "It died.", 1);
 
-function asking(): { questions: Questions; sent: ToEngine[]; ask: (token: number) => Promise<unknown> } {
+function asking() {
   const sent: ToEngine[] = [];
-  const questions = new Questions((message) => sent.push(message));
-  return { questions, sent, ask: (token) => questions.ask({ kind: "tokens", tokens: [token] }) };
+  let lastId = 0;
+  const questions = new Questions(
+    (message) => sent.push(message),
+    () => ++lastId,
+  );
+  const ask = (token: number, signal = new AbortController().signal) =>
+    questions.ask({ kind: "tokens", tokens: [token], pieces: false }, signal);
+  return { questions, sent, ask };
 }
 
 test("each question gets its own answer, in whatever order they come", async () => {
@@ -20,9 +26,9 @@ test("each question gets its own answer, in whatever order they come", async () 
     { type: "tokenize", id: 2 },
   ]);
   expect(questions.size).toBe(2);
-  questions.answered({ type: "tokenized", id: 2, answer: { ...ANSWER, text: "second" } });
-  questions.answered({ type: "tokenized", id: 1, answer: { ...ANSWER, text: "first" } });
-  expect(await Promise.all(answers)).toMatchObject([{ text: "first" }, { text: "second" }]);
+  questions.answered({ type: "tokenized", id: 2, answer: { ...ANSWER, tokens: Int32Array.of(2) } });
+  questions.answered({ type: "tokenized", id: 1, answer: ANSWER });
+  expect(await Promise.all(answers)).toEqual([ANSWER, { ...ANSWER, tokens: Int32Array.of(2) }]);
   expect(questions.size).toBe(0);
 });
 
@@ -40,4 +46,30 @@ test("the death of the process ends all that wait, and a late answer harms nobod
   questions.failAll(DIED);
   questions.answered({ type: "tokenized", id: 1, answer: ANSWER });
   for (const one of asked) await expect(one).rejects.toBe(DIED);
+});
+
+test("a client that leaves cancels its question in the engine", async () => {
+  const { questions, sent, ask } = asking();
+  const client = new AbortController();
+  const asked = ask(1, client.signal);
+  client.abort(new Error("gone"));
+  await expect(asked).rejects.toThrow("gone");
+  expect(sent.at(-1)).toEqual({ type: "cancel", id: 1 });
+  expect(questions.size).toBe(0);
+  questions.answered({ type: "tokenized", id: 1, answer: ANSWER });
+  await expect(ask(2, client.signal)).rejects.toThrow("gone");
+  expect(sent).toHaveLength(2);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("a question that is given up is cancelled in the engine", async () => {
+  vi.useFakeTimers();
+  const { sent, ask } = asking();
+  const asked = ask(1).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await asked).toMatchObject({ status: 503 });
+  expect(sent.at(-1)).toEqual({ type: "cancel", id: 1 });
 });

@@ -102,7 +102,7 @@ export class FakeEngine implements Engine {
   async unload(): Promise<void> {}
 
   async tokenize(): Promise<TokenAnswer> {
-    return { tokens: [1, 2], text: "hi", pieces: [Buffer.from("h"), Buffer.from("i")] };
+    return { tokens: Int32Array.of(1, 2), pieces: { bytes: Buffer.from("hi"), ends: Uint32Array.of(1, 2) } };
   }
 
   async close(): Promise<void> {}

@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { engineEnvironment } from "../../../engine/client/environment.ts";
 
 test("an engine process gets what libraries and devices need, and nothing secret", () => {
-  const passed = { PATH: "/bin", HOME: "/root", LD_LIBRARY_PATH: "/lib", CUDA_VISIBLE_DEVICES: "1", TZ: "UTC", LC_ALL: "C" };
+  const passed = {
+    PATH: "/bin",
+    HOME: "/root",
+    LD_LIBRARY_PATH: "/lib",
+    CUDA_VISIBLE_DEVICES: "1",
+    TZ: "UTC",
+    LC_ALL: "C",
+  };
   const kept = {
     NIGHTSHIFT_ADMIN_KEY: "a",
     OPENAI_API_KEY: "b",

@@ -9,7 +9,7 @@ import { OwnerTurns } from "./owner-turns.ts";
 import { UsualAnswer } from "./usual-answer.ts";
 
 export interface ClaimerDeps {
-  engine: Pick<Engine, "model">;
+  engine: Pick<Engine, "model" | "facts">;
   store: Pick<Store, "claims">;
   ledger: Pick<UsageLedger, "lineRates">;
   clock: Clock;
@@ -39,9 +39,10 @@ export class Claimer {
   async claim(members: Iterable<Member>, limit: number): Promise<ClaimedLine[] | null> {
     const nowMs = this.#deps.clock.epochMs();
     const due = this.#turns.order(dueMembers(members, nowMs));
-    if (due.length === 0) return null;
+    const terms = this.#terms();
+    if (due.length === 0 || terms === null) return null;
     const batchIds = due.map(({ batch }) => batch.id);
-    const { lines, paused } = await this.#deps.store.claims.claim({ batchIds, limit, nowMs, terms: this.#terms() });
+    const { lines, paused } = await this.#deps.store.claims.claim({ batchIds, limit, nowMs, terms });
     for (const member of due) {
       member.usedUp = paused.find(({ batchId }) => batchId === member.batch.id)?.usedUp ?? [];
       if (lines.length < limit) member.restUntil = nowMs + REST_MS;
@@ -51,9 +52,10 @@ export class Claimer {
     return lines;
   }
 
-  claimSuspects(suspect: number, limit: number): Promise<ClaimedLine[]> {
+  async claimSuspects(suspect: number, limit: number): Promise<ClaimedLine[]> {
     const nowMs = this.#deps.clock.epochMs();
-    return this.#deps.store.claims.claimSuspects({ suspect, limit, nowMs, terms: this.#terms() });
+    const terms = this.#terms();
+    return terms === null ? [] : this.#deps.store.claims.claimSuspects({ suspect, limit, nowMs, terms });
   }
 
   /** A line was answered. */
@@ -61,8 +63,9 @@ export class Claimer {
     if (outputTokens > 0) this.#usual.add(outputTokens);
   }
 
-  #terms(): LineTerms {
+  /** Null while the model is not in memory. */
+  #terms(): LineTerms | null {
     const { engine, ledger } = this.#deps;
-    return { ...ledger.lineRates(engine.model), usualAnswer: this.usualAnswer };
+    return engine.facts === null ? null : { ...ledger.lineRates(engine.model), context: engine.facts.context };
   }
 }

@@ -46,10 +46,13 @@ export class BatchQuota {
     if (standings.length === 0 && (key?.limits.enqueuedTokens ?? null) === null) return 0;
     const lastDay = dayOf(expiresAt * 1000);
     const available = availableUntil(standings, lastDay);
-    if (available === 0) throw insufficientQuota(standings.filter((one) => availableUntil([one], lastDay) === 0));
     const seen = await this.#preview(owner, request);
     if (seen === null) return 0;
+    // What costs nothing is never refused, on a budget of nothing either.
     const nano = this.#cost(seen.model, seen);
+    if (nano > 0 && available === 0) {
+      throw insufficientQuota(standings.filter((one) => availableUntil([one], lastDay) === 0));
+    }
     if (nano > available * (seen.whole ? 1 : DOUBT)) throw overBudget(overText(nano, available));
     return seen.estimatedTokens;
   }

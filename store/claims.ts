@@ -11,6 +11,9 @@ const LONE_DEATHS = 3;
 /** The same with online requests beside it, which may have been what killed: under steady load it is never alone. */
 const SOLE_DEATHS = 6;
 
+/** Of what is left of a budget, all lines of its owner or key together hold back at most so much: the rest is for requests. */
+const LINES_PART = 0.5;
+
 /** What a line came to. */
 export interface Outcome {
   state: "done" | "failed";
@@ -133,7 +136,10 @@ export function claims(db: Database) {
     return reservations.free(lineReservation(batchId, number));
   }
 
-  /** Each line holds back what it may cost; with `bounded`, none starts once a budget of its batch is used up. */
+  /**
+   * Each line holds back what it may cost; with `bounded`, none starts once a budget of its batch is used up, or its
+   * owner's lines hold their part of what is left. One that may cost more than that part runs when no other does.
+   */
   function claimFrom(
     batchId: string,
     wanted: { suspect: number; nowMs: number; limit: number },
@@ -145,15 +151,22 @@ export function claims(db: Database) {
     const ready = payer === undefined ? [] : due.all({ batchId, ...wanted });
     if (payer === undefined || ready.length === 0) return { lines, usedUp: [] };
     const day = dayOf(wanted.nowMs);
-    let budgets = bounded ? standings({ ...payer, day }) : [];
+    let budgets = standings({ ...payer, day }).map((one) => ({
+      ...one,
+      lineNano: reservations.ofLines(payer.owner, one),
+    }));
     for (const line of ready) {
-      const nano = mostNano(line, terms);
-      const usedUp = nano === 0 ? [] : budgets.filter(isUsedUp);
+      const most = mostNano(line, terms);
+      const usedUp =
+        !bounded || most === 0
+          ? []
+          : budgets.filter((one) => isUsedUp(one) || (one.lineNano > 0 && most > roomForLines(one)));
       if (usedUp.length > 0) return { lines, usedUp };
       const started = start.get({ batchId, number: line.number });
       if (started === undefined) continue;
+      const nano = Math.max(0, Math.min(most, ...budgets.map(roomForLines)));
       reservations.hold({ id: lineReservation(batchId, line.number), ...payer, day, nano });
-      budgets = budgets.map((one) => ({ ...one, heldNano: one.heldNano + nano }));
+      budgets = budgets.map((one) => ({ ...one, heldNano: one.heldNano + nano, lineNano: one.lineNano + nano }));
       lines.push(started);
     }
     return { lines, usedUp: [] };
@@ -267,8 +280,14 @@ export function claims(db: Database) {
   };
 }
 
-/** Whole nano-dollars, rounded up. */
-function mostNano({ length, choices, maxTokens }: DueLine, terms: LineTerms): number {
-  const answers = choices * (maxTokens ?? terms.usualAnswer);
-  return Math.ceil(length * terms.inputNano + answers * terms.outputNano);
+/** What further lines may hold back of a budget, of which `lineNano` is held for lines. */
+function roomForLines({ limitNano, spentNano, heldNano, lineNano }: Standing & { lineNano: number }): number {
+  return Math.floor((limitNano - spentNano - (heldNano - lineNano)) * LINES_PART) - lineNano;
+}
+
+/** Whole nano-dollars, rounded up. What generates nothing may have many inputs, each as long as the context. */
+function mostNano({ length, choices, maxTokens }: DueLine, { inputNano, outputNano, context }: LineTerms): number {
+  const prompt = choices === 0 ? length : Math.min(length, context);
+  const answers = choices * Math.min(maxTokens ?? context, context);
+  return Math.ceil(prompt * inputNano + answers * outputNano);
 }

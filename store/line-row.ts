@@ -37,11 +37,11 @@ export interface NewLines {
 /** An answer without a bound but the context. */
 export const OPEN_ANSWER = 0xffffffff;
 
-/** What tokens cost at tier batch, in nano-dollars each, and how long an answer is that has no bound. */
+/** What tokens cost at tier batch, in nano-dollars each, and how many of them a prompt or an answer can have. */
 export interface LineTerms {
   inputNano: number;
   outputNano: number;
-  usualAnswer: number;
+  context: number;
 }
 
 /** Lines that were claimed, and batches whose next line was not because a budget of theirs is used up. */

@@ -71,14 +71,25 @@ export function reservationsOf(db: Database) {
   const insert = db.prepare<ReservationRow>(
     `INSERT INTO reservations (${RESERVATION.names}) VALUES (${RESERVATION.values})`,
   );
+  const ofLines = db.prepare<{ owner: string; keyId: string | null; first: number; next: number }, { nano: number }>(
+    `SELECT coalesce(sum(nano), 0) AS nano FROM reservations
+     WHERE owner = @owner AND (@keyId IS NULL OR key_id = @keyId) AND day >= @first AND day < @next
+       AND instr(id, '/') > 0`,
+  );
   const remove = db.prepare<{ id: string }, { day: number }>("DELETE FROM reservations WHERE id = @id RETURNING day");
   return {
     hold: (row: ReservationRow): void => void insert.run(row),
+    /** What is held back of a budget for lines of batches. */
+    ofLines(owner: string, { scope, subject, firstDay, nextDay }: Standing): number {
+      const keyId = scope === "key" ? subject : null;
+      return ofLines.get({ owner, keyId, first: firstDay, next: nextDay })?.nano ?? 0;
+    },
     /** The day that it counted against; null for one that is not there (any more). */
     free: (id: string): number | null => remove.get({ id })?.day ?? null,
   };
 }
 
+/** No request's reservation has a slash in its id. */
 export function lineReservation(batchId: string, line: number): string {
   return `${batchId}/${line}`;
 }

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
+import { BatchQuota } from "../../../batch/quota.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
-import { nightRig, OWNER } from "./night-rig.ts";
+import { CALLER, nightRig, OWNER } from "./night-rig.ts";
 
 const PATIENT = { timeout: 5000 };
 
@@ -38,8 +40,26 @@ it("a batch stands still while what is left is held back for a request, and goes
   const id = await rig.submit(line("a"));
   await expect
     .poll(async () => (await rig.get(id)).nightshift.reason, PATIENT)
-    .toMatch(/^paused: what is left of the owner's/);
+    .toMatch(/^paused: what batches may take of what is left of the owner's/);
   await rig.store.budgets.release({ ids: ["request"] });
   const batch = await rig.reaches(id, "completed");
   expect(batch.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+});
+
+it("a batch of a free model is let in on a budget of nothing, as its requests are", async () => {
+  const rig = await nightRig(new FakeEngine());
+  await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: null, monthlyNano: 0, softRatio: null });
+  const input_file_id = await rig.upload(line("a"));
+  const request = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
+  const ask = (nano: number) =>
+    new BatchQuota({
+      ...rig,
+      ledger: { lineRates: () => ({ inputNano: nano, outputNano: nano }) },
+      limits: DEFAULT_REQUEST_LIMITS,
+      bounds: () => rig.night.bounds(),
+      usualAnswer: () => 9,
+      clock: rig.time,
+    }).ask(CALLER, request, rig.time.epochMs() / 1000 + 86_400);
+  expect(await ask(0)).toBeGreaterThan(0);
+  await expect(ask(1)).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
 });

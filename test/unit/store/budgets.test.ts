@@ -7,7 +7,7 @@ import { ledgerRow } from "./rows.ts";
 const DAY = 20_000;
 const NOW_MS = DAY * 86_400_000 + 1000;
 /** A line of the test's batches has 99 bytes, and may answer with 6 tokens. */
-const TERMS: LineTerms = { inputNano: 1, outputNano: 2, usualAnswer: 9 };
+const TERMS: LineTerms = { inputNano: 1, outputNano: 2, context: 200 };
 const LINE_NANO = 99 + 12;
 
 function withBudget(dailyNano: number | null, monthlyNano: number | null = null, softRatio: number | null = null) {
@@ -91,15 +91,15 @@ describe("lines of a batch", () => {
   const claim = (tables: MemoryTables, limit: number, nowMs = NOW_MS) =>
     tables.claims.writes.claim({ batchIds: ["b"], limit, nowMs, terms: TERMS });
 
-  it("stop where a budget has nothing left, and go on when it was raised or another day begins", () => {
-    const tables = withBudget(2 * LINE_NANO);
+  it("stop where they hold back half of what a budget has left, and go on when it was raised or another day begins", () => {
+    const tables = withBudget(4 * LINE_NANO);
     runningBatch(tables, "b", 9);
     const { lines, paused } = claim(tables, 9);
     expect(lines.map(({ number }) => number)).toEqual([1, 2]);
     expect(paused).toMatchObject([{ batchId: "b", usedUp: [{ period: "daily", heldNano: 2 * LINE_NANO }] }]);
     tables.budgets.writes.setOwner({
       owner: "local",
-      dailyNano: 2 * LINE_NANO + 1,
+      dailyNano: 6 * LINE_NANO,
       monthlyNano: null,
       softRatio: null,
     });
@@ -119,18 +119,39 @@ describe("lines of a batch", () => {
     expect(tables.budgets.reads.spent({ owner: "local", day: DAY + 1 }).dayNano).toBe(0);
   });
 
-  it("take the usual length for an answer without a bound", () => {
-    const tables = withBudget(1000);
+  it.each(["NULL", "2147483647"])("hold back no more than the context for an answer of at most %s tokens", (most) => {
+    const tables = withBudget(10_000);
     runningBatch(tables, "b", 1);
-    tables.db.exec("UPDATE lines SET max_tokens = NULL, choices = 2");
+    tables.db.exec(`UPDATE lines SET max_tokens = ${most}, choices = 2, length = 5000`);
     claim(tables, 1);
-    expect(tables.budgets.reads.spent({ owner: "local", day: DAY }).heldNano).toBe(99 + 2 * 9 * 2);
+    expect(tables.budgets.reads.spent({ owner: "local", day: DAY }).heldNano).toBe(200 + 2 * 200 * 2);
+  });
+
+  it("hold back the whole of what generates nothing: each of its inputs may be as long as the context", () => {
+    const tables = withBudget(100_000);
+    runningBatch(tables, "b", 1);
+    tables.db.exec("UPDATE lines SET choices = 0, length = 5000");
+    claim(tables, 1);
+    expect(tables.budgets.reads.spent({ owner: "local", day: DAY }).heldNano).toBe(5000);
+  });
+
+  it("leave half of what is left to requests, and one that may cost more runs when no other does", () => {
+    const tables = withBudget(LINE_NANO);
+    runningBatch(tables, "b", 3);
+    expect(reserve(tables, "before", 11)).toBe("reserved");
+    const { lines, paused } = claim(tables, 9);
+    expect(lines.map(({ number }) => number)).toEqual([1]);
+    expect(paused).toMatchObject([{ usedUp: [{ heldNano: 11 + 50 }] }]);
+    expect(reserve(tables, "request", 49)).toBe("reserved");
+    tables.budgets.rebuilds.release({ ids: ["request"] });
+    tables.claims.writes.release({ claims: lines, notBeforeMs: 0 });
+    expect(claim(tables, 9).lines.map(({ number }) => number)).toEqual([1]);
   });
 
   it("that cost nothing run on a budget of nothing", () => {
     const tables = withBudget(0);
     runningBatch(tables, "b", 3);
-    const terms = { inputNano: 0, outputNano: 0, usualAnswer: 9 };
+    const terms = { inputNano: 0, outputNano: 0, context: 200 };
     expect(tables.claims.writes.claim({ batchIds: ["b"], limit: 9, nowMs: NOW_MS, terms }).lines).toHaveLength(3);
   });
 });

@@ -36,7 +36,7 @@ export function newBatch(id: string, changed: Partial<NewBatch> = {}): NewBatch 
 }
 
 /** Nothing costs anything. */
-export const FREE: LineTerms = { inputNano: 0, outputNano: 0, usualAnswer: 256 };
+export const FREE: LineTerms = { inputNano: 0, outputNano: 0, context: 4096 };
 
 /** Lines numbered from 1, or with the custom_ids and positions given. */
 export function newLines(count: number, given: { customIds?: string[]; positions?: number[] } = {}): NewLines {

@@ -65,3 +65,7 @@ export function invalidRequest(code: string | null, param: string | null, messag
 export function unavailable(code: string, message: string, retryAfter: number): ApiError {
   return new ApiError({ status: 503, type: "server_error", code, message, retryAfter });
 }
+
+export function unsupportedMedia(code: string, message: string): ApiError {
+  return new ApiError({ status: 415, type: "invalid_request_error", code, message });
+}

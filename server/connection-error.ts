@@ -52,7 +52,7 @@ export function refuseConnection(error: { code?: string }, socket: Duplex, respo
   const retry = type === "server_error" ? `Retry-After: ${RETRY_SECONDS}\r\n` : "";
   const text = JSON.stringify(body);
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${retry}Connection: close\r\n\r\n${text}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${retry}Connection: close\r\n\r\n${text}`,
     () => socket.destroy(),
   );
 }

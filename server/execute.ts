@@ -9,6 +9,7 @@ import type { CallIdentity } from "./chunk-format.ts";
 import type { Clock } from "./dependencies.ts";
 import { embedLine } from "./embed-line.ts";
 import type { GenerationRequest } from "./generation-route.ts";
+import { jsonBytes } from "./json-pieces.ts";
 import { LineSink } from "./line-sink.ts";
 import { failedLine, refusedLine, timedOutLine, watchLine } from "./line-watch.ts";
 import { Load, type Loads } from "./load.ts";
@@ -120,15 +121,8 @@ class LineCall {
     const { loads, metrics, clock, lineTimeoutMs } = this.#deps;
     const model = this.#place.model.id;
     const meter = metrics.meter(model, this.#endpoint, "batch");
-    let choices: readonly WholeChoice[] = [];
     const count = this.#request.submissions.reduce((sum, { n }) => sum + n, 0);
-    const sink = new LineSink(
-      count,
-      () => call.firstContent(),
-      (whole) => {
-        choices = whole;
-      },
-    );
+    const sink = new LineSink(count, () => call.firstContent());
     const submissions = enforceForm(this.#request, this.#place.facts).map((asked) => {
       return { ...asked, owner, endpoint: this.#endpoint, tier: "batch" as const };
     });
@@ -141,10 +135,10 @@ class LineCall {
     const { outcome, timedOut, withOthers } = await watchLine(start, watch);
     meter.ended(outcome.status);
     if (timedOut) return timedOutLine(lineTimeoutMs);
-    return this.#executed(outcome, choices, withOthers);
+    return this.#executed(outcome, sink.choices, withOthers);
   }
 
-  #executed(outcome: CallOutcome, choices: readonly WholeChoice[], withOthers: boolean): Executed {
+  async #executed(outcome: CallOutcome, choices: readonly WholeChoice[], withOthers: boolean): Promise<Executed> {
     switch (outcome.status) {
       case "cancelled":
         return { how: "stopped" };
@@ -155,7 +149,7 @@ class LineCall {
         return {
           how: "answered",
           statusCode: 200,
-          body: JSON.stringify({ ...whole, nightshift: { tier: "batch" } }),
+          body: String(await jsonBytes({ ...whole, nightshift: { tier: "batch" } })),
           usage: lineUsage(outcome.usage),
           version: this.#place.facts.fingerprint,
         };

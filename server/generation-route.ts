@@ -21,7 +21,7 @@ import { outcomeWithin } from "./patience.ts";
 import { checkTier } from "./permission.ts";
 import { type RespondAsync, respondAsync } from "./prefer.ts";
 import type { GenerationEndpoint, RequestMeter } from "./request-meter.ts";
-import { sendJson } from "./respond.ts";
+import { sendJson, sendValue } from "./respond.ts";
 import { sendPending } from "./routes/jobs.ts";
 import { EventStream } from "./sse.ts";
 import { fromStore } from "./store-failure.ts";
@@ -173,20 +173,19 @@ export class GenerationRoute {
       fingerprint: place.facts.fingerprint,
     };
     const firstContent = () => call.firstContent();
-    const sink = request.stream
-      ? new StreamSink(
-          new EventStream(
-            res,
-            { buffer: options.streamBuffer, stallMs: options.stallMs },
-            () => stampProcessingTime(req, res),
-            firstContent,
-          ),
-          request.chunks(identity),
-          request.includeUsage,
-        )
-      : new WholeSink(choicesOf(request), firstContent, (choices, usage) => {
-          sendJson(req, res, 200, JSON.stringify(request.whole(identity, choices, usage)), options.stallMs);
-        });
+    const whole = request.stream ? null : new WholeSink(choicesOf(request), firstContent);
+    const sink =
+      whole ??
+      new StreamSink(
+        new EventStream(
+          res,
+          { buffer: options.streamBuffer, stallMs: options.stallMs },
+          () => stampProcessingTime(req, res),
+          firstContent,
+        ),
+        request.chunks(identity),
+        request.includeUsage,
+      );
     const caller = callerOf(req);
     const submissions = enforceForm(request, place.facts).map((asked) => ({
       ...asked,
@@ -205,6 +204,8 @@ export class GenerationRoute {
     meter.ended(outcome.status);
     this.#charge(caller, identity, outcome, allowance);
     this.#note(req, identity, outcome);
+    if (whole === null || outcome.status !== "ok") return;
+    await sendValue(req, res, request.whole(identity, whole.choices, outcome.usage), options.stallMs);
   }
 
   /** A request that failed is not charged; one whose client left pays from its first token on. */

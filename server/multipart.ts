@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import busboy, { type Busboy } from "busboy";
-import { ApiError, invalidRequest } from "../openapi/api-error.ts";
+import { ApiError, invalidRequest, unsupportedMedia } from "../openapi/api-error.ts";
 import { liftBodyTime } from "./body-time.ts";
 import { ClientGone } from "./json-body.ts";
 
@@ -61,10 +61,13 @@ export async function readForm<T>(req: IncomingMessage, res: ServerResponse, spe
 function parserOf(req: IncomingMessage): Busboy {
   const { "content-type": type = "", "content-encoding": encoding = "identity" } = req.headers;
   if (encoding.toLowerCase() !== "identity") {
-    throw unsupported("unsupported_encoding", "Compressed request bodies are not supported.");
+    throw unsupportedMedia("unsupported_encoding", "Compressed forms are not supported.");
   }
   if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
-    throw unsupported("unsupported_media_type", "The request must be sent with Content-Type: multipart/form-data.");
+    throw unsupportedMedia(
+      "unsupported_media_type",
+      "The request must be sent with Content-Type: multipart/form-data.",
+    );
   }
   try {
     // Clients write file names as UTF-8 (RFC 7578, 5.1); busboy's default is latin1.
@@ -199,8 +202,4 @@ class FormReading<T> {
 
 function malformed(message: string): ApiError {
   return invalidRequest("invalid_form", null, message);
-}
-
-function unsupported(code: string, message: string): ApiError {
-  return new ApiError({ status: 415, type: "invalid_request_error", code, message });
 }

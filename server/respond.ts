@@ -1,36 +1,52 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiError } from "../openapi/api-error.ts";
+import { sendCompressed, wantsCompressed } from "./compression.ts";
+import { jsonBytes } from "./json-pieces.ts";
 import { stampProcessingTime } from "./middleware/request-context.ts";
 import { dropWhenStalled } from "./stall.ts";
 
 /** Bodies up to this size are read and thrown away by Node, so that the connection can be used again. */
 const DRAINED_BYTES = 64 * 1024;
 const LINGER_MS = 1000;
+const STALL_MS = 30_000;
+const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Sends a whole JSON body. `stallMs`: how long the client may take to read it. */
-export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = 30_000) {
-  sendText(req, res, status, "application/json; charset=utf-8", text, stallMs);
+/** Sends a whole JSON body. `stallMs`: how long the client may read nothing of it. */
+export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = STALL_MS) {
+  send(req, res, status, JSON_TYPE, text, stallMs);
+}
+
+/** Sends a value, which may be large, as a whole JSON body; see jsonPieces. */
+export async function sendValue(req: IncomingMessage, res: ServerResponse, value: unknown, stallMs: number) {
+  const bytes = await jsonBytes(value);
+  if (!res.destroyed) send(req, res, 200, JSON_TYPE, bytes, stallMs);
 }
 
 /** Sends a table as RFC 4180 names it; browsers save it instead of showing it. */
 export function sendCsv(req: IncomingMessage, res: ServerResponse, text: string): void {
   res.setHeader("content-disposition", "attachment");
-  sendText(req, res, 200, "text/csv; charset=utf-8; header=present", text, 30_000);
+  send(req, res, 200, "text/csv; charset=utf-8; header=present", text, STALL_MS);
 }
 
-function sendText(
+function send(
   req: IncomingMessage,
   res: ServerResponse,
   status: number,
   type: string,
-  text: string,
+  body: string | Buffer,
   stallMs: number,
 ): void {
+  const length = Buffer.byteLength(body);
+  res.setHeader("content-type", type);
+  if (wantsCompressed(req, res, length)) {
+    sendCompressed(req, res, status, body, stallMs);
+    return;
+  }
   stampProcessingTime(req, res);
-  res.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text) });
-  // As text and not as bytes: then Node sends it with the head, in one write.
-  res.end(req.method === "HEAD" ? undefined : text);
-  if (res.writableLength > 0) dropWhenStalled(res, stallMs);
+  res.writeHead(status, { "content-length": length });
+  // Text goes with the head, in one write.
+  res.end(req.method === "HEAD" ? undefined : body);
+  dropWhenStalled(res, stallMs);
 }
 
 export function sendError(req: IncomingMessage, res: ServerResponse, error: ApiError): void {

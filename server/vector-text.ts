@@ -1,5 +1,5 @@
-import { setImmediate as rest } from "node:timers/promises";
 import type { EncodingFormat } from "../openapi/embeddings.ts";
+import { loopTurn } from "./loop-turn.ts";
 
 /** Numbers that are written before other clients get their turn: some 5 ms. */
 const WRITTEN_AT_ONCE = 32_768;
@@ -32,7 +32,7 @@ export async function embeddingItems(vectors: readonly Float32Array[], format: E
     written += vector.length;
     if (written < WRITTEN_AT_ONCE) continue;
     written = 0;
-    await rest();
+    await loopTurn();
   }
   return items;
 }

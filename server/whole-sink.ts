@@ -1,5 +1,4 @@
 import type { FinishReason, PromptLogprob, RankedLogprob, SequenceOutput } from "../engine/protocol/output.ts";
-import type { Usage } from "../openapi/usage.ts";
 import type { Sink } from "./sink.ts";
 
 export interface WholeToolCall {
@@ -24,16 +23,15 @@ export class WholeSink implements Sink {
   readonly opened: boolean = false;
   readonly #choices: WholeChoice[];
   readonly #firstToken: () => void;
-  readonly #complete: (choices: readonly WholeChoice[], usage: Usage) => void;
 
-  constructor(
-    choices: number,
-    firstToken: () => void,
-    complete: (choices: readonly WholeChoice[], usage: Usage) => void,
-  ) {
+  constructor(choices: number, firstToken: () => void) {
     this.#choices = Array.from({ length: choices }, emptyChoice);
     this.#firstToken = firstToken;
-    this.#complete = complete;
+  }
+
+  /** Whole once the call is. */
+  get choices(): readonly WholeChoice[] {
+    return this.#choices;
   }
 
   prompt(choice: number, text: string): void {
@@ -61,8 +59,8 @@ export class WholeSink implements Sink {
     for (let choice = first; choice < first + count; choice++) this.#choices[choice] = emptyChoice();
   }
 
-  complete(usage: Usage): void {
-    this.#complete(this.#choices, usage);
+  complete(): void {
+    // Whoever runs the call writes the body from the choices.
   }
 
   fail(): void {

@@ -3,9 +3,10 @@ import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Usage } from "../../openapi/usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import { ChatChunks } from "../chat-chunks.ts";
-import { chatLogprobs } from "../chat-logprobs.ts";
+import { lateChatLogprobs } from "../chat-logprobs.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import type { GenerationRequest } from "../generation-route.ts";
+import type { Unwritten } from "../json-pieces.ts";
 import { chatSubmission, tierOf } from "../submission.ts";
 import { toolChoice } from "../tool-choice.ts";
 import type { WholeChoice, WholeToolCall } from "../whole-sink.ts";
@@ -30,7 +31,11 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
   };
 }
 
-function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): ChatResponse {
+function chatCompletion(
+  identity: CallIdentity,
+  choices: readonly WholeChoice[],
+  usage: Usage,
+): Unwritten<ChatResponse> {
   return {
     id: identity.id,
     object: "chat.completion",
@@ -45,7 +50,7 @@ function chatCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
         ...(reasoning !== "" && { reasoning_content: reasoning }),
         ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
       },
-      logprobs: logprobs === null ? null : chatLogprobs(logprobs),
+      logprobs: logprobs === null ? null : lateChatLogprobs(logprobs),
       finish_reason: finish,
     })),
     usage,

@@ -4,8 +4,9 @@ import type { Usage } from "../../openapi/usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import { CompletionChunks } from "../completion-chunks.ts";
-import { CompletionTokens } from "../completion-logprobs.ts";
+import { lateCompletionLogprobs } from "../completion-logprobs.ts";
 import type { GenerationRequest } from "../generation-route.ts";
+import type { Unwritten } from "../json-pieces.ts";
 import { completionSubmissions, tierOf } from "../submission.ts";
 import type { WholeChoice } from "../whole-sink.ts";
 
@@ -29,7 +30,11 @@ export function completionReader(limits: RequestLimits): (body: unknown) => Gene
   };
 }
 
-function textCompletion(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): CompletionResponse {
+function textCompletion(
+  identity: CallIdentity,
+  choices: readonly WholeChoice[],
+  usage: Usage,
+): Unwritten<CompletionResponse> {
   return {
     id: identity.id,
     object: "text_completion",
@@ -40,7 +45,7 @@ function textCompletion(identity: CallIdentity, choices: readonly WholeChoice[],
     choices: choices.map(({ text, reasoning, finish, logprobs, promptLogprobs }, index) => ({
       text,
       index,
-      logprobs: logprobs === null ? null : new CompletionTokens().add([...promptLogprobs, ...logprobs]),
+      logprobs: logprobs === null ? null : lateCompletionLogprobs([...promptLogprobs, ...logprobs]),
       finish_reason: finish,
       ...(reasoning !== "" && { reasoning_content: reasoning }),
     })),

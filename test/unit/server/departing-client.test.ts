@@ -114,3 +114,36 @@ it("a whole answer that nobody reads is dropped after the stall time too", async
   await patient.close(60_000);
   stuck.destroy();
 });
+
+it("a reader that is slow and steady gets the whole answer, in however long a time", async () => {
+  const stallMs = 1000;
+  const patient = await startTestServer({ stallMs });
+  const submitted = patient.engine.next();
+  const body = JSON.stringify(CHAT);
+  const slow = await openSocket(
+    patient.port,
+    rawPost(PATH, ["Content-Type: application/json", "Connection: close", `Content-Length: ${body.length}`], body),
+  );
+  slow.pause();
+  const text = "z".repeat(32 * 1024 * 1024);
+  (await submitted).begin().say(text).finish();
+  const begun = performance.now();
+  let read = 0;
+  const over = new Promise((resolve) => slow.once("close", resolve));
+  slow.on("data", (chunk: Buffer) => {
+    read += chunk.length;
+    slow.pause();
+  });
+  // A piece at a time until far more than the stall time has passed, then what is left.
+  const reading = setInterval(() => {
+    slow.resume();
+    if (performance.now() - begun > 3 * stallMs)
+      slow.removeAllListeners("data").on("data", (chunk) => {
+        read += chunk.length;
+      });
+  }, 5);
+  await over;
+  clearInterval(reading);
+  expect(read).toBeGreaterThan(text.length);
+  await patient.close();
+});

@@ -1,0 +1,41 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { chatLogprobs, lateChatLogprobs } from "../../../server/chat-logprobs.ts";
+import { CompletionTokens, lateCompletionLogprobs } from "../../../server/completion-logprobs.ts";
+import { jsonBytes, jsonPieces, LateList } from "../../../server/json-pieces.ts";
+
+it("writes what JSON.stringify writes", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue(), async (value) => {
+      expect(String(await jsonBytes({ value, left: undefined }))).toBe(JSON.stringify({ value, left: undefined }));
+    }),
+  );
+});
+
+const token = (i: number) => ({ bytes: Buffer.from(`t\u00e9${i}`), logprob: -1 - i / 7 });
+const tokens = Array.from({ length: 300 }, (_, i) => ({
+  ...token(i),
+  top: Array.from({ length: 20 }, (_, j) => token(i + j)),
+}));
+
+it("writes late lists as the lists that they stand for", async () => {
+  expect(JSON.parse(String(await jsonBytes(lateChatLogprobs(tokens))))).toEqual(chatLogprobs(tokens));
+  const written = JSON.parse(String(await jsonBytes(lateCompletionLogprobs(tokens))));
+  expect(written).toEqual(new CompletionTokens().add(tokens));
+});
+
+it("makes no more of a large answer than one piece at a time", () => {
+  let made = 0;
+  const items = new LateList(Array(100_000).fill("x".repeat(100)), (item) => {
+    made++;
+    return item;
+  });
+  const pieces = jsonPieces({ items });
+  let before = 0;
+  for (const piece of pieces) {
+    expect(piece.length).toBeLessThan(66_000);
+    expect(made - before).toBeLessThan(1000);
+    before = made;
+  }
+  expect(made).toBe(100_000);
+});

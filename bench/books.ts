@@ -43,10 +43,12 @@ export interface Accounts {
   online: OnlineAccount;
   batches: readonly BatchAccount[];
   books: Books;
+  /** Where the server was killed: what the ledger may lack of the answers just before, and counters began anew. */
+  unbooked?: { requests: number; tokens: number };
 }
 
 /** What does not agree; empty when all does. */
-export function disagreements({ online, batches, books }: Accounts): string[] {
+export function disagreements({ online, batches, books, unbooked }: Accounts): string[] {
   const found: string[] = [];
   const same = (what: string, a: number, b: number) => {
     if (a !== b) found.push(`${what}: ${a} and ${b}`);
@@ -77,12 +79,16 @@ export function disagreements({ online, batches, books }: Accounts): string[] {
   same("prompt tokens of batch objects and ledger", prompt, books.batchPromptTokens);
   same("completion tokens of batch objects and ledger", completion, books.batchCompletionTokens);
   // to the nano-dollar, which the counter adds up in floating point
-  same("cost by counter and ledger, in nano-dollars", nano(books.countedUsd), nano(books.ledgerUsd));
+  if (unbooked === undefined)
+    same("cost by counter and ledger, in nano-dollars", nano(books.countedUsd), nano(books.ledgerUsd));
   // who left is charged when something was computed, so between the two
   const { answered, left } = online;
-  if (books.onlineRequests < answered || books.onlineRequests > answered + left + online.failed)
+  if (
+    books.onlineRequests < answered - (unbooked?.requests ?? 0) ||
+    books.onlineRequests > answered + left + online.failed
+  )
     found.push(`online requests: ${answered} answered, ${left} left, and ${books.onlineRequests} in the ledger`);
-  if (books.onlineCompletionTokens < online.completionTokens)
+  if (books.onlineCompletionTokens < online.completionTokens - (unbooked?.tokens ?? 0))
     found.push(`online tokens: ${online.completionTokens} seen, and ${books.onlineCompletionTokens} in the ledger`);
   return found;
 }

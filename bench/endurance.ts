@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
-import { type BatchObject, createBatch, isOver, retrieveBatch } from "./batch-job.ts";
+import { accountOf } from "./batch-account.ts";
+import { createBatch, isOver, retrieveBatch } from "./batch-job.ts";
 import { type BatchAccount, type Books, growth, type OnlineAccount, readBooks } from "./books.ts";
 import { call, json } from "./call.ts";
 import { residentMemory } from "./memory.ts";
@@ -137,37 +138,9 @@ async function oneBatch(target: Target, lines: number, cancel: boolean, make: Pr
   }
   for (;;) {
     const batch = await retrieveBatch(target, id);
-    if (isOver(batch)) return account(target, batch, lines);
+    if (isOver(batch)) return accountOf(target, batch, lines);
     await wait(POLL_MS);
   }
-}
-
-async function account(target: Target, batch: BatchObject, lines: number): Promise<BatchAccount> {
-  const seen = new Map<string, number>();
-  let filePromptTokens = 0;
-  let fileCompletionTokens = 0;
-  for (const id of [batch.output_file_id, batch.error_file_id]) {
-    if (id === null) continue;
-    const text = await (await fetch(new URL(`files/${id}/content`, target.base))).text();
-    for (const line of text.split("\n").filter(Boolean)) {
-      const { custom_id, response } = JSON.parse(line);
-      seen.set(custom_id, (seen.get(custom_id) ?? 0) + 1);
-      filePromptTokens += response?.body?.usage?.prompt_tokens ?? 0;
-      fileCompletionTokens += response?.body?.usage?.completion_tokens ?? 0;
-    }
-  }
-  // a batch that was cancelled before it had read its file has no lines
-  const due = batch.request_counts.total === 0 ? 0 : lines;
-  return {
-    status: batch.status,
-    lines,
-    missing: due - [...seen.keys()].length,
-    twice: [...seen.values()].filter((count) => count > 1).length,
-    promptTokens: batch.usage.input_tokens,
-    completionTokens: batch.usage.output_tokens,
-    filePromptTokens,
-    fileCompletionTokens,
-  };
 }
 
 /** Processes right below the server: its engines, one for each model. */

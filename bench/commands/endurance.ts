@@ -1,7 +1,8 @@
 import { Command } from "commander";
 import { disagreements } from "../books.ts";
+import { chaos } from "../chaos/chaos.ts";
 import { endurance } from "../endurance.ts";
-import { machineFacts, machineLine } from "../machine.ts";
+import { type MachineFacts, machineFacts, machineLine } from "../machine.ts";
 import { MEMORY_HEAD, memoryRow, memoryTrends } from "../memory-trend.ts";
 import { writeReport } from "../report.ts";
 import { table } from "../table.ts";
@@ -12,6 +13,7 @@ interface Options extends ArmOptions, ProcessOptions {
   minutes: number;
   clients: number;
   lines: number;
+  chaos?: boolean;
 }
 
 export function enduranceCommand(args: string[]): Command {
@@ -19,9 +21,14 @@ export function enduranceCommand(args: string[]): Command {
     .description("chats, batches, clients that leave, cancels and a killed engine; then memory and the books")
     .option("--minutes <n>", "how long", whole(1), 20)
     .option("--clients <n>", "online clients at once", whole(1), 4)
-    .option("--lines <n>", "lines of each batch", whole(1), 500);
+    .option("--lines <n>", "lines of each batch", whole(1), 500)
+    .option(
+      "--chaos",
+      "hostile clients, cancels, a failing model host, kills, hangs, reloads, backups; with --gguf alone",
+    );
   return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
+    if (options.chaos) return chaosRun(options, machine);
     await withProcess(options, async ({ target, pid, server }) => {
       const { clients, lines, seed, minutes } = options;
       const began = performance.now();
@@ -47,4 +54,29 @@ export function enduranceCommand(args: string[]): Command {
       if (wrong.length > 0) throw new Error("the books do not agree");
     });
   });
+}
+
+async function chaosRun(options: Options, machine: MachineFacts): Promise<void> {
+  const { minutes, clients, lines, seed, gguf } = options;
+  if (gguf === undefined)
+    throw new Error("--chaos kills and restarts the server: --gguf names the model to start one with");
+  const serverArgs = options.serverArgs?.split(/\s+/).filter(Boolean) ?? [];
+  const began = performance.now();
+  const say = (text: string) =>
+    process.stderr.write(`${((performance.now() - began) / 60_000).toFixed(1)} min  ${text}\n`);
+  const result = await chaos({ seconds: 60 * minutes, clients, lines, seed, gguf, serverArgs }, say);
+  await writeReport(options.json, { kind: "chaos", machine, plan: options, ...result });
+  const { online, batches, books, lives, openFiles, memory, wrong } = result;
+  const rows = Object.entries(result.disturbances).map(([name, count]) => [name, String(count)]);
+  const refused = Object.entries(result.refused).map(([status, count]) => `${count} × ${status}`);
+  const told = [
+    `${online.answered} answered, ${online.left} left, ${online.failed} failed (${refused.join(", ") || "none refused"})`,
+    `${batches.length} batches, ${books.batchRequests} lines in the ledger, ${books.ledgerUsd.toFixed(9)} USD`,
+    `${lives.serverStarts} server processes; ${lives.enginesDied} engines died, ${lives.enginesAsked} were to; the hub was asked ${result.hubAsked} times`,
+    `open files ${openFiles.first} at the last start, ${openFiles.last} at the end`,
+    `memory ${memory.map(({ name, mib }) => `${name} ${mib.toFixed(0)} MiB`).join(", ")}`,
+    wrong.length === 0 ? "every invariant holds" : `${wrong.length} wrong:\n  ${wrong.slice(0, 50).join("\n  ")}`,
+  ];
+  process.stdout.write(`${table(["disturbance", "times"], rows)}\n${told.join("\n")}\n${machineLine(machine)}\n`);
+  if (wrong.length > 0) throw new Error(`${wrong.length} invariants do not hold`);
 }

@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+
+const READY_WITHIN_MS = 120_000;
+const POLL_MS = 50;
+const LOG_TAIL = 4000;
+
+/** What a run asked the server and its engines to suffer, beside what happened to them. */
+export interface Lives {
+  serverStarts: number;
+  serverEndsUnasked: string[];
+  enginesAsked: number;
+  enginesDied: number;
+}
+
+/** The server under test: one data directory and one port over many processes. */
+export class ChaosServer {
+  readonly origin: string;
+  readonly base: URL;
+  readonly lives: Lives = { serverStarts: 0, serverEndsUnasked: [], enginesAsked: 0, enginesDied: 0 };
+  /** Times, by performance.now(), of what the run itself broke. */
+  readonly brokenAt: number[] = [];
+  readonly #command: string[];
+  #child: ChildProcess | null = null;
+  #expectsEnd = false;
+  #tail = "";
+  #line = "";
+
+  /** @param command of a server that logs JSON and listens at the port */
+  constructor(port: number, command: string[]) {
+    this.origin = `http://127.0.0.1:${port}`;
+    this.base = new URL(`${this.origin}/v1/`);
+    this.#command = command;
+    process.once("exit", () => this.#child?.kill("SIGKILL"));
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** The end of what the current process printed. */
+  get tail(): string {
+    return this.#tail;
+  }
+
+  async start(): Promise<void> {
+    const [program, ...args] = this.#command;
+    const child = spawn(program!, args, { stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = child;
+    this.#expectsEnd = false;
+    this.lives.serverStarts++;
+    child.stdout.on("data", (text: Buffer) => this.#printed(text.toString("utf8")));
+    child.stderr.on("data", (text: Buffer) => this.#printed(text.toString("utf8")));
+    child.once("exit", (code, signal) => {
+      if (!this.#expectsEnd) this.lives.serverEndsUnasked.push(`${code ?? signal}: ${this.#tail.slice(-600)}`);
+    });
+    await this.ready();
+  }
+
+  /** Resolves when every model that the run relies on can be asked; rejects when the server ended or is not ready in time. */
+  async ready(): Promise<void> {
+    const deadline = performance.now() + READY_WITHIN_MS;
+    for (;;) {
+      if (this.#hasEnded) throw new Error(`the server ended unasked: ${this.#tail}`);
+      const response = await fetch(`${this.origin}/ready`).catch(() => null);
+      await response?.body?.cancel();
+      if (response?.status === 200) return;
+      if (performance.now() > deadline) throw new Error(`the server was not ready in time: ${this.#tail}`);
+      await wait(POLL_MS);
+    }
+  }
+
+  get #hasEnded(): boolean {
+    return this.#child !== null && (this.#child.exitCode !== null || this.#child.signalCode !== null);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child!.kill(signal);
+  }
+
+  /** Ends the process, by SIGKILL or as an operator does, and waits for its end. */
+  async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+    this.#expectsEnd = true;
+    this.breaks();
+    const child = this.#child!;
+    const ended = this.#hasEnded ? null : once(child, "exit");
+    child.kill(signal);
+    await ended;
+    this.breaks();
+    const { exitCode, signalCode } = child;
+    if (signal === "SIGTERM" && exitCode !== 0)
+      this.lives.serverEndsUnasked.push(`SIGTERM ended it with ${exitCode ?? signalCode}: ${this.#tail.slice(-600)}`);
+  }
+
+  /** Marks this moment: what fails about now is no fault of the server's. */
+  breaks(): void {
+    this.brokenAt.push(performance.now());
+  }
+
+  /** The open files of the server's process. Linux only. */
+  openFiles(): number {
+    return readdirSync(`/proc/${this.pid}/fd`).length;
+  }
+
+  #printed(text: string): void {
+    this.#tail = (this.#tail + text).slice(-LOG_TAIL);
+    const lines = (this.#line + text).split("\n");
+    this.#line = lines.pop()!;
+    for (const line of lines) if (line.includes('"The engine died and starts again"')) this.lives.enginesDied++;
+  }
+}

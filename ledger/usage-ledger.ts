@@ -1,5 +1,6 @@
 import type { LedgerRow, LedgerTier } from "../store/ledger.ts";
 import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 import { dayOf } from "../store/utc-day.ts";
 import type { Prices, TokenCounts } from "./prices.ts";
 
@@ -51,6 +52,16 @@ const ROWS_PER_WRITE = 500;
 /** Rows kept while the store does not take them; the oldest beyond go, and the log says how many. */
 const MAX_WAITING = 100_000;
 
+interface Waiting {
+  row: LedgerRow;
+  hold: Hold | null;
+}
+
+/** Refused for what the rows are, so that they are refused whenever they come. */
+function isRowsFault(error: unknown): boolean {
+  return error instanceof StoreError && (error.code === "constraint" || error.code === "internal");
+}
+
 /**
  * Writes one row per request. Rows of online requests are gathered and written within 100 ms, so that no response waits
  * for the disk; a crash can lose what ended in the last of those. Rows of batch lines are only made here: they commit
@@ -58,7 +69,7 @@ const MAX_WAITING = 100_000;
  */
 export class UsageLedger {
   readonly #deps: UsageLedgerDeps;
-  #waiting: { row: LedgerRow; hold: Hold | null }[] = [];
+  #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<boolean> | null = null;
 
@@ -153,12 +164,38 @@ export class UsageLedger {
     try {
       await this.#deps.store.ledger.insert({ rows, settled });
     } catch (error) {
+      if (isRowsFault(error)) return this.#writeEach(taken);
       this.#deps.log.error({ err: error, rows: rows.length }, "Ledger rows could not be written; trying again");
       this.#deps.faults.writeFailed();
       this.#waiting.unshift(...taken);
       return false;
     }
     for (const row of rows) this.committed(row);
+    return true;
+  }
+
+  /** One by one, as one row that can't be stored would hold up all others; that one is lost, and what it held back free. */
+  async #writeEach(taken: readonly Waiting[]): Promise<boolean> {
+    for (const [index, { row, hold }] of taken.entries()) {
+      const settled = hold === null ? [] : [hold.id];
+      try {
+        await this.#deps.store.ledger.insert({ rows: [row], settled });
+        this.committed(row);
+      } catch (error) {
+        if (!isRowsFault(error)) {
+          this.#deps.log.error(
+            { err: error, rows: taken.length - index },
+            "Ledger rows could not be written; trying again",
+          );
+          this.#deps.faults.writeFailed();
+          this.#waiting.unshift(...taken.slice(index));
+          return false;
+        }
+        this.#deps.log.error({ err: error, row }, "A ledger row is lost: the store refuses it");
+        this.#deps.faults.lost(1);
+        await this.#deps.store.ledger.insert({ rows: [], settled }).catch(() => {});
+      }
+    }
     return true;
   }
 }

@@ -1,7 +1,11 @@
 import type { Operation } from "./operation.ts";
 import { costsQuery, embeddingsUsageQuery, usageQuery } from "./organization-usage.ts";
 
-const failures = { "400": "The query is not valid.", "503": "The store does not work." };
+const failures = {
+  "400": "The query is not valid, or has more results than a page holds.",
+  "429": "Too many reports of yours wait already.",
+  "503": "The store does not work.",
+};
 
 /** What the ledger tells. */
 export const organizationOperations: readonly Operation[] = [

@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler } from "express";
 import { RateLimits } from "../ledger/rate-limits.ts";
+import { ReportQueue } from "../ledger/report-queue.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import type { Operation } from "../openapi/operation.ts";
 import { operations } from "../openapi/operations.ts";
@@ -121,9 +122,10 @@ export function createApp(dependencies: AppDependencies): Express {
   });
   serve(app, "/v1/nightshift/keys/:id/rotate", { post: rotateKey(keys) });
   serve(app, "/v1/nightshift/owners/:owner", { get: retrieveOwner(dependencies), patch: updateOwner(dependencies) });
-  serve(app, "/v1/organization/usage/completions", { get: completionsUsage(store, clock) });
-  serve(app, "/v1/organization/usage/embeddings", { get: embeddingsUsage(store, clock) });
-  serve(app, "/v1/organization/costs", { get: costs(store, options.machinePrice, clock) });
+  const reports = { store, queue: new ReportQueue(), clock };
+  serve(app, "/v1/organization/usage/completions", { get: completionsUsage(reports) });
+  serve(app, "/v1/organization/usage/embeddings", { get: embeddingsUsage(reports) });
+  serve(app, "/v1/organization/costs", { get: costs(reports, options.machinePrice) });
   serve(app, "/v1/nightshift/engine", { get: engines(models, options.machinePrice) });
   serve(app, "/health", { get: health(version) });
   serve(app, "/ready", { get: ready(models, store, draining, options.apiKeys) });

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { takeLock } from "./lock.ts";
@@ -21,6 +21,8 @@ const CACHE_KIB = 16 * 1024;
  * database once each time. SQLite's 4 MiB fill up several times while the rows of 50,000 lines are stored.
  */
 const CHECKPOINT_PAGES = 4096;
+/** A database up to this size is checked before it is used: some tenths of a second. A larger one beside its use. */
+const CHECKED_AT_ONCE_BYTES = 64 * 1024 * 1024;
 
 /** One connection writes, the other reads what is committed, so that no answer tells of what a crash could undo. */
 export interface OpenDatabase {
@@ -40,7 +42,7 @@ export function openDatabase(dataDir: string, migrations: readonly string[] = MI
   } catch (error) {
     throw new StoreError("io", `The data directory ${folder} cannot be created: ${reasonOf(error)}. ${ELSEWHERE}`);
   }
-  const path = join(folder, "nightshift.db");
+  const path = pathOf(folder);
   const open: { close(): void }[] = [];
   const close = () => {
     for (const one of open.splice(0).reverse()) one.close();
@@ -53,7 +55,7 @@ export function openDatabase(dataDir: string, migrations: readonly string[] = MI
     const writer = new Database(path, { timeout: BUSY_MS });
     open.push(writer);
     prepare(writer, migrations);
-    const reader = new Database(path, { timeout: BUSY_MS, readonly: true });
+    const reader = openReader(folder);
     open.push(reader);
     return { writer, reader, close };
   } catch (error) {
@@ -77,9 +79,46 @@ function prepare(db: Database.Database, migrations: readonly string[]): void {
   db.pragma(`journal_size_limit = ${WAL_BYTES}`);
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
-  const fault = db.pragma("quick_check(1)", { simple: true });
-  if (fault !== "ok") throw new StoreError("corrupt", String(fault));
+  if (!isLarge(db.name)) {
+    const fault = db.pragma("quick_check(1)", { simple: true });
+    if (fault !== "ok") throw new StoreError("corrupt", String(fault));
+  }
   migrate(db, migrations);
+}
+
+/** Reads what is committed, of a database that is open already. */
+export function openReader(dataDir: string): Database.Database {
+  return new Database(pathOf(resolve(dataDir)), { timeout: BUSY_MS, readonly: true });
+}
+
+/** Whether its check would keep a start waiting: it reads all of the file. */
+export function isLarge(path: string): boolean {
+  return statSync(path).size > CHECKED_AT_ONCE_BYTES;
+}
+
+/** Checks an open database on a connection of its own. What is wrong with it, with advice; null when it is sound. */
+export function faultOf(dataDir: string): string | null {
+  const fault = checked(dataDir);
+  if (fault === "ok") return null;
+  const path = pathOf(resolve(dataDir));
+  return `${path} is damaged: ${fault}. Stop the server and restore a backup, or save what can be read with: sqlite3 ${path} .recover`;
+}
+
+function checked(dataDir: string): string {
+  const db = openReader(dataDir);
+  try {
+    return String(db.pragma("quick_check(1)", { simple: true }));
+  } catch (error) {
+    const { code, message } = storeError(error);
+    // What else can fail here says nothing about the file.
+    return code === "corrupt" ? message : "ok";
+  } finally {
+    db.close();
+  }
+}
+
+export function pathOf(folder: string): string {
+  return join(folder, "nightshift.db");
 }
 
 const ELSEWHERE = "Make it writable for this user, or choose another place with --data-dir.";

@@ -52,7 +52,7 @@ const LEDGER = columns<LedgerRow>([
 ]);
 
 /**
- * Writes one row, and adds it to what its owner and key have spent. A second one for the same batch line is a constraint
+ * Writes one row, and adds it to its hour's sums and to what its owner and key have spent. A second one for the same batch line is a constraint
  * error: it would charge twice.
  */
 export function ledgerInsertion(db: Database): (row: LedgerRow) => void {
@@ -61,8 +61,17 @@ export function ledgerInsertion(db: Database): (row: LedgerRow) => void {
     `INSERT INTO spending (scope, subject, day, nano) VALUES (@scope, @subject, @day, @nano)
      ON CONFLICT (scope, subject, day) DO UPDATE SET nano = nano + excluded.nano`,
   );
+  const sum = db.prepare<LedgerRow>(
+    `INSERT INTO usage_hours VALUES (@owner, @time - @time % 3600, coalesce(@keyId, ''), @endpoint, @model, @tier,
+       @batchId IS NOT NULL, 1, @inputTokens, @cachedTokens, @outputTokens, @reasoningTokens, @costNano, @defaultCostNano)
+     ON CONFLICT DO UPDATE SET requests = requests + 1, input_tokens = input_tokens + excluded.input_tokens,
+       cached_tokens = cached_tokens + excluded.cached_tokens, output_tokens = output_tokens + excluded.output_tokens,
+       reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens, cost_nano = cost_nano + excluded.cost_nano,
+       default_cost_nano = default_cost_nano + excluded.default_cost_nano`,
+  );
   return (row) => {
     insert.run(row);
+    sum.run(row);
     const { owner, keyId, day, costNano: nano } = row;
     spend.run({ scope: "owner", subject: owner, day, nano });
     if (keyId !== null) spend.run({ scope: "key", subject: keyId, day, nano });

@@ -59,7 +59,8 @@ export function machine(db: Database) {
   );
 
   return {
-    reads: {
+    reads: {},
+    reports: {
       sums({ start, end, width }: MachineQuery): MachineSums {
         const query = { start, end, width };
         return { busy: busy.all(query), up: up.all(query) };

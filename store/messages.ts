@@ -14,6 +14,17 @@ export type FromStore =
   | { type: "state"; state: StoreState }
   | { type: "closed" };
 
+/** Of paths `table.name`. */
+export function namesOf(paths: readonly string[]): Record<string, string[]> {
+  const names: Record<string, string[]> = {};
+  for (const path of paths) {
+    const [table = "", name = ""] = path.split(".");
+    names[table] ??= [];
+    names[table].push(name);
+  }
+  return names;
+}
+
 export type Reply = { id: number; result: unknown } | { id: number; error: WireError };
 
 export interface WireError {

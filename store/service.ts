@@ -1,11 +1,11 @@
 import type { MessagePort } from "node:worker_threads";
 import { openDatabase } from "./database.ts";
 import { GroupWriter, type WriteJob } from "./group-writer.ts";
-import type { FromStore, Reply, StoreState, ToStore, WireError } from "./messages.ts";
+import { type FromStore, namesOf, type Reply, type StoreState, type ToStore, type WireError } from "./messages.ts";
 import { Scrubber } from "./scrubber.ts";
 import { endsTransaction, storeError } from "./sqlite-error.ts";
 import type { StoreError } from "./store-error.ts";
-import { tables } from "./tables.ts";
+import { type Operation, operationsOf, tables } from "./tables.ts";
 
 /** Reads wait for at most this much work and one fsync. */
 const GROUP_MS = 5;
@@ -22,8 +22,6 @@ const DELETED = new Map<string, (result: unknown) => boolean>([
   ["files.removeExpired", (ids) => Array.isArray(ids) && ids.length > 0],
   ["files.forget", () => true],
 ]);
-
-type Operation = (...args: readonly unknown[]) => unknown;
 
 /**
  * Owns the database and answers one port. Reads run as they come, on what is committed. Writes wait until all messages
@@ -62,14 +60,14 @@ class StoreService {
     this.#database = database;
     this.#writer = new GroupWriter(database.writer, () => performance.now());
     this.#scrubber = new Scrubber(database.writer);
-    this.#reads = byName(tables(database.reader), "reads");
+    this.#reads = operationsOf(tables(database.reader), "reads");
     const writing = tables(database.writer);
     this.#discard = () => writing.results.rebuilds.discard({ limit: DISCARDED_ROWS });
     this.#writes = new Map();
-    for (const [name, run] of byName(writing, "writes")) this.#writes.set(name, { run, durable: true });
-    for (const [name, run] of byName(writing, "rebuilds")) this.#writes.set(name, { run, durable: false });
+    for (const [name, run] of operationsOf(writing, "writes")) this.#writes.set(name, { run, durable: true });
+    for (const [name, run] of operationsOf(writing, "rebuilds")) this.#writes.set(name, { run, durable: false });
     port.on("message", (message: ToStore) => this.#receive(message));
-    post(port, { type: "opened", operations: this.#names() });
+    post(port, { type: "opened", operations: namesOf([...this.#reads.keys(), ...this.#writes.keys()]) });
     // The last server may have ended before it could.
     this.#deleted();
   }
@@ -182,25 +180,6 @@ class StoreService {
       post(this.#port, { type: "state", state: this.#state });
     }, PROBE_MS).unref();
   }
-
-  #names(): Record<string, string[]> {
-    const names: Record<string, string[]> = {};
-    for (const path of [...this.#reads.keys(), ...this.#writes.keys()]) {
-      const [table = "", name = ""] = path.split(".");
-      names[table] ??= [];
-      names[table].push(name);
-    }
-    return names;
-  }
-}
-
-type Kinds = { reads: object; writes: object; rebuilds: object };
-
-function byName(all: Record<string, Kinds>, kind: keyof Kinds): Map<string, Operation> {
-  const operations = Object.entries(all).flatMap(([table, { [kind]: some }]) =>
-    Object.entries(some).map(([name, operation]) => [`${table}.${name}`, operation as Operation] as const),
-  );
-  return new Map(operations);
 }
 
 function wireError({ code, message }: StoreError): WireError {

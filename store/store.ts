@@ -1,5 +1,7 @@
 import { EventEmitter, once } from "node:events";
+import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
+import { isLarge, pathOf } from "./database.ts";
 import type { FromStore, Reply, StoreState, ToStore } from "./messages.ts";
 import { StoreError, type StoreErrorCode } from "./store-error.ts";
 import type { Operations } from "./tables.ts";
@@ -35,7 +37,20 @@ interface Calling {
   reject(error: StoreError): void;
 }
 
-/** Where the database's side of the port runs. */
+/** What a thread of the store does. */
+export interface StoreWork {
+  part: "store" | "reports" | "check";
+  dataDir: string;
+}
+
+/** Starts the threads; the first of them opens the database. */
+export interface StoreThreads {
+  start(part: "store" | "reports"): StoreThread;
+  /** What is wrong with a database that was too large to be checked before; null for nothing. */
+  check(): Promise<string | null>;
+}
+
+/** Where the database's side of a port runs. */
 export interface StoreThread {
   port: { postMessage(message: ToStore): void; on(event: "message", listener: (message: FromStore) => void): unknown };
   /** Resolves with why, when the thread is over. */
@@ -51,58 +66,88 @@ export interface StoreOptions {
 
 /** Opens, checks and migrates the database in a thread of its own. Rejects with the StoreError that says what to do. */
 export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> {
-  const worker = new Worker(new URL("./worker.js", import.meta.url), {
-    workerData: dataDir,
-    name: "store",
-    execArgv: [],
-  });
-  const ended = once(worker, "exit").then(
-    () => "it ended",
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  );
-  const busyMs = () => worker.performance.eventLoopUtilization().active;
-  return connectStore({ port: worker, ended, busyMs }, log);
+  const worker = (part: StoreWork["part"]) =>
+    new Worker(new URL("./worker.js", import.meta.url), { workerData: { part, dataDir }, name: part, execArgv: [] });
+  const start = (part: "store" | "reports") => {
+    const port = worker(part);
+    const ended = once(port, "exit").then(
+      () => "it ended",
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    return { port, ended, busyMs: () => port.performance.eventLoopUtilization().active };
+  };
+  const check = async () => {
+    if (!isLarge(pathOf(resolve(dataDir)))) return null;
+    const checking = worker("check");
+    checking.unref();
+    const [fault]: (string | null)[] = await once(checking, "message");
+    return fault ?? null;
+  };
+  return connectStore({ start, check }, log);
 }
 
-/** The store that answers on this port. */
-export async function connectStore(thread: StoreThread, log: StoreLog): Promise<Store> {
-  const connection = new Connection(thread, log);
+/** The store over these threads. */
+export async function connectStore(threads: StoreThreads, log: StoreLog): Promise<Store> {
+  const thread = threads.start("store");
+  const failures = new Map<StoreErrorCode, number>();
+  const connection = new Connection(thread, failures);
   const names = await connection.opened;
-  const operations = Object.fromEntries(
-    Object.entries(names).map(([table, list]) => [
-      table,
-      Object.fromEntries(list.map((name) => [name, (...args: unknown[]) => connection.call(table, name, args)])),
-    ]),
+  const reports = new Connection(threads.start("reports"), failures);
+  connection.events.on("state", (state: StoreState) => {
+    if (state.writable) log.info({}, "The store is writable again");
+    else log.error({ code: state.code, reason: state.reason }, "The store is not writable");
+  });
+  reports.events.on("state", () => log.error({}, "Usage can't be reported until the next start: its thread is over"));
+  threads.check().then(
+    (fault) => fault !== null && connection.setState({ writable: false, code: "corrupt", reason: fault }),
+    (error: unknown) => log.error({ err: error }, "The database could not be checked"),
   );
+  const operations = [...operationsOver(connection, names), ...operationsOver(reports, await reports.opened)].reduce<
+    Record<string, Record<string, Call>>
+  >((tables, [table, name, call]) => {
+    tables[table] = { ...tables[table], [name]: call };
+    return tables;
+  }, {});
   const store = {
     get state() {
       return connection.state;
     },
     busyMs: () => thread.busyMs(),
-    failures: () => connection.failures,
+    failures: () => failures,
     onState: (listener: (state: StoreState) => void) => void connection.events.on("state", listener),
-    close: () => connection.close(),
+    close: async () => {
+      await reports.close();
+      await connection.close();
+    },
   };
   // The names are those of `tables`, which is what Operations is made of.
   return Object.assign(store, operations as unknown as Operations);
 }
 
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+function operationsOver(connection: Connection, names: Record<string, string[]>): [string, string, Call][] {
+  return Object.entries(names).flatMap(([table, list]) =>
+    list.map((name): [string, string, Call] => [table, name, (...args) => connection.call(table, name, args)]),
+  );
+}
+
+/** What is asked of one thread. */
 class Connection {
   readonly opened: Promise<Record<string, string[]>>;
   readonly events = new EventEmitter();
-  readonly failures = new Map<StoreErrorCode, number>();
   state: StoreState = { writable: true };
   readonly #thread: StoreThread;
-  readonly #log: StoreLog;
+  readonly #failures: Map<StoreErrorCode, number>;
   readonly #calls = new Map<number, Calling>();
   #nextId = 1;
   #opened = false;
   #closing: Promise<void> | null = null;
   #over = false;
 
-  constructor(thread: StoreThread, log: StoreLog) {
+  constructor(thread: StoreThread, failures: Map<StoreErrorCode, number>) {
     this.#thread = thread;
-    this.#log = log;
+    this.#failures = failures;
     this.opened = new Promise((resolve, reject) => {
       thread.port.on("message", (message: FromStore) => {
         if (message.type === "opened") {
@@ -145,7 +190,7 @@ class Connection {
     } else if (message.type === "closed") {
       this.events.emit("closed");
     } else {
-      this.#setState(message.state);
+      this.setState(message.state);
     }
   }
 
@@ -156,10 +201,10 @@ class Connection {
     else calling?.resolve(reply.result);
   }
 
-  #setState(state: StoreState): void {
+  /** A damaged database stays so, whatever else goes wrong or right. */
+  setState(state: StoreState): void {
+    if (this.#closing !== null || (!this.state.writable && this.state.code === "corrupt")) return;
     this.state = state;
-    if (state.writable) this.#log.info({}, "The store is writable again");
-    else this.#log.error({ code: state.code, reason: state.reason }, "The store is not writable");
     this.events.emit("state", state);
   }
 
@@ -168,11 +213,11 @@ class Connection {
     const message = `The store's thread is over: ${reason}`;
     for (const { reject } of this.#calls.values()) reject(this.#failure("closed", message));
     this.#calls.clear();
-    if (this.#opened && this.#closing === null) this.#setState({ writable: false, code: "closed", reason: message });
+    if (this.#opened && this.#closing === null) this.setState({ writable: false, code: "closed", reason: message });
   }
 
   #failure(code: StoreErrorCode, message: string): StoreError {
-    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
+    this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1);
     return new StoreError(code, message);
   }
 

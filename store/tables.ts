@@ -18,6 +18,7 @@ import { usage } from "./usage.ts";
  * | kind | runs on | durable when it resolves |
  * |---|---|---|
  * | reads | the reading connection, on what is committed | – |
+ * | reports | a connection and a thread of their own, for they may read much: nothing durable waits for them | – |
  * | writes | the writing one | yes, also through a power cut |
  * | rebuilds | the writing one | through the end of the process; what a power cut takes is made again at the next start |
  */
@@ -48,5 +49,18 @@ type Asynchronous<T> = {
 export type Operations = {
   [T in keyof Tables]: Asynchronous<Tables[T]["reads"]> &
     Asynchronous<Tables[T]["writes"]> &
-    Asynchronous<Tables[T]["rebuilds"]>;
+    Asynchronous<Tables[T]["rebuilds"]> &
+    (Tables[T] extends { reports: infer Reports } ? Asynchronous<Reports> : unknown);
 };
+
+export type Operation = (...args: readonly unknown[]) => unknown;
+
+/** The operations of one kind, by `table.name`. */
+export function operationsOf(all: Tables, kind: "reads" | "reports" | "writes" | "rebuilds"): Map<string, Operation> {
+  const kinds: Record<string, { [K in typeof kind]?: object }> = all;
+  return new Map(
+    Object.entries(kinds).flatMap(([table, { [kind]: some = {} }]) =>
+      Object.entries(some).map(([name, operation]) => [`${table}.${name}`, operation as Operation] as const),
+    ),
+  );
+}

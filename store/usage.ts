@@ -16,6 +16,8 @@ export interface UsageQuery {
   models: string[] | null;
   batch: boolean | null;
   groupBy: { owner: boolean; keyId: boolean; endpoint: boolean; model: boolean; batch: boolean; tier: boolean };
+  /** Most sums. */
+  limit: number;
 }
 
 export interface UsageSum {
@@ -36,36 +38,63 @@ export interface UsageSum {
   defaultCostNano: number;
 }
 
-const FILTERS = `time >= @start AND time < @end
-  AND (@embeddings IS NULL OR (endpoint IN ('/v1/embeddings', '/v1/rerank')) = @embeddings)
-  AND (@owners IS NULL OR owner IN (SELECT value FROM json_each(@owners)))
+/** What is added up: whole hours from their sums, and what is finer, at either end, from the ledger's rows. */
+interface Ranges {
+  start: number;
+  hoursFrom: number;
+  hoursTo: number;
+  end: number;
+}
+
+const HOUR = 3600;
+
+const COUNTS = "input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_nano, default_cost_nano";
+
+const FILTERS = `(@embeddings IS NULL OR (endpoint IN ('/v1/embeddings', '/v1/rerank')) = @embeddings)
   AND (@keyIds IS NULL OR key_id IN (SELECT value FROM json_each(@keyIds)))
   AND (@models IS NULL OR model IN (SELECT value FROM json_each(@models)))
-  AND (@batch IS NULL OR (batch_id IS NOT NULL) = @batch)`;
+  AND (@batch IS NULL OR batch = @batch)`;
+
+/** The `whose` rows of the three ranges in one form. */
+function rowsOf(whose: string): string {
+  const ledger = (from: string, to: string) =>
+    `SELECT time, owner, key_id, endpoint, model, tier, batch_id IS NOT NULL AS batch, 1 AS requests, ${COUNTS}
+     FROM ledger WHERE ${whose} AND time >= ${from} AND time < ${to}`;
+  return `SELECT hour AS time, owner, nullif(key_id, '') AS key_id, endpoint, model, tier, batch, requests, ${COUNTS}
+     FROM usage_hours WHERE ${whose} AND hour >= @hoursFrom AND hour < @hoursTo
+     UNION ALL ${ledger("@start", "@hoursFrom")} UNION ALL ${ledger("@hoursTo", "@end")}`;
+}
 
 /** Sums over the ledger, all of them worked out by SQL. */
 export function usage(db: Database) {
-  const sums = db.prepare<Record<string, string | number | null>, UsageSum>(
-    `SELECT time - time % @width AS bucket,
-       iif(@byOwner, owner, NULL) AS owner, iif(@byKeyId, key_id, NULL) AS keyId,
-       iif(@byEndpoint, endpoint, NULL) AS endpoint, iif(@byModel, model, NULL) AS model,
-       iif(@byBatch, batch_id IS NOT NULL, NULL) AS batch, iif(@byTier, tier, NULL) AS tier,
-       count(*) AS requests, sum(input_tokens) AS inputTokens, sum(cached_tokens) AS cachedTokens,
-       sum(output_tokens) AS outputTokens, sum(reasoning_tokens) AS reasoningTokens,
-       sum(cost_nano) AS costNano, sum(default_cost_nano) AS defaultCostNano
-     FROM ledger WHERE ${FILTERS} GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
-  );
+  const sumsOf = (whose: string) =>
+    db.prepare<Record<string, string | number | null>, UsageSum>(
+      `SELECT time - time % @width AS bucket,
+         iif(@byOwner, owner, NULL) AS owner, iif(@byKeyId, key_id, NULL) AS keyId,
+         iif(@byEndpoint, endpoint, NULL) AS endpoint, iif(@byModel, model, NULL) AS model,
+         iif(@byBatch, batch, NULL) AS batch, iif(@byTier, tier, NULL) AS tier,
+         sum(requests) AS requests, sum(input_tokens) AS inputTokens, sum(cached_tokens) AS cachedTokens,
+         sum(output_tokens) AS outputTokens, sum(reasoning_tokens) AS reasoningTokens,
+         sum(cost_nano) AS costNano, sum(default_cost_nano) AS defaultCostNano
+       FROM (${rowsOf(whose)}) WHERE ${FILTERS}
+       GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7 LIMIT @limit`,
+    );
+  const sumsOfAll = sumsOf("TRUE");
+  const sumsOfOwners = sumsOf("owner IN (SELECT value FROM json_each(@owners))");
 
   return {
-    reads: {
+    reads: {},
+    writes: {},
+    rebuilds: {},
+    reports: {
       /** Sorted by bucket; a bucket without rows is not there. */
       sums({ groupBy, ...query }: UsageQuery): UsageSum[] {
-        return sums.all({
-          start: query.start,
-          end: query.end,
-          width: query.width,
+        const { owners, width, limit } = query;
+        const bounds = {
+          ...rangesOf(query),
+          width,
+          limit,
           embeddings: query.kind === null ? null : Number(query.kind === "embeddings"),
-          owners: listed(query.owners),
           keyIds: listed(query.keyIds),
           models: listed(query.models),
           batch: query.batch === null ? null : Number(query.batch),
@@ -75,12 +104,19 @@ export function usage(db: Database) {
           byModel: Number(groupBy.model),
           byBatch: Number(groupBy.batch),
           byTier: Number(groupBy.tier),
-        });
+        };
+        return owners === null ? sumsOfAll.all(bounds) : sumsOfOwners.all({ ...bounds, owners: listed(owners) });
       },
     },
-    writes: {},
-    rebuilds: {},
   };
+}
+
+/** Buckets of less than an hour, and hours that are asked for in part, have rows alone. */
+function rangesOf({ start, end, width }: Pick<UsageQuery, "start" | "end" | "width">): Ranges {
+  const hoursFrom = Math.ceil(start / HOUR) * HOUR;
+  const hoursTo = Math.floor(end / HOUR) * HOUR;
+  if (width % HOUR !== 0 || hoursFrom >= hoursTo) return { start, hoursFrom: end, hoursTo: end, end };
+  return { start, hoursFrom, hoursTo, end };
 }
 
 function listed(values: string[] | null): string | null {

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { RequestHandler } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
 import { type BucketPage, bucketPage } from "../../ledger/buckets.ts";
 import { costsPageOf } from "../../ledger/costs-report.ts";
 import { costsCsv, embeddingsCsv, usageCsv } from "../../ledger/csv-report.ts";
 import type { Caller } from "../../ledger/key.ts";
 import type { MachinePrice } from "../../ledger/prices.ts";
+import type { ReportQueue } from "../../ledger/report-queue.ts";
 import { embeddingsPageOf, usagePageOf } from "../../ledger/usage-report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import {
@@ -17,8 +18,10 @@ import {
 } from "../../openapi/organization-usage.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { Store } from "../../store/store.ts";
-import type { UsageQuery } from "../../store/usage.ts";
+import type { UsageQuery, UsageSum } from "../../store/usage.ts";
+import { departure } from "../departure.ts";
 import type { Clock } from "../dependencies.ts";
+import { ClientGone } from "../json-body.ts";
 import { callerOf } from "../middleware/authentication.ts";
 import { visibleOwners } from "../permission.ts";
 import { readQuery } from "../query.ts";
@@ -27,24 +30,35 @@ import { fromStore } from "../store-failure.ts";
 
 const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
 
+/** Results on one page: about 14 MB of JSON. */
+const MOST_RESULTS = 20_000;
+
+export interface ReportDeps {
+  store: Pick<Store, "usage" | "machine">;
+  queue: ReportQueue;
+  clock: Clock;
+}
+
 /** GET /v1/organization/usage/completions */
-export function completionsUsage(store: Pick<Store, "usage">, clock: Clock): RequestHandler {
+export function completionsUsage(deps: ReportDeps): RequestHandler {
   return async (req, res) => {
     const query = validate(usageQuery, readQuery(req, LISTS));
-    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], clock);
+    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], deps.clock);
     const batch = query.batch === undefined ? null : query.batch === "true";
     const wanted = { ...filtersOf(query, callerOf(req)), ...page, kind: "completions", batch } as const;
-    sendPage(req, res, query.format, usagePageOf(page, await fromStore(store.usage.sums(wanted))), usageCsv);
+    const sums = await inTurn(deps, req, res, () => sumsOf(deps, wanted));
+    sendPage(req, res, query.format, usagePageOf(page, sums), usageCsv);
   };
 }
 
 /** GET /v1/organization/usage/embeddings, ranks included */
-export function embeddingsUsage(store: Pick<Store, "usage">, clock: Clock): RequestHandler {
+export function embeddingsUsage(deps: ReportDeps): RequestHandler {
   return async (req, res) => {
     const query = validate(embeddingsUsageQuery, readQuery(req, LISTS));
-    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], clock);
+    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], deps.clock);
     const wanted = { ...filtersOf(query, callerOf(req)), ...page, kind: "embeddings", batch: null } as const;
-    sendPage(req, res, query.format, embeddingsPageOf(page, await fromStore(store.usage.sums(wanted))), embeddingsCsv);
+    const sums = await inTurn(deps, req, res, () => sumsOf(deps, wanted));
+    sendPage(req, res, query.format, embeddingsPageOf(page, sums), embeddingsCsv);
   };
 }
 
@@ -72,13 +86,13 @@ function filtersOf(query: Filters, caller: Caller): Pick<UsageQuery, "owners" | 
 }
 
 /** GET /v1/organization/costs, and beside list prices what the machine took */
-export function costs(store: Pick<Store, "usage" | "machine">, price: MachinePrice, clock: Clock): RequestHandler {
+export function costs(deps: ReportDeps, price: MachinePrice): RequestHandler {
   return async (req, res) => {
     const query = validate(costsQuery, readQuery(req, LISTS));
-    const page = pageFor(query, COSTS_BUCKET_WIDTHS[query.bucket_width], clock);
+    const page = pageFor(query, COSTS_BUCKET_WIDTHS[query.bucket_width], deps.clock);
     const by = new Set(query.group_by);
     const byItem = by.has("line_item");
-    const wanted: UsageQuery = {
+    const wanted: SumsQuery = {
       ...page,
       kind: null,
       owners: visibleOwners(callerOf(req), query.project_ids ?? null),
@@ -96,12 +110,31 @@ export function costs(store: Pick<Store, "usage" | "machine">, price: MachinePri
     };
     // Whose the machine's time was is not kept: it is told to those alone who see everyone's costs.
     const everyone = wanted.owners === null && wanted.keyIds === null;
-    const [sums, machine] = await fromStore(
-      Promise.all([store.usage.sums(wanted), everyone ? store.machine.sums(page) : null]),
+    const [sums, machine] = await inTurn(deps, req, res, () =>
+      Promise.all([sumsOf(deps, wanted), everyone ? deps.store.machine.sums(page) : null]),
     );
     const terms = { groupBy: wanted.groupBy, byItem, machine, price };
     sendPage(req, res, query.format, costsPageOf(page, sums, terms), costsCsv);
   };
+}
+
+type SumsQuery = Omit<UsageQuery, "limit">;
+
+/** Throws 400 for more than a page holds. */
+async function sumsOf({ store }: ReportDeps, query: SumsQuery): Promise<UsageSum[]> {
+  const sums = await store.usage.sums({ ...query, limit: MOST_RESULTS + 1 });
+  if (sums.length <= MOST_RESULTS) return sums;
+  const message = `The page has more than ${MOST_RESULTS} results. Ask for fewer buckets with 'limit', or group by less.`;
+  throw invalidRequest("too_many_results", "limit", message);
+}
+
+/** After the caller's earlier reports. */
+function inTurn<T>({ queue }: ReportDeps, req: Request, res: Response, report: () => Promise<T>): Promise<T> {
+  const gone = departure(res);
+  const running = queue.run(callerOf(req).owner, () => fromStore(report()), gone);
+  return running.catch((error: unknown) => {
+    throw gone.aborted ? new ClientGone() : error;
+  });
 }
 
 /** As JSON, or as a table whose next page is named in a header. */

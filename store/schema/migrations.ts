@@ -5,6 +5,7 @@ import { sql as keys } from "./004-keys.ts";
 import { sql as budgets } from "./005-budgets.ts";
 import { sql as machineTime } from "./006-machine-time.ts";
 import { sql as boundedStatements } from "./007-bounded-statements.ts";
+import { sql as usageHours } from "./008-usage-hours.ts";
 
 /** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
 export const MIGRATIONS: readonly string[] = [
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly string[] = [
   budgets,
   machineTime,
   boundedStatements,
+  usageHours,
 ];

@@ -61,7 +61,7 @@ async function insertUntilRefused(store: Store): Promise<{ written: number; fail
 
 async function countRows(store: Store): Promise<number> {
   const all = { owner: false, keyId: false, endpoint: false, model: false, batch: false, tier: false };
-  const query = { start: 0, end: 1e10, width: 86_400, kind: null, groupBy: all };
+  const query = { start: 0, end: 1e10, width: 86_400, kind: null, groupBy: all, limit: 10 };
   const [sum] = await store.usage.sums({ ...query, owners: null, keyIds: null, models: null, batch: null });
   return sum?.requests ?? 0;
 }

@@ -31,6 +31,21 @@ test("a corrupt page is refused with the file and advice, and the file stays as 
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
+test("a large database is checked beside its use: damage turns /ready and names the file and what to do", async () => {
+  const { folder, path } = await filled();
+  const db = new Database(path);
+  db.exec("REPLACE INTO probe VALUES (1, zeroblob(70000000))");
+  const page = Number(db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'ledger_by_time'").pluck().get());
+  db.close();
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(64, 0xa5), 0, 64, (page - 1) * 4096);
+  closeSync(file);
+  const store = await testStore(folder);
+  await expect.poll(() => store.state, { timeout: 20_000 }).toMatchObject({ writable: false, code: "corrupt" });
+  expect(store.state).toMatchObject({ reason: expect.stringMatching(/is damaged: .*backup.*\.recover/s) });
+  expect(store.state).toMatchObject({ reason: expect.stringContaining(path) });
+});
+
 test("a file that is no database is refused, and stays", async () => {
   const folder = freshFolder();
   const path = join(folder, "nightshift.db");

@@ -35,7 +35,7 @@ test("what was computed is written within five seconds, an hour's in one row, to
     await vi.advanceTimersByTimeAsync(5000);
   }
   await time.close();
-  const { busy, up } = machine.reads.sums({ start: 0, end: HOUR, width: HOUR });
+  const { busy, up } = machine.reports.sums({ start: 0, end: HOUR, width: HOUR });
   expect(busy).toEqual([
     { bucket: 0, model: "demo", endpoint: CHAT, tier: "batch", busyUs: 6000 },
     { bucket: 0, model: "demo", endpoint: CHAT, tier: "default", busyUs: 30_001 },
@@ -75,7 +75,7 @@ test("sums go by buckets of whole hours, from the first that begins in the time 
   const time = { model: "demo", endpoint: CHAT, tier: "flex" as const };
   for (const hour of [0, 1, 23, 24, 25])
     machine.writes.add({ now: hour * HOUR + 5, upUs: 1000, busy: [{ ...time, busyUs: 100 + hour }] });
-  const { busy, up } = machine.reads.sums({ start: 1, end: 25 * HOUR, width: 24 * HOUR });
+  const { busy, up } = machine.reports.sums({ start: 1, end: 25 * HOUR, width: 24 * HOUR });
   expect(up).toEqual([
     { bucket: 0, upUs: 2000 },
     { bucket: 24 * HOUR, upUs: 1000 },

@@ -17,12 +17,12 @@ const use: Use = {
   reasoningTokens: 0,
 };
 
-function ledgerOn(insert: (rows: LedgerRow[]) => Promise<void>) {
+function ledgerOn(insert: (rows: LedgerRow[], settled: string[]) => Promise<void>) {
   const errors: string[] = [];
   const charged: LedgerRow[] = [];
   const counts = { failures: 0, lost: 0 };
   const ledger = new UsageLedger({
-    store: { ledger: { insert: ({ rows }) => insert(rows) } },
+    store: { ledger: { insert: ({ rows, settled = [] }) => insert(rows, settled) } },
     prices: new Prices(DEFAULT_PRICES, DEFAULT_TIER_FACTORS),
     sinks: [{ charged: (row) => void charged.push(row) }],
     faults: {
@@ -104,4 +104,53 @@ test("a batch line's row is priced at tier batch and names its line", () => {
     costNano: 700,
     defaultCostNano: 1400,
   });
+});
+
+test("a row that the store refuses for good is lost alone; its neighbours are written and what it held back is free", async () => {
+  vi.useFakeTimers();
+  try {
+    const written: string[] = [];
+    const freed: string[] = [];
+    const { ledger, errors, charged, counts } = ledgerOn(async (rows, settled) => {
+      if (rows.some(({ model }) => model === "bad")) throw new StoreError("constraint", "REAL in an INTEGER column");
+      written.push(...rows.map(({ model }) => model));
+      freed.push(...settled);
+    });
+    const hold = (id: string) => ({ id, day: 0 });
+    ledger.record({ ...use, model: "one" }, hold("r1"));
+    ledger.record({ ...use, model: "bad" }, hold("r2"));
+    ledger.record({ ...use, model: "two" }, hold("r3"));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(written).toEqual(["one", "two"]);
+    expect(freed).toEqual(["r1", "r2", "r3"]);
+    expect(charged).toHaveLength(2);
+    expect(errors).toEqual(["A ledger row is lost: the store refuses it"]);
+    expect(counts).toEqual({ failures: 0, lost: 1 });
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(written).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("rows written one by one wait on when the disk fills up between", async () => {
+  vi.useFakeTimers();
+  try {
+    let full = true;
+    const written: string[] = [];
+    const { ledger, counts } = ledgerOn(async (rows) => {
+      if (rows.some(({ model }) => model === "bad")) throw new StoreError("constraint", "REAL in an INTEGER column");
+      if (full && written.length === 1) throw new StoreError("full", "no space");
+      written.push(...rows.map(({ model }) => model));
+    });
+    for (const model of ["one", "bad", "two"]) ledger.record({ ...use, model });
+    await vi.advanceTimersByTimeAsync(100);
+    expect(written).toEqual(["one"]);
+    full = false;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(written).toEqual(["one", "two"]);
+    expect(counts).toEqual({ failures: 1, lost: 1 });
+  } finally {
+    vi.useRealTimers();
+  }
 });

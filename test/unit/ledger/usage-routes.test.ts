@@ -161,3 +161,14 @@ test("without its store the server answers reports with 503, and chat goes on", 
   server.engine.script = saying("still here");
   expect((await server.post("/v1/chat/completions", CHAT)).status).toBe(200);
 });
+
+test("a page of more results than it holds is refused with what to do", async () => {
+  const rows = Array.from({ length: 20_001 }, (_, index) => ledgerRow({ time: 10 * DAY, keyId: `key_${index}` }));
+  await server.store.ledger.insert({ rows });
+  const range = `start_time=${10 * DAY}&end_time=${11 * DAY}`;
+  const refused = await get(`/v1/organization/usage/completions?${range}&group_by=api_key_id`);
+  expect(refused).toMatchObject({ status: 400, body: { error: { code: "too_many_results", param: "limit" } } });
+  const { status, body } = await get(`/v1/organization/usage/completions?${range}`);
+  expect(status).toBe(200);
+  expect(usagePage.parse(body).data[0]?.results[0]?.num_model_requests).toBe(20_001);
+});

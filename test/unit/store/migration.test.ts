@@ -45,3 +45,45 @@ test("version 5 adds up what the ledger has, by owner, key and day", () => {
     { scope: "owner", subject: "b", day: 1, nano: 1000 },
   ]);
 });
+
+test("versions 7 and 8 count the batches that there are, and add up the ledger by hour", () => {
+  const db = new Database(":memory:");
+  db.pragma("foreign_keys = ON");
+  migrate(db, MIGRATIONS.slice(0, 6));
+  const batch = db.prepare(
+    `INSERT INTO batches (id, owner, endpoint, input_file_id, completion_window, status, created_at, expires_at)
+     VALUES (?, 'local', '/v1/chat/completions', 'file-in', '24h', ?, 1000, 87400)`,
+  );
+  for (const [id, status] of ["completed", "failed", "completed"].entries()) batch.run(`b${id}`, status);
+  const row = db.prepare(
+    `INSERT INTO ledger (time, owner, key_id, endpoint, model, version, tier, input_tokens, cached_tokens, output_tokens,
+       reasoning_tokens, cost_nano, default_cost_nano)
+     VALUES (?, 'a', ?, '/v1/completions', 'demo', 'fp', 'default', 10, 1, 2, 0, 5, 7)`,
+  );
+  for (const [time, key] of [
+    [3599, null],
+    [3600, null],
+    [7199, null],
+    [7199, "key_1"],
+  ] as const)
+    row.run(time, key);
+  migrate(db, MIGRATIONS);
+  const counts = () => db.prepare("SELECT status, count FROM batch_counts WHERE count > 0 ORDER BY status").all();
+  expect(counts()).toEqual([
+    { status: "completed", count: 2 },
+    { status: "failed", count: 1 },
+  ]);
+  batch.run("b3", "in_progress");
+  db.exec("UPDATE batches SET status = 'cancelling' WHERE id = 'b3'; DELETE FROM batches WHERE id = 'b1'");
+  expect(counts()).toEqual([
+    { status: "cancelling", count: 1 },
+    { status: "completed", count: 2 },
+  ]);
+  const hours =
+    "SELECT hour, key_id AS key, requests, input_tokens AS input, cost_nano AS cost FROM usage_hours ORDER BY 1, 2";
+  expect(db.prepare(hours).all()).toEqual([
+    { hour: 0, key: "", requests: 1, input: 10, cost: 5 },
+    { hour: 3600, key: "", requests: 2, input: 20, cost: 10 },
+    { hour: 3600, key: "key_1", requests: 1, input: 10, cost: 5 },
+  ]);
+});

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import { onTestFinished } from "vitest";
+import { faultOf, isLarge, pathOf } from "../../../store/database.ts";
+import { serveReports } from "../../../store/report-service.ts";
 import { serveStore } from "../../../store/service.ts";
-import { connectStore, type Store } from "../../../store/store.ts";
+import { connectStore, type Store, type StoreThread } from "../../../store/store.ts";
 
 /** A folder that ends with the test. */
 export function freshFolder(): string {
@@ -15,12 +17,15 @@ export function freshFolder(): string {
 
 /** The real store behind a real port, but in the test's own thread, so that no build is needed. */
 export async function openTestStore(dataDir: string): Promise<Store> {
-  const { port1, port2 } = new MessageChannel();
-  const ended = new Promise<string>((resolve) => port1.once("close", () => resolve("it ended")));
-  const busyMs = () => performance.eventLoopUtilization().active;
-  const opened = connectStore({ port: port1, ended, busyMs }, { info() {}, error() {} });
-  serveStore(port2, dataDir);
-  return opened;
+  const start = (part: "store" | "reports"): StoreThread => {
+    const { port1, port2 } = new MessageChannel();
+    const ended = new Promise<string>((resolve) => port1.once("close", () => resolve("it ended")));
+    if (part === "store") serveStore(port2, dataDir);
+    else serveReports(port2, dataDir);
+    return { port: port1, ended, busyMs: () => performance.eventLoopUtilization().active };
+  };
+  const check = async () => (isLarge(pathOf(dataDir)) ? faultOf(dataDir) : null);
+  return connectStore({ start, check }, { info() {}, error() {} });
 }
 
 /** The same; it ends with the test. */

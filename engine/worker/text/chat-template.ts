@@ -72,13 +72,13 @@ export class ChatTemplate {
 
   /** `format` names the tool format where the template is not to decide. */
   constructor(source: string | null, vocabulary: TemplateVocabulary, format: string | null = null) {
-    const { template, warning } = parsed(source);
+    const { template, traits, warning } = usable(source);
     this.#template = template;
     this.warning = warning;
     this.fallback = warning !== null;
     this.#vocabulary = vocabulary;
     this.#tokens = new SpecialTokens([...vocabulary.specialTokens, vocabulary.bos, vocabulary.eos]);
-    this.#traits = templateTraits(template);
+    this.#traits = traits;
     this.toolFormat = format === null ? formatOf(template.source, this.#traits) : toolFormat(format);
     this.reasoningTags = reasoningTags(template.source, vocabulary.hasToken ?? (() => false));
   }
@@ -167,18 +167,21 @@ function formatOf(source: string, traits: TemplateTraits): ToolFormat {
   return toolFormat(FALLBACK_FORMAT);
 }
 
-function parsed(source: string | null): { template: JinjaTemplate; warning: string | null } {
-  const chatml = new JinjaTemplate(CHATML);
-  if (source === null) return { template: chatml, warning: "The model has no chat template; ChatML stands in for it." };
+function usable(source: string | null): { template: JinjaTemplate; traits: TemplateTraits; warning: string | null } {
   try {
-    return { template: new JinjaTemplate(source), warning: null };
+    if (source !== null) return { ...tried(source), warning: null };
   } catch (error) {
     const reason = reasonOf(error).slice(0, LONGEST_REASON);
-    return {
-      template: chatml,
-      warning: `The model's chat template can't be read (${reason}); ChatML stands in for it.`,
-    };
+    const warning = `The model's chat template can't be used (${reason}); ChatML stands in for it.`;
+    return { ...tried(CHATML), warning };
   }
+  return { ...tried(CHATML), warning: "The model has no chat template; ChatML stands in for it." };
+}
+
+/** Throws where it is no Jinja, or does not end. */
+function tried(source: string): { template: JinjaTemplate; traits: TemplateTraits } {
+  const template = new JinjaTemplate(source);
+  return { template, traits: templateTraits(template) };
 }
 
 function templateError(error: unknown, standIns: StandIns): TemplateError {

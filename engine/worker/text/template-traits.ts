@@ -1,4 +1,5 @@
 import { REASONING_EFFORTS } from "../../protocol/prompt.ts";
+import { EndlessTemplate } from "./bounded-interpreter.ts";
 import type { JinjaTemplate } from "./jinja-template.ts";
 import type { ReasoningTags } from "./reasoning.ts";
 import type { ThinkingTraits } from "./thinking.ts";
@@ -42,6 +43,8 @@ const QUESTION = { role: "user", content: "zebra-question" };
 const DESCRIBED_TOOL = tool({ type: "string", description: "where" });
 const BARE_TOOL = tool({ type: "string" });
 const EPOCH = new Date(0);
+/** Steps of one trial. Of llama.cpp's 70 templates none takes more than 1,500 for a question with a tool. */
+const TRIAL_STEPS = 50_000;
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
 
@@ -50,27 +53,27 @@ function tool(city: Record<string, string>) {
   return { type: "function", function: { name: "zebra_tool", description: "stripes", parameters } };
 }
 
-/** Whether it takes a question, with this for the tools. */
-function renders(template: JinjaTemplate, tools: null | []): boolean {
+/**
+ * What it makes of these, with a turn of the assistant begun; null where it fails. Throws an EndlessTemplate: it would fail, or
+ * take as long, with what clients send.
+ */
+function tried(template: JinjaTemplate, variables: Record<string, unknown>): string | null {
+  const common = { bos_token: "", eos_token: "", documents: null, add_generation_prompt: true };
   try {
-    const variables = { messages: [QUESTION], bos_token: "", eos_token: "", tools, documents: null };
-    template.render({ ...variables, add_generation_prompt: true }, EPOCH);
-    return true;
-  } catch {
-    return false;
+    return template.render({ ...common, ...variables }, EPOCH, TRIAL_STEPS);
+  } catch (error) {
+    if (error instanceof EndlessTemplate) throw error;
+    return null;
   }
 }
 
+/** Throws an EndlessTemplate where a few short messages take it too many steps. */
 export function templateTraits(template: JinjaTemplate): TemplateTraits {
-  const noTools: null | [] = renders(template, null) || !renders(template, []) ? null : [];
+  const takes = (tools: null | []) => tried(template, { messages: [QUESTION], tools }) !== null;
+  const noTools: null | [] = takes(null) || !takes([]) ? null : [];
   const shows = (messages: unknown[], words: string[], tools: unknown[] | null = noTools): boolean => {
-    try {
-      const variables = { messages, bos_token: "", eos_token: "", tools, documents: null };
-      const rendered = template.render({ ...variables, add_generation_prompt: true }, EPOCH);
-      return words.every((word) => rendered.includes(word));
-    } catch {
-      return false;
-    }
+    const rendered = tried(template, { messages, tools });
+    return rendered !== null && words.every((word) => rendered.includes(word));
   };
   const forms = ([null, ""] as const).flatMap((noContent) =>
     (["object", "text"] as const).map((argumentsAs) => ({ noContent, argumentsAs })),
@@ -116,14 +119,8 @@ function shownThoughts(source: string): TemplateTraits["thoughtsAs"] {
 const USUAL_LEVELS: readonly string[] = ["low", "medium", "high"];
 
 function thinkingTraits(template: JinjaTemplate, tools: unknown[] | null): ThinkingTraits {
-  const rendered = (variables: Record<string, unknown>): string | null => {
-    try {
-      const common = { messages: [QUESTION], bos_token: "", eos_token: "", tools, documents: null };
-      return template.render({ ...common, add_generation_prompt: true, ...variables }, EPOCH);
-    } catch {
-      return null;
-    }
-  };
+  const rendered = (variables: Record<string, unknown>) =>
+    tried(template, { messages: [QUESTION], tools, ...variables });
   const heeds = (name: string, one: unknown, other: unknown) =>
     rendered({ [name]: one }) !== rendered({ [name]: other });
   const quotes = (word: string) => template.source.includes(`"${word}"`) || template.source.includes(`'${word}'`);

@@ -63,10 +63,10 @@ describe("golden prompts", () => {
     );
   });
 
-  test("ChatML stands in for a template that can't be read, and says why", () => {
+  test("ChatML stands in for a template that can't be used, and says why", () => {
     const template = new ChatTemplate("{% for x in %}", CHATML);
     expect(template.fallback).toBe(true);
-    expect(template.warning).toMatch(/can't be read \(.+\)/);
+    expect(template.warning).toMatch(/can't be used \(.+\)/);
   });
 
   test("a last assistant message is a finished turn", () => {
@@ -229,4 +229,40 @@ describe("refusals", () => {
       });
     },
   );
+});
+
+describe("a template without end", () => {
+  const loops = (body: string) =>
+    ["i", "j", "k"].reduceRight((inner, name) => `{% for ${name} in range(3000) %}${inner}{% endfor %}`, body);
+
+  test.each([
+    ["of empty loops", loops("")],
+    [
+      "that loops for some messages alone",
+      `{% if messages|length > 1 %}${loops("")}{% endif %}{{ messages[0].content }}`,
+    ],
+    [
+      "that doubles a text",
+      "{% set n = namespace(s='x') %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}",
+    ],
+    [
+      "that doubles a list",
+      "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}",
+    ],
+  ])("%s is not used", (_, source) => {
+    const template = new ChatTemplate(source, { bos: "", eos: "", specialTokens: [] });
+    expect(template.fallback).toBe(true);
+    expect(template.warning).toContain("can't be used (it takes more than 50000 steps)");
+  });
+
+  test("for some requests alone refuses these", () => {
+    const source = `{% if messages[0].content == 'zoo' %}${loops("")}{% endif %}{{ messages[0].content }}`;
+    const template = new ChatTemplate(source, { bos: "", eos: "", specialTokens: [] });
+    expect(template.fallback).toBe(false);
+    const ask = (content: string) => template.render([{ role: "user", content }], {}, new Date(0));
+    expect(() => ask("zoo")).toThrow(
+      "The model's chat template fails on these messages: it takes more than 4000000 steps",
+    );
+    expect(ask("park").pieces).toEqual([{ text: "park", literal: false }]);
+  });
 });

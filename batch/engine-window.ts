@@ -9,7 +9,7 @@ export interface EngineWindowDeps {
   share: () => number;
   residency: Residence;
   suspects: Pick<Suspects, "dying" | "obstacle" | "engineReady">;
-  /** The engine is ready again. */
+  /** The engine is ready again, or has failed. */
   reopened: () => void;
 }
 
@@ -38,7 +38,7 @@ export class EngineWindow {
     const { engine, store, suspects } = this.#deps;
     if (!store.state.writable) return `the store is not writable: ${store.state.reason}`;
     if (engine.state.name === "unloaded") return "the model is not in memory, and waits for its turn";
-    if (engine.state.name === "failed") return "the engine has failed; restart the server";
+    if (engine.state.name === "failed") return "the engine has failed";
     if (engine.state.name !== "ready") return `the engine is ${engine.state.name}`;
     return suspects.obstacle;
   }
@@ -56,6 +56,8 @@ export class EngineWindow {
       if (hungry && store.state.writable && share() > 0) residency.want(engine.model);
       return { lines: 0, recheck: true };
     }
+    // One that has failed may be tried again, at any time.
+    if (engine.state.name === "failed") return { lines: 0, recheck: true };
     if (engine.state.name !== "ready" || engine.facts === null) {
       this.#awaitEngine();
       return { lines: 0, recheck: false };
@@ -74,8 +76,10 @@ export class EngineWindow {
         this.#deps.suspects.engineReady();
         this.#deps.reopened();
       },
-      // Failed or closed: only a new server helps.
-      () => {},
+      () => {
+        this.#awaitsEngine = false;
+        if (this.#deps.engine.state.name === "failed") this.#deps.reopened();
+      },
     );
   }
 }

@@ -24,8 +24,10 @@ export interface Engine {
   submit(request: Submission, listener: RequestListener): Ticket;
   /** The same for vectors of texts. */
   embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket;
-  /** Resolves when the state next becomes ready; rejects when it becomes failed or closed. */
-  ready(): Promise<ModelFacts>;
+  /** Whole seconds, 1 to 60, after which a request that is refused now may be tried again. */
+  readonly retryAfterSeconds: number;
+  /** Resolves when the state next becomes ready; rejects when it is or becomes failed or closed, or the signal aborts. */
+  ready(signal?: AbortSignal): Promise<ModelFacts>;
   /** How it is doing now; null while it is not ready, when it does not answer, or for one that can't tell. */
   inspect(): Promise<EngineStatus | null>;
   /**
@@ -33,7 +35,7 @@ export interface Engine {
    * it rejects with the signal's reason.
    */
   tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer>;
-  /** Loads an unloaded model; harmless in any other state. */
+  /** Loads an unloaded model, and tries a failed one again; harmless in any other state. */
   load(): void;
   /** Lets a ready model's memory go, unless it has requests. Resolves when it is free. */
   unload(): Promise<void>;
@@ -53,7 +55,7 @@ export type Asked = Omit<Submission, "owner" | "endpoint">;
  * | unloading | unload() was called | 503 with Retry-After |
  * | unloaded | its process is gone, or was not started yet | the same; load() leads to loading |
  * | restarting | the process died; a new one starts after a backoff | 503 with Retry-After; a retried one waits |
- * | failed | the model can't be loaded, or died too often in a row | 503 |
+ * | failed | the model can't be loaded, or died too often in a row; some are tried again after a backoff | 503 |
  * | closed | close() was called | 503 |
  */
 export type EngineState =
@@ -66,7 +68,11 @@ export type EngineState =
       reason: string /** milliseconds until the next attempt, when it was decided */;
       retryInMs: number;
     }
-  | { name: "failed"; reason: string }
+  | {
+      name: "failed";
+      reason: string /** milliseconds until it is tried again, when it was decided; without it, at load() alone */;
+      retryInMs?: number;
+    }
   | { name: "closed" };
 
 /** The names of all states. */

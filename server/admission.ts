@@ -5,7 +5,6 @@ import type { EngineState } from "../engine/engine.ts";
 import { type Caller, mayUseModel } from "../ledger/key.ts";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
 import type { AppOptions } from "./app-options.ts";
-import type { Clock } from "./dependencies.ts";
 import type { Load, Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
@@ -22,8 +21,6 @@ export interface Place {
 /** Bounds of Retry-After in seconds; OpenAI's clients obey it up to 60. */
 const MIN_RETRY = 1;
 const MAX_RETRY = 60;
-/** What a load is taken to last until its progress tells more. */
-const USUAL_LOAD_MS = 5000;
 const MAX_NAME = 256;
 /** Bodies up to this size are read whatever becomes of them: what is in them may change the answer. */
 const SMALL_BODY = 64 * 1024;
@@ -33,7 +30,6 @@ export interface AdmissionDeps {
   residency: Residency;
   loads: Loads;
   metrics: Metrics;
-  clock: Clock;
   draining: () => boolean;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
@@ -52,11 +48,9 @@ export class Overload extends ApiError {}
 /** Decides whether a request may go to its engine's queue. */
 export class Admission {
   readonly #deps: AdmissionDeps;
-  readonly #startedAt: number;
 
   constructor(deps: AdmissionDeps) {
     this.#deps = deps;
-    this.#startedAt = deps.clock.now();
     for (const model of deps.models.list()) {
       const wait = (tier: OnlineTier) => this.#predict(model, deps.loads.of(model.id), tier, 1);
       deps.metrics.watch(model.id, deps.loads.of(model.id), wait);
@@ -106,20 +100,24 @@ export class Admission {
       throw overload(
         tier,
         `${residency.sleepersOf(id).total} requests wait for the model '${id}' to be loaded.`,
-        USUAL_LOAD_MS,
+        engine.retryAfterSeconds * 1000,
       );
     }
     const patienceMs = this.patienceMs(tier);
     await residency.awake(id, owner, patienceMs, signal);
     if (tier !== "flex" || patienceMs === null || !comesOnDemand(engine.state)) return;
-    throw overload(tier, `The model '${id}' was not loaded in ${inSeconds(patienceMs)}.`, USUAL_LOAD_MS);
+    throw overload(
+      tier,
+      `The model '${id}' was not loaded in ${inSeconds(patienceMs)}.`,
+      engine.retryAfterSeconds * 1000,
+    );
   }
 
   /** Throws 503 with Retry-After while the model serves nobody. */
   place(model: ServedModel): Place {
     if (this.#deps.draining()) throw shuttingDown();
     const { state, facts } = model.engine;
-    if (state.name !== "ready" || facts === null) throw this.#notReady(model.id, state);
+    if (state.name !== "ready" || facts === null) throw notReady(model);
     return { model, facts, load: this.#deps.loads.of(model.id) };
   }
 
@@ -187,7 +185,7 @@ export class Admission {
   #refusalWhatever(model: ServedModel, owner: string): ApiError | null {
     const { state } = model.engine;
     if (comesOnDemand(state)) return null;
-    if (state.name !== "ready") return this.#notReady(model.id, state);
+    if (state.name !== "ready") return notReady(model);
     const load = this.#deps.loads.of(model.id);
     const full = this.#whyFull(model.id, load, owner, 1);
     if (full === null) return null;
@@ -197,21 +195,13 @@ export class Admission {
       this.#predict(model, load, "default", load.waitingSequences.default.shareAhead(owner)),
     );
   }
+}
 
-  #notReady(id: string, state: EngineState): ApiError {
-    const retryAfter = seconds(this.#untilReadyMs(state));
-    return (
-      refusalOf(id, state, retryAfter) ?? unavailable("model_loading", `The model '${id}' is loading.`, retryAfter)
-    );
-  }
-
-  #untilReadyMs(state: EngineState): number {
-    if (state.name === "restarting") return state.retryInMs;
-    if (state.name === "failed") return MAX_RETRY * 1000;
-    const progress = state.name === "loading" ? state.progress : 0;
-    if (progress === 0 || comesOnDemand(state)) return USUAL_LOAD_MS;
-    return ((this.#deps.clock.now() - this.#startedAt) * (1 - progress)) / progress;
-  }
+function notReady({ id, engine: { state, retryAfterSeconds } }: ServedModel): ApiError {
+  return (
+    refusalOf(id, state, retryAfterSeconds) ??
+    unavailable("model_loading", `The model '${id}' is loading.`, retryAfterSeconds)
+  );
 }
 
 function comesOnDemand(state: EngineState): boolean {

@@ -74,18 +74,15 @@ export class Residency {
   async awake(model: string, owner: string, boundMs: number | null, signal: AbortSignal): Promise<void> {
     const standing = this.#standings.get(model);
     if (standing === undefined || signal.aborted) return;
-    let timer: NodeJS.Timeout | undefined;
+    const enough = new AbortController();
+    const stop = () => enough.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    const timer = boundMs === null ? undefined : setTimeout(stop, boundMs);
     standing.sleepers.add(owner, 1);
     this.look();
-    await new Promise<void>((resolve) => {
-      standing.engine.ready().then(
-        () => resolve(),
-        () => resolve(),
-      );
-      signal.addEventListener("abort", () => resolve(), { once: true });
-      if (boundMs !== null) timer = setTimeout(resolve, boundMs);
-    });
+    await standing.engine.ready(enough.signal).catch(() => {});
     clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
     standing.sleepers.add(owner, -1);
     standing.usedAt = this.#deps.now();
   }

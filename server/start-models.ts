@@ -10,6 +10,7 @@ import type { ServedModel } from "./model-set.ts";
 import { refuseTwins } from "./model-source/model-name.ts";
 import { parseModelValue } from "./model-source/model-value.ts";
 import { type ResolvedModel, type ResolveOptions, resolveModels } from "./model-source/resolve.ts";
+import { UnusableModel } from "./model-source/unusable-model.ts";
 import type { Options } from "./options/table.ts";
 import { PendingEngine } from "./pending-engine.ts";
 import { type ProgressTerminal, startProgress } from "./progress.ts";
@@ -30,7 +31,7 @@ export interface StartedModels {
   models: ServedModel[];
   /** What each may take of the memory. */
   shares: MemoryShares;
-  /** Resolves when nothing is to be downloaded any more, however that ended. */
+  /** Resolves when each download was tried once, however that ended. */
   fetched: Promise<void>;
 }
 
@@ -59,25 +60,31 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
       hangTimeoutMs: options.engineTimeout * 1000,
       first: options.keepAlive !== null && shares.mayWait(model.name) ? "unloaded" : "loading",
     });
-  let downloads: Promise<void> = Promise.resolve();
+  // One download at a time, also of those that are tried again.
+  let turn: Promise<unknown> = Promise.resolve();
+  const firstTries: Promise<void>[] = [];
   const engines = models.map(({ name, value, adapters }): Engine => {
     const here = local.find((model) => model.name === name);
     if (here !== undefined) return start(here);
-    const earlier = downloads;
+    const bring = async (progress: (share: number) => void, signal: AbortSignal) => {
+      const path = await fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
+      await shares.add({ name, path, adapters });
+      return path;
+    };
     const engine = new PendingEngine(name, {
-      fetch: async (progress, signal) => {
-        await earlier;
-        const path = await fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
-        await shares.add({ name, path, adapters });
-        return path;
+      fetch: (progress, signal) => {
+        const brought = turn.then(() => bring(progress, signal));
+        turn = brought.catch(() => {});
+        return brought;
       },
       start: (path) => start({ name, path, adapters }),
+      isFinal: (error) => error instanceof UnusableModel,
     });
-    downloads = engine.fetched;
+    firstTries.push(engine.fetched);
     return engine;
   });
   const served = engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
-  return { models: served, shares, fetched: downloads };
+  return { models: served, shares, fetched: Promise.all(firstTries).then(() => {}) };
 }
 
 async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {
@@ -86,7 +93,8 @@ async function fetchModel(name: string, value: string, options: ResolveOptions, 
   } catch (error) {
     if (!options.signal?.aborted) {
       const reason = error instanceof Error ? error.message : String(error);
-      log.error({ model: name, reason }, "The model could not be fetched; restart the server to try again");
+      const next = error instanceof UnusableModel ? "SIGHUP has it tried again" : "it is tried again";
+      log.error({ model: name, reason }, `The model could not be fetched; ${next}`);
     }
     throw error;
   }

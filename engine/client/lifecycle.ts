@@ -6,29 +6,36 @@ import type { EngineState } from "../engine.ts";
  * A process loads its model and then serves. When it dies, another one starts after a backoff that doubles with every
  * death and forgets them after a minute of serving. Two things end that: a model that cannot be loaded (the process says
  * so, or the first two die while they load), and too many deaths in a row with no request finished between them.
- * Nothing leaves `failed` but `closed`, and nothing leaves `closed`. A process that serves may be let go, and another one
- * be started when the model is asked for; who asks for that knows that it has no requests.
+ * The causes of the first may pass (memory that another program has, a disk that is not mounted), so it is tried again
+ * after a backoff of its own; one that is loaded when it is asked for becomes unloaded then. A model that crashes while it serves
+ * stays failed until `load`. Nothing leaves `closed`. A process that serves may be let go, and another one be started when
+ * the model is asked for; who asks for that knows that it has no requests.
  *
  * | state      | progress | ready  | unloadable | died        | retry  | unload    | load    | close  |
  * |------------|----------|--------|------------|-------------|--------|-----------|---------|--------|
- * | loading    | loading  | ready  | failed³    | restarting² | –      | –         | –       | closed |
+ * | loading    | loading  | ready  | failed     | restarting² | –      | –         | –       | closed |
  * | ready      | –        | –      | –          | restarting⁵ | –      | unloading | –       | closed |
  * | restarting | –        | ready  | –          | restarting⁵ | start¹ | –         | –       | closed |
  * | unloading  | –        | –      | –          | unloaded    | –      | –         | –       | closed |
  * | unloaded   | –        | –      | –          | –           | –      | –         | loading | closed |
- * | failed     | –        | –      | –          | –           | –      | –         | –       | closed |
+ * | failed     | –        | –      | –          | –           | again³ | –         | loading | closed |
  * | closed     | –        | –      | –          | –           | –      | –         | –       | –      |
  *
  * Effects: entering `ready` is `resume`, `restarting` `wait`, `unloading` `stop`, `unloaded` `gone`, `failed` and `closed`
  * `fail`; `load` leads to `load`, and `retry` to `start`.
  *
- * ¹ restarting still, loading when no process was ever ready. ² failed at the second death, ⁵ at the fifth in a row. ³ where
- * no process was ever ready; else the death that follows decides. `finished` (a request ended well) changes no state; it
+ * ¹ restarting still, loading when no process was ready since the model was to be loaded. ² failed at the second death, ⁵ at
+ * the fifth in a row. ³ loading, or unloaded where requests have it loaded; only where it was to be tried again. `finished` (a request ended well) changes no state; it
  * ends the row of deaths.
  */
 export interface Lifecycle {
   readonly state: EngineState;
+  /** A process was ready since the model was last to be loaded. */
   readonly everReady: boolean;
+  /** Requests have the model loaded. */
+  readonly onDemand: boolean;
+  /** Loads in a row that came to nothing: the exponent of the backoff after the next. */
+  readonly failedLoads: number;
   /** Since a request last finished, or the engine last served for `healthyMs`. */
   readonly deathsInRow: number;
   /** The exponent of the next backoff; only time heals it. */
@@ -48,6 +55,9 @@ export interface RestartPolicy {
   maxDeaths: number;
   /** Processes that may die before the model was ever ready. */
   maxLoads: number;
+  /** The backoff after a load that came to nothing. */
+  firstReloadMs: number;
+  capReloadMs: number;
 }
 
 export const RESTART_POLICY: RestartPolicy = {
@@ -56,7 +66,13 @@ export const RESTART_POLICY: RestartPolicy = {
   healthyMs: 60_000,
   maxDeaths: 5,
   maxLoads: 2,
+  firstReloadMs: 5000,
+  capReloadMs: 300_000,
 };
+
+/** What a load is taken to last before one was seen. */
+const USUAL_LOAD_MS = 5000;
+const MAX_RETRY_AFTER = 60;
 
 export type LifecycleEvent =
   | { type: "progress"; progress: number }
@@ -84,11 +100,13 @@ export function newLifecycle(now: number, first: "loading" | "unloaded" = "loadi
   return {
     state: first === "loading" ? { name: "loading", progress: 0 } : { name: "unloaded" },
     everReady: false,
+    onDemand: first === "unloaded",
+    failedLoads: 0,
     deathsInRow: 0,
     doublings: 0,
     startAt: now,
     readyAt: now,
-    lastLoadMs: 0,
+    lastLoadMs: USUAL_LOAD_MS,
   };
 }
 
@@ -100,7 +118,6 @@ export function advance(life: Lifecycle, event: LifecycleEvent, now: number, pol
   }
   if (state === "closed") return { life, effect: null };
   if (event.type === "close") return { life: { ...life, state: { name: "closed" } }, effect: "fail" };
-  if (state === "failed") return { life, effect: null };
 
   switch (event.type) {
     case "progress":
@@ -109,29 +126,35 @@ export function advance(life: Lifecycle, event: LifecycleEvent, now: number, pol
     case "ready":
       if (state !== "loading" && state !== "restarting") return { life, effect: null };
       return {
-        life: { ...life, state: { name: "ready" }, everReady: true, readyAt: now, lastLoadMs: now - life.startAt },
+        life: {
+          ...life,
+          state: { name: "ready" },
+          everReady: true,
+          failedLoads: 0,
+          readyAt: now,
+          lastLoadMs: now - life.startAt,
+        },
         effect: "resume",
       };
     case "retry": {
+      if (life.state.name === "failed" && life.state.retryInMs !== undefined) {
+        return life.onDemand ? { life: { ...life, state: { name: "unloaded" } }, effect: null } : load(life, now);
+      }
       if (state !== "restarting") return { life, effect: null };
       const next: EngineState = life.everReady ? life.state : { name: "loading", progress: 0 };
       return { life: { ...life, state: next, startAt: now }, effect: "start" };
     }
     case "unloadable":
-      // A file that can't be loaded does not heal. One that was loaded before may (memory comes back): there the
-      // death that follows decides.
-      return state === "loading" && !life.everReady ? fail(life, event.reason) : { life, effect: null };
+      // While it restarts, the death that follows decides.
+      return state === "loading" ? failToLoad(life, event.reason, now, policy) : { life, effect: null };
     case "unload":
       if (state !== "ready") return { life, effect: null };
       return { life: { ...life, state: { name: "unloading" }, deathsInRow: 0, doublings: 0 }, effect: "stop" };
     case "load":
-      if (state !== "unloaded") return { life, effect: null };
-      return {
-        life: { ...life, state: { name: "loading", progress: 0, onDemand: true }, startAt: now },
-        effect: "load",
-      };
+      if (state === "failed") return load(life, now);
+      return state === "unloaded" ? load({ ...life, onDemand: true }, now) : { life, effect: null };
     case "died":
-      if (state === "unloaded") return { life, effect: null };
+      if (state === "unloaded" || state === "failed") return { life, effect: null };
       if (state === "unloading") return { life: { ...life, state: { name: "unloaded" } }, effect: "gone" };
       return died(life, event.reason, now, policy);
   }
@@ -142,10 +165,12 @@ function died(life: Lifecycle, reason: string, now: number, policy: RestartPolic
   const deathsInRow = (healed ? 0 : life.deathsInRow) + 1;
   const doublings = healed ? 0 : life.doublings;
   if (!life.everReady && deathsInRow >= policy.maxLoads) {
-    return fail(life, `The engine died ${deathsInRow} times while it loaded the model. ${reason}`);
+    return failToLoad(life, `The engine died ${deathsInRow} times while it loaded the model. ${reason}`, now, policy);
   }
   if (deathsInRow >= policy.maxDeaths) {
-    return fail(life, `The engine died ${deathsInRow} times in a row and is not started again. ${reason}`);
+    const why = `The engine died ${deathsInRow} times in a row. ${reason}`;
+    if (life.state.name !== "ready") return failToLoad(life, why, now, policy);
+    return { life: { ...life, state: { name: "failed", reason: why } }, effect: "fail" };
   }
   const retryInMs = Math.min(policy.capMs, policy.firstMs * 2 ** doublings);
   return {
@@ -160,15 +185,33 @@ function died(life: Lifecycle, reason: string, now: number, policy: RestartPolic
   };
 }
 
-function fail(life: Lifecycle, reason: string): LifecycleStep {
-  return { life: { ...life, state: { name: "failed", reason } }, effect: "fail" };
+/** What came before is forgotten, but for how often the load came to nothing. */
+function load(life: Lifecycle, now: number): LifecycleStep {
+  const state: EngineState = { name: "loading", progress: 0, ...(life.onDemand && { onDemand: true }) };
+  return { life: { ...life, state, everReady: false, deathsInRow: 0, doublings: 0, startAt: now }, effect: "load" };
 }
 
-/** Whole seconds, at least 1, until the engine should serve again: what is left of the backoff, and the last load time. */
+function failToLoad(life: Lifecycle, reason: string, now: number, policy: RestartPolicy): LifecycleStep {
+  const retryInMs = Math.min(policy.capReloadMs, policy.firstReloadMs * 2 ** life.failedLoads);
+  return {
+    life: {
+      ...life,
+      state: { name: "failed", reason, retryInMs },
+      failedLoads: life.failedLoads + 1,
+      startAt: now + retryInMs,
+    },
+    effect: "fail",
+  };
+}
+
+/** Whole seconds, 1 to 60, until the engine should serve again: what is left of the backoff, and the last load time. */
 export function retryAfterSeconds(life: Lifecycle, now: number): number {
-  let ms = life.startAt + life.lastLoadMs - now;
+  const { name } = life.state;
+  if (life.state.name === "failed" && life.state.retryInMs === undefined) return MAX_RETRY_AFTER;
+  // An unloaded model is loaded from now on at the earliest.
+  let ms = (name === "unloaded" || name === "unloading" ? now : life.startAt) + life.lastLoadMs - now;
   if (life.state.name === "loading" && life.state.progress > 0) {
     ms = ((now - life.startAt) * (1 - life.state.progress)) / life.state.progress;
   }
-  return Math.min(60, Math.max(1, Math.ceil(ms / 1000)));
+  return Math.min(MAX_RETRY_AFTER, Math.max(1, Math.ceil(ms / 1000)));
 }

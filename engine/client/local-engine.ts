@@ -21,16 +21,12 @@ import { Questions } from "./questions.ts";
 import { engineDied, refusalOf } from "./refusal.ts";
 import { refusedTicket } from "./refused-ticket.ts";
 import { logState } from "./state-log.ts";
+import { Waiters } from "./waiters.ts";
 import { isLife, Watchdog } from "./watchdog.ts";
 
 /** Starts an engine process for one model and keeps it running; lifecycle.ts says how. */
 export function startLocalEngine(config: EngineConfig, deps: LocalEngineDeps): Engine {
   return new LocalEngine(config, deps);
-}
-
-interface Waiter {
-  resolve(facts: ModelFacts): void;
-  reject(error: Error): void;
 }
 
 class LocalEngine implements Engine {
@@ -50,8 +46,10 @@ class LocalEngine implements Engine {
   #retry: NodeJS.Timeout | undefined;
   #facts: ModelFacts | null = null;
   #backlog: Backlog | null = null;
-  #waiters: Waiter[] = [];
+  readonly #waiters = new Waiters<ModelFacts>();
   #unloads: (() => void)[] = [];
+  /** What is to happen when the process of a failed load is gone. */
+  #whenGone: LifecycleEvent | null = null;
   #closing: Promise<void> | null = null;
   #lastId = 0;
 
@@ -103,7 +101,7 @@ class LocalEngine implements Engine {
 
   #take(work: Work): Ticket {
     const { id } = work.request;
-    const refusal = refusalOf(this.model, this.state, this.#retryAfter());
+    const refusal = refusalOf(this.model, this.state, this.retryAfterSeconds);
     if (refusal !== null) return refusedTicket(work.listener, refusal);
     // An engine that had nothing to do was silent for good reason until now.
     if (this.#inFlight.size === 0) this.#watchdog.heard();
@@ -116,11 +114,15 @@ class LocalEngine implements Engine {
     };
   }
 
-  ready(): Promise<ModelFacts> {
+  get retryAfterSeconds(): number {
+    return retryAfterSeconds(this.#life, this.#deps.now());
+  }
+
+  ready(signal?: AbortSignal): Promise<ModelFacts> {
     if (this.state.name === "ready" && this.#facts !== null) return Promise.resolve(this.#facts);
     const over = this.#whyOver();
     if (over !== null) return Promise.reject(over);
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    return this.#waiters.add(signal);
   }
 
   inspect(): Promise<EngineStatus | null> {
@@ -128,7 +130,15 @@ class LocalEngine implements Engine {
   }
 
   load(): void {
-    this.#on({ type: "load" });
+    if (this.state.name === "failed") this.#again({ type: "load" });
+    else this.#on({ type: "load" });
+  }
+
+  /** A failed model is loaded by a new process when the old one is gone, and with it what it held of the memory. */
+  #again(event: LifecycleEvent): void {
+    clearTimeout(this.#retry);
+    if (this.#process === null) this.#on(event);
+    else this.#whenGone = event;
   }
 
   unload(): Promise<void> {
@@ -138,7 +148,7 @@ class LocalEngine implements Engine {
   }
 
   async tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
-    const refusal = refusalOf(this.model, this.state, this.#retryAfter());
+    const refusal = refusalOf(this.model, this.state, this.retryAfterSeconds);
     if (refusal !== null) throw refusal;
     return this.#questions.ask(question, signal);
   }
@@ -162,8 +172,11 @@ class LocalEngine implements Engine {
       this.#backlog = null;
       this.#deps.observer.ended(this.model);
       this.#inspection.answered(null);
-      this.#questions.failAll(engineDied(this.model, this.#retryAfter()));
+      this.#questions.failAll(engineDied(this.model, this.retryAfterSeconds));
       this.#on({ type: "died", reason });
+      const next = this.#whenGone;
+      this.#whenGone = null;
+      if (next !== null) this.#on(next);
     };
     this.#watchdog.heard();
     try {
@@ -248,19 +261,20 @@ class LocalEngine implements Engine {
         for (const resolve of this.#unloads.splice(0)) resolve();
         return;
       case "wait":
-        this.#inFlight.interrupt(engineDied(this.model, this.#retryAfter()));
+        this.#inFlight.interrupt(engineDied(this.model, this.retryAfterSeconds));
         this.#waitForRetry();
         return;
       case "resume":
         this.#inFlight.resume((message) => this.#process?.send(message));
-        for (const waiter of this.#waiters.splice(0)) waiter.resolve(this.#facts!);
+        this.#waiters.resolveAll(this.#facts!);
         return;
       case "fail": {
         for (const resolve of this.#unloads.splice(0)) resolve();
-        const refusal = refusalOf(this.model, life.state, this.#retryAfter());
+        const refusal = refusalOf(this.model, life.state, this.retryAfterSeconds);
         if (refusal !== null) this.#inFlight.failAll(refusal);
         const over = this.#whyOver();
-        if (over !== null) for (const waiter of this.#waiters.splice(0)) waiter.reject(over);
+        if (over !== null) this.#waiters.rejectAll(over);
+        this.#waitForRetry();
         return;
       }
       case null:
@@ -269,8 +283,10 @@ class LocalEngine implements Engine {
   }
 
   #waitForRetry(): void {
-    if (this.state.name !== "restarting") return;
-    this.#retry = setTimeout(() => this.#on({ type: "retry" }), this.state.retryInMs);
+    const { state } = this;
+    if (state.name === "restarting") this.#retry = setTimeout(() => this.#on({ type: "retry" }), state.retryInMs);
+    if (state.name !== "failed" || state.retryInMs === undefined) return;
+    this.#retry = setTimeout(() => this.#again({ type: "retry" }), state.retryInMs);
   }
 
   #checkAlive(): void {
@@ -283,10 +299,6 @@ class LocalEngine implements Engine {
     this.#process?.kill(
       `The engine process ${doing} and said nothing for ${Math.round(limitMs / 1000)} seconds; it was killed.`,
     );
-  }
-
-  #retryAfter(): number {
-    return retryAfterSeconds(this.#life, this.#deps.now());
   }
 
   #whyOver(): Error | null {

@@ -21,16 +21,18 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
     case "restarting":
       return unavailable("engine_restarting", `The engine of '${model}' is restarting. Try again soon.`, retryAfter);
     case "failed":
-      // Until somebody acts it stays like this: SDKs would only retry in vain.
       return new ApiError({
         status: 503,
         type: "server_error",
         code: "engine_failed",
         message:
-          `The engine of '${model}' has failed: ${headline(state.reason)} ` +
-          "The server's log says more; after the cause is removed, restart the server.",
+          `The engine of '${model}' has failed: ${headline(state.reason)} The server's log says more. ` +
+          (state.retryInMs === undefined
+            ? "After the cause is removed, send the server SIGHUP, or restart it."
+            : "It is tried again by itself."),
         retryAfter,
-        shouldRetry: false,
+        // Until somebody acts the other stays like this: SDKs would only retry in vain.
+        ...(state.retryInMs === undefined && { shouldRetry: false }),
       });
     case "closed":
       return unavailable("server_shutting_down", "The server is shutting down.", 5);

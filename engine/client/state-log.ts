@@ -20,7 +20,12 @@ export function logState(log: EngineLog, model: string, { state, lastLoadMs }: L
       log.error({ model, ...state, pending }, "The engine died and starts again");
       return;
     case "failed":
-      log.error({ model, reason: state.reason }, "The engine has failed; restart the server to try again");
+      log.error(
+        { model, reason: state.reason, retryInMs: state.retryInMs },
+        state.retryInMs === undefined
+          ? "The engine has failed; SIGHUP has it tried again"
+          : "The model could not be loaded; it is tried again",
+      );
       return;
     case "closed":
       log.debug({ model }, "The engine is closed");

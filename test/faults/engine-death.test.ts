@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { freshFile, Rig } from "./engine-fixture.ts";
+import { describe, expect, it, vi } from "vitest";
+import { FAST_RESTART, freshFile, Rig } from "./engine-fixture.ts";
 
 function alive(pid: number): boolean {
   try {
@@ -128,10 +128,36 @@ describe("a model that can't be loaded", () => {
     await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
     expect(rig.restarts).toBe(0);
     const error = await rig.run("count:1").failure();
-    expect(error).toMatchObject({ status: 503, code: "engine_failed", shouldRetry: false });
+    expect(error).toMatchObject({ status: 503, code: "engine_failed", shouldRetry: undefined });
     expect(error.message).toContain("The file is truncated.");
-    expect(error.message).toContain("restart the server");
+    expect(error.message).toContain("tried again by itself");
     await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
+  });
+
+  it("is tried again after a backoff, and serves when the cause has passed", async () => {
+    const rig = new Rig(`unloadable-first:${freshFile()}`, { restart: { ...FAST_RESTART, firstReloadMs: 20 } });
+    await expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
+    await vi.waitFor(() => expect(rig.engine.state.name).toBe("ready"), { timeout: 20_000 });
+    expect(await rig.run("count:1").ended).toBe("finished");
+  });
+
+  it("where requests have it loaded, is unloaded after the backoff, and the next one has it loaded again", async () => {
+    const restart = { ...FAST_RESTART, firstReloadMs: 20 };
+    const rig = new Rig(`unloadable-first:${freshFile()}`, { restart, first: "unloaded" });
+    const failed = expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
+    rig.engine.load();
+    await failed;
+    await vi.waitFor(() => expect(rig.engine.state.name).toBe("unloaded"), { timeout: 20_000 });
+    rig.engine.load();
+    await rig.engine.ready();
+    expect(await rig.run("count:1").ended).toBe("finished");
+  });
+
+  it("is tried again at once by load(), when the old process is gone", async () => {
+    const rig = new Rig(`unloadable-first:${freshFile()}`);
+    await expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
+    rig.engine.load();
+    await vi.waitFor(() => expect(rig.engine.state.name).toBe("ready"), { timeout: 20_000 });
   });
 
   it("gets a second attempt when the process dies while it loads, then fails with its last words", async () => {
@@ -182,6 +208,10 @@ describe("a crash loop", () => {
       reason: expect.stringContaining("died 5 times in a row"),
     });
     await expect(rig.engine.ready()).rejects.toThrow("SIGKILL");
+    expect(await rig.run("count:1").failure()).toMatchObject({ shouldRetry: false });
+    rig.engine.load();
+    await rig.engine.ready();
+    expect(await rig.run("count:1").ended).toBe("finished");
   });
 
   it("goes on as long as requests finish between the deaths", async () => {

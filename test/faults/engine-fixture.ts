@@ -12,7 +12,15 @@ import type { StepStats } from "../../engine/protocol/step.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { PLAIN_SUBMISSION } from "../plain-submission.ts";
 
-export const FAST_RESTART = { firstMs: 5, capMs: 20, healthyMs: 60_000, maxDeaths: 5, maxLoads: 2 };
+export const FAST_RESTART = {
+  firstMs: 5,
+  capMs: 20,
+  healthyMs: 60_000,
+  maxDeaths: 5,
+  maxLoads: 2,
+  firstReloadMs: 600_000,
+  capReloadMs: 600_000,
+};
 
 /** What an engine is started with, but for its model file. */
 export const CONFIG: EngineConfig = {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { RESTART_POLICY } from "../../engine/client/lifecycle.ts";
 import { Rig } from "./engine-fixture.ts";
 
 describe("a request", () => {
@@ -98,7 +99,7 @@ describe("close", () => {
   });
 
   it("stops a restart that is under way", async () => {
-    const rig = new Rig("", { restart: { firstMs: 60_000, capMs: 60_000, healthyMs: 1, maxDeaths: 5, maxLoads: 2 } });
+    const rig = new Rig("", { restart: { ...RESTART_POLICY, firstMs: 60_000, capMs: 60_000 } });
     await rig.engine.ready();
     const run = rig.run("hold");
     await run.hears("accepted");

@@ -33,6 +33,10 @@ function load(config) {
     send({ type: "failed", message: rest });
     process.exit(1);
   }
+  if (how === "unloadable-first" && firstTime(rest)) {
+    send({ type: "failed", message: "No memory for the weights." });
+    process.exit(1);
+  }
   if (how === "unloadable-later" && !firstTime(rest)) {
     send({ type: "failed", message: "No memory for the weights." });
     process.exit(1);

@@ -24,6 +24,13 @@ const loading = play([]);
 const ready = play([{ type: "ready" }]);
 const restarting = play([{ type: "ready" }, DIED]);
 const failed = play([{ type: "unloadable", reason: "No." }]);
+const crashed = play(
+  Array.from({ length: 5 }, (): LifecycleEvent[] => [{ type: "ready" }, DIED, { type: "retry" }]).flat(),
+);
+const failedOnDemand = [{ type: "load" }, { type: "unloadable", reason: "No." }].reduce<Lifecycle>(
+  (life, event) => advance(life, event as LifecycleEvent, 1000, POLICY).life,
+  newLifecycle(0, "unloaded"),
+);
 const closed = play([{ type: "close" }]);
 const unloading = play([{ type: "ready" }, { type: "unload" }]);
 const unloaded = play([{ type: "ready" }, { type: "unload" }, DIED]);
@@ -124,10 +131,40 @@ const TABLE: [name: string, from: Lifecycle, to: Record<keyof typeof EVENTS, str
       ready: "failed",
       unloadable: "failed",
       died: "failed",
+      retry: "loading load",
+      finished: "failed",
+      unload: "failed",
+      load: "loading load",
+      close: "closed fail",
+    },
+  ],
+  [
+    "failed",
+    failedOnDemand,
+    {
+      progress: "failed",
+      ready: "failed",
+      unloadable: "failed",
+      died: "failed",
+      retry: "unloaded",
+      finished: "failed",
+      unload: "failed",
+      load: "loading load",
+      close: "closed fail",
+    },
+  ],
+  [
+    "failed",
+    crashed,
+    {
+      progress: "failed",
+      ready: "failed",
+      unloadable: "failed",
+      died: "failed",
       retry: "failed",
       finished: "failed",
       unload: "failed",
-      load: "failed",
+      load: "loading load",
       close: "closed fail",
     },
   ],
@@ -166,14 +203,17 @@ describe("the table of states", () => {
     expect(life.state).toEqual({ name: "loading", progress: 0, onDemand: true });
     const half = advance(life, EVENTS.progress, 9001, POLICY).life;
     expect(half.state).toEqual({ name: "loading", progress: 0.3, onDemand: true });
-    expect(advance(half, EVENTS.unloadable, 9002, POLICY).life).toBe(half);
+    expect(advance(half, EVENTS.unloadable, 9002, POLICY).life.state).toMatchObject({
+      name: "failed",
+      retryInMs: 5000,
+    });
     expect(advance(half, DIED, 9002, POLICY).life.state).toMatchObject({ name: "restarting" });
   });
 
   it("carries progress and reasons", () => {
     expect(advance(loading, EVENTS.progress, 1, POLICY).life.state).toEqual({ name: "loading", progress: 0.3 });
     expect(restarting.state).toEqual({ name: "restarting", reason: "It died.", retryInMs: 250 });
-    expect(failed.state).toEqual({ name: "failed", reason: "No." });
+    expect(failed.state).toEqual({ name: "failed", reason: "No.", retryInMs: 5000 });
   });
 
   it("loads again after a death before the model was ever ready, and fails at the second", () => {
@@ -184,7 +224,32 @@ describe("the table of states", () => {
     expect(life.state).toEqual({
       name: "failed",
       reason: "The engine died 2 times while it loaded the model. It died.",
+      retryInMs: 5000,
     });
+  });
+});
+
+describe("the backoff of loads that fail", () => {
+  it("doubles up to its cap, and is forgotten when one succeeds", () => {
+    let life = newLifecycle(0);
+    const waits: (number | undefined)[] = [];
+    for (let i = 0; i < 8; i++) {
+      life = advance(life, EVENTS.unloadable, 0, POLICY).life;
+      if (life.state.name === "failed") waits.push(life.state.retryInMs);
+      life = advance(life, EVENTS.retry, 0, POLICY).life;
+    }
+    expect(waits).toEqual([5000, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000]);
+    expect(advance(life, EVENTS.ready, 0, POLICY).life.failedLoads).toBe(0);
+  });
+
+  it("follows five deaths in a row where the last one came while the model was loaded again", () => {
+    let life = play([EVENTS.ready]);
+    for (let i = 0; i < 5; i++) {
+      life = advance(life, DIED, 0, POLICY).life;
+      life = advance(life, EVENTS.retry, 0, POLICY).life;
+    }
+    expect(life.state).toMatchObject({ name: "loading" });
+    expect(crashed.state).toEqual({ name: "failed", reason: "The engine died 5 times in a row. It died." });
   });
 });
 
@@ -221,6 +286,13 @@ describe("the backoff", () => {
 });
 
 describe("Retry-After", () => {
+  it("is a load of an unloaded model, what is left of a failed one's backoff and a load, else a minute", () => {
+    expect(retryAfterSeconds(newLifecycle(0, "unloaded"), 99_000)).toBe(5);
+    expect(retryAfterSeconds(failed, 1000)).toBe(10);
+    expect(retryAfterSeconds(failed, 5000)).toBe(6);
+    expect(retryAfterSeconds(crashed, 0)).toBe(60);
+  });
+
   it("is what is left of the backoff and the last load time, in whole seconds from 1 to 60", () => {
     let life = advance(newLifecycle(0), { type: "ready" }, 7000, POLICY).life;
     life = advance(life, DIED, 10_000, POLICY).life;

@@ -51,6 +51,7 @@ export class FakeEngine implements Engine {
   facts: ModelFacts | null = FACTS;
   status: EngineStatus | null = null;
   backlog: Backlog | null = null;
+  retryAfterSeconds = 1;
   readonly requests: FakeRequest[] = [];
   script: ((request: FakeRequest) => void) | null = null;
   readonly readings: FakeReading[] = [];
@@ -89,7 +90,7 @@ export class FakeEngine implements Engine {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  async ready(): Promise<ModelFacts> {
+  async ready(_?: AbortSignal): Promise<ModelFacts> {
     return FACTS;
   }
 

@@ -46,6 +46,12 @@ export function overQuota(quotaBytes: number): ApiError {
   return insufficientStorage("insufficient_quota", message);
 }
 
+/** The owner has as many files as it may. */
+export function tooManyFiles(maxFiles: number): ApiError {
+  const message = `You have the ${maxFiles} files that you may store. Delete some, or let them expire.`;
+  return insufficientStorage("insufficient_quota", message);
+}
+
 /** Room comes back when somebody deletes: a client that sends the same bytes again at once only wastes them. */
 function insufficientStorage(type: ApiError["type"], message: string): ApiError {
   return new ApiError({ status: 507, type, code: "insufficient_storage", message, shouldRetry: false });

@@ -4,14 +4,14 @@ import { mkdir, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiError, invalidRequest } from "../openapi/api-error.ts";
 import type { FilePurpose } from "../openapi/files.ts";
-import type { FileRow } from "../store/files.ts";
+import { type FileRow, LEAST_BYTES } from "../store/files.ts";
 import type { Page } from "../store/page.ts";
 import type { Store } from "../store/store.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
 import { type ByteLimit, Inbox, type Incoming } from "./files-inbox.ts";
 import { checkForPurpose, defaultLifetime } from "./files-purpose.ts";
 import { reconcile } from "./files-reconcile.ts";
-import { DiskSpace, type FreeBytes, overQuota, writeFailure } from "./files-space.ts";
+import { DiskSpace, type FreeBytes, overQuota, tooManyFiles, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
 import { sync } from "./sync.ts";
@@ -26,6 +26,8 @@ export interface FileRoomDeps {
   diskReserve: number;
   /** Most bytes that one owner's files and open uploads may take; null is no bound. */
   storageQuota: number | null;
+  /** The most files of one owner that it or its jobs add; result files come beside them. */
+  maxFiles: number;
   freeBytes?: FreeBytes;
 }
 
@@ -42,6 +44,8 @@ export interface FileMeta {
 
 /** Rows that one round of a sweep removes; more take more rounds. */
 const SWEEP_ROWS = 500;
+/** So long a removed file can still be named as a list's `after`. */
+const PLACE_SECONDS = 86_400;
 
 /**
  * The files of all owners: rows in the store, bytes in `<data-dir>/files/<id>`.
@@ -85,7 +89,7 @@ export class FileRoom {
   async admit(owner: string, bytes: number, storageBytes: number | null = null): Promise<void> {
     await this.checkSpace(bytes);
     const left = await this.#quotaLeft(owner, storageBytes);
-    if (left !== null && bytes > left.bytes) throw left.error();
+    if (left !== null && Math.max(bytes, LEAST_BYTES) > left.bytes) throw left.error();
   }
 
   /**
@@ -126,8 +130,11 @@ export class FileRoom {
     }
     const row = await this.place(incoming, meta);
     const quotaBytes = this.quota(meta.storageBytes ?? null);
+    const { store, maxFiles } = this.#deps;
     try {
-      if ((await this.#deps.store.files.insert({ row, quotaBytes })) === "over_quota") throw overQuota(quotaBytes ?? 0);
+      const outcome = await store.files.insert({ row, quotaBytes, maxFiles });
+      if (outcome === "over_quota") throw overQuota(quotaBytes ?? 0);
+      if (outcome === "too_many") throw tooManyFiles(maxFiles);
     } catch (error) {
       await this.withdraw(row);
       throw error;
@@ -218,12 +225,25 @@ export class FileRoom {
     return removed;
   }
 
+  /** Forgets where files stood in lists that have been gone for a day. Returns how many. */
+  async forgetPlaces(now: number): Promise<number> {
+    let forgotten = 0;
+    for (let last = SWEEP_ROWS; last === SWEEP_ROWS; forgotten += last) {
+      last = await this.#deps.store.files.forgetPlaces({ before: now - PLACE_SECONDS, limit: SWEEP_ROWS });
+    }
+    return forgotten;
+  }
+
   /** Reads the bytes back from the disk: true when they are those of the row. */
   async check(row: FileRow): Promise<boolean> {
     if ((await stat(this.pathOf(row.id)).catch(() => null))?.size !== row.bytes) return false;
     const hash = createHash("sha256");
     for await (const chunk of createReadStream(this.pathOf(row.id))) hash.update(chunk);
     return hash.digest("hex") === row.sha256;
+  }
+
+  get maxFiles(): number {
+    return this.#deps.maxFiles;
   }
 
   /** The most bytes that an owner's files may take when a key brings one that may store so many; null is no bound. */
@@ -236,7 +256,7 @@ export class FileRoom {
   async #quotaLeft(owner: string, storageBytes: number | null): Promise<ByteLimit | null> {
     const quota = this.quota(storageBytes);
     if (quota === null) return null;
-    return { bytes: quota - (await this.#deps.store.files.storageBytes(owner)), error: () => overQuota(quota) };
+    return { bytes: quota - (await this.#deps.store.files.storage(owner)).bytes, error: () => overQuota(quota) };
   }
 
   async #unlink(id: string): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiError, invalidRequest } from "../openapi/api-error.ts";
 import { type FilePurpose, uploadPurpose } from "../openapi/files.ts";
+import { MAX_PARTS } from "../openapi/uploads.ts";
 import type { FileRow } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
 import type { EndedUpload, PartRow, UploadRow } from "../store/uploads.ts";
@@ -10,7 +11,7 @@ import { type Clock, epochSeconds } from "./clock.ts";
 import type { FileRoom } from "./files.ts";
 import type { Incoming } from "./files-inbox.ts";
 import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./files-purpose.ts";
-import { overQuota, writeFailure } from "./files-space.ts";
+import { overQuota, tooManyFiles, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
 import { sync } from "./sync.ts";
@@ -133,10 +134,20 @@ export class UploadRoom {
       await rename(path, join(this.#dir, part.id));
       await sync(this.#dir);
       const quotaBytes = this.#deps.files.quota(storageBytes);
-      const outcome = await this.#deps.store.uploads.addPart({ owner, part, quotaBytes, now: createdAt });
+      const outcome = await this.#deps.store.uploads.addPart({
+        owner,
+        part,
+        quotaBytes,
+        maxParts: MAX_PARTS,
+        now: createdAt,
+      });
       if (outcome === "absent") throw noSuchUpload(uploadId);
       if (outcome === "not_pending") throw notPending(await this.get(owner, uploadId));
       if (outcome === "over_quota") throw overQuota(quotaBytes ?? 0);
+      if (outcome === "too_many") {
+        throw invalidRequest("invalid_value", "data", `An upload has at most ${MAX_PARTS} parts. Send larger ones.`);
+      }
+      if (outcome === "empty") throw invalidRequest("invalid_value", "data", "The part is empty.");
       if (outcome === "too_large") {
         const message = "The parts have more bytes than the upload was created with.";
         throw invalidRequest("invalid_value", "data", message);
@@ -222,7 +233,9 @@ export class UploadRoom {
     const { purpose, filename, fileExpiresAfter: expiresAfter } = upload;
     const file = await files.place(incoming, { owner, purpose: uploadPurpose.parse(purpose), filename, expiresAfter });
     try {
-      const ended = await this.#deps.store.uploads.complete({ owner, id, file });
+      const { maxFiles } = files;
+      const ended = await this.#deps.store.uploads.complete({ owner, id, file, maxFiles });
+      if (ended === "too_many") throw tooManyFiles(maxFiles);
       if (ended === "not_pending") throw notPending(await this.get(owner, id));
       await this.#removeParts(ended.partIds);
     } catch (error) {

@@ -3,7 +3,7 @@ import { boundedList } from "./bounded.ts";
 import { file, fileExpiresAfter, uploadPurpose } from "./files.ts";
 
 /** More parts than the largest upload has of 1 MB each. */
-const MAX_PARTS = 10_000;
+export const MAX_PARTS = 10_000;
 
 export const createUpload = z.object({
   filename: z.string().min(1).max(4096),
@@ -14,7 +14,10 @@ export const createUpload = z.object({
 });
 
 export const addUploadPartForm = z.object({
-  data: z.string().meta({ format: "binary" }).describe("At most 64 MB."),
+  data: z
+    .string()
+    .meta({ format: "binary" })
+    .describe("At most 64 MB, and a byte at least unless the upload is of none."),
 });
 
 export const completeUpload = z.object({

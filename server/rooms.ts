@@ -21,16 +21,22 @@ const KEYS = 1000;
 
 /** Opens the rooms over an open store; what a crash left on disk is put right first. The sweeper is not started. */
 export async function openRooms(
-  { dataDir, diskReserve, storageQuota }: Pick<Options, "dataDir" | "diskReserve" | "storageQuota">,
+  {
+    dataDir,
+    diskReserve,
+    storageQuota,
+    maxFiles,
+  }: Pick<Options, "dataDir" | "diskReserve" | "storageQuota" | "maxFiles">,
   store: Store,
   log: Log,
 ): Promise<Rooms> {
   const time = new WallTime({ now: () => performance.now(), epochMs: () => Date.now() }, log);
-  const deps = { dataDir, diskReserve, storageQuota, store, clock: time, log };
+  const deps = { dataDir, diskReserve, storageQuota, maxFiles, store, clock: time, log };
   const files = await FileRoom.open(deps);
   const uploads = await UploadRoom.open({ ...deps, files });
   const sweeper = new Sweeper(time, log, [
     { name: "files", run: (now) => files.removeExpired(now) },
+    { name: "places of removed files", run: (now) => files.forgetPlaces(now) },
     { name: "uploads", run: (now) => uploads.expire(now) },
     { name: "settled uploads", run: (now) => uploads.forget(now) },
     { name: "idempotency keys", run: (now) => store.batches.forgetKeys({ before: now - KEY_SECONDS, limit: KEYS }) },

@@ -26,18 +26,30 @@ export function fileInsertion(db: Database): (row: FileRow) => void {
   return (row) => void insert.run(row);
 }
 
-/** Bytes that an owner's files and the parts of its open uploads take. */
-export function storageBytesOf(db: Database): (owner: string) => number {
-  const sum = db.prepare<{ owner: string }, { bytes: number }>(`
-    SELECT (SELECT coalesce(sum(bytes), 0) FROM files WHERE owner = @owner)
-         + (SELECT coalesce(sum(p.bytes), 0) FROM uploads u CROSS JOIN upload_parts p ON p.upload_id = u.id
-            WHERE u.owner = @owner AND u.status = 'pending') AS bytes`);
-  return (owner) => sum.get({ owner })?.bytes ?? 0;
+/** What a file or a part counts for at least, whatever it holds: a block of the disk. As schema/009-storage.ts has it. */
+export const LEAST_BYTES = 4096;
+
+/** What an owner may store. */
+export interface StorageBounds {
+  /** Null is no bound. */
+  quotaBytes: number | null;
+  maxFiles: number;
+}
+
+/** What an owner stores: its files, and the bytes of files and of parts of open uploads, each at least LEAST_BYTES. */
+export interface Storage {
+  files: number;
+  bytes: number;
+}
+
+export function storageOf(db: Database): (owner: string) => Storage {
+  const stored = db.prepare<{ owner: string }, Storage>("SELECT files, bytes FROM storage WHERE owner = @owner");
+  return (owner) => stored.get({ owner }) ?? { files: 0, bytes: 0 };
 }
 
 export function files(db: Database) {
   const insertRow = fileInsertion(db);
-  const storageBytes = storageBytesOf(db);
+  const storage = storageOf(db);
   const get = db.prepare<{ owner: string; id: string }, FileRow>(
     `SELECT ${FILE.select} FROM files WHERE id = @id AND owner = @owner`,
   );
@@ -58,7 +70,12 @@ export function files(db: Database) {
     `SELECT id FROM files WHERE expires_at <= @now AND NOT ${IN_USE} ORDER BY expires_at LIMIT @limit`,
   );
   const seqOf = db.prepare<{ owner: string; id: string }, { seq: number }>(
-    "SELECT seq FROM files WHERE id = @id AND owner = @owner",
+    `SELECT seq FROM files WHERE id = @id AND owner = @owner
+     UNION ALL SELECT seq FROM removed_files WHERE id = @id AND owner = @owner LIMIT 1`,
+  );
+  const forgetPlaces = db.prepare<{ before: number; limit: number }>(
+    `DELETE FROM removed_files WHERE id IN
+       (SELECT id FROM removed_files WHERE removed_at < @before ORDER BY removed_at LIMIT @limit)`,
   );
   const listed = (order: "ASC" | "DESC") =>
     db.prepare<{ owner: string; purpose: string | null; after: number; limit: number }, FileRow>(
@@ -80,7 +97,10 @@ export function files(db: Database) {
   return {
     reads: {
       get: (args: { owner: string; id: string }): FileRow | null => get.get(args) ?? null,
-      /** Newest first with `desc`. `purpose` null lists all; `after` is the id that the page before ended with. */
+      /**
+       * Newest first with `desc`. `purpose` null lists all; `after` is the id that the page before ended with, of a file that
+       * may be gone by now.
+       */
       list(args: {
         owner: string;
         purpose: string | null;
@@ -97,16 +117,18 @@ export function files(db: Database) {
         }
         return page(lists[order].all({ owner, purpose, after, limit: limit + 1 }), limit);
       },
-      storageBytes,
+      storage,
       /** Every file by id, to compare with the disk at start; begin with after "". */
       ids: (args: { after: string; limit: number }) => ids.all(args),
       /** True while rows of the results that this file was written from are left. */
       hasResults: (args: { id: string }): boolean => hasResults.get(args)?.has === 1,
     },
     writes: {
-      /** `quotaBytes` null is no quota. The file on disk must be durable before its row. */
-      insert({ row, quotaBytes }: { row: FileRow; quotaBytes: number | null }): "inserted" | "over_quota" {
-        if (quotaBytes !== null && storageBytes(row.owner) + row.bytes > quotaBytes) return "over_quota";
+      /** The file on disk must be durable before its row. */
+      insert({ row, quotaBytes, maxFiles }: { row: FileRow } & StorageBounds): "inserted" | "over_quota" | "too_many" {
+        const stored = storage(row.owner);
+        if (stored.files >= maxFiles) return "too_many";
+        if (quotaBytes !== null && stored.bytes + Math.max(row.bytes, LEAST_BYTES) > quotaBytes) return "over_quota";
         insertRow(row);
         return "inserted";
       },
@@ -117,6 +139,8 @@ export function files(db: Database) {
         removeWithResults(id);
         return "removed";
       },
+      /** Forgets where files stood that were removed before `before` (Unix seconds). Returns how many. */
+      forgetPlaces: (args: { before: number; limit: number }): number => forgetPlaces.run(args).changes,
       /** Removes the row of a file that is gone from the disk, whoever owns it. */
       forget: ({ id }: { id: string }): void => removeWithResults(id),
       /** Removes rows whose time is over, except input files still in use, and tells which files to unlink. */

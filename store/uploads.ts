@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "./columns.ts";
-import { type FileRow, fileInsertion, storageBytesOf } from "./files.ts";
+import { type FileRow, fileInsertion, LEAST_BYTES, storageOf } from "./files.ts";
 
 export interface UploadRow {
   id: string;
@@ -50,7 +50,7 @@ const PART = columns<PartRow>(["id", "uploadId", "bytes", "md5", "createdAt"]);
 
 export function uploads(db: Database) {
   const insertFile = fileInsertion(db);
-  const storageBytes = storageBytesOf(db);
+  const storage = storageOf(db);
   const insert = db.prepare<UploadRow>(`INSERT INTO uploads (${UPLOAD.names}) VALUES (${UPLOAD.values})`);
   const get = db.prepare<{ owner: string; id: string }, UploadRow>(
     `SELECT ${UPLOAD.select} FROM uploads WHERE id = @id AND owner = @owner`,
@@ -58,8 +58,8 @@ export function uploads(db: Database) {
   const parts = db.prepare<{ uploadId: string }, PartRow>(
     `SELECT ${PART.select} FROM upload_parts WHERE upload_id = @uploadId ORDER BY created_at, id`,
   );
-  const partBytes = db.prepare<{ uploadId: string }, { bytes: number }>(
-    "SELECT coalesce(sum(bytes), 0) AS bytes FROM upload_parts WHERE upload_id = @uploadId",
+  const partSum = db.prepare<{ uploadId: string }, { parts: number; bytes: number }>(
+    "SELECT count(*) AS parts, coalesce(sum(bytes), 0) AS bytes FROM upload_parts WHERE upload_id = @uploadId",
   );
   const insertPart = db.prepare<PartRow>(`INSERT INTO upload_parts (${PART.names}) VALUES (${PART.values})`);
   const removeParts = db.prepare<{ uploadId: string }, { id: string }>(
@@ -93,27 +93,40 @@ export function uploads(db: Database) {
     },
     writes: {
       insert: (row: UploadRow): void => void insert.run(row),
-      /** "too_large": the parts together would have more bytes than the upload was created with. */
+      /**
+       * "too_large": the parts together would have more bytes than the upload was created with. "empty": a part has no
+       * bytes, though the upload does.
+       */
       addPart(args: {
         owner: string;
         part: PartRow;
         quotaBytes: number | null;
+        maxParts: number;
         now: number;
-      }): "added" | "absent" | "not_pending" | "too_large" | "over_quota" {
-        const { owner, part, quotaBytes, now } = args;
+      }): "added" | "absent" | "not_pending" | "too_large" | "too_many" | "empty" | "over_quota" {
+        const { owner, part, quotaBytes, maxParts, now } = args;
         const upload = get.get({ owner, id: part.uploadId });
         if (upload === undefined) return "absent";
         if (upload.status !== "pending" || upload.expiresAt <= now) return "not_pending";
-        const before = partBytes.get({ uploadId: upload.id })?.bytes ?? 0;
-        if (before + part.bytes > upload.bytes) return "too_large";
-        if (quotaBytes !== null && storageBytes(owner) + part.bytes > quotaBytes) return "over_quota";
+        if (part.bytes === 0 && upload.bytes > 0) return "empty";
+        const before = partSum.get({ uploadId: upload.id }) ?? { parts: 0, bytes: 0 };
+        if (before.parts >= maxParts) return "too_many";
+        if (before.bytes + part.bytes > upload.bytes) return "too_large";
+        if (quotaBytes !== null && storage(owner).bytes + Math.max(part.bytes, LEAST_BYTES) > quotaBytes)
+          return "over_quota";
         insertPart.run(part);
         return "added";
       },
       /** Inserts the file and completes the upload together. The parts' bytes no longer count for the quota. */
-      complete(args: { owner: string; id: string; file: FileRow }): EndedUpload | "not_pending" {
+      complete(args: {
+        owner: string;
+        id: string;
+        file: FileRow;
+        maxFiles: number;
+      }): EndedUpload | "not_pending" | "too_many" {
         const upload = get.get({ owner: args.owner, id: args.id });
         if (upload?.status !== "pending") return "not_pending";
+        if (storage(args.owner).files >= args.maxFiles) return "too_many";
         insertFile(args.file);
         return endUpload(args.id, "completed", args.file.id);
       },

@@ -119,8 +119,14 @@ export const OPTIONS = {
     "Limits",
     optional(size(0, 16_384 * GiB)),
     null,
-    "The most bytes that one owner's files may take.",
+    "The most bytes that one owner's files may take; each counts as 4 KiB at least.",
     "no bound but the disk",
+  ),
+  maxFiles: row(
+    "Limits",
+    integer(1, 100_000_000),
+    1_000_000,
+    "The most files of one owner; the next one is answered 507. Results of batches are kept all the same.",
   ),
   maxOpenBatches: row(
     "Limits",

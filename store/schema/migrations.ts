@@ -6,6 +6,8 @@ import { sql as budgets } from "./005-budgets.ts";
 import { sql as machineTime } from "./006-machine-time.ts";
 import { sql as boundedStatements } from "./007-bounded-statements.ts";
 import { sql as usageHours } from "./008-usage-hours.ts";
+import { sql as storage } from "./009-storage.ts";
+import { sql as removedFiles } from "./010-removed-files.ts";
 
 /** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
 export const MIGRATIONS: readonly string[] = [
@@ -17,4 +19,6 @@ export const MIGRATIONS: readonly string[] = [
   machineTime,
   boundedStatements,
   usageHours,
+  storage,
+  removedFiles,
 ];

@@ -9,7 +9,7 @@ const upload = async (client: OpenAI, bytes: number) =>
 
 it("a file beyond what a key may store is 507 insufficient_storage, whichever key of the owner stored the rest", async () => {
   const server = await startKeyedServer();
-  const small = server.client((await server.key({ storage_bytes: 10_000 })).key);
+  const small = server.client((await server.key({ storage_bytes: 11_000 })).key);
   const free = server.client((await server.key()).key);
   const other = server.client((await server.key({ owner: "b", storage_bytes: 10_000 })).key);
   await upload(small, 6000);

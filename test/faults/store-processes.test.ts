@@ -29,7 +29,7 @@ test("a second process is refused while the first lives, and admitted the moment
   const first = await processThat(`
     const { openStore } = await import(${built("store.js")});
     const store = await openStore({ dataDir: ${JSON.stringify(folder)}, log: { info() {}, error() {} } });
-    await store.files.insert({ row: ${JSON.stringify(fileRow("file-1"))}, quotaBytes: null });
+    await store.files.insert({ row: ${JSON.stringify(fileRow("file-1"))}, quotaBytes: null, maxFiles: 10_000 });
     console.log("open");
     setInterval(() => {}, 1000);`);
   const refused = testStore(folder);

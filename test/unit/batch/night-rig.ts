@@ -40,7 +40,7 @@ export async function nightRig(
   const lines: string[] = [];
   const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: note, info: note, warn: note, error: note };
-  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
+  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 }, store, log);
   if (settled) rooms.time.look();
   const metrics = new Metrics(new Registry());
   const loads = new Loads();

@@ -152,12 +152,14 @@ describe("what is refused leaves nothing behind", () => {
   });
 
   test("what is over its owner's quota, but not another owner's", async () => {
-    const rooms = await openRooms({ storageQuota: 10 });
+    const rooms = await openRooms({ storageQuota: 8196 });
     const { files, at } = rooms;
     await addFile(rooms, "123456");
     const refusal = { status: 507, code: "insufficient_storage", type: "insufficient_quota" };
-    await expect(files.admit("local", 5)).rejects.toMatchObject(refusal);
-    await expect(files.receive("local", bytesOf("12", "345"), LIMIT)).rejects.toMatchObject(refusal);
+    await expect(files.admit("local", 4101)).rejects.toMatchObject(refusal);
+    await expect(
+      files.receive("local", bytesOf("1".repeat(4000), "2".repeat(200)), { ...LIMIT, bytes: 1e6 }),
+    ).rejects.toMatchObject(refusal);
     await addFile(rooms, "1234567890", { owner: "other" });
     // Two that fit alone, side by side: one is in.
     const two = await Promise.all(["1234", "5678"].map((text) => files.receive("local", bytesOf(text), LIMIT)));
@@ -165,6 +167,36 @@ describe("what is refused leaves nothing behind", () => {
     expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
     expect(readdirSync(at("files"))).toHaveLength(3);
     expect(readdirSync(at("tmp"))).toEqual([]);
+  });
+});
+
+describe("a list", () => {
+  test.each(["asc", "desc"] as const)("(%s) goes on after a file that was deleted, for a day", async (order) => {
+    const rooms = await openRooms();
+    for (const text of ["a", "b", "c", "d", "e"]) await addFile(rooms, text);
+    const ids = (await rooms.files.list({ owner: "local", purpose: null, limit: 9, after: null, order })).rows.map(
+      ({ id }) => id,
+    );
+    const listed: string[] = [];
+    for (let after: string | null = null, more = true; more; ) {
+      const page = await rooms.files.list({ owner: "local", purpose: null, limit: 2, after, order });
+      for (const { id } of page.rows) {
+        listed.push(id);
+        await rooms.files.remove("local", id);
+      }
+      after = page.rows.at(-1)?.id ?? null;
+      more = page.hasMore;
+    }
+    expect(listed).toEqual(ids);
+    const after = ids[0]!;
+    const again = (owner: string) => rooms.files.list({ owner, purpose: null, limit: 2, after, order });
+    expect((await again("local")).rows).toEqual([]);
+    await expect(again("other")).rejects.toMatchObject({ status: 400 });
+    const now = Math.floor(Date.now() / 1000);
+    await rooms.files.forgetPlaces(now);
+    expect((await again("local")).rows).toEqual([]);
+    expect(await rooms.files.forgetPlaces(now + 2 * DAY)).toBe(5);
+    await expect(again("local")).rejects.toMatchObject({ status: 400 });
   });
 });
 
@@ -219,7 +251,7 @@ describe("at the start", () => {
         const row = { ...META, id, bytes: 1, sha256: "", createdAt: 1, expiresAt: null };
         const { expiresAfter: _, ...rest } = row;
         writeFileSync(before.at("files", id), "x");
-        return before.store.files.insert({ row: rest, quotaBytes: null });
+        return before.store.files.insert({ row: rest, quotaBytes: null, maxFiles: 10_000 });
       }),
     );
     await before.store.close();

@@ -121,7 +121,9 @@ describe("expiry", () => {
     const rooms = await openRooms();
     const row = { owner: "local", purpose: "batch", filename: "x", bytes: 1, sha256: "", createdAt: 1, expiresAt: 2 };
     const ids = Array.from({ length: 1100 }, (_, i) => `file-${String(i).padStart(24, "0")}`);
-    await Promise.all(ids.map((id) => rooms.store.files.insert({ row: { ...row, id }, quotaBytes: null })));
+    await Promise.all(
+      ids.map((id) => rooms.store.files.insert({ row: { ...row, id }, quotaBytes: null, maxFiles: 10_000 })),
+    );
     expect(await rooms.files.removeExpired(3)).toBe(1100);
   });
 

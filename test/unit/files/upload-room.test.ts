@@ -157,13 +157,13 @@ describe("an upload", () => {
   });
 
   test("counts with its parts for the quota", async () => {
-    const rooms = await openRooms({ storageQuota: 12 });
+    const rooms = await openRooms({ storageQuota: 4 * 4096 - 1 });
+    const other = await rooms.uploads.create({ ...UPLOAD, bytes: 4 });
     const { id, inOrder } = await withParts(rooms);
-    const other = await rooms.uploads.create({ ...UPLOAD, bytes: 3 });
     await expect(addPart(rooms, other.id, "1234")).rejects.toMatchObject({ status: 507 });
     // Parts that become a file are not counted twice.
     await rooms.uploads.complete("local", id, inOrder, null);
-    await addPart(rooms, other.id, "123");
+    await addPart(rooms, other.id, "1234");
   });
 
   test("outlives a restart with its parts, and parts of nobody do not", async () => {

@@ -42,7 +42,7 @@ export async function startTestServer(
   const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
   const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
   const ledger = new UsageLedger({ store, prices, sinks: [metrics], faults: metrics, log, now: () => 1_700_000_001 });
-  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null }, store, log);
+  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 }, store, log);
   const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
   const loads = new Loads();
   const residency = new Residency({

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
 import { FREE, fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 
@@ -118,7 +118,7 @@ test("a batch completes in two phases: files, status and events at once, and onl
 
 test("the input file of a batch that is not over cannot be removed and does not expire", () => {
   const { files, batches } = memoryTables();
-  files.writes.insert({ row: fileRow("file-in", { expiresAt: 50 }), quotaBytes: null });
+  files.writes.insert({ row: fileRow("file-in", { expiresAt: 50 }), quotaBytes: null, maxFiles: 10_000 });
   batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   expect(files.writes.remove({ owner: "local", id: "file-in" })).toBe("in_use");
   expect(files.writes.removeExpired({ now: 100, limit: 10 })).toEqual([]);
@@ -129,14 +129,14 @@ test("the input file of a batch that is not over cannot be removed and does not 
 
 test("a batch holds only files of its own owner", () => {
   const { files, batches } = memoryTables();
-  files.writes.insert({ row: fileRow("file-in", { owner: "another" }), quotaBytes: null });
+  files.writes.insert({ row: fileRow("file-in", { owner: "another" }), quotaBytes: null, maxFiles: 10_000 });
   batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   expect(files.writes.remove({ owner: "another", id: "file-in" })).toBe("removed");
 });
 
-test("a quota counts files and the parts of open uploads", () => {
+test("a quota counts files and the parts of open uploads, each as a block of the disk at least", () => {
   const { files, uploads } = memoryTables();
-  const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: 250 });
+  const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: 10_000, maxFiles: 10_000 });
   expect(insert("a")).toBe("inserted");
   uploads.writes.insert({
     id: "upload_1",
@@ -153,11 +153,51 @@ test("a quota counts files and the parts of open uploads", () => {
   });
   const part = { id: "part_1", uploadId: "upload_1", bytes: 100, md5: "00", createdAt: 2 };
   const add = (id: string, now = 2) =>
-    uploads.writes.addPart({ owner: "local", part: { ...part, id }, quotaBytes: 250, now });
+    uploads.writes.addPart({ owner: "local", part: { ...part, id }, quotaBytes: 10_000, maxParts: 10, now });
   expect(add("part_1")).toBe("added");
   expect(add("part_2")).toBe("too_large");
   expect(add("part_3", 100)).toBe("not_pending");
   expect(insert("b")).toBe("over_quota");
   expect(uploads.writes.expire({ now: 100, limit: 5 })).toEqual([{ id: "upload_1", partIds: ["part_1"] }]);
   expect(insert("b")).toBe("inserted");
+});
+
+describe("what an owner stores is counted", () => {
+  const empty = { owner: "local", filename: "x", purpose: "user_data", mimeType: "text/plain", fileExpiresAfter: null };
+  const pending = { ...empty, status: "pending", createdAt: 1, expiresAt: 100, fileId: null } as const;
+
+  test("files up to a number, those that uploads become among them, until one goes", () => {
+    const { files, uploads } = memoryTables();
+    const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: null, maxFiles: 2 });
+    expect([insert("a"), insert("b"), insert("c")]).toEqual(["inserted", "inserted", "too_many"]);
+    uploads.writes.insert({ ...pending, id: "upload_1", bytes: 0 });
+    const complete = () =>
+      uploads.writes.complete({ owner: "local", id: "upload_1", file: fileRow("d", { bytes: 0 }), maxFiles: 2 });
+    expect(complete()).toBe("too_many");
+    files.writes.remove({ owner: "local", id: "a" });
+    expect(complete()).toMatchObject({ id: "upload_1" });
+    expect(files.reads.storage("local")).toEqual({ files: 2, bytes: 8192 });
+    for (const id of ["b", "d"]) files.writes.remove({ owner: "local", id });
+    expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 0 });
+  });
+
+  test("parts of an upload up to a number, and empty ones of an empty upload alone", () => {
+    const { files, uploads } = memoryTables();
+    uploads.writes.insert({ ...pending, id: "upload_1", bytes: 10 });
+    uploads.writes.insert({ ...pending, id: "upload_0", bytes: 0 });
+    const add = (id: string, uploadId: string, bytes: number) => {
+      const part = { id, uploadId, bytes, md5: "00", createdAt: 2 };
+      return uploads.writes.addPart({ owner: "local", part, quotaBytes: 12_288, maxParts: 2, now: 2 });
+    };
+    expect([
+      add("a", "upload_1", 0),
+      add("b", "upload_1", 1),
+      add("c", "upload_1", 1),
+      add("d", "upload_1", 1),
+    ]).toEqual(["empty", "added", "added", "too_many"]);
+    expect([add("e", "upload_0", 0), add("f", "upload_0", 0)]).toEqual(["added", "over_quota"]);
+    expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 12_288 });
+    uploads.writes.expire({ now: 100, limit: 5 });
+    expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 0 });
+  });
 });

@@ -87,7 +87,7 @@ test("a deleted output file is gone before its results are, which other writes d
   await largeResults(store, 20);
   await store.files.remove({ owner: "local", id: "file-out" });
   expect(await store.files.hasResults({ id: "file-out" })).toBe(false);
-  await store.files.insert({ row: fileRow("file-next"), quotaBytes: null });
+  await store.files.insert({ row: fileRow("file-next"), quotaBytes: null, maxFiles: 10_000 });
   expect(await outputs(store)).toBeGreaterThan(0);
   await expect.poll(() => outputs(store), { timeout: 20_000 }).toBe(0);
 });

@@ -61,7 +61,7 @@ test("a log that another process reads from is left at once, tried again ever la
 
 test("a deletion that finds nothing leaves the log alone", async () => {
   const store = await testStore();
-  await store.files.insert({ row: fileRow("file-1"), quotaBytes: null });
+  await store.files.insert({ row: fileRow("file-1"), quotaBytes: null, maxFiles: 10_000 });
   vi.advanceTimersByTime(1000);
   expect(vi.getTimerCount()).toBe(0);
   await store.files.remove({ owner: "local", id: "file-none" });

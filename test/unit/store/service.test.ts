@@ -5,7 +5,7 @@ import { freshFolder, testStore } from "./test-store.ts";
 test("what was written is there after the store was closed and opened again", async () => {
   const folder = freshFolder();
   const first = await testStore(folder);
-  expect(await first.files.insert({ row: fileRow("file-1"), quotaBytes: null })).toBe("inserted");
+  expect(await first.files.insert({ row: fileRow("file-1"), quotaBytes: null, maxFiles: 10_000 })).toBe("inserted");
   await first.close();
   const second = await testStore(folder);
   expect(await second.files.get({ owner: "local", id: "file-1" })).toEqual(fileRow("file-1"));
@@ -13,7 +13,9 @@ test("what was written is there after the store was closed and opened again", as
 
 test("a write that breaks a rule fails alone, its neighbours in the same group are kept", async () => {
   const store = await testStore();
-  const inserted = ["a", "b", "a", "c"].map((id) => store.files.insert({ row: fileRow(id), quotaBytes: null }));
+  const inserted = ["a", "b", "a", "c"].map((id) =>
+    store.files.insert({ row: fileRow(id), quotaBytes: null, maxFiles: 10_000 }),
+  );
   const settled = await Promise.allSettled(inserted);
   expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
   await expect(inserted[2]).rejects.toMatchObject({ name: "StoreError", code: "constraint", retryable: false });

@@ -38,6 +38,8 @@ export interface EngineConfig {
   batchTax: number;
   /** Most milliseconds of a step without online work; null derives it from the objective for the first token. */
   batchStepMs: number | null;
+  /** Milliseconds without a step after which the server takes the process for hung, and ends it. */
+  timeoutMs: number;
   /** Memory in bytes that weights and cache together may take; null measures what is free. */
   memory: number | null;
   /** Bytes of host memory for prefixes that the cache has no room for; null derives it from what is free. */

@@ -38,6 +38,7 @@ export function engineConfig({ name, path, adapters }: ResolvedModel, options: O
     sloItlMs,
     batchTax,
     batchStepMs,
+    timeoutMs: options.engineTimeout * 1000,
     memory,
     parkMemory,
     cacheScope,

@@ -13,6 +13,7 @@ import type { Library } from "./native/library.ts";
 import type { MemoryFacts } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 import { RequestRefusal } from "./refusal.ts";
+import { planLimits } from "./scheduler/step-caps.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
 import { TokenQuestions } from "./token-questions.ts";
 import { idleGpu } from "./warnings.ts";
@@ -51,8 +52,7 @@ export class EmbeddingEngine {
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt, post });
     const run = { threads, tokenizer, now, post, wake: () => this.#loop.wake() };
     this.#embedder = openEmbedder(library, model, adapters, config, plan, run);
-    const limits = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs };
-    this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits, now });
+    this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits: planLimits(config), now });
     library.quiet();
     this.warnings = [idleGpu(library)].filter((warning) => warning !== null);
     const { context } = plan;

@@ -29,6 +29,7 @@ import { loadModel, type Model } from "./native/model.ts";
 import { PromptBuilder } from "./prompt.ts";
 import { invalidGrammar, promptRefusal, RequestRefusal } from "./refusal.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
+import { planLimits } from "./scheduler/step-caps.ts";
 import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
@@ -148,7 +149,7 @@ export class Engine {
     });
     const promptTokens = (prompt: Prompt, owner: TextOwner) => this.#promptTokens(prompt, owner);
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt: promptTokens, post });
-    const options = { ...config, ttftMs: config.sloTtftMs, itlMs: config.sloItlMs, reserved, reuse };
+    const options = { ...planLimits(config), sequences: config.sequences, reserved, reuse };
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
     this.#statusParts = {
       cache,

@@ -1,7 +1,7 @@
 import type { Embedder } from "./embedding/embedder.ts";
 import { PieceTurns, type TurnLimits, type Want } from "./embedding/turns.ts";
 import { heldStep } from "./failpoint.ts";
-import { aloneMs, type PlanLimits } from "./scheduler/plan.ts";
+import { aloneMs, type PlanLimits } from "./scheduler/step-caps.ts";
 import type { StepLoop } from "./step-loop.ts";
 
 export interface WorkLoopParts {
@@ -9,7 +9,7 @@ export interface WorkLoopParts {
   steps: StepLoop | null;
   /** Null: there is no room for it. */
   embedder: Embedder | null;
-  limits: TurnLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs">;
+  limits: TurnLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs" | "mostStepMs">;
   /** Milliseconds, monotonic. */
   now: () => number;
 }
@@ -72,6 +72,7 @@ export class WorkLoop {
   }
 
   #pieceMs(want: Want, { want: pieces, cheapestMs }: Embedder): number {
-    return this.#turns.pieceMs(want, pieces, cheapestMs, aloneMs(cheapestMs, this.#parts.limits));
+    const { limits } = this.#parts;
+    return Math.min(this.#turns.pieceMs(want, pieces, cheapestMs, aloneMs(cheapestMs, limits)), limits.mostStepMs);
   }
 }

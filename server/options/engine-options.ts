@@ -101,7 +101,8 @@ export const ENGINE_OPTIONS = {
     "Engine",
     share(10),
     0.1,
-    "How much longer flex and batch work may make a step that has online work, as a share; never past --slo-itl-ms.",
+    "How much longer flex and batch work may make the steps of online work, as a share of all of them; no gap between two " +
+      "tokens is made longer than --slo-itl-ms.",
   ),
   batchStepMs: row(
     "Engine",

@@ -42,6 +42,7 @@ export const CONFIG: EngineConfig = {
   sloItlMs: 50,
   batchTax: 0.1,
   batchStepMs: null,
+  timeoutMs: 120_000,
   memory: null,
   parkMemory: 0,
   cacheScope: "owner",

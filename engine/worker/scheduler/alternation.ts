@@ -1,4 +1,4 @@
-import type { LowerTier } from "./plan.ts";
+import type { LowerTier } from "./lower-plan.ts";
 import { isDecode, isOnline, type Sequence } from "./sequence.ts";
 
 /** What a step is of where it can't be of both. */
@@ -31,7 +31,7 @@ export class Alternation {
   }
 
   /**
-   * @param stepMs how long a step of one kind would take
+   * @param stepMs how long a step of one kind would take; 0 where it would have nobody
    * @returns null when there is no choice to be made
    */
   next(running: readonly Sequence[], overdue: LowerTier | null, stepMs: (kind: StepKind) => number): StepKind | null {
@@ -44,13 +44,15 @@ export class Alternation {
       const burst = online > streams && stepMs("prompts") + stepMs("decodes") > this.#itlMs;
       return this.#turn(burst ? BURST_STEPS : 1);
     }
-    // Beside online work only flex goes on whatever the tax.
+    // Only flex goes on beside online work whatever the tax.
     if (overdue === "flex" || (overdue === "batch" && streams + online === 0)) {
       const late = ({ tier }: Sequence) => tier === overdue;
       if (!decodes.some(late)) return "prompts";
       return prompts.some(late) ? this.#turn(1) : "decodes";
     }
-    if (streams + online > 0) return streams > 0 ? "decodes" : "prompts";
+    if (online > 0) return "prompts";
+    // Beside streams lower prompts have a step when the tax has paid for one.
+    if (streams > 0) return stepMs("prompts") > 0 ? this.#turn(1) : "decodes";
     const isFlex = ({ tier }: Sequence) => tier === "flex";
     if (prompts.some(isFlex)) return this.#turn(decodes.some(isFlex) ? 1 : PROMPT_STEPS);
     if (this.#prompts >= (decodes.some(isFlex) ? 1 : PROMPT_STEPS)) return "decodes";

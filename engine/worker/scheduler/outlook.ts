@@ -1,6 +1,6 @@
 import type { KvKind } from "../../config.ts";
 import type { StepOutlook } from "../../protocol/status.ts";
-import { aloneMs, besideOnlineMs, type PlanLimits } from "./plan.ts";
+import { aloneMs, besideOnlineMs, type PlanLimits } from "./step-caps.ts";
 import type { StepCosts, StepShape } from "./step-model.ts";
 
 const BATCH_SIZES = Array.from({ length: 10 }, (_, i) => 2 ** i);

@@ -1,4 +1,4 @@
-import type { LowerTier } from "./plan.ts";
+import type { LowerTier } from "./lower-plan.ts";
 import { isOnline, type Sequence } from "./sequence.ts";
 
 /** Steps in a row that may leave flex out. One step in 128 past the tax does not show in the 99th percentile. */

@@ -3,21 +3,22 @@ import type { Backlog } from "../../protocol/step.ts";
 import type { KvCache } from "../kv/cache.ts";
 import { Alternation, type StepKind } from "./alternation.ts";
 import { BacklogCount } from "./backlog.ts";
+import { shortest } from "./chunk.ts";
+import { WORTH_A_STEP } from "./lower-plan.ts";
 import { Turns } from "./order.ts";
 import { Overrun } from "./overrun.ts";
 import { Patience } from "./patience.ts";
-import { copyBudget, least, type PlanLimits, planStep } from "./plan.ts";
+import { planStep } from "./plan.ts";
 import { PrefixWaits } from "./prefix-waits.ts";
 import { insert } from "./rank.ts";
+import { SavedTax } from "./saved-tax.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
+import { copyBudget, type PlanLimits } from "./step-caps.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
+import { TierPlaces, type TierPlacesOptions } from "./tier-places.ts";
 
-export interface SchedulerOptions extends PlanLimits {
-  /** Sequences that may run at once. */
-  sequences: number;
-  /** Of these, those that flex and batch leave free for online work; fewer than `sequences`. */
-  reserved: number;
+export interface SchedulerOptions extends PlanLimits, TierPlacesOptions {
   /** Whether prompts reuse what others have computed. */
   reuse: boolean;
 }
@@ -35,9 +36,6 @@ export interface Step<S extends Sequence> extends Forecast {
 /** Waiting prompts of 4,000 tokens that a step can compare with those that run in half a millisecond. */
 const MOST_LOOKS = 64;
 
-/** The share of the places of lower tiers that flex leaves to batch. */
-const BATCH_SHARE = 1 / 4;
-
 /**
  * Decides who runs and what each step computes. Called between steps only; knows neither llama.cpp nor the clock.
  *
@@ -51,6 +49,8 @@ const BATCH_SHARE = 1 / 4;
  */
 export class Scheduler<S extends Sequence> {
   readonly #cache: KvCache;
+  /** Whether every id has cells of its own. */
+  readonly #split: boolean;
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
   readonly #waiting: S[] = [];
@@ -60,7 +60,9 @@ export class Scheduler<S extends Sequence> {
   readonly #prefixWaits: PrefixWaits<S>;
   readonly #patience = new Patience();
   readonly #overrun = new Overrun();
+  readonly #places: TierPlaces;
   readonly #alternation: Alternation;
+  readonly #savedTax: SavedTax;
   /** Plans that the rules left empty though one ran. Anything but 0 is a fault of the rules. */
   forced = 0;
   /** The last one sent back in this step. */
@@ -69,15 +71,13 @@ export class Scheduler<S extends Sequence> {
 
   constructor(cache: KvCache, options: SchedulerOptions, costs: StepCosts) {
     this.#cache = cache;
+    this.#split = cache.kind === "split";
     this.#options = options;
     this.#costs = costs;
+    this.#places = new TierPlaces(options);
     this.#alternation = new Alternation(options.itlMs);
+    this.#savedTax = new SavedTax(options.batchTax);
     this.#prefixWaits = new PrefixWaits(cache);
-  }
-
-  /** Whether every id has cells of its own. */
-  get #split(): boolean {
-    return this.#cache.kind === "split";
   }
 
   get running(): number {
@@ -97,7 +97,7 @@ export class Scheduler<S extends Sequence> {
     const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting, this.#running, (sequence) =>
       this.#cache.attended(sequence, 1),
     );
-    return { tiers, kvPerDecode, flexPlaces: this.#flexPlaces, turns: this.#split };
+    return { tiers, kvPerDecode, flexPlaces: this.#places.flex, turns: this.#split };
   }
 
   add(sequence: S): void {
@@ -143,27 +143,41 @@ export class Scheduler<S extends Sequence> {
     this.#cache.settle(planned.filter(isDecode));
     this.#patience.count(this.#running, planned);
     this.#alternation.count(planned);
+    const forecast = draft.forecast();
+    this.#savedTax.count(forecast, this.#cache.prefixes.host.spentMs, this.#mostSaved);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return {
       entries,
       started,
       displaced: this.#displaced,
-      unstartable: this.#running.length === 0 ? this.#first : null,
-      ...draft.forecast(),
+      unstartable: this.#unstartable,
+      ...forecast,
     };
   }
 
-  /** The first of those who wait, in the order of their turns. */
-  get #first(): S | null {
-    for (const sequence of this.#candidates()) return sequence;
-    return null;
+  /** Enough for the first lower prompt, or else decode, to be worth a step of its own; more would be felt as a burst. */
+  get #mostSaved(): number {
+    const lower = this.#running.filter((sequence) => !isOnline(sequence));
+    const first = lower.find((sequence) => !isDecode(sequence)) ?? lower[0];
+    if (!first) return 0;
+    const draft = this.#emptyDraft();
+    return WORTH_A_STEP * draft.msWith(first, shortest(first, draft, this.#options));
+  }
+
+  #emptyDraft(): StepDraft<S> {
+    return new StepDraft<S>(this.#costs, (sequence, count) => this.#cache.attended(sequence, count), this.#split);
+  }
+
+  get #unstartable(): S | null {
+    if (this.#running.length > 0) return null;
+    const [first = null] = this.#candidates();
+    return first;
   }
 
   #allowCopies(): void {
     const { host } = this.#cache.prefixes;
-    const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
-    const streams = new StepDraft<S>(this.#costs, attended, this.#split);
+    const streams = this.#emptyDraft();
     for (const sequence of this.#running) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
     const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0, passes: 1 });
     // Both lists begin with who is online, if anyone is.
@@ -192,11 +206,11 @@ export class Scheduler<S extends Sequence> {
 
   /** What the rules want of a step, whoever has the cells for it; empty when nothing runs. */
   #wanted(): StepDraft<S> {
-    const attended = (sequence: Sequence, count: number) => this.#cache.attended(sequence, count);
     const overdue = this.#patience.overdue(this.#running);
-    const circumstances = { overdue, copiedMs: this.#cache.prefixes.host.spentMs, overrun: this.overrun };
+    const copiedMs = this.#cache.prefixes.host.spentMs;
+    const circumstances = { overdue, copiedMs, savedMs: this.#savedTax.ms, overrun: this.overrun };
     const draftOf = (kind: StepKind | null) => {
-      const draft = new StepDraft<S>(this.#costs, attended, this.#split);
+      const draft = this.#emptyDraft();
       planStep(this.#running, this.#options, draft, { kind, ...circumstances });
       return draft;
     };
@@ -206,7 +220,7 @@ export class Scheduler<S extends Sequence> {
     if (draft.entries.length > 0 || first === undefined) return draft;
     // No combination of rules and forecasts may stop the engine: then the first goes on, in the least that is worth a step.
     this.forced++;
-    draft.add(first, least(first, this.#options));
+    draft.add(first, shortest(first, draft, this.#options));
     return draft;
   }
 
@@ -217,7 +231,7 @@ export class Scheduler<S extends Sequence> {
     for (const sequence of this.#candidates()) {
       // Who was sent back comes before the rest of its kind, and there is no room for it now.
       if (this.#sentBack !== null && !outranks(sequence, this.#sentBack)) break;
-      if (this.#isFull(sequence) && !this.#canMakeRoom(sequence)) {
+      if (this.#places.full(sequence, this.#running) && !this.#canMakeRoom(sequence)) {
         // Flex may have taken its share and left batch its own.
         if (sequence.tier === "flex" && this.#running.length < this.#options.sequences) continue;
         break;
@@ -242,39 +256,15 @@ export class Scheduler<S extends Sequence> {
     const waiting = [...this.#waiting];
     const batch = waiting.findIndex(({ tier }) => tier === "batch");
     const flex = waiting.findIndex(({ tier }) => tier === "flex");
-    const flexRuns = this.#running.some(({ tier }) => tier === "flex");
-    if (flexRuns && flex >= 0 && batch > flex && this.#batch === 0)
+    const runs = (tier: Tier) => this.#running.some((sequence) => sequence.tier === tier);
+    if (runs("flex") && flex >= 0 && batch > flex && !runs("batch"))
       waiting.splice(flex, 0, ...waiting.splice(batch, 1));
     return this.#turns.order(waiting);
   }
 
-  /** Whether no more of its tier may run, however much room there is. */
-  #isFull(sequence: S): boolean {
-    const { sequences, reserved } = this.#options;
-    if (this.#running.length >= sequences) return true;
-    if (isOnline(sequence)) return false;
-    const flex = this.#running.filter(({ tier }) => tier === "flex").length;
-    if (sequence.tier === "flex" && flex >= this.#flexPlaces) return true;
-    return flex + this.#batch >= sequences - reserved;
-  }
-
-  get #batch(): number {
-    return this.#running.filter(({ tier }) => tier === "batch").length;
-  }
-
-  get #flexPlaces(): number {
-    const { sequences, reserved } = this.#options;
-    return sequences - reserved - this.#batchPlaces;
-  }
-
-  /** Those that flex leaves to batch. */
-  get #batchPlaces(): number {
-    return Math.floor((this.#options.sequences - this.#options.reserved) * BATCH_SHARE);
-  }
-
   /** Gives it an id and cells, if need be those of lower tiers. */
   #place(sequence: S): boolean {
-    while (this.#isFull(sequence) || !this.#cache.place(sequence, isOnline(sequence))) {
+    while (this.#places.full(sequence, this.#running) || !this.#cache.place(sequence, isOnline(sequence))) {
       if (!this.#canMakeRoom(sequence)) return false;
       this.#sendBack(this.#running.at(-1)!);
     }
@@ -284,7 +274,7 @@ export class Scheduler<S extends Sequence> {
   /** Whether sending lower tiers back can bring room for it; nobody is sent back for nothing. */
   #canMakeRoom(sequence: S): boolean {
     let below = this.#running.filter((other) => outranks(sequence, other));
-    if (!isOnline(sequence)) below = below.slice(this.#batchPlaces);
+    if (!isOnline(sequence)) below = below.slice(this.#places.batch);
     return below.length > 0 && this.#cache.fitsWithout(sequence, below);
   }
 

@@ -68,8 +68,12 @@ export class StepDraft<S extends Sequence> {
 
   /** How many tokens of a sequence a step of at most `stepTokens` has room for, whatever they take. */
   room(sequence: S, stepTokens: number): number {
-    const most = sequence.scored && !isDecode(sequence) ? MOST_SCORED - this.#scored : Number.POSITIVE_INFINITY;
-    return Math.min(remaining(sequence), stepTokens - this.tokens, most);
+    return Math.min(remaining(sequence), stepTokens - this.tokens, this.rowsFor(sequence));
+  }
+
+  /** How many of its tokens may have a row of logits; infinity for whoever wants none of its prompt. */
+  rowsFor(sequence: S): number {
+    return sequence.scored && !isDecode(sequence) ? MOST_SCORED - this.#scored : Number.POSITIVE_INFINITY;
   }
 
   msWith(sequence: S, count: number): number {
@@ -78,9 +82,10 @@ export class StepDraft<S extends Sequence> {
 
   /** The most tokens of a sequence, up to `most`, with which the step stays within `ms`. */
   fitting(sequence: S, most: number, ms: number): number {
-    if (most <= 0 || this.msWith(sequence, 1) > ms) return 0;
-    let fits = 1;
-    let over = most + 1;
+    if (most <= 0) return 0;
+    if (this.msWith(sequence, most) <= ms) return most;
+    let fits = 0;
+    let over = most;
     while (over - fits > 1) {
       const middle = (fits + over) >> 1;
       if (this.msWith(sequence, middle) <= ms) fits = middle;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../engine/protocol/request.ts";
 import { Alternation, type StepKind } from "../../../engine/worker/scheduler/alternation.ts";
-import type { LowerTier } from "../../../engine/worker/scheduler/plan.ts";
+import type { LowerTier } from "../../../engine/worker/scheduler/lower-plan.ts";
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 
 /** "default" decodes, "default…" has a prompt to compute. */
@@ -16,12 +16,12 @@ function running(who: Who[]): Sequence[] {
 }
 
 /** The kinds of so many steps, while all that runs goes on as it is. */
-function kinds(who: Who[], steps: number, overdue: LowerTier | null, fuller: StepKind, itlMs = 50): string {
+function kinds(who: Who[], steps: number, overdue: LowerTier | null, fuller: StepKind, itlMs = 50, short = 10): string {
   const all = running(who);
   const turns = new Alternation(itlMs);
   let told = "";
   for (let i = 0; i < steps; i++) {
-    const kind = turns.next(all, overdue, (kind) => (kind === fuller ? 25 : 10));
+    const kind = turns.next(all, overdue, (kind) => (kind === fuller ? 25 : short));
     told += kind === null ? "-" : kind[0];
     turns.count(all.filter((sequence) => kind === null || (sequence.tokens.length === 1) === (kind === "decodes")));
   }
@@ -35,10 +35,8 @@ describe("decodes (d) and prompts (p) of a split cache", () => {
     ["prompts alone", ["default…", "flex…"], null, "prompts", "-----"],
     ["streams and online prompts take turns", ["default", "priority…"], null, "decodes", "pdpdp"],
     ["whoever else is there", ["default", "default…", "flex", "flex…", "batch…"], "flex", "decodes", "pdpdp"],
-    ["beside streams the prompts of lower tiers wait", ["default", "flex…", "batch…"], null, "prompts", "ddddd"],
     ["but for flex that waited for long", ["default", "flex…", "batch…"], "flex", "prompts", "ppppp"],
     ["which decodes where it can", ["default", "flex", "flex…"], "flex", "prompts", "pdpdp"],
-    ["batch that waited for long waits on beside streams", ["default", "batch…"], "batch", "prompts", "ddddd"],
     ["beside online prompts the decodes of lower tiers wait", ["default…", "flex", "batch"], null, "decodes", "ppppp"],
     ["but for flex that waited for long", ["default…", "flex", "batch"], "flex", "decodes", "ddddd"],
     ["flex takes turns with itself", ["flex", "flex…", "batch"], null, "decodes", "pdpdp"],
@@ -57,6 +55,14 @@ describe("decodes (d) and prompts (p) of a split cache", () => {
     expect(kinds(burst, 10, null, "prompts", 35)).toBe("pdpdpdpdpd");
     expect(kinds(burst, 10, null, "prompts", 34)).toBe("ppppdppppd");
     expect(kinds(["default", ...burst], 10, null, "prompts", 34)).toBe("pdpdpdpdpd");
+  });
+
+  test("beside streams the prompts of lower tiers have no step until a plan has them in it, and then one between two", () => {
+    const lower: Who[] = ["default", "flex…", "batch…"];
+    expect(kinds(lower, 5, null, "decodes", 50, 0)).toBe("ddddd");
+    expect(kinds(lower, 5, null, "decodes")).toBe("pdpdp");
+    // However long batch was left out.
+    expect(kinds(["default", "batch…"], 5, "batch", "decodes", 50, 0)).toBe("ddddd");
   });
 
   test("prompts of batch never keep its decodes waiting for more than eight steps", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { copyBudget, planStep } from "../../../engine/worker/scheduler/plan.ts";
+import { planStep } from "../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
-import { draftOf, FIT, LIMITS, left } from "./plan-rig.ts";
+import { copyBudget } from "../../../engine/worker/scheduler/step-caps.ts";
+import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";
 
 describe("copies to and from host memory", () => {
   test.each<[string, number, boolean, number, { online: number; lower: number }]>([
@@ -22,7 +23,7 @@ describe("copies to and from host memory", () => {
 
   test("count against what lower tiers may add, but never stop them where they are alone", () => {
     const planned = (running: Sequence[], copiedMs: number) =>
-      planStep(running, { ...LIMITS, batchTax: 1 }, draftOf(FIT), { copiedMs }).length;
+      planStep(running, { ...LIMITS, batchTax: 1 }, draftOf(FIT), { ...PLAIN, copiedMs }).length;
     const online = left(1, 0);
     const lower = Array.from({ length: 20 }, (_, i) => left(1, i + 1, "batch"));
     expect([0, 4, 100].map((copiedMs) => planned([online, ...lower], copiedMs))).toEqual([12, 8, 1]);

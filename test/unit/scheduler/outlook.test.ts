@@ -6,6 +6,7 @@ import { planStep } from "../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
 import type { Fit, StepCosts } from "../../../engine/worker/scheduler/step-model.ts";
+import { PLAIN } from "./plan-rig.ts";
 
 const OPTIONS: OutlookOptions = {
   kv: "split",
@@ -17,6 +18,7 @@ const OPTIONS: OutlookOptions = {
   itlMs: 50,
   batchTax: 0.1,
   batchStepMs: null,
+  mostStepMs: 30_000,
 };
 
 function costs({ o, p, d, k, m }: Fit): StepCosts {
@@ -79,7 +81,7 @@ describe("the outlook", () => {
           const draft = new StepDraft<Sequence>(costs(truth), (_, count) => count * context);
           const lower = Math.min(all.sequences - streams, all.sequences - all.reserved);
           const running = [...decoding("default", streams), ...decoding("batch", lower)];
-          return planStep(running, all, draft).filter(({ sequence }) => sequence.tier === "batch").length;
+          return planStep(running, all, draft, PLAIN).filter(({ sequence }) => sequence.tier === "batch").length;
         };
         expect(planned(0)).toBe(alone.decodes);
         for (const { streams, decodes } of beside) expect(planned(streams)).toBe(decodes);

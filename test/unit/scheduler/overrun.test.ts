@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Overrun } from "../../../engine/worker/scheduler/overrun.ts";
-import { aloneMs } from "../../../engine/worker/scheduler/plan.ts";
+import { aloneMs } from "../../../engine/worker/scheduler/step-caps.ts";
 
 /** After steps of these ratios of measured to forecast. */
 function after(ratios: number[]): number {

@@ -1,10 +1,20 @@
 import type { Tier } from "../../../engine/protocol/request.ts";
-import type { PlanLimits } from "../../../engine/worker/scheduler/plan.ts";
+import type { Circumstances } from "../../../engine/worker/scheduler/lower-plan.ts";
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import type { PlanLimits } from "../../../engine/worker/scheduler/step-caps.ts";
 import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
 import type { Fit, StepShape } from "../../../engine/worker/scheduler/step-model.ts";
 
-export const LIMITS: PlanLimits = { stepTokens: 512, ttftMs: 500, itlMs: 50, batchTax: 0.1, batchStepMs: null };
+export const LIMITS: PlanLimits = {
+  stepTokens: 512,
+  ttftMs: 500,
+  itlMs: 50,
+  batchTax: 0.1,
+  batchStepMs: null,
+  mostStepMs: 30_000,
+};
+/** Nothing special: steps of both kinds, nobody overdue, nothing spent or saved. */
+export const PLAIN: Circumstances = { kind: null, overdue: null, copiedMs: 0, savedMs: 0, overrun: 1 };
 export const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY };
 /** 10 ms, 0.2 a prompt token, 1 a decode. */
 export const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };

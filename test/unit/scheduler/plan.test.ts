@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../engine/protocol/request.ts";
-import { type LowerTier, type PlanLimits, planStep } from "../../../engine/worker/scheduler/plan.ts";
+import type { LowerTier } from "../../../engine/worker/scheduler/lower-plan.ts";
+import { planStep } from "../../../engine/worker/scheduler/plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import type { PlanLimits } from "../../../engine/worker/scheduler/step-caps.ts";
 import type { Fit } from "../../../engine/worker/scheduler/step-model.ts";
-import { draftOf, FIT, LIMITS, left, UNBOUNDED } from "./plan-rig.ts";
+import { draftOf, FIT, LIMITS, left, PLAIN, UNBOUNDED } from "./plan-rig.ts";
 
 function counts(
   running: Sequence[],
@@ -13,7 +15,7 @@ function counts(
   reach = UNBOUNDED,
   overdue: LowerTier | null = null,
 ) {
-  const entries = planStep(running, { ...LIMITS, ...limits }, draftOf(fit, reach), { overdue });
+  const entries = planStep(running, { ...LIMITS, ...limits }, draftOf(fit, reach), { ...PLAIN, overdue });
   return entries.map(({ sequence, count }) => [sequence.id, count]);
 }
 
@@ -59,9 +61,59 @@ describe("online work", () => {
     }
   });
 
-  test("a chunk goes no further than the step model is to be believed, unless no stream waits", () => {
+  test("a chunk goes no further than the step model is to be believed", () => {
     expect(online([1, 600], {}, FIT, { prefill: 64, decode: 8 })).toEqual([1, 64]);
-    expect(online([600], {}, FIT, { prefill: 64, decode: 8 })).toEqual([512]);
+    expect(online([600], {}, FIT, { prefill: 64, decode: 8 })).toEqual([64]);
+  });
+});
+
+describe("a machine so slow that a full step would be taken for a hang", () => {
+  const slow: Fit = { o: 100, p: 400, d: 600, k: 0, m: 0 };
+
+  test.each<[string, number[], Partial<PlanLimits>, number[]]>([
+    ["a prompt alone in chunks that stay below a share of the timeout: (30,000 - 100) / 400", [600], {}, [74]],
+    ["fewer than the shortest chunk where that is too long: (5,000 - 100) / 400", [600], { mostStepMs: 5000 }, [12]],
+    ["one token, whatever it takes", [600], { mostStepMs: 100 }, [1]],
+    ["more prompts than streams", [600, 600], {}, [74]],
+    ["the first of the streams", [1, 1, 1, 1], { mostStepMs: 2000 }, [1, 1, 1]],
+  ])("%s", (_, remainders, limits, expected) => {
+    expect(online(remainders, { itlMs: 60_000, ...limits }, slow)).toEqual(expected);
+  });
+
+  test("lower tiers likewise", () => {
+    const batch = (mostStepMs: number) => counts([left(600, 0, "batch")], { batchStepMs: 60_000, mostStepMs }, slow);
+    expect([batch(30_000), batch(5000), batch(100)]).toEqual([[[0, 74]], [[0, 12]], [[0, 1]]]);
+  });
+});
+
+describe("prompts of which every token is scored have 32 rows of a step", () => {
+  const scored = (count: number, id: number, tier: Tier = "default"): Sequence => ({
+    ...left(count, id, tier),
+    scored: true,
+  });
+
+  test("others behind them have the rest of it", () => {
+    expect(counts([scored(3000, 0), left(40, 1), scored(3000, 2), left(600, 3)])).toEqual([
+      [0, 32],
+      [1, 40],
+      [3, 440],
+    ]);
+  });
+
+  test("what one leaves of them goes to the next", () => {
+    expect(counts([scored(20, 0), scored(3000, 1), left(40, 2)])).toEqual([
+      [0, 20],
+      [1, 12],
+      [2, 40],
+    ]);
+  });
+
+  test("lower tiers likewise", () => {
+    const cheap = { ...FIT, o: 1, p: 0.01 };
+    expect(counts([scored(3000, 0, "batch"), scored(3000, 1, "batch"), left(40, 2, "batch")], {}, cheap)).toEqual([
+      [0, 32],
+      [2, 40],
+    ]);
   });
 });
 
@@ -90,7 +142,12 @@ describe("lower tiers beside online work", () => {
         [21, 1],
       ],
     ],
-    ["no chunk shorter than is worth it", [left(600, 20, "batch")], FIT, []],
+    [
+      "no chunk shorter than is worth it, until the tax of several steps has paid for it",
+      [left(600, 20, "batch")],
+      FIT,
+      [],
+    ],
     ["a chunk where prompts are cheap: 3 / 0.1", [left(600, 20, "batch")], { ...FIT, p: 0.1 }, [[20, 30]]],
     ["the rest of a prompt, however short", [left(5, 20, "batch")], FIT, [[20, 5]]],
     [
@@ -174,7 +231,7 @@ describe("lower tiers alone", () => {
     ["only the cheapest step where it is longer than all", batch(40), {}, { ...FIT, o: 300 }, 301],
   ])("a step takes %s", (_, running, limits, fit, expected) => {
     const draft = draftOf(fit);
-    planStep(running, { ...LIMITS, ...limits }, draft);
+    planStep(running, { ...LIMITS, ...limits }, draft, PLAIN);
     expect(draft.ms).toBeCloseTo(Math.min(expected, fit.o + 40 * fit.d + (running.length === 1 ? 1000 : 0)), 5);
   });
 });
@@ -205,7 +262,7 @@ test("a plan keeps its bounds, starves no one online and always makes progress",
   fc.assert(
     fc.property(running, limits, fit, (sequences, bounds, costs) => {
       const draft = draftOf(costs);
-      const entries = planStep(sequences, bounds, draft);
+      const entries = planStep(sequences, { ...bounds, mostStepMs: LIMITS.mostStepMs }, draft, PLAIN);
       const planned = new Map(entries.map(({ sequence, count }) => [sequence, count]));
       expect(planned.size).toBe(entries.length);
       expect(draft.tokens).toBe(entries.reduce((sum, { count }) => sum + count, 0));

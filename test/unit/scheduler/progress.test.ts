@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
+import type { KvKind } from "../../../engine/config.ts";
 import type { Tier } from "../../../engine/protocol/request.ts";
-import type { KvMemory } from "../../../engine/worker/kv/cache.ts";
+import type { KvCache, KvMemory } from "../../../engine/worker/kv/cache.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
-import { Scheduler } from "../../../engine/worker/scheduler/scheduler.ts";
+import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
+import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
 import { remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import type { StepCosts } from "../../../engine/worker/scheduler/step-model.ts";
 import { hostMemory } from "../kv/fake-memory.ts";
@@ -11,19 +13,18 @@ import { COSTS } from "./simulation.ts";
 
 const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {}, save: () => null, load: () => false };
 
-/** A scheduler over a split cache; whoever comes has a prompt like nobody else's, and goes on without end. */
+/** A scheduler; whoever comes has a prompt like nobody else's, and goes on without end. */
 class Rig {
-  readonly cache = new SplitCache(NO_MEMORY, hostMemory(0), {
-    ids: 4,
-    capacity: 100_000,
-    copyPrice: 32,
-    reserved: 1,
-    reuse: true,
-  });
+  readonly cache: KvCache;
   readonly scheduler: Scheduler<Sequence>;
   #arrivals = 0;
 
-  constructor(costs: StepCosts) {
+  constructor(costs: StepCosts, kind: KvKind = "split") {
+    const common = { ids: 4, reserved: 1, reuse: true };
+    this.cache =
+      kind === "split"
+        ? new SplitCache(NO_MEMORY, hostMemory(0), { ...common, capacity: 100_000, copyPrice: 32 })
+        : new UnifiedCache(NO_MEMORY, hostMemory(0), { ...common, cells: 100_000 });
     this.scheduler = new Scheduler(this.cache, { ...LIMITS, sequences: 4, reserved: 1, reuse: true }, costs);
   }
 
@@ -35,13 +36,18 @@ class Rig {
     return sequence;
   }
 
-  /** @returns who got how many tokens */
-  step(): [Tier, number][] {
-    const { entries } = this.scheduler.next();
-    for (const { sequence, count } of entries) {
+  next(): Step<Sequence> {
+    const step = this.scheduler.next();
+    for (const { sequence, count } of step.entries) {
       sequence.computed += count;
       if (remaining(sequence) === 0) sequence.tokens.push(1);
     }
+    return step;
+  }
+
+  /** @returns who got how many tokens */
+  step(): [Tier, number][] {
+    const { entries } = this.next();
     return entries.map(({ sequence, count }) => [sequence.tier, count]);
   }
 }
@@ -63,16 +69,37 @@ test("a flex request may leave in any step: what else runs goes on", () => {
   }
 });
 
-test("a plan that the forecasts leave empty is made without them: the first goes on, in the shortest chunk", () => {
+const LATE: StepCosts = { ...COSTS, predict: (shape) => 20 * COSTS.predict(shape) };
+
+test.each<[string, Tier, StepCosts, KvKind]>([
+  ["a batch prompt in a split cache", "batch", COSTS, "split"],
+  ["a flex prompt in a split cache", "flex", COSTS, "split"],
+  ["a batch prompt in a split cache where streams miss their objective", "batch", LATE, "split"],
+  ["a batch prompt in a unified cache", "batch", COSTS, "unified"],
+  ["a batch prompt in a unified cache where streams miss their objective", "batch", LATE, "unified"],
+])("%s gets on beside a stream without end, as the tax allows, and so do its decodes", (_, tier, costs, kind) => {
+  const rig = new Rig(costs, kind);
+  rig.add("default", 20);
+  rig.step();
+  const lower = rig.add(tier, 400);
+  let [streamMs, lowerMs, steps] = [0, 0, 0];
+  while (lower.tokens.length < 420 && steps++ < 5000) {
+    const { onlineMs, predictedMs } = rig.next();
+    streamMs += onlineMs;
+    lowerMs += predictedMs - onlineMs;
+  }
+  expect(lower.tokens.length).toBe(420);
+  // Flex has one step in 129 besides.
+  const share = lowerMs / streamMs;
+  expect(share).toBeGreaterThan(0.9 * LIMITS.batchTax);
+  expect(share).toBeLessThan(LIMITS.batchTax + (tier === "flex" ? 0.06 : 0.001));
+});
+
+test("a plan that the forecasts leave empty is made without them: the first goes on, token by token", () => {
   const rig = new Rig({ ...COSTS, predict: () => Number.NaN });
-  rig.add("batch", 40);
-  expect([rig.step(), rig.step(), rig.step(), rig.step()]).toEqual([
-    [["batch", 16]],
-    [["batch", 16]],
-    [["batch", 8]],
-    [["batch", 1]],
-  ]);
-  expect(rig.scheduler.forced).toBe(3);
+  rig.add("batch", 3);
+  expect([rig.step(), rig.step(), rig.step(), rig.step()]).toEqual(Array(4).fill([["batch", 1]]));
+  expect(rig.scheduler.forced).toBe(4);
 });
 
 test("of those who wait where nothing can start the first is named, and once it has left the next one starts", () => {

@@ -91,10 +91,10 @@ test("split cache: whatever comes and goes, each sequence generates what it woul
     fc.property(split, arrivals, (house, plans) => {
       cameBack += live(house, plans).memory.loaded;
     }),
-    { numRuns: 1000 },
+    { numRuns: 400 },
   );
-  expect(cameBack).toBeGreaterThan(1000);
-});
+  expect(cameBack).toBeGreaterThan(400);
+}, 180_000);
 
 test("unified cache: the same, with cells that run short", () => {
   let cameBack = 0;
@@ -102,7 +102,7 @@ test("unified cache: the same, with cells that run short", () => {
     fc.property(unified, arrivals, (house, plans) => {
       cameBack += live(house, plans).memory.loaded;
     }),
-    { numRuns: 1000 },
+    { numRuns: 400 },
   );
-  expect(cameBack).toBeGreaterThan(1000);
-});
+  expect(cameBack).toBeGreaterThan(400);
+}, 180_000);

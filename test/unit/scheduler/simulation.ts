@@ -104,8 +104,10 @@ export class Simulation {
   preempted = 0;
   /** Steps of prompts since the last with a decode. */
   #prompts = 0;
-  /** Steps in a row that had flex alone although online work ran. */
-  #flexAlone = 0;
+  /** Steps in a row that had lower tiers alone although online work ran. */
+  #between = 0;
+  /** What lower tiers may take of online time by the tax, and what they have not taken. */
+  #untaken = 0;
 
   constructor(house: House) {
     this.house = house;
@@ -115,7 +117,7 @@ export class Simulation {
       house.kind === "split"
         ? new SplitCache(this.memory, host, { ...house, capacity: house.cells })
         : new UnifiedCache(this.memory, host, { ...house, reserved: house.reserved && house.cells >> 3 });
-    this.scheduler = new Scheduler<Guest>(this.cache, { ...house, ttftMs: 500 }, COSTS);
+    this.scheduler = new Scheduler<Guest>(this.cache, { ...house, ttftMs: 500, mostStepMs: 10_000 }, COSTS);
   }
 
   /** @throws when an invariant breaks, or when more steps pass than any fair order needs */
@@ -203,21 +205,27 @@ export class Simulation {
     // More than one step of prompts in a row only while they outnumber the streams.
     const prompts = online.length - streams.length;
     if (turns && decodes === 0) assert.ok(this.#prompts < (prompts > streams.length ? 4 : 1));
-    const onlyFlex = entries.every(({ sequence }) => sequence.tier === "flex");
-    if (oldest !== undefined && !(turns && decodes > 0) && !onlyFlex) assert.ok(planned.has(oldest));
-    if (!(turns && decodes === 0) && !onlyFlex)
+    const between = online.length > 0 && entries.every(({ sequence }) => !isOnline(sequence));
+    if (oldest !== undefined && between) assert.ok(entries.every(({ sequence }) => sequence.tier === "flex"));
+    if (oldest !== undefined && !(turns && decodes > 0) && !between) assert.ok(planned.has(oldest));
+    if (!(turns && decodes === 0) && !between)
       for (const stream of streams.slice(0, stepTokens - 1)) assert.ok(planned.has(stream));
-    this.#flexAlone = online.length > 0 && onlyFlex ? this.#flexAlone + 1 : 0;
-    assert.ok(this.#flexAlone <= 1);
+    this.#between = between ? this.#between + 1 : 0;
+    assert.ok(this.#between <= 1);
     if (entries.length > 0) this.#prompts = decodes > 0 ? 0 : this.#prompts + 1;
 
-    // The cap, but for a flex sequence that has waited for long.
+    // The cap, but for what was saved of the tax, and for a flex sequence that has waited for long.
     const lower = entries.filter(({ sequence }) => !isOnline(sequence));
-    if (onlineMs > 0 && lower.length > 0) {
-      const cap = onlineMs > itlMs ? onlineMs * (1 + batchTax) : Math.min(itlMs, onlineMs * (1 + batchTax));
-      const overdue = lower.length === 1 && lower[0]!.sequence.tier === "flex" && lower[0]!.count <= 16;
-      assert.ok(predictedMs <= cap + 1e-9 || overdue);
-    } else if (lower.length > 0) {
+    const overdue = lower.length === 1 && lower[0]!.sequence.tier === "flex" && lower[0]!.count <= 16;
+    const streamsMs = streams.length === 0 ? 0 : 5 + streams.length;
+    const gapMs = between ? streamsMs + predictedMs : predictedMs;
+    if (online.length > 0) {
+      this.#untaken += onlineMs * (1 + batchTax) - (overdue ? onlineMs : predictedMs);
+      assert.ok(this.#untaken >= -1e-9);
+      if (lower.length > 0 && !overdue && Math.max(onlineMs, streamsMs) <= itlMs) assert.ok(gapMs <= itlMs);
+      if (lower.length > 1 && onlineMs > 0) assert.ok(predictedMs <= onlineMs * (1 + batchTax) + 1e-9);
+    }
+    if (onlineMs === 0 && lower.length > 0) {
       // Of the tier that came first: it is flex, but for batch that was left out for long.
       const cheapest = Math.max(
         ...lower.map(({ sequence }) => {

@@ -87,20 +87,25 @@ describe.each<[string, Load]>([
     );
   });
 
-  test("no plan is past the cap, but for a flex sequence now and then", () => {
+  test("no plan is past the cap, but for one lower sequence now and then: of flex, or of what was saved of the tax", () => {
     const past = withOnline.filter(({ step: { predictedMs, onlineMs, lowerTokens } }) => {
       const taxed = onlineMs * (1 + batchTax) + 1e-9;
       return lowerTokens > 0 && predictedMs > (onlineMs > itlMs ? taxed : Math.min(taxed, itlMs));
     });
-    expect(past.length).toBeLessThanOrEqual(withOnline.length / 128 + 1);
-    for (const each of past) expect(has("flex")(each)).toBe(true);
+    for (const { step } of past) expect(step.entries.filter(({ sequence }) => !isOnline(sequence)).length).toBe(1);
+    const taxed = late.filter(({ onlineRuns }) => onlineRuns);
+    const sum = (of: (past: Past) => number) => taxed.reduce((total, each) => total + of(each), 0);
+    expect(sum(({ step }) => step.predictedMs - step.onlineMs)).toBeLessThan(
+      (batchTax + 0.02) * sum(({ step }) => step.onlineMs),
+    );
     for (const { step } of lowerOnly)
       expect(step.predictedMs <= batchStepMs || (step.entries.length === 1 && step.lowerTokens <= 16)).toBe(true);
   });
 
   test("the steps themselves keep it too, as far as the machine can be known", () => {
-    const stretch = withOnline.map(({ exact, onlineExact }) => exact / onlineExact);
-    expect(percentile(stretch, 0.98)).toBeLessThan((1 + batchTax) * 1.05);
+    const beside = late.filter(({ onlineRuns }) => onlineRuns);
+    const sum = (of: (past: Past) => number) => beside.reduce((total, each) => total + of(each), 0);
+    expect(sum(({ exact }) => exact)).toBeLessThan((1 + batchTax) * 1.05 * sum(({ onlineExact }) => onlineExact));
     expect(
       percentile(
         lowerOnly.map(({ took }) => took),
@@ -108,8 +113,10 @@ describe.each<[string, Load]>([
       ),
     ).toBeLessThan(1.2 * longestLower);
     expect(tiers.model.error.median).toBeLessThan(machine.noise);
-    for (const share of [0.5, 0.9])
-      expect(percentile(tiers.gaps, share)).toBeLessThan((1 + batchTax) * 1.1 * percentile(alone.tiers.gaps, share));
+    // What is saved of the tax comes in one gap of many, which half of them never see.
+    const longer = (share: number) => percentile(tiers.gaps, share) / percentile(alone.tiers.gaps, share);
+    expect(longer(0.5)).toBeLessThan((1 + batchTax) * 1.15);
+    expect(longer(0.9)).toBeLessThan((1 + batchTax) * 1.3);
   });
 
   test("neither lower tier starves: flex beside online work, batch in the gaps that flex would take", () => {

@@ -81,6 +81,8 @@ export interface Past {
   took: number;
   exact: number;
   onlineExact: number;
+  /** Whether an online sequence runs, be it in the step or not. */
+  onlineRuns: boolean;
 }
 
 const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {}, save: () => null, load: () => false };
@@ -117,7 +119,7 @@ export class TwoTiers {
             reuse: true,
           })
         : new UnifiedCache(NO_MEMORY, hostMemory(0), { ids: 2 * sequences, cells, reserved: cells >> 3, reuse: true });
-    const limits = { stepTokens: 512, ttftMs: 500, ...shift };
+    const limits = { stepTokens: 512, ttftMs: 500, mostStepMs: 30_000, ...shift };
     this.scheduler = new Scheduler<Guest>(this.cache, { ...limits, reserved, reuse: true }, this.model);
   }
 
@@ -158,6 +160,7 @@ export class TwoTiers {
       took: exact * (1 - noise + 2 * noise * this.#noise()),
       exact,
       onlineExact: this.#cost(online),
+      onlineRuns: [...this.live].some((guest) => isOnline(guest) && guest.state === "running"),
     };
     this.#lowerAlone = online.length === 0;
     for (const { sequence, count } of step.entries) {

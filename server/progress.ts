@@ -101,7 +101,8 @@ function describe(done: number, total: number, perSecond: number): string {
 
 function bytes(count: number): string {
   if (count >= 1e9) return `${(count / 1e9).toFixed(2)} GB`;
-  return count >= 1e6 ? `${(count / 1e6).toFixed(1)} MB` : `${Math.round(count / 1e3)} kB`;
+  if (count >= 1e6) return `${(count / 1e6).toFixed(1)} MB`;
+  return count >= 1e4 ? `${Math.round(count / 1e3)} kB` : `${Math.round(count)} bytes`;
 }
 
 function duration(seconds: number): string {

@@ -20,6 +20,13 @@ export class ApiFailure extends OptionsError {
   }
 }
 
+/** Ctrl-C came before the server had answered. */
+export class Interrupted extends OptionsError {
+  constructor() {
+    super("Interrupted.");
+  }
+}
+
 /** One file of a form, or a slice of it. */
 export interface FormUpload {
   /** `file` or `data`. */
@@ -32,15 +39,36 @@ export interface FormUpload {
 
 const errorBody = z.object({ error: z.object({ message: z.string(), code: z.string().nullable() }) });
 
+/** A server that sends nothing for so long does not answer. Validation and erasure run behind their answers. */
+const ANSWERS_WITHIN_MS = 60_000;
+
 /** What the commands talk to a server with, here or elsewhere. */
 export class ApiClient {
   readonly #base: URL;
   readonly #key: string | null;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #interrupted: AbortSignal | null;
 
-  /** `url`: what --url said. Else NIGHTSHIFT_URL, else this machine. Throws OptionsError for what is no http(s) URL. */
-  constructor(url: string | undefined, env: Readonly<Record<string, string | undefined>>) {
+  /**
+   * @param url what --url said; else NIGHTSHIFT_URL, else this machine
+   * @param env also has the API key: a key that may do all is taken where no other is given
+   * @param interrupted ends requests and uploads with Interrupted
+   * @throws OptionsError for what is no http(s) URL
+   */
+  constructor(
+    url: string | undefined,
+    env: Readonly<Record<string, string | undefined>>,
+    interrupted: AbortSignal | null = null,
+  ) {
     this.#base = baseUrl(url || env.NIGHTSHIFT_URL || DEFAULT_URL);
-    this.#key = env.NIGHTSHIFT_API_KEY || env.OPENAI_API_KEY || null;
+    this.#key = env.NIGHTSHIFT_API_KEY || env.NIGHTSHIFT_ADMIN_KEY || env.OPENAI_API_KEY || null;
+    this.#env = env;
+    this.#interrupted = interrupted;
+  }
+
+  /** The same client for requests that Ctrl-C must not cut off. */
+  lasting(): ApiClient {
+    return new ApiClient(this.#base.href, this.#env);
   }
 
   /** `path` without a slash at its start, `files?limit=2`. Throws ApiFailure. */
@@ -108,6 +136,7 @@ export class ApiClient {
         "content-type": `multipart/form-data; boundary=${boundary}`,
         "content-length": start.length + file.bytes + end.length,
       },
+      ...(this.#interrupted && { signal: this.#interrupted }),
     });
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once("response", resolve);
@@ -134,10 +163,16 @@ export class ApiClient {
 
   async #fetch(method: string, path: string, init: RequestInit): Promise<Response> {
     let response: Response;
+    // Held here until the answer is there: a signal that AbortSignal.any alone refers to may be collected.
+    const silence = new AbortController();
+    const timer = setTimeout(() => silence.abort(new Error("no answer within a minute")), ANSWERS_WITHIN_MS);
+    const signals = [silence.signal, ...(this.#interrupted ? [this.#interrupted] : [])];
     try {
-      response = await fetch(new URL(path, this.#base), { method, ...init });
+      response = await fetch(new URL(path, this.#base), { method, signal: AbortSignal.any(signals), ...init });
     } catch (error) {
       throw this.#unreachable(error);
+    } finally {
+      clearTimeout(timer);
     }
     if (!response.ok) throw this.#refusal(response.status, await response.text());
     return response;
@@ -167,7 +202,8 @@ export class ApiClient {
     }
   }
 
-  #unreachable(error: unknown): ApiFailure {
+  #unreachable(error: unknown): OptionsError {
+    if (this.#interrupted?.aborted) return new Interrupted();
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const reason = cause instanceof Error ? ("code" in cause ? cause.code : cause.message) : cause;
     const message = `No server answers at ${this.#base.href} (${reason}). Is it running? --url names another.`;

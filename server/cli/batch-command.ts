@@ -1,24 +1,24 @@
-import { constants, createReadStream } from "node:fs";
+import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
-import { createInterface } from "node:readline/promises";
 import type { Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { Command, Option } from "commander";
-import { z } from "zod";
 import { BATCH_ENDPOINTS, type Batch, batch, batchList } from "../../openapi/batches.ts";
 import { OptionsError } from "../options/options-error.ts";
 import type { ProgressTerminal } from "../progress.ts";
-import { ApiClient, ApiFailure } from "./api-client.ts";
+import { ApiClient, ApiFailure, Interrupted } from "./api-client.ts";
 import { BatchProgress, batchLine } from "./batch-progress.ts";
-import { download, uploadFile } from "./files-command.ts";
+import { columns } from "./columns.ts";
+import { download } from "./files-command.ts";
 import { urlOption } from "./server-url.ts";
+import { submit, submitOnce } from "./submission.ts";
 
 export interface BatchCommandDeps {
   env: Readonly<Record<string, string | undefined>>;
   stdout: Writable;
   stderr: ProgressTerminal;
-  /** Aborted by Ctrl-C: a command that watches leaves, the batch goes on. */
+  /** Aborted by Ctrl-C: nothing more is sent; a batch that exists goes on. */
   interrupted: AbortSignal;
   exitCode(code: number): void;
   /** Unix milliseconds. */
@@ -35,7 +35,7 @@ export interface BatchCommandDeps {
  * | 2 | failed validation |
  * | 3 | expired |
  * | 4 | was cancelled |
- * | 130 | goes on: Ctrl-C |
+ * | 130 | Ctrl-C: the command ended, and a batch that was created goes on |
  */
 const EXIT: Partial<Record<Batch["status"], number>> = { failed: 2, expired: 3, cancelled: 4 };
 const INTERRUPTED = 130;
@@ -43,23 +43,22 @@ const POLL_MS = 500;
 /** A server that restarts is waited for; one that is gone is not. */
 const PATIENCE_MS = 60_000;
 
-interface SubmitFlags {
-  url?: string;
-  endpoint?: string;
-  metadata?: string[];
-  json?: boolean;
-}
-
 /** `nightshift batch`: its arguments are those behind the name. Rejects with OptionsError for what went wrong. */
 export async function batchCommand(args: readonly string[], deps: BatchCommandDeps): Promise<void> {
-  await batchProgram(deps).parseAsync(args, { from: "user" });
+  try {
+    await batchProgram(deps).parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (!deps.interrupted.aborted || !(error instanceof Interrupted)) throw error;
+    deps.stderr.write("Interrupted; nothing was submitted.\n");
+    deps.exitCode(INTERRUPTED);
+  }
 }
 
 export function batchProgram(deps: BatchCommandDeps): Command {
   const program = new Command("nightshift batch")
     .description("Batches of a server: run, submit, list, show, watch, cancel, errors.")
     .showHelpAfterError("Run with --help for what there is.");
-  const client = ({ url }: { url?: string }) => new ApiClient(url, deps.env);
+  const client = ({ url }: { url?: string }) => new ApiClient(url, deps.env, deps.interrupted);
   const print = (line: string) => void deps.stdout.write(`${line}\n`);
   const command = (name: string, description: string) =>
     program.command(name).description(description).addOption(urlOption());
@@ -67,16 +66,29 @@ export function batchProgram(deps: BatchCommandDeps): Command {
     command(name, description)
       .argument("<input.jsonl>")
       .addOption(new Option("--endpoint <path>", "default: that of the first line").choices(BATCH_ENDPOINTS))
-      .option("--metadata <key=value...>", "kept with the batch");
+      .option("--metadata <key=value>", "kept with the batch; may be given again", pair);
 
-  submitting("run", "submit, watch, and write the results")
-    .option("-o, --output <path>", "where the results go (default: stdout)")
-    .option("--errors <path>", "where failed lines go (default: beside the output, as .errors.jsonl)")
+  const writing = (made: Command) =>
+    made
+      .option("-o, --output <path>", "where the results go (default: stdout)")
+      .option("--errors <path>", "where failed lines go (default: beside the output, as .errors.jsonl)");
+
+  writing(submitting("run", "submit, watch, and write the results"))
+    .option("--again", "submit the file anew, also when a batch of it runs or is completed")
+    .addHelpText(
+      "after",
+      "\nThe same file run again goes on with its batch, so that nothing is computed or charged twice.",
+    )
     .action(async (input: string, flags) => {
       await checkFolders([flags.output, flags.errors]);
       const server = client(flags);
-      const { id } = await submit(server, input, flags, deps);
+      const found = flags.again
+        ? { batch: await submit(server, input, flags, deps), again: false }
+        : await submitOnce(server, input, flags, deps);
+      const { id, status } = found.batch;
       deps.stderr.write(`${id}\n`);
+      if (found.again)
+        deps.stderr.write(`This file was submitted before; its batch is ${status}. --again runs it anew.\n`);
       const over = await watch(server, id, deps);
       if (over !== null) await writeResults(server, over, flags, deps);
     });
@@ -97,7 +109,8 @@ export function batchProgram(deps: BatchCommandDeps): Command {
       if (flags.after !== undefined) query.set("after", flags.after);
       const list = await client(flags).call("GET", `batches?${query}`, batchList);
       if (flags.json) return print(JSON.stringify(list.data, null, 2));
-      for (const one of list.data) print(`${one.id}  ${one.model ?? "-"}  ${batchLine(one, deps.now())}`);
+      const rows = list.data.map((one) => [one.id, one.model ?? "-", batchLine(one, deps.now())]);
+      for (const line of columns([["id", "model", "state"], ...rows], 3)) print(line);
       if (list.has_more) deps.stderr.write(`There are more: --after ${list.last_id}\n`);
     });
 
@@ -119,6 +132,16 @@ export function batchProgram(deps: BatchCommandDeps): Command {
       sumUp(over, deps);
     });
 
+  writing(command("results", "write the results of a batch that is over"))
+    .argument("<id>")
+    .action(async (id: string, flags) => {
+      await checkFolders([flags.output, flags.errors]);
+      const server = client(flags);
+      const found = await get(server, id);
+      if (!isOver(found)) throw new OptionsError(`The batch is ${found.status}: nightshift batch watch ${id}`);
+      await writeResults(server, found, flags, deps);
+    });
+
   command("cancel", "cancel a batch; what has finished stays")
     .argument("<id>")
     .action(async (id: string, flags) => {
@@ -138,14 +161,6 @@ export function batchProgram(deps: BatchCommandDeps): Command {
   return program;
 }
 
-async function submit(client: ApiClient, path: string, flags: SubmitFlags, deps: BatchCommandDeps): Promise<Batch> {
-  const endpoint = flags.endpoint ?? (await endpointOf(path));
-  const metadata = flags.metadata === undefined ? null : Object.fromEntries(flags.metadata.map(pair));
-  const { id } = await uploadFile(client, path, { purpose: "batch" }, deps);
-  const body = { input_file_id: id, endpoint, completion_window: "24h", metadata };
-  return client.call("POST", "batches", batch, body);
-}
-
 /** Before anything runs and is charged that could not be written then. */
 async function checkFolders(paths: readonly (string | undefined)[]): Promise<void> {
   for (const path of paths) {
@@ -156,38 +171,14 @@ async function checkFolders(paths: readonly (string | undefined)[]): Promise<voi
   }
 }
 
-/** What the first line names; the server checks it and all others. */
-async function endpointOf(path: string): Promise<string> {
-  const line = await firstLine(path);
-  if (line === null) throw new OptionsError(`${path} is empty: a batch has one request per line.`);
-  let request: unknown;
-  try {
-    request = JSON.parse(line.replace(/^\uFEFF/, ""));
-  } catch {
-    throw new OptionsError(`The first line of ${path} is no JSON. Each request is one line of the file, whole.`);
-  }
-  const named = z.object({ url: z.string() }).safeParse(request);
-  if (!named.success) throw new OptionsError(`The first line of ${path} names no url. Say it with --endpoint.`);
-  return named.data.url;
-}
-
-/** The first that is not blank; null when none is. */
-async function firstLine(path: string): Promise<string | null> {
-  const lines = createInterface({ input: createReadStream(path) });
-  try {
-    for await (const line of lines) if (line.trim() !== "") return line;
-    return null;
-  } catch (error) {
-    throw new OptionsError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
-  } finally {
-    lines.close();
-  }
-}
-
-function pair(text: string): [string, string] {
+function pair(text: string, earlier: Record<string, string> = {}): Record<string, string> {
   const at = text.indexOf("=");
   if (at < 1) throw new OptionsError(`--metadata takes key=value; it got ${JSON.stringify(text)}.`);
-  return [text.slice(0, at), text.slice(at + 1)];
+  return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+function isOver({ status }: Batch): boolean {
+  return ["completed", "failed", "expired", "cancelled"].includes(status);
 }
 
 /** The batch at its end; null when the user left before. */
@@ -205,7 +196,7 @@ async function watch(client: ApiClient, id: string, deps: BatchCommandDeps): Pro
       if (found !== null) {
         heardAt = now();
         progress.show(found, heardAt);
-        if (["completed", "failed", "expired", "cancelled"].includes(found.status)) return found;
+        if (isOver(found)) return found;
       }
       await wait(pollMs, undefined, { signal: interrupted });
     }

@@ -9,7 +9,7 @@ import { type File, file, fileDeleted, fileList, UPLOAD_PURPOSES } from "../../o
 import { upload, uploadPart } from "../../openapi/uploads.ts";
 import { OptionsError } from "../options/options-error.ts";
 import { type ProgressTerminal, startProgress } from "../progress.ts";
-import { ApiClient } from "./api-client.ts";
+import { ApiClient, Interrupted } from "./api-client.ts";
 import { columns } from "./columns.ts";
 import { minuteOf } from "./minute.ts";
 import { urlOption } from "./server-url.ts";
@@ -133,10 +133,16 @@ export async function uploadFile(
       ...(seconds && { expires_after: { anchor: "created_at", seconds: Number(seconds) } }),
     });
     const partIds: string[] = [];
-    for (let start = 0; start < size; start += limits.part) {
-      const part = slice("data", start, Math.min(limits.part, size - start));
-      const sent = (done: number) => progress.update(start + done, size);
-      partIds.push((await client.upload(`uploads/${id}/parts`, uploadPart, {}, part, sent)).id);
+    try {
+      for (let start = 0; start < size; start += limits.part) {
+        const part = slice("data", start, Math.min(limits.part, size - start));
+        const sent = (done: number) => progress.update(start + done, size);
+        partIds.push((await client.upload(`uploads/${id}/parts`, uploadPart, {}, part, sent)).id);
+      }
+    } catch (error) {
+      // The parts that came would count against the storage quota until the upload expires.
+      if (error instanceof Interrupted) await client.lasting().call("POST", `uploads/${id}/cancel`, upload, {});
+      throw error;
     }
     const completed = await client.call("POST", `uploads/${id}/complete`, upload, { part_ids: partIds });
     return file.parse(completed.file);

@@ -60,10 +60,10 @@ function modelPlan(report: EngineReport): string {
 function fitLines({ o, p, d, k, m }: NonNullable<Status["step_model"]["fit"]>, { step_model }: Status): string[] {
   const { steps, error } = step_model;
   return [
-    `A step takes ${short(o)} ms, and ${short(p)} for each prompt token, ${short(d)} for each decode, ` +
-      `${short(1000 * k)} for each thousand positions attended over; ${short(m)} for each pass past the first.`,
-    `Measured: ${grouped(steps.prefill)} steps with prompt tokens, ${grouped(steps.decode)} of decodes alone; ` +
-      `half of the latest were predicted within ${(100 * error.median).toFixed(1)} %.`,
+    `Step cost: ${short(o)} ms, plus ${short(p)} ms per prompt token, ${short(d)} ms per decoded token, ` +
+      `${short(1000 * k)} ms per 1,000 attended positions and ${short(m)} ms per additional pass over the weights.`,
+    `Measured over ${grouped(steps.prefill)} steps with prompt tokens and ${grouped(steps.decode)} decode-only steps; ` +
+      `median prediction error ${(100 * error.median).toFixed(1)} %.`,
   ];
 }
 
@@ -76,7 +76,7 @@ function capLines({ alone, beside_online }: NonNullable<Status["caps"]>): string
     String(row.decodes),
   ]);
   return [
-    `Flex and batch alone: steps of at most ${short(alone.step_ms)} ms, which are ${alone.decodes} decodes or ` +
+    `Without online work, steps of flex and batch take at most ${short(alone.step_ms)} ms: ${alone.decodes} decodes or ` +
       `${alone.prefill_tokens} prompt tokens. Beside online streams:`,
     "",
     ...(rows.length > 0 ? columns([head, ...rows], 0) : []),

@@ -1,4 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -31,9 +33,14 @@ interface Surroundings {
   interrupted?: AbortSignal;
   now?: () => number;
   heard?: (err: string) => void;
+  url?: string;
+  key?: Record<string, string>;
 }
 
-async function batch(args: string[], { interrupted, now = Date.now, heard }: Surroundings = {}): Promise<Ran> {
+async function batch(
+  args: string[],
+  { interrupted, now = Date.now, heard, url = server.url, key }: Surroundings = {},
+): Promise<Ran> {
   const ran: Ran = { out: "", err: "", code: 0 };
   const stdout = new Writable({
     write(chunk: Buffer, _, done) {
@@ -48,7 +55,7 @@ async function batch(args: string[], { interrupted, now = Date.now, heard }: Sur
     },
   };
   await batchCommand(args, {
-    env: { NIGHTSHIFT_URL: server.url },
+    env: { NIGHTSHIFT_URL: url, ...key },
     stdout,
     stderr,
     interrupted: interrupted ?? new AbortController().signal,
@@ -65,6 +72,13 @@ function input(...lines: unknown[]): { path: string; at: (name: string) => strin
   const folder = freshFolder();
   writeFileSync(join(folder, "in.jsonl"), jsonl(lines));
   return { path: join(folder, "in.jsonl"), at: (name) => join(folder, name) };
+}
+
+/** The ids that `list` prints, below its head. */
+async function listed(): Promise<string[]> {
+  const [head, ...rows] = (await batch(["list"])).out.trim().split("\n");
+  expect(head).toMatch(/^id +model +state$/);
+  return rows.map((row) => row.split(/ +/)[0]!);
 }
 
 const shown = async (id: string): Promise<Batch> => batchSchema.parse(JSON.parse((await batch(["show", id])).out));
@@ -147,6 +161,62 @@ describe("batch run", () => {
     server = await startTestServer();
   });
 
+  it("interrupted while it uploads ends there: no batch is created", async () => {
+    const ctrlC = new AbortController();
+    const requests: string[] = [];
+    let cut = () => {};
+    const cutOff = new Promise<void>((resolve) => (cut = resolve));
+    const silent = createServer((request) => {
+      requests.push(`${request.method} ${request.url}`);
+      request.once("error", cut);
+      if (request.method === "POST") ctrlC.abort();
+    });
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    try {
+      const { err, code } = await batch(["submit", input(chatLine("a", "good")).path], {
+        url,
+        interrupted: ctrlC.signal,
+      });
+      await cutOff;
+      expect({ err, code }).toEqual({ err: "Interrupted; nothing was submitted.\n", code: 130 });
+      expect(requests).toEqual(["POST /v1/files"]);
+    } finally {
+      silent.close();
+    }
+  });
+
+  it("run again with the same file goes on with its batch; --again submits the file anew", async () => {
+    const { path, at } = input(chatLine("a", "good"));
+    await batch(["run", path, "-o", at("first.jsonl")]);
+    const [id] = await listed();
+    const second = await batch(["run", path, "-o", at("second.jsonl")]);
+    expect(second.err).toContain(
+      `${id}\nThis file was submitted before; its batch is completed. --again runs it anew.\n`,
+    );
+    expect(readFileSync(at("second.jsonl"), "utf8")).toBe(readFileSync(at("first.jsonl"), "utf8"));
+    expect(await listed()).toEqual([id]);
+    await batch(["run", path, "--again"]);
+    expect(await listed()).toHaveLength(2);
+    writeFileSync(path, jsonl([chatLine("a", "another")]));
+    await batch(["run", path]);
+    expect(await listed()).toHaveLength(3);
+  });
+
+  it("writes the results of a batch that is over later, and of no other", async () => {
+    server.engine.script = null;
+    const request = server.engine.next();
+    const { path, at } = input(chatLine("a", "good"));
+    const id = (await batch(["submit", path])).out.trim();
+    const started = await request;
+    await expect(batch(["results", id])).rejects.toThrow(`The batch is in_progress: nightshift batch watch ${id}`);
+    saying("yes")(started);
+    await batch(["watch", id]);
+    const { code } = await batch(["results", id, "-o", at("out.jsonl")]);
+    expect(code).toBe(0);
+    expect(JSON.parse(readFileSync(at("out.jsonl"), "utf8"))).toMatchObject({ custom_id: "a", error: null });
+  });
+
   it.each([
     ["there is no such file", undefined, /There is no file|cannot be read/],
     ["its first line names no url", [{ url: 5 }], /names no url\. Say it with --endpoint/],
@@ -155,7 +225,7 @@ describe("batch run", () => {
   ])("is refused before anything is sent when %s", async (_, lines, message) => {
     const path = lines === undefined ? "/nowhere/in.jsonl" : input(...lines).path;
     await expect(batch(["run", path])).rejects.toThrow(message);
-    expect((await batch(["list"])).out).toBe("");
+    expect(await listed()).toEqual([]);
   });
 
   it("is refused before anything is sent when its results could not be written", async () => {
@@ -163,20 +233,19 @@ describe("batch run", () => {
     await expect(batch(["run", path, "-o", at("missing/out.jsonl")])).rejects.toThrow(
       /out\.jsonl could not be written/,
     );
-    expect((await batch(["list"])).out).toBe("");
+    expect(await listed()).toEqual([]);
   });
 });
 
 describe("batch submit, list, show, cancel", () => {
   it("prints the id, keeps metadata, and lists the newest first", async () => {
     const { path } = input(chatLine("a", "good"));
-    const first = (await batch(["submit", path, "--metadata", "run=7", "why=a=b"])).out.trim();
+    const first = (await batch(["submit", "--metadata", "run=7", "--metadata", "why=a=b", path])).out.trim();
     const second: Batch = JSON.parse((await batch(["submit", path, "--json"])).out);
     expect((await shown(first)).metadata).toEqual({ run: "7", why: "a=b" });
     await batch(["watch", first]);
     await batch(["watch", second.id]);
-    const rows = (await batch(["list"])).out.trim().split("\n");
-    expect(rows.map((row) => row.split(/ +/)[0])).toEqual([second.id, first]);
+    expect(await listed()).toEqual([second.id, first]);
     const page = await batch(["list", "--limit", "1"]);
     expect(page.err).toBe(`There are more: --after ${second.id}\n`);
     expect((await batch(["list", "--limit", "1", "--after", second.id])).out).toContain(first);

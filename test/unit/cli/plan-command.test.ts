@@ -26,10 +26,10 @@ describe("nightshift plan", () => {
   test("prints fit, caps, and rate and price by batch size with their bars", () => {
     const text = planText([report()]);
     expect(text).toContain(
-      "A step takes 8 ms, and 0.05 for each prompt token, 0.5 for each decode, 0.1 for each thousand",
+      "Step cost: 8 ms, plus 0.05 ms per prompt token, 0.5 ms per decoded token, 0.1 ms per 1,000 attended positions",
     );
-    expect(text).toContain("1,200 of decodes alone; half of the latest were predicted within 3.1 %.");
-    expect(text).toContain("steps of at most 25 ms, which are 28 decodes or 300 prompt tokens");
+    expect(text).toContain("1,200 decode-only steps; median prediction error 3.1 %.");
+    expect(text).toContain("steps of flex and batch take at most 25 ms: 28 decodes or 300 prompt tokens");
     expect(text).toMatch(/^ +8 +12 +13\.2 +2$/m);
     expect(text).toContain("on a machine at USD 3.6 an hour, USD 0.9 as a spot machine:");
     expect(text).toMatch(/^ +16 +16 +1,000 +1 +0\.25 {2}█+[▏▎▍▌▋▊▉]? +█+[▏▎▍▌▋▊▉]?$/m);

@@ -9,7 +9,12 @@ export const createUpload = z.object({
   filename: z.string().min(1).max(4096),
   purpose: uploadPurpose,
   bytes: z.int().min(0).describe("Of the whole file; at most 8 GB, 200 MB for a batch file."),
-  mime_type: z.string().min(1).max(255),
+  mime_type: z
+    .string()
+    .max(255)
+    .regex(/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+( *;[\x20-\x7e]*)?$/, {
+      error: "expected a type such as text/plain",
+    }),
   expires_after: fileExpiresAfter.nullish().describe("Of the file that it becomes."),
 });
 

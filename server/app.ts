@@ -7,11 +7,12 @@ import { operations } from "../openapi/operations.ts";
 import { Admission } from "./admission.ts";
 import { Allowances } from "./allowance.ts";
 import { AuthenticationMetrics } from "./authentication-metrics.ts";
-import type { AppDependencies } from "./dependencies.ts";
+import type { AppDependencies, Log } from "./dependencies.ts";
 import { EmbeddingRoute } from "./embedding-route.ts";
 import { FailureLimiter } from "./failure-limiter.ts";
 import { GenerationRoute } from "./generation-route.ts";
 import { LimitMetrics } from "./limit-metrics.ts";
+import { accessLog } from "./middleware/access-log.ts";
 import { authentication, withoutKeys } from "./middleware/authentication.ts";
 import { cors } from "./middleware/cors.ts";
 import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
@@ -37,6 +38,8 @@ import { detokenize, tokenize } from "./routes/tokenize.ts";
 import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
 import { completionsUsage, costs, embeddingsUsage } from "./routes/usage.ts";
 
+type Handlers = Partial<Record<Operation["method"], RequestHandler>>;
+
 const METHODS = ["get", "post", "patch", "delete"] as const satisfies readonly Operation["method"][];
 const OPEN = new Set(
   operations.filter(({ access }) => access === "open" || access === "token").map(({ path }) => path),
@@ -44,7 +47,7 @@ const OPEN = new Set(
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, options, clock, store, files, uploads, batches, jobs, keys, draining, version, log } = dependencies;
+  const { models, options, clock, store, files, uploads, batches, jobs, keys, ending, version, log } = dependencies;
   const admission = new Admission(dependencies);
   const allowances = new Allowances({
     ...dependencies,
@@ -93,44 +96,45 @@ export function createApp(dependencies: AppDependencies): Express {
   if (!options.apiKeys) app.use(originCheck(options.corsOrigins));
   app.use(options.apiKeys ? keyCheck(dependencies) : withoutKeys);
 
-  serve(app, "/v1/chat/completions", { post: chat.handler });
-  serve(app, "/v1/completions", { post: completions.handler });
+  const serve = (path: string, handlers: Handlers) => addRoute(app, log, path, handlers);
+  serve("/v1/chat/completions", { post: chat.handler });
+  serve("/v1/completions", { post: completions.handler });
   for (const prefix of ["/v1", ""]) {
-    serve(app, `${prefix}/tokenize`, { post: tokenize({ models, admission, allowances, options }) });
-    serve(app, `${prefix}/detokenize`, { post: detokenize({ models, admission, allowances, options }) });
+    serve(`${prefix}/tokenize`, { post: tokenize({ models, admission, allowances, options }) });
+    serve(`${prefix}/detokenize`, { post: detokenize({ models, admission, allowances, options }) });
   }
-  serve(app, "/v1/embeddings", { post: embeddings.handler });
-  serve(app, "/v1/rerank", { post: rerank.handler });
-  serve(app, "/v1/models", { get: listModels(models) });
-  serve(app, "/v1/models/:model", { get: retrieveModel(admission) });
-  serve(app, "/v1/files", { get: listFiles(files), post: createFile(files) });
-  serve(app, "/v1/files/:file", { get: retrieveFile(files), delete: deleteFile(files) });
-  serve(app, "/v1/files/:file/content", { get: fileContent(files, options.stallMs) });
-  serve(app, "/v1/uploads", { post: startUpload(uploads) });
-  serve(app, "/v1/uploads/:upload/parts", { post: addUploadPart(uploads, files) });
-  serve(app, "/v1/uploads/:upload/complete", { post: finishUpload(uploads) });
-  serve(app, "/v1/uploads/:upload/cancel", { post: cancelUpload(uploads) });
-  serve(app, "/v1/batches", { get: listBatches(batches), post: createBatch(batches) });
-  serve(app, "/v1/batches/:id", { get: retrieveBatch(batches) });
-  serve(app, "/v1/batches/:id/cancel", { post: cancelBatch(batches) });
-  serve(app, "/v1/nightshift/jobs/:id", { get: retrieveJob(jobs, clock), delete: removeJob(jobs) });
-  serve(app, "/v1/nightshift/keys", { get: listKeys(keys), post: createKey(keys, clock) });
-  serve(app, "/v1/nightshift/keys/:id", {
+  serve("/v1/embeddings", { post: embeddings.handler });
+  serve("/v1/rerank", { post: rerank.handler });
+  serve("/v1/models", { get: listModels(models) });
+  serve("/v1/models/:model", { get: retrieveModel(admission) });
+  serve("/v1/files", { get: listFiles(files), post: createFile(files) });
+  serve("/v1/files/:file", { get: retrieveFile(files), delete: deleteFile(files) });
+  serve("/v1/files/:file/content", { get: fileContent(files, options.stallMs) });
+  serve("/v1/uploads", { post: startUpload(uploads) });
+  serve("/v1/uploads/:upload/parts", { post: addUploadPart(uploads, files) });
+  serve("/v1/uploads/:upload/complete", { post: finishUpload(uploads) });
+  serve("/v1/uploads/:upload/cancel", { post: cancelUpload(uploads) });
+  serve("/v1/batches", { get: listBatches(batches), post: createBatch(batches) });
+  serve("/v1/batches/:id", { get: retrieveBatch(batches) });
+  serve("/v1/batches/:id/cancel", { post: cancelBatch(batches) });
+  serve("/v1/nightshift/jobs/:id", { get: retrieveJob(jobs, clock), delete: removeJob(jobs) });
+  serve("/v1/nightshift/keys", { get: listKeys(keys), post: createKey(keys, clock) });
+  serve("/v1/nightshift/keys/:id", {
     get: retrieveKey(keys),
     patch: updateKey(keys, clock),
     delete: revokeKey(keys, batches),
   });
-  serve(app, "/v1/nightshift/keys/:id/rotate", { post: rotateKey(keys) });
-  serve(app, "/v1/nightshift/owners/:owner", { get: retrieveOwner(dependencies), patch: updateOwner(dependencies) });
+  serve("/v1/nightshift/keys/:id/rotate", { post: rotateKey(keys) });
+  serve("/v1/nightshift/owners/:owner", { get: retrieveOwner(dependencies), patch: updateOwner(dependencies) });
   const reports = { store, queue: new ReportQueue(), clock };
-  serve(app, "/v1/organization/usage/completions", { get: completionsUsage(reports) });
-  serve(app, "/v1/organization/usage/embeddings", { get: embeddingsUsage(reports) });
-  serve(app, "/v1/organization/costs", { get: costs(reports, options.machinePrice) });
-  serve(app, "/v1/nightshift/engine", { get: engines(models, options.machinePrice) });
-  serve(app, "/health", { get: health(version) });
-  serve(app, "/ready", { get: ready(models, store, draining, options.apiKeys) });
-  serve(app, "/metrics", { get: metrics(dependencies.metrics.registry, options.host, options.metricsToken) });
-  serve(app, "/openapi.json", { get: openapi(options.limits, version) });
+  serve("/v1/organization/usage/completions", { get: completionsUsage(reports) });
+  serve("/v1/organization/usage/embeddings", { get: embeddingsUsage(reports) });
+  serve("/v1/organization/costs", { get: costs(reports, options.machinePrice) });
+  serve("/v1/nightshift/engine", { get: engines(models, options.machinePrice) });
+  serve("/health", { get: health(version) });
+  serve("/ready", { get: ready(models, store, ending, options.apiKeys) });
+  serve("/metrics", { get: metrics(dependencies.metrics.registry, options.host, options.metricsToken) });
+  serve("/openapi.json", { get: openapi(options.limits, version) });
 
   app.use(unknownRoute);
   app.use(errorMapper(log));
@@ -146,7 +150,7 @@ function keyCheck({ keys, clock, metrics: { registry }, log }: AppDependencies):
  * Serves a path of the OpenAPI document, to those whom it names for each method; HEAD is answered as GET without the
  * body. Throws for what the document does not have.
  */
-function serve(app: Express, path: string, handlers: Partial<Record<Operation["method"], RequestHandler>>): void {
+function addRoute(app: Express, log: Log, path: string, handlers: Handlers): void {
   const route = app.route(path);
   const allowed: string[] = [];
   for (const method of METHODS) {
@@ -154,7 +158,9 @@ function serve(app: Express, path: string, handlers: Partial<Record<Operation["m
     if (handler === undefined) continue;
     const operation = operations.find((one) => one.method === method && one.path === path);
     if (operation === undefined) throw new Error(`No operation is described for ${method} ${path}`);
-    route[method](requireAccess(operation.access), handler);
+    const passed = [requireAccess(operation.access), handler];
+    if (!OPEN.has(path)) passed.unshift(accessLog(operation, log));
+    route[method](...passed);
     allowed.push(...(method === "get" ? ["GET", "HEAD"] : [method.toUpperCase()]));
   }
   route.all(otherMethod([...allowed, "OPTIONS"].join(", ")));

@@ -38,7 +38,9 @@ export interface AppDependencies {
   clock: Clock;
   /** 16 or more unguessable characters of [A-Za-z0-9], new on every call; becomes part of ids such as `chatcmpl-…`. */
   randomId: () => string;
-  /** True once the server is shutting down: /ready is 503 and new generations are refused. */
+  /** True once the server is to shut down: /ready is 503. */
+  ending: () => boolean;
+  /** True once new generations are refused for it. */
   draining: () => boolean;
   /** The server's version, for /health and /openapi.json. */
   version: string;

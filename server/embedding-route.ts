@@ -10,6 +10,7 @@ import { departure } from "./departure.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { EmbeddingCall } from "./embedding-call.ts";
 import { ClientGone, readJson } from "./json-body.ts";
+import { noteUse } from "./middleware/access-log.ts";
 import { callerOf } from "./middleware/authentication.ts";
 import { contextOf } from "./middleware/request-context.ts";
 import { checkInputs, type ModelTask, requireTask } from "./model-task.ts";
@@ -102,6 +103,8 @@ export class EmbeddingRoute {
     if (outcome.status === "error") throw outcome.error;
     this.#charge(caller, request, place, outcome.promptTokens, allowance);
     meter.ended(outcome.status);
+    const counts = { inputTokens: outcome.promptTokens, cachedTokens: 0, outputTokens: 0 };
+    noteUse(req, { model: place.model.id, tier, outcome: outcome.status, ...counts });
     if (outcome.status === "cancelled") return;
     const text = await request.write(place.model.id, outcome.vectors, outcome.promptTokens);
     if (!res.destroyed) sendJson(req, res, 200, text, options.stallMs);

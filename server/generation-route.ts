@@ -13,6 +13,7 @@ import { departure } from "./departure.ts";
 import type { AppDependencies } from "./dependencies.ts";
 import { dryRun } from "./dry-run.ts";
 import { ClientGone, readJson } from "./json-body.ts";
+import { noteUse } from "./middleware/access-log.ts";
 import { callerOf } from "./middleware/authentication.ts";
 import { contextOf, stampProcessingTime } from "./middleware/request-context.ts";
 import type { ServedModel } from "./model-set.ts";
@@ -240,6 +241,19 @@ export class GenerationRoute {
   #note(req: IncomingMessage, { id, model, tier }: CallIdentity, outcome: CallOutcome): void {
     const { clock, log } = this.#dependencies;
     const { id: requestId, arrivedAt } = contextOf(req);
+    if (outcome.status !== "error") {
+      const { prompt_tokens, completion_tokens, prompt_tokens_details } = outcome.usage;
+      noteUse(req, {
+        model,
+        tier,
+        outcome: outcome.status,
+        inputTokens: prompt_tokens,
+        cachedTokens: prompt_tokens_details.cached_tokens,
+        outputTokens: completion_tokens,
+      });
+    } else {
+      noteUse(req, { model, tier, outcome: "error", inputTokens: 0, cachedTokens: 0, outputTokens: 0 });
+    }
     const fields = { requestId, id, model, tier, status: outcome.status, ms: Math.round(clock.now() - arrivedAt) };
     if (outcome.status === "error") {
       log.error({ ...fields, code: outcome.error.code, reason: outcome.error.message }, "generation failed");

@@ -22,6 +22,8 @@ export interface Listening {
   /** Such as `http://127.0.0.1:8080`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
+  /** From now on each answer says that its connection will be closed; all is served. */
+  announceClose(): void;
   /**
    * Lets running responses finish for at most `graceMs`; then `giveUp` ends those that run on, whose clients hear why.
    * After that it accepts nobody any more and destroys what is left. Until then whoever comes is answered: /ready has to
@@ -56,18 +58,27 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.maxHeadersCount = MAX_HEADERS;
   limitConnections(server, options.maxConnections ?? 4096);
 
+  let announced = false;
   let closing = false;
   let running = 0;
   let drained = () => {};
   const answering = new WeakMap<Duplex, ServerResponse>();
+  const inFlight = new Set<ServerResponse>();
+  // A head that promises another request on the connection would have it reset.
+  const announceClose = () => {
+    announced = true;
+    for (const res of inFlight) res.shouldKeepAlive = false;
+  };
   const handle: RequestListener = (req, res) => {
     answering.set(req.socket, res);
     // What comes while the server closes is short, and must not put off the end.
     const awaited = !closing;
-    if (closing) res.shouldKeepAlive = false;
+    if (announced) res.shouldKeepAlive = false;
+    inFlight.add(res);
     if (awaited) running++;
     // Connections that were busy when the server closed become idle one by one.
     res.once("close", () => {
+      inFlight.delete(res);
       if (answering.get(req.socket) === res) answering.delete(req.socket);
       if (awaited && --running === 0) drained();
       if (closing) setImmediate(() => server.closeIdleConnections());
@@ -95,7 +106,9 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   return {
     url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
     port,
+    announceClose,
     async close(graceMs, giveUp) {
+      announceClose();
       closing = true;
       const deadline = performance.now() + graceMs;
       if (running > 0) {

@@ -18,6 +18,7 @@ import { createApp } from "./app.ts";
 import { banner } from "./banner.ts";
 import { BatchMetrics } from "./batch-metrics.ts";
 import { BudgetWatch } from "./budget-watch.ts";
+import { type ClosingPart, closeInOrder } from "./closing.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { watchEngines } from "./engine-metrics.ts";
 import { EngineObservers } from "./engine-observers.ts";
@@ -34,7 +35,7 @@ import { Metrics } from "./metrics.ts";
 import { ModelSet } from "./model-set.ts";
 import { buildNight } from "./night.ts";
 import { OnlineLoad } from "./online-load.ts";
-import { connectionsWithin, openFileLimit } from "./open-files.ts";
+import { checkOpenFiles, connectionsWithin, openFileLimit } from "./open-files.ts";
 import { appOptions, machinePrice, nightOptions, pricing } from "./option-parts.ts";
 import { OptionsError } from "./options/options-error.ts";
 import { keysAreOn } from "./options/rules.ts";
@@ -67,6 +68,7 @@ const clock: Clock = {
 export async function serve(options: Options, reread: () => Promise<Options>): Promise<void> {
   // Whoever read them is gone; the server serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  checkOpenFiles(openFileLimit());
   const hangup = new Hangup();
   const {
     logger: log,
@@ -175,23 +177,28 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
         release();
         hangup.exit(code);
       },
+      announce: () => listening?.announceClose(),
+      delayMs: () => reload.options.shutdownDelay * 1000,
       limitMs: () => reload.options.shutdownGrace * 1000 + CLOSING_MS,
       now: clock.now,
       echoMs: process.env.npm_lifecycle_event === undefined ? 0 : NPM_ECHO_MS,
-      drain: async () => {
-        residency.stop();
-        await night.stop();
+      drain: () => {
         const closeEngines = () => Promise.all(models.map(({ engine }) => engine.close()));
-        await listening?.close(reload.options.shutdownGrace * 1000, closeEngines);
-        // Where it never listened.
-        await closeEngines();
-        await sweeper.stop();
-        await delivery.close(WEBHOOK_GRACE_MS);
-        await ledger.flush();
-        await budgetWatch.stop();
-        await keys.close();
-        await machineTime.close();
-        await store.close();
+        const parts: ClosingPart[] = [
+          { name: "residency", close: () => residency.stop() },
+          { name: "batches", close: () => night.stop() },
+          { name: "listener", close: () => listening?.close(reload.options.shutdownGrace * 1000, closeEngines) },
+          // Where it never listened.
+          { name: "engines", close: closeEngines },
+          { name: "sweeper", close: () => sweeper.stop() },
+          { name: "webhooks", close: () => delivery.close(WEBHOOK_GRACE_MS) },
+          { name: "ledger", close: () => ledger.flush() },
+          { name: "budget warnings", close: () => budgetWatch.stop() },
+          { name: "API keys", close: () => keys.close() },
+          { name: "machine time", close: () => machineTime.close() },
+          { name: "store", close: () => store.close() },
+        ];
+        return closeInOrder(parts, log);
       },
     },
     process,
@@ -226,7 +233,8 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     log,
     clock,
     randomId,
-    draining: () => shutdown.begun,
+    ending: () => shutdown.begun,
+    draining: () => shutdown.draining,
     version: version(),
     options: served,
   });
@@ -235,7 +243,11 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     if (maxConnections < options.maxConnections) {
       log.warn({ maxConnections }, "Fewer connections than --max-connections: this process may open too few files");
     }
-    listening = await listen(app, { ...options, maxConnections });
+    listening = await listen(app, {
+      ...options,
+      maxConnections,
+      keepAliveTimeoutMs: options.keepAliveTimeout * 1000,
+    });
   } catch (error) {
     await Promise.all(models.map(({ engine }) => engine.close()));
     throw new OptionsError(whyNotListening(error, options));

@@ -1,6 +1,11 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "./dependencies.ts";
 
 export interface ShutdownWork {
+  /** Says to clients that this server ends; all is served on. */
+  announce(): void;
+  /** Milliseconds from then on to the drain, in which load balancers turn away from /ready. */
+  delayMs(): number;
   /** Lets what runs finish within the grace and closes everything. */
   drain(): Promise<void>;
   /** Milliseconds after which a drain is taken to hang, on a disk that does not answer, say. */
@@ -32,7 +37,7 @@ export interface ProcessEvents {
 /**
  * | event | what follows |
  * |---|---|
- * | SIGTERM, SIGINT | not ready, running streams finish within the grace, exit 0 |
+ * | SIGTERM, SIGINT | not ready; after the delay nothing new, running streams finish within the grace, exit 0 |
  * | the second of them, unless it is the echo of the first | exit 1 at once |
  * | a drain that does not end | exit 1 when its limit is over |
  * | uncaughtException, unhandledRejection | logged, then as SIGTERM, exit 1: the state is not to be trusted any longer |
@@ -41,6 +46,7 @@ export class Shutdown {
   readonly #work: ShutdownWork;
   #running: Promise<void> | null = null;
   #exitCode = 0;
+  #draining = false;
   #signalledAt = Number.NEGATIVE_INFINITY;
 
   constructor(work: ShutdownWork, events: ProcessEvents) {
@@ -56,6 +62,11 @@ export class Shutdown {
     return this.#running !== null;
   }
 
+  /** True once nothing new is taken. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
   /** Drains and exits; a later and worse exit code counts. */
   begin(exitCode: number): Promise<void> {
     this.#exitCode = Math.max(this.#exitCode, exitCode);
@@ -64,6 +75,10 @@ export class Shutdown {
   }
 
   async #run(): Promise<void> {
+    this.#work.announce();
+    const delayMs = this.#exitCode === 0 ? this.#work.delayMs() : 0;
+    if (delayMs > 0) await pause(delayMs);
+    this.#draining = true;
     const overdue = setTimeout(() => this.#end(), this.#work.limitMs());
     try {
       await this.#work.drain();

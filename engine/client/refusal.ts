@@ -26,7 +26,7 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
         type: "server_error",
         code: "engine_failed",
         message:
-          `The engine of '${model}' has failed: ${headline(state.reason)} The server's log says more. ` +
+          `The engine of '${model}' has failed. The server's log says why. ` +
           (state.retryInMs === undefined
             ? "After the cause is removed, send the server SIGHUP, or restart it."
             : "It is tried again by itself."),
@@ -50,10 +50,4 @@ export function engineDied(model: string, retryAfter: number): ApiError {
 export function apiErrorOf(error: EngineError): ApiError {
   const busy = error.status === 503 || error.status === 429;
   return new ApiError(busy ? { ...error, retryAfter: 1 } : error);
-}
-
-/** The rest of a reason is what the process wrote: paths and addresses that a client has no use for. */
-function headline(reason: string): string {
-  const end = reason.indexOf("\n");
-  return end < 0 ? reason : reason.slice(0, end);
 }

@@ -3,6 +3,7 @@ import { OPTION_KEYS, type OptionKey, type Options } from "./table.ts";
 
 /** What a running server takes over on SIGHUP. All else is built into what runs, and takes a restart. */
 export const LIVE_OPTIONS = [
+  "shutdownDelay",
   "shutdownGrace",
   "queueLimit",
   "maxWaitMs",

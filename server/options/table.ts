@@ -38,7 +38,24 @@ export const OPTIONS = {
   host: row("Server", host(), "127.0.0.1", "Address to listen on."),
   port: row("Server", integer(0, 65_535), 8080, "Port to listen on; 0 takes a free one."),
   dataDir: row("Server", text("dir"), "./data", "Where Nightshift keeps what it stores."),
-  shutdownGrace: row("Server", seconds(0, 3600), 30, "How long running requests may go on after SIGTERM."),
+  keepAliveTimeout: row(
+    "Server",
+    seconds(1, 3600),
+    75,
+    "How long an idle client connection is kept; a load balancer's own time should be shorter.",
+  ),
+  shutdownDelay: row(
+    "Server",
+    seconds(0, 3600),
+    0,
+    "How long all is served after SIGTERM while /ready is 503, for load balancers that look at it.",
+  ),
+  shutdownGrace: row(
+    "Server",
+    seconds(0, 3600),
+    30,
+    "How long running requests may go on after SIGTERM and the delay.",
+  ),
 
   model: row(
     "Models",

@@ -8,6 +8,7 @@ import { createFileFields, type FileDeleted, type FileList, fileListQuery } from
 import { listPage } from "../../openapi/list.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { FileRow } from "../../store/files.ts";
+import { fileName } from "../file-name.ts";
 import { fileObject } from "../file-object.ts";
 import { callerOf } from "../middleware/authentication.ts";
 import { readForm } from "../multipart.ts";
@@ -26,7 +27,8 @@ export function createFile(files: FileRoom): RequestHandler {
       tooLarge: () => tooLarge("file", MAX_FILE_BYTES),
       admit: (bytes) => fromStore(files.admit(owner, bytes, storageBytes)),
       // The purpose may come after the file: what is refused for it then was received in vain.
-      receive: async ({ bytes, filename, fields }) => {
+      receive: async ({ bytes, filename: given, fields }) => {
+        const filename = fileName(given, "file");
         const limit = fields.get("purpose") === "batch" ? MAX_BATCH_BYTES : MAX_FILE_BYTES;
         const error = () => tooLarge("file", limit);
         const receiving = files.receive(owner, bytes, { bytes: limit, error }, storageBytes);
@@ -40,7 +42,7 @@ export function createFile(files: FileRoom): RequestHandler {
       files.add(incoming, {
         owner,
         purpose: meta.purpose,
-        filename: filename || "unnamed",
+        filename,
         expiresAfter: meta.expires_after?.seconds ?? null,
         storageBytes,
       }),

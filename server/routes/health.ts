@@ -18,13 +18,13 @@ export function health(version: string): RequestHandler {
 export function ready(
   models: ModelSet,
   store: Pick<Store, "state">,
-  draining: () => boolean,
+  ending: () => boolean,
   apiKeys: boolean,
 ): RequestHandler {
   return (req, res) => {
     const states = models.list().map((model) => readinessOf(model, apiKeys));
     const allReady = models.list().every(servable) && store.state.writable;
-    const status = draining() ? "shutting_down" : allReady ? "ready" : "not_ready";
+    const status = ending() ? "shutting_down" : allReady ? "ready" : "not_ready";
     const body: Readiness = { status, models: states, store: storeReadiness(store) };
     if (status !== "ready") res.setHeader("retry-after", 1);
     sendJson(req, res, status === "ready" ? 200 : 503, JSON.stringify(body));

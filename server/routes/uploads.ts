@@ -7,6 +7,7 @@ import { completeUpload, createUpload, type Upload, type UploadPart, upload } fr
 import { validate } from "../../openapi/validate.ts";
 import type { FileRow } from "../../store/files.ts";
 import type { UploadRow } from "../../store/uploads.ts";
+import { fileName } from "../file-name.ts";
 import { fileObject } from "../file-object.ts";
 import { readJson } from "../json-body.ts";
 import { callerOf } from "../middleware/authentication.ts";
@@ -26,7 +27,7 @@ export function startUpload(uploads: UploadRoom): RequestHandler {
       uploads.create({
         owner,
         storageBytes: key?.limits.storageBytes ?? null,
-        filename: body.filename,
+        filename: fileName(body.filename, "filename"),
         purpose: body.purpose,
         bytes: body.bytes,
         mimeType: body.mime_type,

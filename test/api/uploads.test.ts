@@ -101,6 +101,8 @@ test.each([
   [{ filename: "in.txt" }, 400, "file"],
   [{ purpose: "batch_output" }, 400, "purpose"],
   [{ mime_type: undefined }, 400, "mime_type"],
+  [{ mime_type: "text/plain\r\nSet-Cookie: a=b" }, 400, "mime_type"],
+  [{ filename: "x\r\nSet-Cookie: a=b.jsonl" }, 400, "filename"],
   [{ expires_after: { anchor: "created_at", seconds: 1 } }, 400, "expires_after.seconds"],
 ] as [Partial<OpenAI.UploadCreateParams>, number, string][])("%o is a %d", async (changed, status, param) => {
   const error = await failure(client.uploads.create({ ...UPLOAD, bytes: 10, ...changed }));

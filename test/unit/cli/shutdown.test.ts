@@ -11,6 +11,8 @@ let exited: EventEmitter;
 let shutdown: Shutdown;
 let now: number;
 let limitMs: number;
+let delayMs: number;
+let announced: number;
 
 interface PromiseWithResolvers {
   promise: Promise<void>;
@@ -35,6 +37,8 @@ beforeEach(() => {
   exits = [];
   now = 1000;
   limitMs = 60_000;
+  delayMs = 0;
+  announced = 0;
   shutdown = start(0);
 });
 
@@ -43,6 +47,10 @@ function start(echoMs: number): Shutdown {
     {
       log: silent,
       flush: async () => {},
+      announce: () => {
+        announced++;
+      },
+      delayMs: () => delayMs,
       drain: () => drained.promise,
       exit: (code) => {
         exits.push(code);
@@ -111,6 +119,23 @@ it("exits with 1 when an error comes while a signal's drain runs, and does not t
 it("exits with 1 when draining fails", async () => {
   events.emit("SIGTERM");
   drained.reject(new Error("stuck"));
+  await once(exited, "exit");
+  expect(exits).toEqual([1]);
+});
+
+it("announces the end and serves on for the delay, then drains", async () => {
+  delayMs = 20;
+  events.emit("SIGTERM");
+  expect([announced, shutdown.begun, shutdown.draining]).toEqual([1, true, false]);
+  drained.resolve();
+  await once(exited, "exit");
+  expect(shutdown.draining).toBe(true);
+});
+
+it("has no delay after an error that nothing caught", async () => {
+  delayMs = 1_000_000;
+  events.emit("uncaughtException", new Error("broken"));
+  drained.resolve();
   await once(exited, "exit");
   expect(exits).toEqual([1]);
 });

@@ -101,6 +101,7 @@ export async function startTestServer(
     log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
     randomId,
+    ending: () => state.draining,
     draining: () => state.draining,
     version: "0.0.0",
     options: appOptions,

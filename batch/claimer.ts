@@ -1,11 +1,11 @@
 import type { Engine } from "../engine/engine.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
+import { FairQueue } from "../platform/fair-queue.ts";
 import type { ClaimedLine, LineTerms } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { LineUsage } from "./execute.ts";
 import { dueMembers, type Member } from "./lane-batch.ts";
-import { OwnerTurns } from "./owner-turns.ts";
 import { UsualAnswer } from "./usual-answer.ts";
 
 export interface ClaimerDeps {
@@ -15,14 +15,19 @@ export interface ClaimerDeps {
   clock: Clock;
 }
 
-/** So long a batch is taken to have no line that is due, once one was looked for in vain. */
+/** Milliseconds for which a batch is taken to have no line that is due, once one was looked for in vain. */
 const REST_MS = 1000;
 
-/** Claims one model's lines. Each holds back of its budgets what it may cost; its commit or release settles that. */
+/**
+ * Claims one model's lines. Each holds back of its budgets what it may cost; its commit or release settles that.
+ *
+ * Owners take turns by the estimated tokens that were claimed for them; of one owner the batch with the nearest deadline
+ * comes first. Deadlines alone would let one owner's backlog of a day hold up another's ten lines, which then expire.
+ */
 export class Claimer {
   readonly #deps: ClaimerDeps;
   readonly #usual = new UsualAnswer();
-  readonly #turns = new OwnerTurns();
+  readonly #owners = new FairQueue();
 
   constructor(deps: ClaimerDeps) {
     this.#deps = deps;
@@ -33,22 +38,26 @@ export class Claimer {
   }
 
   /**
-   * Of those that may have a line, owner by turns; notes at each whether a budget held it up. Null when none may have one now.
-   * Rejects with a StoreError.
+   * Up to `limit` lines of the batches that may have one; notes at each batch whether a budget held it up. Null when none
+   * may have a line now. Rejects with a StoreError.
    */
   async claim(members: Iterable<Member>, limit: number): Promise<ClaimedLine[] | null> {
-    const nowMs = this.#deps.clock.epochMs();
-    const due = this.#turns.order(dueMembers(members, nowMs));
+    const { clock, store } = this.#deps;
+    const due = dueMembers(members, clock.now());
+    const owners = this.#owners;
+    owners.set(new Set(due.map(({ batch }) => batch.owner)));
     const terms = this.#terms();
     if (due.length === 0 || terms === null) return null;
+    due.sort((a, b) => owners.served(a.batch.owner) - owners.served(b.batch.owner));
     const batchIds = due.map(({ batch }) => batch.id);
-    const { lines, paused } = await this.#deps.store.claims.claim({ batchIds, limit, nowMs, terms });
+    const nowMs = clock.epochMs();
+    const { lines, paused } = await store.claims.claim({ batchIds, limit, nowMs, terms });
     for (const member of due) {
       member.usedUp = paused.find(({ batchId }) => batchId === member.batch.id)?.usedUp ?? [];
-      if (lines.length < limit) member.restUntil = nowMs + REST_MS;
+      if (lines.length < limit) member.restUntil = clock.now() + REST_MS;
     }
     const ownerOf = new Map(due.map(({ batch }) => [batch.id, batch.owner]));
-    for (const { batchId, estimatedTokens } of lines) this.#turns.charge(ownerOf.get(batchId)!, estimatedTokens);
+    for (const { batchId, estimatedTokens } of lines) owners.charge(ownerOf.get(batchId)!, estimatedTokens);
     return lines;
   }
 

@@ -1,9 +1,11 @@
 /**
  * Places where the process can be told to die, so that tests can show what a crash there leaves behind. Armed by
  * NIGHTSHIFT_FAILPOINTS, a comma-separated list of `name` or `name:n` (die when it is passed for the n-th time).
- * (`engine.…` is the engine process's.) Not armed, passing one costs a look into an empty map.
+ * (`engine.…` is the engine process's, `validation.…` the validation process's.) Not armed, passing one costs a look into
+ * an empty map.
  */
 export type Failpoint =
+  | "validation.begun"
   | "validate.lines"
   | "validate.indexed"
   | "claim.after"

@@ -7,7 +7,7 @@ export interface Owed {
 
 /**
  * How many tokens will have been computed, of all batches together, when each of them ends: owners share evenly, and each
- * owner's batches run one after the other in the given order (OwnerTurns, as if turns were endlessly short).
+ * owner's batches run one after the other in the given order (as Claimer has it, if turns were endlessly short).
  */
 export function fairEnds(backlog: readonly Owed[]): number[] {
   const left = backlog.map(({ remainingTokens }) => remainingTokens);

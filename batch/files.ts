@@ -234,11 +234,11 @@ export class FileRoom {
     return forgotten;
   }
 
-  /** Reads the bytes back from the disk: true when they are those of the row. */
-  async check(row: FileRow): Promise<boolean> {
+  /** Reads the bytes back from the disk: true when they are those of the row. Rejects when the signal aborts. */
+  async check(row: FileRow, signal?: AbortSignal): Promise<boolean> {
     if ((await stat(this.pathOf(row.id)).catch(() => null))?.size !== row.bytes) return false;
     const hash = createHash("sha256");
-    for await (const chunk of createReadStream(this.pathOf(row.id))) hash.update(chunk);
+    for await (const chunk of createReadStream(this.pathOf(row.id), { signal })) hash.update(chunk);
     return hash.digest("hex") === row.sha256;
   }
 

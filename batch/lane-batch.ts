@@ -20,7 +20,7 @@ export class Member {
   readonly input: InputFile;
   /** No further line of it starts. */
   withdrawn = false;
-  /** Epoch ms until which it is taken to have no line that is due. */
+  /** Monotonic milliseconds until which it is taken to have no line that is due: a wall clock may be set back. */
   restUntil = 0;
   /** Budgets that had nothing left for its next line when it was last looked for; empty: none held it up. */
   usedUp: readonly Standing[] = [];
@@ -52,7 +52,7 @@ export class Member {
   }
 }
 
-/** Those that may have a line to run, the nearest deadline first. */
+/** Those that may have a line to run, the nearest deadline first. `nowMs` is monotonic. */
 export function dueMembers(members: Iterable<Member>, nowMs: number): Member[] {
   return [...members]
     .filter(({ withdrawn, restUntil }) => !withdrawn && restUntil <= nowMs)

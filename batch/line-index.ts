@@ -1,6 +1,7 @@
 import { type NewLines, OPEN_ANSWER } from "../store/line-row.ts";
 import { lineOrder } from "./line-order.ts";
 import { KEY_LENGTH } from "./prefix-key.ts";
+import { TextColumn } from "./text-column.ts";
 
 /** A line that passed its checks. */
 export interface CheckedLine {
@@ -33,10 +34,11 @@ export class LineIndex {
   readonly #choices: Uint32Array;
   readonly #maxTokens: Uint32Array;
   readonly #prefixes: Uint32Array;
-  readonly #customIds: string[] = [];
+  readonly #customIds: TextColumn;
 
   /** `capacity`: lines at most. Memory is the system's to give only as lines come. */
   constructor(capacity: number) {
+    this.#customIds = new TextColumn(capacity);
     this.#numbers = new Uint32Array(capacity);
     this.#offsets = new Float64Array(capacity);
     this.#lengths = new Uint32Array(capacity);
@@ -48,7 +50,8 @@ export class LineIndex {
   }
 
   add(line: CheckedLine): void {
-    const row = this.#customIds.push(line.customId) - 1;
+    const row = this.#customIds.length;
+    this.#customIds.push(line.customId);
     this.#numbers[row] = line.number;
     this.#offsets[row] = line.offset;
     this.#lengths[row] = line.length;

@@ -3,8 +3,10 @@ import type { BatchRow } from "../store/batch-row.ts";
 import type { Backlog } from "../store/batches.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
+import { BatchValidation, type BatchValidationDeps } from "./batch-validation.ts";
 import type { DeadlineClock } from "./clock.ts";
 import { type Expectation, expectations } from "./eta.ts";
+import type { Backlog as Owing } from "./forecast.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
 import type { ModelBounds } from "./model-bounds.ts";
 import { pauseReason } from "./pause-reason.ts";
@@ -13,12 +15,12 @@ import type { ShiftRules } from "./shift-rules.ts";
 import { ShiftWatch, type ShiftWatchDeps } from "./shift-watch.ts";
 import { Steward, type StewardDeps } from "./steward.ts";
 import { Throughput } from "./throughput.ts";
-import { Turns } from "./turns.ts";
 import { USUAL_ANSWER } from "./usual-answer.ts";
 
 export interface NightShiftDeps
   extends Omit<LaneDeps, "engine" | "share" | "store" | "observer">,
-    Omit<StewardDeps, "laneOf" | "models" | "bounds" | "oneAtATime" | "store" | "observer" | "quota"> {
+    Omit<StewardDeps, "laneOf" | "validation" | "store" | "observer">,
+    Omit<BatchValidationDeps, "models" | "bounds" | "quota" | "failedEvents" | "store" | "files"> {
   engines: readonly Engine[];
   store: Store;
   clock: DeadlineClock;
@@ -29,10 +31,19 @@ export interface NightShiftDeps
 }
 
 interface Crew {
+  model: string;
   lane: Lane;
   shift: ShiftWatch;
   throughput: Throughput;
   settled: Lane["settled"];
+}
+
+/** By batch, in the order of their deadlines. */
+interface Forecast {
+  /** Of the batches that no budget holds up. */
+  running: ReadonlyMap<string, Expectation & { deadlineMs: number }>;
+  /** Of all batches, as if none were held up. */
+  all: ReadonlyMap<string, Expectation & { deadlineMs: number }>;
 }
 
 /** What the night shift knows of a batch that is in progress. */
@@ -59,7 +70,9 @@ export class NightShift {
   readonly #crews = new Map<string, Crew>();
   readonly #stewards = new Map<string, { steward: Steward; done: Promise<void> }>();
   #backlog: Backlog[] = [];
-  readonly #validations = new Turns();
+  /** Of each model, worked out when it is first asked for after a tick. */
+  readonly #forecasts = new Map<string, Forecast>();
+  readonly #validation: BatchValidation;
   #timer: NodeJS.Timeout | undefined;
   #tickedAt: number;
   #stopped = false;
@@ -74,6 +87,13 @@ export class NightShift {
       ...deps,
       bounds: () => this.bounds(),
       usualAnswer: (model) => this.usualAnswer(model),
+    });
+    this.#validation = new BatchValidation({
+      ...deps,
+      models: deps.engines.map(({ model }) => model),
+      bounds: () => this.bounds(),
+      quota: this.quota,
+      failedEvents: (batchId) => deps.events("batch.failed", batchId),
     });
     for (const engine of deps.engines) this.#crews.set(engine.model, this.#crew(engine));
   }
@@ -99,9 +119,8 @@ export class NightShift {
   /** When each batch in progress of a model that is served here is expected to end, and when it has to. */
   get outlook(): { model: string; etaMs: number | null; deadlineMs: number }[] {
     return [...this.#crews].flatMap(([model, crew]) => {
-      const order = this.#orderOf(model);
-      const expected = this.#expected(crew, order);
-      return order.map(({ deadlineMs }, index) => ({ model, etaMs: expected[index]!.etaMs, deadlineMs }));
+      const { running } = this.#forecastOf(crew);
+      return [...running.values()].map(({ etaMs, deadlineMs }) => ({ model, etaMs, deadlineMs }));
     });
   }
 
@@ -144,10 +163,7 @@ export class NightShift {
     const steward = new Steward(id, {
       ...this.#deps,
       laneOf: (model) => this.#crews.get(model)?.lane,
-      models: [...this.#crews.keys()],
-      bounds: () => this.bounds(),
-      quota: this.quota,
-      oneAtATime: (work, signal) => this.#validations.take(work, signal),
+      validation: this.#validation,
     });
     const done = steward.run().finally(() => this.#stewards.delete(id));
     this.#stewards.set(id, { steward, done });
@@ -176,7 +192,8 @@ export class NightShift {
     const share = decision?.share ?? 0;
     const { tokensPerSecond } = throughput;
     const usedUp = lane.paused.find(({ batch }) => batch.id === id)?.usedUp ?? [];
-    const own = this.#expected(crew, this.#orderOf(model ?? "", id)).find((one) => one.batchId === id);
+    const { running, all } = this.#forecastOf(crew);
+    const own = running.get(id) ?? all.get(id);
     return {
       phase: decision?.phase ?? "always",
       reason: lane.obstacle ?? decision?.reason ?? "",
@@ -188,11 +205,22 @@ export class NightShift {
     };
   }
 
-  /** In the given order. */
-  #expected({ shift, throughput }: Crew, order: Parameters<typeof expectations>[2]): Expectation[] {
+  #forecastOf(crew: Crew): Forecast {
+    const { model, lane } = crew;
+    const known = this.#forecasts.get(model);
+    if (known !== undefined) return known;
+    const running = this.#expected(crew, this.#orderOf(model));
+    const all = lane.paused.length === 0 ? running : this.#expected(crew, this.#orderOf(model, { paused: true }));
+    const forecast = { running, all };
+    this.#forecasts.set(model, forecast);
+    return forecast;
+  }
+
+  #expected({ shift, throughput }: Crew, order: readonly Owing[]): Forecast["running"] {
     const { decision, rules } = shift;
     const now = { phase: decision?.phase ?? "always", share: decision?.share ?? 0 } as const;
-    return expectations(rules, now, order, this.#deps.clock.epochMs(), throughput.tokensPerSecond);
+    const expected = expectations(rules, now, order, this.#deps.clock.epochMs(), throughput.tokensPerSecond);
+    return new Map(expected.map((one, index) => [one.batchId, { ...one, deadlineMs: order[index]!.deadlineMs }]));
   }
 
   /** What the loaded models are known to refuse. */
@@ -211,14 +239,14 @@ export class NightShift {
     const { rules, clock, log, observer } = this.#deps;
     const shift = new ShiftWatch(rules, { clock, log, observer: observer.shiftOf(engine.model) });
     const lane = new Lane({ ...this.#deps, engine, share: () => shift.decision?.share ?? 0 });
-    return { lane, shift, throughput: new Throughput(), settled: lane.settled };
+    return { model: engine.model, lane, shift, throughput: new Throughput(), settled: lane.settled };
   }
 
-  /** The nearest deadline first; what is paused is left out, but for the batch that is asked about. */
-  #orderOf(model: string, asked: string | null = null) {
-    const paused = new Set(this.#crews.get(model)?.lane.paused.map(({ batch }) => batch.id));
+  /** The nearest deadline first; without those that a budget holds up, unless they are asked for. */
+  #orderOf(model: string, { paused = false } = {}): Owing[] {
+    const heldUp = new Set(paused ? [] : this.#crews.get(model)?.lane.paused.map(({ batch }) => batch.id));
     return this.#backlog
-      .filter((entry) => entry.model === model && (entry.batchId === asked || !paused.has(entry.batchId)))
+      .filter((entry) => entry.model === model && !heldUp.has(entry.batchId))
       .map(({ batchId, owner, tokens, expiresAt }) => ({
         batchId,
         owner,
@@ -249,6 +277,7 @@ export class NightShift {
       if (shift.decision?.share !== share) lane.wake();
       if (this.#deps.residency.recalled(model)) lane.recall();
     }
+    this.#forecasts.clear();
     if (this.#left !== "none" && !this.#stopped) await this.#resume();
     if (this.#stopped) return;
     this.#timer = setTimeout(() => void this.#tick(), TICK_MS);

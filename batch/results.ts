@@ -17,13 +17,19 @@ const PAGE_CHARS = 512 * 1024;
 
 /**
  * Writes one of a batch's two files from its result rows, a page in memory at a time: durable, in place, and read back
- * against its checksum. The row is the caller's to insert. Null when there is nothing to write: no empty files.
+ * against its checksum. The row is the caller's to insert. Null when there is nothing to write: no empty files. Rejects with
+ * an AbortError when the signal aborts before the end, and nothing stays.
  */
-export async function writeResults(deps: ResultsDeps, batch: BatchRow, kind: ResultKind): Promise<FileRow | null> {
+export async function writeResults(
+  deps: ResultsDeps,
+  batch: BatchRow,
+  kind: ResultKind,
+  signal: AbortSignal,
+): Promise<FileRow | null> {
   const { store, files } = deps;
   const expected = await store.results.count({ batchId: batch.id, kind });
   if (expected === 0) return null;
-  const text = new ResultText(store, batch.id, kind);
+  const text = new ResultText(store, batch.id, kind, signal);
   const incoming = await files.write(text.pages(), { reserve: false });
   failpoint("finalize.written");
   const file = await files.place(incoming, {
@@ -33,8 +39,13 @@ export async function writeResults(deps: ResultsDeps, batch: BatchRow, kind: Res
     expiresAfter: expirySeconds(batch),
   });
   failpoint("finalize.placed");
-  if (text.lines === expected && (await files.check(file))) return file;
-  await files.withdraw(file);
+  let whole = false;
+  try {
+    whole = text.lines === expected && (await files.check(file, signal));
+  } finally {
+    if (!whole) await files.withdraw(file);
+  }
+  if (whole) return file;
   throw new Error(
     `The ${kind} file of ${batch.id} has ${text.lines} of ${expected} lines, or was not read back as written`,
   );
@@ -50,14 +61,18 @@ export interface RestoreDeps {
  * Before the rows of a terminal batch go: they are the second copy of its files, and equal rows make equal bytes. A file
  * that vanished or changed since it was checked is written once more.
  */
-export async function restoreResults({ store, files, log }: RestoreDeps, batch: BatchRow): Promise<void> {
+export async function restoreResults(
+  { store, files, log }: RestoreDeps,
+  batch: BatchRow,
+  signal: AbortSignal,
+): Promise<void> {
   const { id: batchId, owner, outputFileId, errorFileId } = batch;
   for (const [kind, id] of [["output", outputFileId] as const, ["error", errorFileId] as const]) {
     // Without its row the file was deleted, by its owner or at its time, and its results with it.
     const row = id === null ? null : await store.files.get({ owner, id });
-    if (row === null || (await files.check(row))) continue;
+    if (row === null || (await files.check(row, signal))) continue;
     if (!(await store.files.hasResults({ id: row.id }))) continue;
-    const incoming = await files.write(new ResultText(store, batchId, kind).pages(), { reserve: false });
+    const incoming = await files.write(new ResultText(store, batchId, kind, signal).pages(), { reserve: false });
     if (await files.restore(incoming, row)) {
       log.warn({ batch: batchId, file: row.id }, "A result file was gone or damaged; it is written anew");
     } else {
@@ -72,16 +87,19 @@ class ResultText {
   readonly #store: Pick<Store, "results">;
   readonly #batchId: string;
   readonly #kind: ResultKind;
+  readonly #signal: AbortSignal;
 
-  constructor(store: Pick<Store, "results">, batchId: string, kind: ResultKind) {
+  constructor(store: Pick<Store, "results">, batchId: string, kind: ResultKind, signal: AbortSignal) {
     this.#store = store;
     this.#batchId = batchId;
     this.#kind = kind;
+    this.#signal = signal;
   }
 
   async *pages(): AsyncGenerator<Uint8Array> {
     const bounds = { batchId: this.#batchId, kind: this.#kind, limit: PAGE_ROWS, maxChars: PAGE_CHARS };
     for (let after = 0, end = false; !end; ) {
+      this.#signal.throwIfAborted();
       const page = await this.#store.results.page({ ...bounds, after });
       this.lines += page.rows.length;
       yield Buffer.from(page.rows.map((row) => resultLine(this.#batchId, row)).join(""));

@@ -1,24 +1,18 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { BatchEndpoint, BatchError } from "../openapi/batches.ts";
-import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { BatchRow } from "../store/batch-row.ts";
 import type { FileRow } from "../store/files.ts";
 import type { NewEvent } from "../store/outbox.ts";
 import type { ResultKind } from "../store/results.ts";
 import type { Store } from "../store/store.ts";
+import type { BatchValidation } from "./batch-validation.ts";
 import { type DeadlineClock, epochSeconds } from "./clock.ts";
 import { failpoint } from "./failpoint.ts";
 import type { FileRoom } from "./files.ts";
-import { inputFault } from "./input-fault.ts";
 import type { Lane } from "./lane.ts";
 import type { LineObserver } from "./line-observer.ts";
+import { removeLines } from "./line-removal.ts";
 import type { Log } from "./log.ts";
-import type { ModelBounds } from "./model-bounds.ts";
-import type { BatchQuota } from "./quota.ts";
 import { restoreResults, writeResults } from "./results.ts";
-import type { Turns } from "./turns.ts";
-import type { ValidateRules } from "./validate.ts";
-import type { Validate } from "./validation.ts";
 
 export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | "batch.cancelled";
 
@@ -26,22 +20,11 @@ export interface StewardDeps {
   store: Pick<Store, "batches" | "lines" | "results" | "files">;
   files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
   laneOf: (model: string) => Lane | undefined;
-  models: readonly string[];
-  /** Which of them requests with this key may use; null for all. */
-  modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
-  /** What is known of them now. */
-  bounds: () => ReadonlyMap<string, ModelBounds>;
-  validate: Validate;
-  quota: Pick<BatchQuota, "fault">;
-  /** Holds its caller up while another file is being validated; rejects when the signal aborts meanwhile. */
-  oneAtATime: Turns["take"];
+  validation: Pick<BatchValidation, "run">;
   /** Events that go out with a batch's end, one per webhook that wants them. */
   events: (type: BatchEvent, batchId: string) => NewEvent[];
   /** Called when such events are in the outbox. */
   eventsQueued: () => void;
-  limits: RequestLimits;
-  maxLines: number;
-  maxLineBytes: number;
   /** How long the lines in the engine may go on when their batch is cancelled or expires. */
   graceMs: number;
   clock: DeadlineClock;
@@ -49,7 +32,6 @@ export interface StewardDeps {
   observer: LineObserver;
 }
 
-const MAX_ERRORS = 100;
 const ROWS = 500;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 30_000;
@@ -78,8 +60,10 @@ const EXPIRED = {
 export class Steward {
   readonly id: string;
   readonly #deps: StewardDeps;
+  /** Ends the present step where the batch may stand elsewhere now. */
   #nudged = new AbortController();
-  #stopped = false;
+  /** Ends every step. */
+  readonly #stopping = new AbortController();
   /** Unix seconds at which the present step is over; null for one that goes on to its own end. */
   #deadline: number | null = null;
   /** This steward has read the files back itself. */
@@ -103,23 +87,25 @@ export class Steward {
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#stopping.abort();
     this.nudge();
   }
 
   /** Resolves when the batch is terminal and cleaned up, or after `stop`. */
   async run(): Promise<void> {
-    for (let failures = 0; !this.#stopped; ) {
+    const stopping = this.#stopping.signal;
+    for (let failures = 0; !stopping.aborted; ) {
       this.#nudged = new AbortController();
+      const nudged = this.#nudged.signal;
       try {
         if (await this.#step()) return;
         failures = 0;
       } catch (error) {
-        if (this.#stopped) return;
-        if (this.#nudged.signal.aborted) continue;
+        if (stopping.aborted) return;
+        if (nudged.aborted && isAbort(error)) continue;
         const retryInMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures++, 10));
         this.#deps.log.error({ batch: this.id, err: error, retryInMs }, "A step of a batch failed; it is taken again");
-        await wait(retryInMs, undefined, { signal: this.#nudged.signal }).catch(() => {});
+        await wait(retryInMs, undefined, { signal: nudged }).catch(() => {});
       }
     }
   }
@@ -134,7 +120,7 @@ export class Steward {
     switch (batch.status) {
       case "validating":
         if (over) await this.#end(batch, "expired");
-        else await this.#validate(batch);
+        else await this.#deps.validation.run(batch, this.#nudged.signal);
         return false;
       case "in_progress":
         if (over) await this.#end(batch, "expired");
@@ -157,55 +143,6 @@ export class Steward {
     return clock.settled && deadline <= epochSeconds(clock);
   }
 
-  async #validate(batch: BatchRow): Promise<void> {
-    const { store, files, validate, oneAtATime, limits, maxLines, maxLineBytes, models, log } = this.#deps;
-    const { id, inputFileId, keyId } = batch;
-    const signal = this.#nudged.signal;
-    const fault = await inputFault(this.#deps, batch);
-    if (fault !== null) return this.#fail(batch, null, [fault]);
-    const path = files.pathOf(inputFileId);
-    const allowed = await this.#deps.modelsOf(keyId);
-    const rules: ValidateRules = {
-      endpoint: batch.endpoint as BatchEndpoint,
-      limits,
-      models: allowed === null ? models : models.filter((model) => allowed.includes(model)),
-      bounds: this.#deps.bounds(),
-      maxLines,
-      maxLineBytes,
-      maxErrors: MAX_ERRORS,
-    };
-    await oneAtATime(async () => {
-      await this.#removeLines();
-      const startedAt = this.#deps.clock.now();
-      const job = { path, rules };
-      const outcome = await validate(
-        job,
-        async (lines) => {
-          await store.lines.insert({ batchId: id, lines });
-          failpoint("validate.lines");
-        },
-        signal,
-      );
-      if (!outcome.valid) return this.#fail(batch, outcome.model, outcome.errors);
-      failpoint("validate.indexed");
-      const { lines, model } = outcome;
-      const fault = await this.#deps.quota.fault(batch, model);
-      if (fault !== null) return this.#fail(batch, model, [fault]);
-      const began = await store.batches.begin({ id, now: epochSeconds(this.#deps.clock), model });
-      const ms = Math.round(this.#deps.clock.now() - startedAt);
-      if (began) log.info({ batch: id, model, lines, ms }, "Batch validated");
-    }, signal);
-  }
-
-  async #fail({ id }: BatchRow, model: string | null, errors: BatchError[]): Promise<void> {
-    const { store, clock, events, log } = this.#deps;
-    const list = JSON.stringify({ object: "list", data: errors });
-    const row = { id, now: epochSeconds(clock), errors: list, model, events: events("batch.failed", id) };
-    if (!(await store.batches.fail(row))) return;
-    this.#deps.eventsQueued();
-    log.info({ batch: id, errors: errors.length }, "Batch failed validation");
-  }
-
   async #work(batch: BatchRow): Promise<void> {
     const { store, clock, laneOf, files } = this.#deps;
     const { id, owner, keyId, endpoint, expiresAt, inputFileId } = batch;
@@ -217,7 +154,7 @@ export class Steward {
     // Without its model the batch waits: a server that has it again runs it, or the window ends.
     const lane = batch.model === null ? undefined : laneOf(batch.model);
     const inputPath = files.pathOf(inputFileId);
-    const ran = lane?.run({ id, owner, keyId, endpoint: endpoint as BatchEndpoint, expiresAt, inputPath });
+    const ran = lane?.run({ id, owner, keyId, endpoint, expiresAt, inputPath });
     await (ran === undefined ? nudged : Promise.race([ran, nudged]));
   }
 
@@ -226,14 +163,15 @@ export class Steward {
     const { store, laneOf, graceMs, observer } = this.#deps;
     const { id, model, endpoint } = batch;
     if (batch.inProgressAt === null) {
-      await this.#removeLines();
+      await removeLines(store, this.id, this.#stopping.signal);
     } else {
       if (model !== null) await laneOf(model)?.withdraw(id, graceMs);
       const error = JSON.stringify(status === "cancelled" ? CANCELLED : EXPIRED);
       for (;;) {
+        this.#stopping.signal.throwIfAborted();
         const ended = await store.lines.end({ batchId: id, state: status, running: true, error, limit: ROWS });
         if (ended === 0) break;
-        if (model !== null) observer.linesEnded(model, endpoint as BatchEndpoint, status, ended);
+        if (model !== null) observer.linesEnded(model, endpoint, status, ended);
       }
     }
     await this.#finalize(batch, status);
@@ -246,7 +184,7 @@ export class Steward {
     failpoint("finalize.begun");
     const placed: FileRow[] = [];
     const write = async (kind: ResultKind) => {
-      const file = await writeResults(this.#deps, batch, kind);
+      const file = await writeResults(this.#deps, batch, kind, this.#stopping.signal);
       if (file !== null) placed.push(file);
       return file;
     };
@@ -285,12 +223,17 @@ export class Steward {
   /** The files hold everything now. */
   async #cleanUp(batch: BatchRow): Promise<void> {
     const { store } = this.#deps;
-    if (!this.#filesChecked) await restoreResults(this.#deps, batch);
-    while ((await store.results.remove({ batchId: this.id, limit: ROWS })) > 0) failpoint("cleanup.half");
-    await this.#removeLines();
+    const stopping = this.#stopping.signal;
+    if (!this.#filesChecked) await restoreResults(this.#deps, batch, stopping);
+    while ((await store.results.remove({ batchId: this.id, limit: ROWS })) > 0) {
+      failpoint("cleanup.half");
+      stopping.throwIfAborted();
+    }
+    await removeLines(store, this.id, this.#stopping.signal);
   }
+}
 
-  async #removeLines(): Promise<void> {
-    while ((await this.#deps.store.lines.remove({ batchId: this.id, limit: ROWS })) > 0);
-  }
+/** The rejection of what a signal ended, as `fs`, streams and timers have it. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
 }

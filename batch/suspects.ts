@@ -2,6 +2,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Claim, ClaimedLine } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
+import { isLineDue } from "./line-attempts.ts";
 import type { Log } from "./log.ts";
 
 export interface SuspectsDeps {
@@ -58,7 +59,7 @@ export class Suspects {
     this.#mayExist = own.length > 0;
     if (this.#rests) return null;
     const nowMs = this.#deps.clock.epochMs();
-    const due = own.find(({ dueMs }) => dueMs !== null && dueMs <= nowMs);
+    const due = own.find(({ dueMs }) => dueMs !== null && isLineDue(dueMs, nowMs));
     return (due ?? own.find(({ running }) => running > 0))?.suspect ?? null;
   }
 

@@ -5,17 +5,22 @@ import { type ValidateRules, type Validation, Validator } from "./validate.ts";
 /** Lines that go to the database together: some 3 ms of its time. */
 const CHUNK = 500;
 
-/** Reads an input file once. `emit` then gets the lines of a good file in chunks, one at a time. */
+/**
+ * Reads an input file once. `emit` then gets the lines of a good file in chunks, one at a time. `pace` is called between
+ * two lines, and may let other work go first.
+ */
 export async function validateFile(
   chunks: AsyncIterable<Uint8Array>,
   rules: ValidateRules,
   emit: (lines: NewLines) => Promise<void>,
+  pace: () => Promise<void>,
 ): Promise<Validation> {
   const validator = new Validator(rules);
   for await (const lines of inputLines(chunks, rules.maxLineBytes)) {
     for (const line of lines) {
       validator.line(line);
       if (validator.over) return validator.end();
+      await pace();
     }
   }
   const outcome = validator.end();

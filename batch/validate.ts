@@ -1,6 +1,8 @@
+import { hash } from "node:crypto";
 import { ApiError } from "../openapi/api-error.ts";
 import { type BatchEndpoint, type BatchError, MAX_BATCH_INPUTS } from "../openapi/batches.ts";
-import { parseJson } from "../openapi/json-text.ts";
+import { JsonScan } from "../openapi/json-scan.ts";
+import { decodeText, parseText } from "../openapi/json-text.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { InputLine } from "./input-lines.ts";
 import { type BodyCheck, bodyCheck } from "./line-check.ts";
@@ -34,6 +36,7 @@ export class Validator {
   readonly index: LineIndex;
   readonly #rules: ValidateRules;
   readonly #check: BodyCheck;
+  /** As hashes: a file's ids may be longer than all else that is kept of it. */
   readonly #customIds = new Set<string>();
   readonly #errors: BatchError[] = [];
   #badLines = 0;
@@ -96,6 +99,8 @@ export class Validator {
     if (input.bytes === null) {
       return fault("invalid_request", null, `The line is longer than ${this.#rules.maxLineBytes} bytes.`);
     }
+    const tooMuch = new JsonScan().push(input.bytes);
+    if (tooMuch !== null) return fault("invalid_json_line", null, `This line ${tooMuch}.`);
     const request = parse(input.bytes);
     if (request === null) return fault("invalid_json_line", null, "This line is not parseable as valid JSON.");
     const { custom_id: customId, method, url, body } = request;
@@ -127,13 +132,14 @@ export class Validator {
       const message = `Invalid 'custom_id': at most ${MAX_CUSTOM_ID} characters, but got ${customId.length}.`;
       return fault("invalid_value", "custom_id", message);
     }
-    if (this.#customIds.has(customId)) {
+    const digest = hash("sha256", customId, "base64");
+    if (this.#customIds.has(digest)) {
       const message =
         `The custom_id '${shown(customId)}' for this request is a duplicate of another request. ` +
         "The custom_id parameter must be unique for each request in a batch.";
       return fault("duplicate_custom_id", "custom_id", message);
     }
-    this.#customIds.add(customId);
+    this.#customIds.add(digest);
     return null;
   }
 
@@ -192,10 +198,10 @@ function missing(param: string): Fault {
   return fault("missing_required_parameter", param, `Missing required parameter: '${param}'.`);
 }
 
-/** Null for what is no JSON object. */
+/** Null for what is no JSON object; to be called within the bounds of JsonScan. */
 function parse(bytes: Uint8Array): Record<string, unknown> | null {
   try {
-    const value = parseJson(bytes);
+    const value = parseText(decodeText(bytes));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
   } catch (error) {
     if (error instanceof ApiError) return null;

@@ -1,19 +1,35 @@
-import { once } from "node:events";
-import { Worker } from "node:worker_threads";
 import type { NewLines } from "../store/line-row.ts";
 import type { ValidateRules, Validation } from "./validate.ts";
 
 export interface ValidationJob {
   path: string;
+  /** Owners share the process's time in equal parts. */
+  owner: string;
   rules: ValidateRules;
+  /** Apart from all others: a validation of this file did not come back before. */
+  alone: boolean;
 }
 
-export type ToValidation = { type: "taken" };
-export type FromValidation = { type: "lines"; lines: NewLines } | { type: "outcome"; outcome: Validation };
+/** A job's `id` is the sender's, and unique for the life of the process. */
+export type ToValidation =
+  | { type: "validate"; id: number; job: ValidationJob }
+  | { type: "taken"; id: number }
+  | { type: "cancel"; id: number };
+
+export type FromValidation =
+  | { type: "ready" }
+  /** The process has jobs and is not stuck in one of them. */
+  | { type: "alive" }
+  | { type: "lines"; id: number; lines: NewLines }
+  | { type: "outcome"; id: number; outcome: Validation }
+  /** The file could not be read, for a reason that may pass. */
+  | { type: "unreadable"; id: number; message: string }
+  /** The program failed at the file; `where` is the stack without the message, which may quote the file. */
+  | { type: "broken"; id: number; where: string };
 
 /**
- * Validates one input file. `take` stores a chunk of lines; several may run at once. Rejects when the file can't be
- * read, `take` rejects, or the signal aborts.
+ * Validates one input file. `take` stores a chunk of lines; several may run at once. Rejects with ValidationLost when no
+ * verdict came back, and otherwise when the file can't be read, `take` rejects, or the signal aborts.
  */
 export type Validate = (
   job: ValidationJob,
@@ -21,41 +37,5 @@ export type Validate = (
   signal: AbortSignal,
 ) => Promise<Validation>;
 
-/**
- * Megabytes of the thread's heap: lines of the longest kind, parsed, and a set of 50,000 long ids. A small young generation
- * keeps what is parsed and forgotten from piling up: a larger one is collected less often, and the process grows by all of it.
- */
-const HEAP = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 8 };
-
-/** In a thread of its own, so that parsing 200 MB delays no stream. */
-export const validateInThread: Validate = async (job, take, signal) => {
-  signal.throwIfAborted();
-  const worker = new Worker(new URL("./validate-thread.js", import.meta.url), {
-    workerData: job,
-    name: "validation",
-    resourceLimits: HEAP,
-  });
-  const over = once(worker, "exit");
-  try {
-    return await new Promise<Validation>((resolve, reject) => {
-      const taken: Promise<void>[] = [];
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      worker.on("error", reject);
-      const endedEarly = () => reject(new Error("The validation's thread ended early"));
-      worker.on("exit", endedEarly);
-      worker.on("message", (message: FromValidation) => {
-        if (message.type === "outcome") {
-          worker.off("exit", endedEarly);
-          Promise.all(taken).then(() => resolve(message.outcome), reject);
-          return;
-        }
-        const taking = take(message.lines).then(() => worker.postMessage({ type: "taken" } satisfies ToValidation));
-        taking.catch(reject);
-        taken.push(taking);
-      });
-    });
-  } finally {
-    await worker.terminate();
-    await over.catch(() => {});
-  }
-};
+/** The validation of a file did not come back: its process ended or hung, or the program failed at the file. */
+export class ValidationLost extends Error {}

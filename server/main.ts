@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
 import { codeOf } from "../batch/durable-copy.ts";
-import { validateInThread } from "../batch/validation.ts";
+import { heapMbFor } from "../batch/validation-process.ts";
+import { ValidationProcesses } from "../batch/validation-processes.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
@@ -143,6 +144,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     observer: new WebhookMetrics(registry),
     log,
   });
+  const validation = new ValidationProcesses({ log, heapMb: heapMbFor(nightOptions(options).maxLineBytes) });
   const { night, batches, jobs } = buildNight({
     store,
     files,
@@ -156,7 +158,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     load,
     webhooks,
     eventsQueued: () => delivery.wake(),
-    validate: validateInThread,
+    validate: validation.validate,
     time,
     log,
     randomId,
@@ -183,11 +185,16 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
       now: clock.now,
       echoMs: process.env.npm_lifecycle_event === undefined ? 0 : NPM_ECHO_MS,
       drain: () => {
-        const closeEngines = () => Promise.all(models.map(({ engine }) => engine.close()));
+        // Beside the streams, not before them: a batch may be writing files of gigabytes.
+        const batchWork = night.stop();
+        const settled = batchWork.catch(() => {});
+        // An engine that ended with batch lines in it would have died of them.
+        const closeEngines = () => settled.then(() => Promise.all(models.map(({ engine }) => engine.close())));
         const parts: ClosingPart[] = [
           { name: "residency", close: () => residency.stop() },
-          { name: "batches", close: () => night.stop() },
           { name: "listener", close: () => listening?.close(reload.options.shutdownGrace * 1000, closeEngines) },
+          { name: "batches", close: () => batchWork },
+          { name: "validation", close: () => validation.stop() },
           // Where it never listened.
           { name: "engines", close: closeEngines },
           { name: "sweeper", close: () => sweeper.stop() },

@@ -1,4 +1,4 @@
-import type { BatchStatus } from "../openapi/batches.ts";
+import type { BatchEndpoint, BatchStatus } from "../openapi/batches.ts";
 import { columns } from "./columns.ts";
 
 /**
@@ -19,7 +19,7 @@ export interface BatchRow {
   owner: string;
   /** The API key that it was created with; null while keys are off. */
   keyId: string | null;
-  endpoint: string;
+  endpoint: BatchEndpoint;
   model: string | null;
   inputFileId: string;
   completionWindow: string;
@@ -53,6 +53,8 @@ export interface BatchRow {
   estimatedTokens: number;
   /** The estimate of those lines that are over: what remains is the difference. */
   settledTokens: number;
+  /** Tries to validate its file that did not come back, the present one included. */
+  validations: number;
 }
 
 export type NewBatch = Pick<
@@ -104,6 +106,7 @@ export const BATCH = columns<BatchRow>([
   "costNano",
   "estimatedTokens",
   "settledTokens",
+  "validations",
 ]);
 
 export const NEW_BATCH = columns<NewBatch>([

@@ -87,6 +87,9 @@ export function batches(db: Database) {
     `DELETE FROM idempotency WHERE (owner, key) IN
        (SELECT owner, key FROM idempotency WHERE created_at < @before ORDER BY created_at LIMIT @limit)`,
   );
+  const countValidations = db.prepare<{ id: string; count: number }>(
+    "UPDATE batches SET validations = @count WHERE id = @id AND status = 'validating'",
+  );
   const begin = db.prepare<{ id: string; now: number; model: string }>(
     `UPDATE batches SET status = 'in_progress', in_progress_at = @now, model = @model, (total, estimated_tokens) =
        (SELECT count(*), coalesce(sum(estimated_tokens), 0) FROM lines WHERE batch_id = @id)
@@ -185,6 +188,8 @@ export function batches(db: Database) {
       },
       /** Forgets keys older than `before` (Unix seconds). Returns how many. */
       forgetKeys: (args: { before: number; limit: number }): number => forget.run(args).changes,
+      /** Notes how many tries to validate did not come back, one that begins included. False when it is not validating. */
+      countValidations: (args: { id: string; count: number }): boolean => countValidations.run(args).changes === 1,
       /** validating → in_progress; totals are counted from the line rows. False when it was cancelled meanwhile. */
       begin: (args: { id: string; now: number; model: string }): boolean => begin.run(args).changes === 1,
       /** validating → failed, with its events. False when it was cancelled meanwhile. */

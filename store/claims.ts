@@ -1,7 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { Standing } from "./budget-row.ts";
 import { type LedgerRow, ledgerInsertion } from "./ledger.ts";
-import type { Claim, Claimed, ClaimedLine, LineTerms, SuspectGroup } from "./line-row.ts";
+import {
+  type Claim,
+  type Claimed,
+  type ClaimedLine,
+  type LineTerms,
+  LONGEST_LINE_WAIT_MS,
+  type SuspectGroup,
+} from "./line-row.ts";
 import { isUsedUp, lineReservation, reservationsOf, standingsOf } from "./reservations.ts";
 import { type ResultKind, resultInsertion } from "./results.ts";
 import { dayOf } from "./utc-day.ts";
@@ -50,7 +57,8 @@ export function claims(db: Database) {
   );
   const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, DueLine>(
     `SELECT number, length, choices, max_tokens AS maxTokens FROM lines
-     WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending' AND not_before_ms <= @nowMs
+     WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending'
+       AND (not_before_ms <= @nowMs OR not_before_ms > @nowMs + ${LONGEST_LINE_WAIT_MS})
        AND EXISTS (SELECT 1 FROM batches WHERE id = @batchId AND status = 'in_progress')
      ORDER BY position LIMIT @limit`,
   );
@@ -109,6 +117,7 @@ export function claims(db: Database) {
     "SELECT DISTINCT batch_id AS batchId FROM lines WHERE suspect = @suspect AND suspect > 0",
   );
   const recover = db.prepare("UPDATE lines SET state = 'pending' WHERE state = 'running'");
+  const endWaits = db.prepare("UPDATE lines SET not_before_ms = 0 WHERE not_before_ms > 0");
   const freeAll = db.prepare("DELETE FROM reservations");
 
   function commit(claim: Claim, outcome: Outcome, ledger: LedgerRow | null): number | "stale" {
@@ -269,10 +278,11 @@ export function claims(db: Database) {
       },
       /**
        * At start: lines that ran when the last server ended are pending again, and what it held back, for them and for
-       * requests, is free. Attempts stay, nothing is suspected.
+       * requests, is free. No line waits: the clock may have been another one. Attempts stay, nothing is suspected.
        */
       recover(): number {
         freeAll.run();
+        endWaits.run();
         return recover.run().changes;
       },
     },

@@ -34,6 +34,12 @@ export interface NewLines {
   maxTokens: Uint32Array;
 }
 
+/**
+ * The longest that a line waits between two attempts, in milliseconds. One whose time is further away was given it by a
+ * wall clock that was set back since, and is due.
+ */
+export const LONGEST_LINE_WAIT_MS = 60_000;
+
 /** An answer without a bound but the context. */
 export const OPEN_ANSWER = 0xffffffff;
 

@@ -56,6 +56,11 @@ export function outbox(db: Database) {
   const nextAt = db.prepare<{ url: string }, { at: number | null }>(
     "SELECT min(next_at_ms) AS at FROM outbox WHERE endpoint_url = @url AND state = 'pending'",
   );
+  const endLongWaits = db.prepare<{ url: string; nowMs: number; longestMs: string; last: number }>(
+    `UPDATE outbox SET next_at_ms = @nowMs
+     WHERE endpoint_url = @url AND state = 'pending' AND next_at_ms > @nowMs
+       AND next_at_ms > @nowMs + json_extract(@longestMs, '$[' || min(attempts, CAST(@last AS INTEGER)) || ']')`,
+  );
   const settle = db.prepare<DeliveryKey & { state: string; error: string | null }>(
     `UPDATE outbox SET state = @state, attempts = attempts + 1, last_error = @error
      WHERE id = @id AND endpoint_url = @endpointUrl AND state = 'pending'`,
@@ -96,6 +101,14 @@ export function outbox(db: Database) {
       /** Given up for good; kept for people to look at until `removeOld`. */
       dead: (args: DeliveryKey & { error: string }): void => void settle.run({ ...args, state: "dead" }),
       retry: (args: DeliveryKey & { nextAtMs: number; error: string }): void => void retry.run(args),
+      /**
+       * Makes due what waits for longer than it may after so many attempts; the last of `longestMs` stands for all that
+       * follow. It reads all that waits: for the start, and for a wall clock that was set back.
+       */
+      endLongWaits({ nowMs, longestMs }: { nowMs: number; longestMs: readonly number[] }): number {
+        const bounds = { nowMs, longestMs: JSON.stringify(longestMs), last: longestMs.length - 1 };
+        return [...endpoints()].reduce((sum, url) => sum + endLongWaits.run({ url, ...bounds }).changes, 0);
+      },
       /** After 410 Gone: what waits for the endpoint is dead, up to `limit` rows. Returns how many; call again until 0. */
       disableEndpoint: (args: { endpointUrl: string; error: string; limit: number }): number =>
         disable.run(args).changes,

@@ -3,14 +3,14 @@ import Bottleneck from "bottleneck";
 import type { OutboxRow } from "../store/outbox.ts";
 import type { Store } from "../store/store.ts";
 import { attempt, type Outcome } from "./attempt.ts";
-import { nextAttempt } from "./backoff.ts";
+import { LONGEST_WAITS_MS, nextAttempt } from "./backoff.ts";
 import type { Resolve } from "./destination.ts";
 import type { WebhookEndpoints } from "./endpoint.ts";
 
 /** The part of the store that delivery uses. */
 export type OutboxStore = Pick<
   Store["outbox"],
-  "due" | "nextAtMs" | "delivered" | "dead" | "retry" | "disableEndpoint" | "removeOld"
+  "due" | "nextAtMs" | "endLongWaits" | "delivered" | "dead" | "retry" | "disableEndpoint" | "removeOld"
 >;
 
 /** What is counted; types come from a fixed list. */
@@ -28,7 +28,7 @@ export interface DeliveryDeps {
   allowPrivate: boolean;
   resolve: Resolve;
   /** Nothing is given up or removed by a wall time that is not settled. */
-  clock: { epochMs(): number; readonly settled: boolean };
+  clock: { now(): number; epochMs(): number; readonly settled: boolean };
   /** 0 to 1. */
   random(): number;
   observer: WebhookObserver;
@@ -47,6 +47,8 @@ const ROWS = 1000;
 /** Timers follow the monotonic clock and due times the wall clock: looking each minute bounds what they differ by. */
 const LONGEST_SLEEP_MS = 60_000;
 const SHORTEST_SLEEP_MS = 1_000;
+/** A wall clock that lost so much since the last look was set back. */
+const SET_BACK_MS = 1_000;
 const STORE_RETRY_MS = 2_000;
 const GONE = "HTTP 410: the endpoint wants nothing more";
 /** Settled rows, for people to look at. */
@@ -74,6 +76,8 @@ export class WebhookDelivery {
   #closing = false;
   #timer: NodeJS.Timeout | undefined;
   #tidiedMs = 0;
+  /** Wall − monotonic time, as of the last look. */
+  #clockOffsetMs = Number.POSITIVE_INFINITY;
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps;
@@ -106,6 +110,7 @@ export class WebhookDelivery {
       this.#lookAgain = false;
       clearTimeout(this.#timer);
       try {
+        await this.#endLongWaits();
         await this.#takeDue();
         await this.#tidy();
         this.#sleep(await this.#deps.store.nextAtMs());
@@ -114,6 +119,18 @@ export class WebhookDelivery {
         this.#sleepFor(STORE_RETRY_MS);
       }
     }
+  }
+
+  /** At the start, and when the wall clock was set back: rows may have got their times from one that was ahead. */
+  async #endLongWaits(): Promise<void> {
+    const { store, clock, log } = this.#deps;
+    const nowMs = clock.epochMs();
+    const offsetMs = nowMs - clock.now();
+    if (offsetMs < this.#clockOffsetMs - SET_BACK_MS) {
+      const rows = await store.endLongWaits({ nowMs: Math.round(nowMs), longestMs: LONGEST_WAITS_MS });
+      if (rows > 0) log.warn({ rows }, "Webhook events wait for a time of a clock that was ahead; they are tried now");
+    }
+    this.#clockOffsetMs = offsetMs;
   }
 
   async #takeDue(): Promise<void> {

@@ -93,10 +93,10 @@ export class TestServer {
     return new OpenAI({ baseURL: `${this.origin}/v1`, apiKey: "none", maxRetries: 0 });
   }
 
-  /** The running engine processes: direct children of the server, as long as they are no zombies. */
+  /** The running engine processes: direct children of the server that run its program, as long as they are no zombies. */
   get enginePids(): number[] {
     const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, "utf8");
-    return children.split(" ").filter(Boolean).map(Number).filter(isAlive);
+    return children.split(" ").filter(Boolean).map(Number).filter(isAlive).filter(isEngine);
   }
 
   kill(signal: NodeJS.Signals): void {
@@ -172,6 +172,11 @@ export async function readied(server: TestServer): Promise<TestServer> {
     throw error;
   }
   return server;
+}
+
+/** False for the process that validates input files. */
+function isEngine(pid: number): boolean {
+  return !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("validation-main");
 }
 
 /** False for a process that has ended, reaped or not. */

@@ -59,6 +59,19 @@ describe("a webhook receiver", () => {
     expect(await rig.waiting()).toEqual([]);
   });
 
+  it("waits for no longer than its backoff after the wall clock is set back", async () => {
+    let status = 503;
+    const { url, heard } = await receiver((_, response) => response.writeHead(status).end());
+    const rig = await Rig.start([url]);
+    await rig.queue();
+    await rig.hears(1);
+    status = 200;
+    rig.setClock(-2 * 3_600_000);
+    rig.pass(5_000 * 1.25);
+    expect(await rig.hears(2)).toContain("delivered batch.completed");
+    expect(heard).toHaveLength(2);
+  });
+
   it("is not given up by a clock that was looked at only once", async () => {
     const { url } = await receiver((_, response) => response.writeHead(503).end());
     const rig = await Rig.start([url]);

@@ -44,6 +44,7 @@ export async function receiver(answer: RequestListener): Promise<{ url: string; 
 /** Delivery over a real store, with a clock that the test sets and a word for each thing that happens. */
 export class Rig {
   now = Date.now();
+  #monotonic = 0;
   settled = true;
   readonly told: string[] = [];
   readonly logged: string[] = [];
@@ -61,6 +62,7 @@ export class Rig {
       this.#events.emit("told");
     };
     const now = () => this.now;
+    const monotonic = () => this.#monotonic;
     const settled = () => this.settled;
     const log = (fields: object, message: string) => this.logged.push(`${message} ${JSON.stringify(fields)}`);
     this.delivery = new WebhookDelivery({
@@ -69,6 +71,7 @@ export class Rig {
       allowPrivate: true,
       resolve: resolveBySystem,
       clock: {
+        now: monotonic,
         epochMs: now,
         get settled() {
           return settled();
@@ -102,6 +105,13 @@ export class Rig {
 
   /** Lets time pass; what is due then is tried. */
   pass(ms: number): void {
+    this.now += ms;
+    this.#monotonic += ms;
+    this.delivery.wake();
+  }
+
+  /** Sets the wall clock by so much, without time passing. */
+  setClock(ms: number): void {
     this.now += ms;
     this.delivery.wake();
   }

@@ -1,59 +1,54 @@
+import { FairQueue } from "../../../platform/fair-queue.ts";
 import type { InputReading } from "./reading.ts";
 
-interface Line {
-  /** Tokens computed for this owner since it joined, on top of the clock of then. */
-  served: number;
-  /** By arrival. */
-  inputs: InputReading[];
-}
-
 /**
- * The inputs of one tier that wait. Owners take turns, next is who was served the fewest tokens, and of one owner who came
- * first. Who joins begins at the queue's clock, which runs as the account of an owner with a fair share does, as in
- * scheduler/order.ts. An input that has begun goes before all: so one at most is half computed.
+ * The inputs of one tier that wait. Owners take turns by the tokens that were computed for them; of one owner the first to
+ * arrive comes first. An input that has begun goes before all: so one at most is half computed.
  */
 export class InputQueue {
-  readonly #lines = new Map<string, Line>();
-  #clock = 0;
+  readonly #owners = new FairQueue();
+  /** Of each owner that waits, by arrival. */
+  readonly #inputs = new Map<string, InputReading[]>();
 
   get empty(): boolean {
-    return this.#lines.size === 0;
+    return this.#inputs.size === 0;
   }
 
   push(input: InputReading): void {
     const { owner } = input.reading;
-    const line = this.#lines.get(owner) ?? { served: this.#clock, inputs: [] };
-    this.#lines.set(owner, line);
-    line.inputs.push(input);
+    const inputs = this.#inputs.get(owner);
+    if (inputs !== undefined) {
+      inputs.push(input);
+      return;
+    }
+    this.#inputs.set(owner, [input]);
+    this.#owners.join(owner);
   }
 
   /** Takes those of an owner out for which this is true. */
   remove(owner: string, gone: (input: InputReading) => boolean): void {
-    const line = this.#lines.get(owner);
-    if (line === undefined) return;
-    line.inputs = line.inputs.filter((input) => !gone(input));
-    if (line.inputs.length === 0) this.#lines.delete(owner);
+    const left = this.#inputs.get(owner)?.filter((input) => !gone(input)) ?? [];
+    if (left.length > 0) {
+      this.#inputs.set(owner, left);
+      return;
+    }
+    this.#inputs.delete(owner);
+    this.#owners.leave(owner);
   }
 
   delete(input: InputReading): void {
-    const line = this.#lines.get(input.reading.owner);
-    const at = line?.inputs.indexOf(input) ?? -1;
-    if (line === undefined || at < 0) return;
-    line.inputs.splice(at, 1);
-    if (line.inputs.length === 0) this.#lines.delete(input.reading.owner);
+    this.remove(input.reading.owner, (one) => one === input);
   }
 
   /** So many tokens of this owner's were computed. */
   charge(owner: string, tokens: number): void {
-    const line = this.#lines.get(owner);
-    if (line === undefined) return;
-    line.served += tokens;
-    this.#clock += tokens / this.#lines.size;
+    this.#owners.charge(owner, tokens);
   }
 
   /** As they would begin if all did now; worked out as far as it is asked for. */
   *[Symbol.iterator](): Generator<InputReading, void> {
-    const lines = [...this.#lines.values()].map(({ served, inputs }) => {
+    const lines = [...this.#inputs].map(([owner, inputs]) => {
+      const served = this.#owners.served(owner);
       const begun = inputs[0] !== undefined && inputs[0].place >= 0;
       return { served: begun ? Number.NEGATIVE_INFINITY : served, account: served, inputs, next: 0 };
     });

@@ -184,7 +184,7 @@ it("a line counts no lone death when one that its batch's end took was in the en
     inputFileId: "file-x",
   };
   for (const id of ["batch_a", "batch_b"]) {
-    const batch = { id, owner: OWNER, keyId: null, endpoint: "/v1/chat/completions", ...times, ...nothing };
+    const batch = { id, owner: OWNER, keyId: null, endpoint: "/v1/chat/completions" as const, ...times, ...nothing };
     await store.batches.create({ batch, idempotency: null, maxOpen: null });
     await store.lines.insert({ batchId: id, lines: newLines(1) });
     await store.batches.begin({ id, now: 2, model: "demo" });
@@ -211,7 +211,7 @@ it("the sweeper forgets Idempotency-Keys after a week", async () => {
     id: "batch_old",
     owner: OWNER,
     keyId: null,
-    endpoint: "/v1/chat/completions",
+    endpoint: "/v1/chat/completions" as const,
     inputFileId: "file-x",
     completionWindow: "24h",
     metadata: null,

@@ -4,10 +4,15 @@ import type { Validate } from "../../../batch/validation.ts";
 
 /** Validates in the test's own thread, so that no build is needed. */
 export const validateHere: Validate = ({ path, rules }, take, signal) =>
-  validateFile(createReadStream(path), rules, async (lines) => {
-    signal.throwIfAborted();
-    await take(lines);
-  });
+  validateFile(
+    createReadStream(path),
+    rules,
+    async (lines) => {
+      signal.throwIfAborted();
+      await take(lines);
+    },
+    async () => {},
+  );
 
 /** Goes on until its batch is cancelled or expires. */
 export const neverValid: Validate = (_job, _take, signal) =>

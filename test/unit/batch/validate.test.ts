@@ -4,6 +4,7 @@ import { type InputLine, inputLines } from "../../../batch/input-lines.ts";
 import type { ValidateRules } from "../../../batch/validate.ts";
 import { validateFile } from "../../../batch/validate-file.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+import type { NewLines } from "../../../store/line-row.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 
 const RULES: ValidateRules = {
@@ -22,12 +23,13 @@ async function* inChunks(bytes: Uint8Array, size: number) {
 
 async function check(text: string | Uint8Array, rules: Partial<ValidateRules> = {}, chunk = 64 * 1024) {
   const lines: { number: number; customId: string; offset: number; length: number; estimatedTokens: number }[] = [];
-  const outcome = await validateFile(inChunks(Buffer.from(text), chunk), { ...RULES, ...rules }, async (some) => {
+  const take = async (some: NewLines) => {
     some.customIds.forEach((customId, i) => {
       const [number, offset] = [some.numbers[i]!, some.offsets[i]!];
       lines.push({ number, customId, offset, length: some.lengths[i]!, estimatedTokens: some.estimatedTokens[i]! });
     });
-  });
+  };
+  const outcome = await validateFile(inChunks(Buffer.from(text), chunk), { ...RULES, ...rules }, take, async () => {});
   return { outcome, lines };
 }
 
@@ -164,6 +166,41 @@ describe("validation of an input file", () => {
     expect((await check(text, { maxLines: 12 })).outcome).toMatchObject({ valid: true });
   });
 
+  it("looks at line breaks byte by byte, not line by line", async () => {
+    let paces = 0;
+    const chunk = Buffer.alloc(256 * 1024, " \n\r\n\t\n\n");
+    async function* blank() {
+      for (let i = 0; i < 20; i++) yield chunk;
+      yield Buffer.from(JSON.stringify(GOOD));
+    }
+    const outcome = await validateFile(
+      blank(),
+      RULES,
+      async () => {},
+      async () => void paces++,
+    );
+    expect(outcome).toEqual({ valid: true, model: "demo", lines: 1 });
+    // One for the line that is not blank, and at most one for a blank line that a chunk's end cuts.
+    expect(paces).toBeLessThanOrEqual(1);
+  });
+
+  it("refuses a line of more values than are parsed, and says so", async () => {
+    const body = `{"model":"demo","x":[${"{},".repeat(200_000)}{}]}`;
+    const line = `{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":${body}}\n`;
+    const [error] = await errorsOf(line);
+    expect(error).toMatchObject({ code: "invalid_json_line", line: 1 });
+    expect(error?.message).toMatch(/^This line has more than/);
+  });
+
+  it("tells two ids apart that are long and alike", async () => {
+    const id = "字".repeat(511);
+    const text = jsonl([chatLine(`${id}a`, "hi"), chatLine(`${id}b`, "hi"), chatLine(`${id}a`, "hi")]);
+    const { outcome } = await check(text);
+    expect(outcome).toMatchObject({ valid: false, errors: [{ code: "duplicate_custom_id", line: 3 }] });
+    const good = await check(jsonl([chatLine(`${id}a`, "hi"), chatLine(`${id}b`, "hi")]));
+    expect(good.lines.map(({ customId }) => customId)).toEqual([`${id}a`, `${id}b`]);
+  });
+
   it("holds nothing of a line of 200 MB", async () => {
     const chunk = Buffer.alloc(1024 * 1024, "x");
     async function* huge() {
@@ -171,7 +208,12 @@ describe("validation of an input file", () => {
       yield Buffer.from(`\n${JSON.stringify(GOOD)}\n`);
     }
     const before = process.memoryUsage().arrayBuffers;
-    const outcome = await validateFile(huge(), RULES, async () => {});
+    const outcome = await validateFile(
+      huge(),
+      RULES,
+      async () => {},
+      async () => {},
+    );
     expect(outcome).toMatchObject({ valid: false, errors: [{ code: "invalid_request", line: 1 }] });
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(20 * 1024 * 1024);
   });

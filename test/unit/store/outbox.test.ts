@@ -15,3 +15,21 @@ test("of an endpoint that is down no more rows are read than asked for, and othe
   expect([disabled(), disabled(), disabled()]).toEqual([30, 20, 0]);
   expect(outbox.reads.nextAtMs()).toBe(100);
 });
+
+test("what waits for longer than it may after its attempts is due; other waits stay", () => {
+  const { outbox } = memoryTables();
+  const url = "https://one/";
+  outbox.writes.insert({
+    events: [
+      newEvent("evt_new", { endpointUrl: url, nextAtMs: 5000 }),
+      newEvent("evt_once", { endpointUrl: url, nextAtMs: 0 }),
+      newEvent("evt_often", { endpointUrl: url, nextAtMs: 0 }),
+    ],
+  });
+  const retry = (id: string, nextAtMs: number) => outbox.writes.retry({ id, endpointUrl: url, nextAtMs, error: "503" });
+  retry("evt_once", 1100);
+  for (let i = 0; i < 9; i++) retry("evt_often", 1900);
+  expect(outbox.writes.endLongWaits({ nowMs: 1000, longestMs: [0, 100, 900] })).toBe(1);
+  expect(outbox.reads.due({ nowMs: 1000, limit: 9 }).map(({ id }) => id)).toEqual(["evt_new"]);
+  expect(outbox.writes.endLongWaits({ nowMs: 900, longestMs: [0, 100, 900] })).toBe(3);
+});

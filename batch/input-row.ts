@@ -1,23 +1,24 @@
 import { access } from "node:fs/promises";
 import type { BatchError } from "../openapi/batches.ts";
 import type { BatchRow } from "../store/batch-row.ts";
+import type { FileRow } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
 import type { FileRoom } from "./files.ts";
 
-export interface InputFaultDeps {
+export interface InputRowDeps {
   store: Pick<Store, "files">;
   files: Pick<FileRoom, "pathOf">;
 }
 
-/** Why a batch's input file cannot even be opened; null when it can. */
-export async function inputFault(
-  { store, files }: InputFaultDeps,
+/** A batch's input file, or why it can't even be opened. */
+export async function inputRow(
+  { store, files }: InputRowDeps,
   { owner, inputFileId: id }: BatchRow,
-): Promise<BatchError | null> {
+): Promise<FileRow | BatchError> {
   const file = await store.files.get({ owner, id });
   if (file === null) return fault(`The file '${id}' does not exist.`);
   if (file.purpose !== "batch") return fault(`The file '${id}' has not the purpose 'batch'.`);
-  return (await isMissing(files.pathOf(id))) ? fault(`The content of the file '${id}' is lost.`) : null;
+  return (await isMissing(files.pathOf(id))) ? fault(`The content of the file '${id}' is lost.`) : file;
 }
 
 async function isMissing(path: string): Promise<boolean> {

@@ -1,61 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fairEnds } from "../../../batch/fair-ends.ts";
-import { OwnerTurns } from "../../../batch/owner-turns.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
 import { nightRig } from "./night-rig.ts";
-
-const member = (owner: string, name = owner) => ({ name, batch: { owner } });
-
-describe("turns of owners", () => {
-  it("go to whom the least was claimed for, of one owner in the order of deadlines", () => {
-    const turns = new OwnerTurns();
-    const due = [member("a", "a1"), member("b"), member("a", "a2")];
-    const names = () => turns.order(due).map(({ name }) => name);
-    expect(names()).toEqual(["a1", "a2", "b"]);
-    turns.charge("a", 10);
-    expect(names()).toEqual(["b", "a1", "a2"]);
-    turns.charge("b", 30);
-    expect(names()).toEqual(["a1", "a2", "b"]);
-  });
-
-  it("give nobody credit for having been away", () => {
-    const turns = new OwnerTurns();
-    for (let i = 0; i < 100; i++) {
-      turns.order([member("a")]);
-      turns.charge("a", 10);
-    }
-    const both = [member("a"), member("b")];
-    const first = Array.from({ length: 10 }, () => {
-      const { batch } = turns.order(both)[0]!;
-      turns.charge(batch.owner, 10);
-      return batch.owner;
-    });
-    expect(first.filter((owner) => owner === "b").length).toBeLessThanOrEqual(6);
-  });
-
-  it("are fair to within a turn among those who always have lines", () => {
-    const most = 50;
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: most }), { maxLength: 200 }), (claims) => {
-        const turns = new OwnerTurns();
-        const claimed = new Map([
-          ["a", 0],
-          ["b", 0],
-          ["c", 0],
-        ]);
-        const due = [...claimed.keys()].map((owner) => member(owner));
-        for (const tokens of claims) {
-          const { owner } = turns.order(due)[0]!.batch;
-          turns.charge(owner, tokens);
-          claimed.set(owner, claimed.get(owner)! + tokens);
-          expect(Math.max(...claimed.values()) - Math.min(...claimed.values())).toBeLessThanOrEqual(most);
-        }
-      }),
-    );
-  });
-});
 
 describe("ends under fair turns", () => {
   it("of one owner come one after the other", () => {

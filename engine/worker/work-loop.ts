@@ -6,7 +6,7 @@ import type { StepLoop } from "./step-loop.ts";
 
 export interface WorkLoopParts {
   /** Null: the model does not generate. */
-  steps: StepLoop | null;
+  steps: Pick<StepLoop, "want" | "step" | "flush"> | null;
   /** Null: there is no room for it. */
   embedder: Embedder | null;
   limits: TurnLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs" | "mostStepMs">;
@@ -19,6 +19,8 @@ export class WorkLoop {
   readonly #parts: WorkLoopParts;
   readonly #turns: PieceTurns;
   #wake: (() => void) | null = null;
+  /** Whether there is something new since the last turn began: it may have come too late for that. */
+  #woken = false;
 
   constructor(parts: WorkLoopParts) {
     this.#parts = parts;
@@ -26,13 +28,15 @@ export class WorkLoop {
   }
 
   wake(): void {
+    this.#woken = true;
     this.#wake?.();
   }
 
   /** Runs for as long as the process lives. @throws DecodeError when llama.cpp can't go on */
   async run(): Promise<never> {
     for (;;) {
-      if (await this.#turn()) continue;
+      this.#woken = false;
+      if ((await this.#turn()) || this.#woken) continue;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -63,7 +67,7 @@ export class WorkLoop {
     return true;
   }
 
-  async #step(steps: StepLoop, want: Want): Promise<boolean> {
+  async #step(steps: NonNullable<WorkLoopParts["steps"]>, want: Want): Promise<boolean> {
     const { now } = this.#parts;
     const begin = now();
     const stepped = await steps.step();

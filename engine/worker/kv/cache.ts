@@ -6,9 +6,14 @@ import type { Resident } from "./resident.ts";
 export interface KvMemory {
   remove(id: number, from: number, to: number): void;
   copy(source: number, target: number, from: number, to: number): void;
+  /** Whether a copy that moves at the next decode reads or writes an id: until then its state can be neither saved nor loaded. */
+  moving(id: number): boolean;
   /** The state of all that an id holds; null when it can't be had now. */
   save(id: number): Uint8Array | null;
-  /** Gives an id what a saved state holds, and nothing else. False when that can't be; what the id holds is to be removed. */
+  /**
+   * Gives an id what a saved state holds, and nothing else. Not while it is moving. False when that can't be, now or ever;
+   * what the id holds is to be removed.
+   */
   load(id: number, state: Uint8Array): boolean;
 }
 

@@ -45,7 +45,7 @@ export class Places {
   }
 
   /** The first id whose resident, if there is one, is such; −1 when there is none. */
-  first(suits: (resident: Resident | null) => boolean): number {
+  first(suits: (resident: Resident | null, id: number) => boolean): number {
     return this.#residents.findIndex(suits);
   }
 

@@ -52,8 +52,7 @@ export class SplitCache implements KvCache {
   }
 
   get idle(): { count: number; cells: number } {
-    let cells = 0;
-    for (const idle of this.prefixes.idle) cells += idle.computed;
+    const cells = [...this.prefixes.idle].reduce((sum, { computed }) => sum + computed, 0);
     return { count: this.prefixes.idle.size, cells };
   }
 
@@ -69,27 +68,55 @@ export class SplitCache implements KvCache {
   place(sequence: Resident, online: boolean): boolean {
     if (this.prefixes.running.size === this.#places.count) return false;
     if (!online && this.#options.reuse) this.#gather([...this.#online], 0);
+    if (this.#bringBack(sequence, online)) return true;
     const target = this.#targetFor(sequence, online);
     const inTheWay = this.#places.runningAt(target);
     if (inTheWay !== null) this.#move(inTheWay, this.#places.vacantForLower(target + 1));
-    const length = this.#bringBack(sequence, target, online) ?? this.#takePrefix(sequence, target);
-    // Whatever the id held beyond the prefix goes; with no prefix, all of it.
-    this.#memory.remove(target, length === 0 ? -1 : length, -1);
-    sequence.id = target;
-    sequence.computed = length;
-    this.#places.put(target, sequence);
-    this.prefixes.start(sequence);
-    if (online) this.#online.add(sequence);
+    this.#run(sequence, target, this.#takePrefix(sequence, target), online);
     return true;
   }
 
-  /** Brings a prefix back from host memory, if that pays. @returns its length, null when it does not */
-  #bringBack(sequence: Resident, target: number, online: boolean): number | null {
-    const occupant = this.#places.idleAt(target);
-    const back = this.prefixes.parked(sequence, this.#prefixFor(sequence, occupant).length, online);
-    if (back === null) return null;
-    if (occupant !== null) this.#preserve(occupant, 0);
-    return this.prefixes.resume(back, (state) => this.#memory.load(target, state)) ? back.length : null;
+  #run(sequence: Resident, id: number, length: number, online: boolean): void {
+    // Whatever the id held beyond the prefix goes; with no prefix, all of it.
+    this.#memory.remove(id, length === 0 ? -1 : length, -1);
+    sequence.id = id;
+    sequence.computed = length;
+    this.#places.put(id, sequence);
+    this.prefixes.start(sequence);
+    if (online) this.#online.add(sequence);
+  }
+
+  /** Places a sequence on a prefix from host memory, if that pays and there is an id that it can be loaded into now. */
+  #bringBack(sequence: Resident, online: boolean): boolean {
+    const usual = this.#targetFor(sequence, online);
+    const back = this.prefixes.parked(sequence, this.#prefixFor(sequence, this.#places.idleAt(usual)).length, online);
+    const id = back === null ? -1 : this.#loadable(usual, online);
+    if (back === null || id < 0) return false;
+    const idle = this.#places.idleAt(id);
+    if (idle !== null) this.#evict(idle, this.prefixes.shared(idle));
+    this.#places.put(id, null);
+    const loaded = this.prefixes.resume(back, (state) => this.#memory.load(id, state));
+    if (loaded) this.#run(sequence, id, back.length, online);
+    else this.#memory.remove(id, -1, -1);
+    return loaded;
+  }
+
+  /**
+   * An id that a state can be loaded into: none that a copy makes free first. The usual one if what lies there is worth no
+   * copy, else an empty one or that of the first idle prefix to give way (an online sequence moves later); −1 without one.
+   */
+  #loadable(usual: number, online: boolean): number {
+    const from = online ? 0 : Math.max(this.#online.size, this.#options.reserved);
+    const ready = (id: number) => !this.#memory.moving(id);
+    const occupant = this.#places.idleAt(usual);
+    if ((this.#places.at(usual) === null || (occupant && !this.#isWorthACopy(occupant))) && ready(usual)) return usual;
+    const empty = this.#places.first((resident, id) => resident === null && id >= from && ready(id));
+    if (empty >= 0) return empty;
+    return this.prefixes.first(({ id }) => id >= from && ready(id))?.id ?? -1;
+  }
+
+  #isWorthACopy(idle: Resident, kept = this.prefixes.shared(idle)): boolean {
+    return idle.computed - kept > this.copyPrice && this.prefixes.isWanted(idle);
   }
 
   /** Brings the best prefix that pays to an id, out of the cache itself. @returns its length */
@@ -143,7 +170,7 @@ export class SplitCache implements KvCache {
   #gather(sequences: readonly Resident[], base: number): void {
     const end = base + sequences.length;
     const inside = ({ id }: Pick<Resident, "id">) => id >= base && id < end;
-    const outside = sequences.filter((sequence) => !inside(sequence)).sort(byId);
+    const outside = sequences.filter((sequence) => !inside(sequence)).sort((a, b) => a.id - b.id);
     const members = new Set(sequences);
     // Who moves into a vacant id leaves one for those that have to make place.
     this.#fill(base, end, outside);
@@ -167,7 +194,11 @@ export class SplitCache implements KvCache {
     const base = densest(ids, this.#places.count);
     const end = base + riders.length;
     const outside = riders.filter(({ id }) => id < base || id >= end);
-    this.#fill(base, end, outside.sort(byId));
+    this.#fill(
+      base,
+      end,
+      outside.sort((a, b) => a.id - b.id),
+    );
   }
 
   /** Moves sequences, the last first, to the ids from `base` to before `end` that do not run. */
@@ -193,8 +224,7 @@ export class SplitCache implements KvCache {
     const { resident, length } = this.prefixes.match(sequence);
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
     const empty = this.#places.empty(from);
-    if (empty >= 0) return empty;
-    return this.prefixes.first(({ id }) => id >= from)?.id ?? from;
+    return empty >= 0 ? empty : (this.prefixes.first(({ id }) => id >= from)?.id ?? from);
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
@@ -218,7 +248,7 @@ export class SplitCache implements KvCache {
   #preserve(idle: Resident, taken: number, needed: Resident | null = null): void {
     const kept = Math.max(this.prefixes.shared(idle), taken);
     const from = idle.id;
-    const worth = idle.computed - kept > this.copyPrice && this.prefixes.isWanted(idle);
+    const worth = this.#isWorthACopy(idle, kept);
     // A copy moves all cells of an id. To host memory and back go the tokens alone.
     const smaller = 2 * idle.computed < this.#options.capacity;
     const parked = worth && smaller && this.prefixes.park(idle, 0, () => this.#memory.save(from));
@@ -267,8 +297,4 @@ export class SplitCache implements KvCache {
     if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
     else this.prefixes.forget(idle);
   }
-}
-
-function byId(a: Resident, b: Resident): number {
-  return a.id - b.id;
 }

@@ -34,6 +34,10 @@ export class NativeMemory {
     this.#llama.llama_memory_seq_cp(this.#memory, source, target, from, to);
   }
 
+  moving(id: number): boolean {
+    return this.#moving.has(id);
+  }
+
   save(id: number): Uint8Array | null {
     if (this.#moving.has(id)) return null;
     const size = this.#llama.llama_state_seq_get_size_ext(this.#context, id, NO_FLAGS);

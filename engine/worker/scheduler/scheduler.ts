@@ -147,13 +147,7 @@ export class Scheduler<S extends Sequence> {
     this.#savedTax.count(forecast, this.#cache.prefixes.host.spentMs, this.#mostSaved);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
-    return {
-      entries,
-      started,
-      displaced: this.#displaced,
-      unstartable: this.#unstartable,
-      ...forecast,
-    };
+    return { entries, started, displaced: this.#displaced, unstartable: this.#unstartable, ...forecast };
   }
 
   /** Enough for the first lower prompt, or else decode, to be worth a step of its own; more would be felt as a burst. */

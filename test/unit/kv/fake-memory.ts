@@ -106,9 +106,16 @@ export class FakeMemory implements KvMemory {
     });
   }
 
+  moving(id: number): boolean {
+    const stream = this.#stream(id);
+    return (
+      this.#streams.length > 1 && this.#copies.some(({ source, target }) => source === stream || target === stream)
+    );
+  }
+
   save(id: number): Uint8Array | null {
     const stream = this.#stream(id);
-    if (this.#isMoving(stream)) return null;
+    if (this.moving(id)) return null;
     const cells = stream.owners.flatMap((ids, cell) =>
       ids.has(id) ? [stream.positions[cell]!, stream.data[cell]!] : [],
     );
@@ -117,7 +124,7 @@ export class FakeMemory implements KvMemory {
 
   load(id: number, state: Uint8Array): boolean {
     const stream = this.#stream(id);
-    if (this.#isMoving(stream)) return false;
+    if (this.moving(id)) throw new Error("A state was loaded into an id that is moving: it would be lost.");
     this.remove(id, -1, -1);
     const cells = new Uint32Array(state.buffer);
     for (let i = 0; i < cells.length; i += 2) {
@@ -129,13 +136,6 @@ export class FakeMemory implements KvMemory {
     }
     this.loaded += cells.length / 2;
     return true;
-  }
-
-  /** Whether a copy has yet to read or write it: what it holds is not what it will. */
-  #isMoving(stream: Stream): boolean {
-    return (
-      this.#streams.length > 1 && this.#copies.some(({ source, target }) => source === stream || target === stream)
-    );
   }
 
   decode(entries: readonly FakeEntry[]): void {

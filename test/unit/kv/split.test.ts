@@ -39,6 +39,20 @@ describe("split cache", () => {
     expect([alone?.sequence.id, other?.sequence.id].sort()).toEqual([0, 1]);
   });
 
+  test("a prefix in host memory comes back although its usual id would have to be moved", () => {
+    const bench = new DrivenCache("split", 3, 100, 8, 0, 1000);
+    // Idle where a stream has its place next: too long for host memory, so it would be copied to another id.
+    bench.visit(text(2, 40));
+    const stream = bench.start(text(1, 20));
+    bench.visit(text(3, 80));
+    bench.visit(text(4, 80));
+    expect(bench.cache.prefixes.host.used).toBeGreaterThan(0);
+    const loads = bench.memory.loaded;
+    expect(bench.visit([...text(2, 40), 7])).toBe(40);
+    expect(bench.memory.loaded - loads).toBe(40);
+    stream?.end();
+  });
+
   test("one id: the next turn takes the place of the last without a copy", () => {
     const bench = new DrivenCache("split", 1, 200);
     bench.visit(text(1, 50));

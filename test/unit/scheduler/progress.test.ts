@@ -11,7 +11,13 @@ import { hostMemory } from "../kv/fake-memory.ts";
 import { LIMITS } from "./plan-rig.ts";
 import { COSTS } from "./simulation.ts";
 
-const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {}, save: () => null, load: () => false };
+const NO_MEMORY: KvMemory = {
+  remove: () => {},
+  copy: () => {},
+  moving: () => false,
+  save: () => null,
+  load: () => false,
+};
 
 /** A scheduler; whoever comes has a prompt like nobody else's, and goes on without end. */
 class Rig {

@@ -85,7 +85,13 @@ export interface Past {
   onlineRuns: boolean;
 }
 
-const NO_MEMORY: KvMemory = { remove: () => {}, copy: () => {}, save: () => null, load: () => false };
+const NO_MEMORY: KvMemory = {
+  remove: () => {},
+  copy: () => {},
+  moving: () => false,
+  save: () => null,
+  load: () => false,
+};
 
 /** Drives the scheduler on a clock of its own, with a step model that has to learn the machine. */
 export class TwoTiers {

@@ -7,6 +7,8 @@ export type GgufValue =
   | { type: "bool"; value: boolean }
   | { type: "string"; value: string }
   | { type: "int32s"; value: number[] }
+  | { type: "float32s"; value: number[] }
+  | { type: "bytes"; value: Uint8Array }
   | { type: "strings"; value: string[] };
 
 export type GgufKind = "f32" | "q8_0";
@@ -22,7 +24,7 @@ export interface GgufTensor {
 
 const VERSION = 3;
 const ALIGNMENT = 32;
-const VALUE = { uint32: 4, int32: 5, float32: 6, bool: 7, string: 8, array: 9 };
+const VALUE = { uint8: 0, uint32: 4, int32: 5, float32: 6, bool: 7, string: 8, array: 9 };
 const KIND = { f32: 0, q8_0: 8 };
 /** A Q8_0 block: one f16 scale, then 32 signed bytes. */
 export const Q8_0 = { values: 32, bytes: 34 };
@@ -106,6 +108,13 @@ function encode(value: GgufValue): Buffer {
       for (const [i, item] of value.value.entries()) items.writeInt32LE(item, i * 4);
       return Buffer.concat([uint32(VALUE.array), uint32(VALUE.int32), uint64(value.value.length), items]);
     }
+    case "float32s": {
+      const items = Buffer.alloc(value.value.length * 4);
+      for (const [i, item] of value.value.entries()) items.writeFloatLE(item, i * 4);
+      return Buffer.concat([uint32(VALUE.array), uint32(VALUE.float32), uint64(value.value.length), items]);
+    }
+    case "bytes":
+      return Buffer.concat([uint32(VALUE.array), uint32(VALUE.uint8), uint64(value.value.length), value.value]);
     case "strings": {
       const items = value.value.map(string);
       return Buffer.concat([uint32(VALUE.array), uint32(VALUE.string), uint64(items.length), ...items]);

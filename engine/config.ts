@@ -127,6 +127,9 @@ export interface ModelFacts {
   /** The llama.cpp release and where its library lies. */
   build: string;
   libraryDir: string;
-  /** Names model and build: equal fingerprints give equal results for equal seeds, as far as the backend does. */
+  /**
+   * Names the model's name and files, its adapters, the types of its cache, the backend and the build of llama.cpp: equal
+   * fingerprints give equal results for equal seeds, as far as the backend does. Of weights it is a sample of every tensor.
+   */
   fingerprint: string;
 }

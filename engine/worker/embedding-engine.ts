@@ -57,9 +57,9 @@ export class EmbeddingEngine {
     this.warnings = [idleGpu(library)].filter((warning) => warning !== null);
     const { context } = plan;
     const cells = plan.whole ? 0 : plan.cells;
-    const { cellBytes } = memory;
+    const cacheBytes = cells * memory.cellBytes;
     const embedding = this.#embedder.facts;
-    const found = { threads, cellBytes, parkBytes: 0, fallback: false, toolFormat: "", embedding };
+    const found = { threads, cacheBytes, parkBytes: 0, fallback: false, toolFormat: "", embedding };
     this.facts = factsOf(library, model, config, { kv: "unified", context, cells, ids: 0 }, found);
   }
 

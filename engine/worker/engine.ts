@@ -24,7 +24,7 @@ import { type Adapters, loadAdapters } from "./native/adapters.ts";
 import { Context } from "./native/context.ts";
 import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import { type Library, loadLibrary } from "./native/library.ts";
-import { type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
+import { cacheBytes, type MemoryPlan, planMemory, planParking } from "./native/memory-plan.ts";
 import { loadModel, type Model } from "./native/model.ts";
 import { PromptBuilder } from "./prompt.ts";
 import { invalidGrammar, promptRefusal, RequestRefusal } from "./refusal.ts";
@@ -80,9 +80,9 @@ export class Engine {
       return new EmbeddingEngine(library, model, adapters, config, facts, embedding, post);
     }
     const plan = planMemory(config, facts);
-    const taken = free.onGpu ? 0 : facts.weightBytes + plan.cells * facts.cellBytes;
+    const taken = free.onGpu ? 0 : facts.weightBytes + cacheBytes(plan, facts);
     const parkBytes = planParking(config, facts, free.host - taken);
-    const embedding = embeddingPlan(model, config, facts, plan.cells * facts.cellBytes);
+    const embedding = embeddingPlan(model, config, facts, cacheBytes(plan, facts));
     return new Engine(library, model, adapters, config, { ...plan, parkBytes, embedding }, post);
   }
 
@@ -98,7 +98,8 @@ export class Engine {
     const { vocabulary } = model;
     const context = new Context(library, model, adapters, config, plan, threads);
     const reuse = model.memory === "full";
-    const cellBytes = model.memoryFacts(config, 0).cellBytes;
+    const memory = model.memoryFacts(config, 0);
+    const { cellBytes } = memory;
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
     const reservedCells =
       plan.kv === "unified" ? Math.floor(plan.cells * RESERVED_SHARE) : reserved * context.sequenceCells;
@@ -179,7 +180,7 @@ export class Engine {
     );
     this.facts = factsOf(library, model, config, plan, {
       threads,
-      cellBytes,
+      cacheBytes: cacheBytes(plan, memory),
       parkBytes: plan.parkBytes,
       fallback: this.#template.fallback,
       toolFormat: this.#template.toolFormat.name,

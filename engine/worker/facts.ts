@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../config.ts";
+import { fileIdentity } from "./native/file-identity.ts";
 import type { Library } from "./native/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
@@ -13,7 +14,8 @@ export function factsOf(
   plan: MemoryPlan,
   found: {
     threads: number;
-    cellBytes: number;
+    /** What the cells and states of the plan take. */
+    cacheBytes: number;
     parkBytes: number;
     fallback: boolean;
     toolFormat: string;
@@ -22,7 +24,17 @@ export function factsOf(
 ): ModelFacts {
   const { description, architecture, parameters, bytes } = model;
   const adapters = config.adapters.map(({ path, scale }) => ({ name: basename(path), scale }));
-  const identity = [config.model, description, architecture, parameters, bytes, library.build, ...adapters];
+  const backend = backendOf(model);
+  const files = [config.path, ...config.adapters.map(({ path }) => path)];
+  const identity = [
+    config.model,
+    files.map((path) => fileIdentity(library.gguf, path)),
+    adapters.map(({ scale }) => scale),
+    library.build,
+    backend,
+    config.cacheTypeK,
+    config.cacheTypeV,
+  ];
   return {
     model: config.model,
     path: config.path,
@@ -36,10 +48,10 @@ export function factsOf(
     sequences: config.sequences,
     kv: plan.kv,
     cells: plan.cells,
-    cacheBytes: Math.round(plan.cells * found.cellBytes),
+    cacheBytes: Math.round(found.cacheBytes),
     parkBytes: found.parkBytes,
     vocabulary: model.vocabulary.size,
-    backend: backendOf(model),
+    backend,
     devices: model.devices.map((device) => device.description),
     threads: found.threads,
     stepTokens: config.stepTokens,

@@ -14,6 +14,6 @@ export async function measure(config: EngineConfig): Promise<ModelNeeds> {
   const bare = model.memoryFacts(config, free);
   const adapterBytes = config.adapters.reduce((sum, { path }) => sum + statSync(path).size, 0);
   const facts = { ...bare, weightBytes: bare.weightBytes + adapterBytes };
-  const embeddingBytes = wantedBytes(config, embeddingShape(model, config, facts.cellBytes));
+  const embeddingBytes = wantedBytes(config, embeddingShape(model, config, facts));
   return model.pooling === null ? memoryNeeds(config, facts, embeddingBytes) : embeddingNeeds(facts, embeddingBytes);
 }

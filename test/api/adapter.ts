@@ -6,8 +6,8 @@ const WIDTH = 128;
 const LAYERS = 4;
 
 /** Writes a LoRA adapter with pseudo-random weights for the demo model's query matrices, large enough to be heard. */
-export async function writeAdapter(path: string, architecture = "llama"): Promise<void> {
-  let state = 1;
+export async function writeAdapter(path: string, architecture = "llama", seed = 1): Promise<void> {
+  let state = seed;
   const values = (count: number) => {
     const numbers = Float32Array.from({ length: count }, () => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

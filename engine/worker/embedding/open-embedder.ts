@@ -17,7 +17,7 @@ export function embeddingPlan(
   facts: MemoryFacts,
   cacheBytes: number,
 ): EmbeddingPlan | null {
-  const shape = embeddingShape(model, config, facts.cellBytes);
+  const shape = embeddingShape(model, config, facts);
   return planEmbedding(config, shape, embeddingBudget(config, facts, cacheBytes));
 }
 

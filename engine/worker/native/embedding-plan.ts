@@ -1,6 +1,6 @@
 import type { EngineConfig, Pooling } from "../../config.ts";
 import { flashAttention } from "./flash-attention.ts";
-import { DEFAULT_CONTEXT } from "./memory-plan.ts";
+import { cellsWithin, DEFAULT_CONTEXT, type MemoryFacts } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 
 /**
@@ -46,6 +46,8 @@ export interface EmbeddingShape {
   trainedContext: number;
   /** Bytes of one token's keys and values over all layers. */
   cellBytes: number;
+  /** Bytes of one sequence's state over all recurrent layers. */
+  stateBytes: number;
   /** Whether an input must be computed in one piece. */
   whole: boolean;
   /** Whether a GPU computes. */
@@ -100,7 +102,8 @@ export function planEmbedding(
   const besideTokens = shape.gpu ? pieceTokens : Math.min(togetherTokens, BESIDE_ON_CPU);
   const few: EmbeddingRoom | null =
     shape.flash === "tiles" ? { cells: CELL_PADDING, tokens: FLASH_TILE, flashAttention: "off" } : null;
-  const fewBytes = few === null ? 0 : few.tokens * rowBytes + (whole ? 0 : few.cells * shape.cellBytes);
+  const states = MOST_INPUTS * shape.stateBytes;
+  const fewBytes = few === null ? 0 : few.tokens * rowBytes + (whole ? 0 : few.cells * shape.cellBytes + states);
   const free = freeBytes - fewBytes;
   const fixed = { pooling, width, whole, togetherTokens, besideTokens, few };
   if (whole) {
@@ -112,12 +115,12 @@ export function planEmbedding(
   }
   const wanted = config.context ?? Math.min(trainedContext, DEFAULT_CONTEXT);
   const logitBytes = pieceTokens * rowBytes;
-  const affordable = Math.floor((free - logitBytes) / shape.cellBytes);
+  const affordable = cellsWithin(free - logitBytes - states, shape.cellBytes);
   // Beside one long input that is computed piece by piece there is room for others.
-  const cells = Math.min(pad(wanted + pieceTokens), affordable - (affordable % CELL_PADDING));
+  const cells = Math.min(pad(wanted + pieceTokens), affordable);
   const context = Math.min(wanted, cells - pieceTokens);
   if (context < Math.min(wanted, LEAST_TOKENS)) return null;
-  const bytes = fewBytes + logitBytes + cells * shape.cellBytes;
+  const bytes = fewBytes + logitBytes + cells * shape.cellBytes + states;
   return { ...fixed, context, batchTokens: pieceTokens, cells, bytes };
 }
 
@@ -127,7 +130,11 @@ export function wantedBytes(config: Pick<EngineConfig, "context" | "stepTokens">
 }
 
 /** What of a model decides how it embeds. One that generates pools by the mean: its file says nothing of it. */
-export function embeddingShape(model: Model, config: EngineConfig, cellBytes: number): EmbeddingShape {
+export function embeddingShape(
+  model: Model,
+  config: EngineConfig,
+  { cellBytes, stateBytes }: Pick<MemoryFacts, "cellBytes" | "stateBytes">,
+): EmbeddingShape {
   const pooling = model.pooling ?? "mean";
   const causal = model.metadata(`${model.architecture}.attention.causal`) !== "false";
   return {
@@ -136,6 +143,7 @@ export function embeddingShape(model: Model, config: EngineConfig, cellBytes: nu
     vocabulary: model.vocabulary.size,
     trainedContext: model.trainedContext,
     cellBytes,
+    stateBytes,
     whole: !causal || ENCODERS.test(model.architecture),
     gpu: model.devices.some((device) => device.kind === "gpu"),
     flash: flashUse(model, config),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import koffi from "koffi";
 import { bundledBinaries, cudaFallback } from "./binaries.ts";
 import { bindLlama, checkAbi, type Llama } from "./bindings.ts";
-import { bindGgml, bindGgmlBase, type Ggml, type GgmlBase } from "./ggml-bindings.ts";
+import { bindGgml, bindGgmlBase, bindGguf, type Ggml, type GgmlBase, type Gguf } from "./ggml-bindings.ts";
 import { LOG_CALLBACK, type Pointer } from "./structs.ts";
 
 export interface Device {
@@ -19,6 +19,7 @@ export interface Device {
 /** The loaded libllama with its backends. One per process: llama.cpp's registries are global. */
 export interface Library {
   llama: Llama;
+  gguf: Gguf;
   directory: string;
   build: string;
   devices: Device[];
@@ -67,6 +68,7 @@ export function loadLibrary(llamaDir: string | null, gpu: boolean): Library {
   checkAbi(llama, directory);
   return {
     llama,
+    gguf: bindGguf(base),
     directory,
     build: `llama.cpp ${llama.llama_version()}`,
     devices,

@@ -18,8 +18,10 @@ const MOST_PARKING_BYTES = 8 * 1024 ** 3;
 
 export interface MemoryFacts {
   trainedContext: number;
-  /** Bytes of one token's keys and values over all layers. */
+  /** Bytes of one token's keys and values over all layers; 0 where none attends. */
   cellBytes: number;
+  /** Bytes of one sequence's state over all recurrent layers. */
+  stateBytes: number;
   weightBytes: number;
   /** Free bytes where the cache will lie, before the weights are loaded. */
   freeBytes: number;
@@ -49,8 +51,10 @@ export function planMemory(
   const context = config.context ?? Math.min(facts.trainedContext, DEFAULT_CONTEXT);
   const limit = config.memory ?? facts.freeBytes;
   const left = limit - facts.weightBytes - SLACK_BYTES;
-  const budget = config.memory === null ? left * CACHE_SHARE : left;
-  const affordable = Math.floor(budget / facts.cellBytes / CELL_PADDING) * CELL_PADDING;
+  const states = config.sequences * facts.stateBytes;
+  const budget = (config.memory === null ? left * CACHE_SHARE : left) - states;
+  if (config.memory !== null && states > 0 && budget < 0) throw tooLarge(states, states + budget, "--sequences");
+  const affordable = cellsWithin(budget, facts.cellBytes);
   const wanted = pad(context) * config.sequences;
 
   const kind = config.kv !== "auto" ? config.kv : chooseKind(config, facts, wanted <= affordable);
@@ -74,6 +78,18 @@ export function planMemory(
   return { kv: kind, context: longest, cells, ids: Math.min(MOST_IDS, config.sequences + spare) };
 }
 
+/** Bytes that the cells and states of a plan take. */
+export function cacheBytes({ cells, ids }: Pick<MemoryPlan, "cells" | "ids">, facts: MemoryFacts): number {
+  return cells * facts.cellBytes + ids * facts.stateBytes;
+}
+
+/** Cells that fit into so many bytes, in llama.cpp's units. */
+export function cellsWithin(bytes: number, cellBytes: number): number {
+  // A model that does not attend has them by name alone.
+  if (cellBytes === 0) return Number.MAX_SAFE_INTEGER - (Number.MAX_SAFE_INTEGER % CELL_PADDING);
+  return Math.floor(bytes / cellBytes / CELL_PADDING) * CELL_PADDING;
+}
+
 /**
  * What a plan for these options takes at least and at most; `least` as a limit always has a plan.
  *
@@ -87,7 +103,8 @@ export function memoryNeeds(
   const context = pad(config.context ?? Math.min(facts.trainedContext, DEFAULT_CONTEXT));
   const wanted = config.kv === "split" || config.cells === null ? context * config.sequences : pad(config.cells);
   const least = config.kv === "split" || config.cells !== null ? wanted : context;
-  const bytes = (cells: number) => besideWeights(facts, cells * facts.cellBytes);
+  const states = config.sequences * facts.stateBytes;
+  const bytes = (cells: number) => besideWeights(facts, cells * facts.cellBytes + states);
   return { least: bytes(least), wanted: bytes(wanted) + Math.ceil(embeddingBytes), free: facts.freeBytes };
 }
 

@@ -3,6 +3,8 @@ import koffi from "koffi";
 import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../config.ts";
 import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
+import { GgufHeader } from "./gguf-header.ts";
+import { type LayerMemory, layerMemory } from "./layer-memory.ts";
 import type { Device, Library } from "./library.ts";
 import type { MemoryFacts } from "./memory-plan.ts";
 import { type Pointer, PROGRESS_CALLBACK } from "./structs.ts";
@@ -39,8 +41,9 @@ export class Model {
   /** The devices that hold weights. */
   readonly devices: Device[];
   readonly #llama: Llama;
+  readonly #layers: LayerMemory;
 
-  constructor(library: Library, pointer: Pointer, devices: Device[]) {
+  constructor(library: Library, pointer: Pointer, devices: Device[], path: string) {
     this.#llama = library.llama;
     this.pointer = pointer;
     this.devices = devices;
@@ -48,6 +51,7 @@ export class Model {
     this.chatTemplate = library.llama.llama_model_chat_template(pointer, null);
     this.architecture = this.metadata("general.architecture") ?? "unknown";
     this.memory = this.#memoryKind();
+    this.#layers = this.#layerMemory(library, path);
     // llama.cpp's numbers: 0 is none, and 1 to 4 stand in this order.
     this.pooling = POOLINGS[Number(this.metadata(`${this.architecture}.pooling_type`) ?? 0) - 1] ?? null;
     this.rankTemplate = this.pooling === "rank" ? library.llama.llama_model_chat_template(pointer, "rerank") : null;
@@ -95,20 +99,38 @@ export class Model {
 
   /** @param freeBytes what was free where the weights lie, before they were loaded */
   memoryFacts(config: EngineConfig, freeBytes: number): MemoryFacts {
-    const llama = this.#llama;
-    const layers = llama.llama_model_n_layer(this.pointer);
-    const heads = llama.llama_model_n_head_kv(this.pointer);
+    const { kvHeads, stateBytes } = this.#layers;
     const keys = this.headSize;
     const values = Number(this.metadata(`${this.architecture}.attention.value_length`) ?? keys);
-    const perLayer =
-      heads * (keys * CACHE_TYPE_BYTES[config.cacheTypeK] + values * CACHE_TYPE_BYTES[config.cacheTypeV]);
+    const perHead = keys * CACHE_TYPE_BYTES[config.cacheTypeK] + values * CACHE_TYPE_BYTES[config.cacheTypeV];
     return {
       trainedContext: this.trainedContext,
-      cellBytes: Math.max(1, layers * perLayer),
+      cellBytes: kvHeads * perHead,
+      stateBytes,
       weightBytes: this.bytes,
       freeBytes,
       memory: this.memory,
     };
+  }
+
+  #layerMemory(library: Library, path: string): LayerMemory {
+    const llama = this.#llama;
+    const { pointer, architecture, memory } = this;
+    const named = (key: string) => `${architecture}.${key}`;
+    const lists = ["attention.head_count_kv", "attention.recurrent_layers"].map(named);
+    const header = new GgufHeader(library.gguf, path, lists);
+    return layerMemory(architecture, {
+      memory,
+      layers: llama.llama_model_n_layer(pointer),
+      kvHeads: llama.llama_model_n_head_kv(pointer),
+      heads: llama.llama_model_n_head(pointer),
+      width: llama.llama_model_n_embd(pointer),
+      number: (key) => {
+        const text = this.metadata(named(key));
+        return text === null ? null : Number(text);
+      },
+      list: (key) => header.list(named(key)),
+    });
   }
 
   #memoryKind(): ModelFacts["memory"] {
@@ -151,7 +173,7 @@ export async function loadModel(
     });
     if (!pointer) throw new Error(loadFailure(library, config.path));
     const cpus = library.devices.filter((device) => device.kind === "cpu");
-    const model = new Model(library, pointer, gpus.length > 0 && layers !== 0 ? gpus : cpus);
+    const model = new Model(library, pointer, gpus.length > 0 && layers !== 0 ? gpus : cpus, config.path);
     checkUsable(llama, model, config.path);
     return model;
   } finally {

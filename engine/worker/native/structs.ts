@@ -118,3 +118,7 @@ koffi.struct("llama_batch", {
 koffi.struct("llama_sampler_chain_params", { no_perf: "bool" });
 export const LOG_CALLBACK = koffi.proto("void log_callback(int level, const char* text, void* user)");
 export const PROGRESS_CALLBACK = koffi.proto("bool progress_callback(float progress, void* user)");
+
+/** gguf_init_params, by its name among koffi's types. */
+export const GGUF_INIT_PARAMS = "gguf_init_params";
+koffi.struct(GGUF_INIT_PARAMS, { no_alloc: "bool", ctx: "void*" });

@@ -23,6 +23,7 @@ const CAUSAL: EmbeddingShape = {
   vocabulary: 151_936,
   trainedContext: 32_768,
   cellBytes: 12_288,
+  stateBytes: 0,
   whole: false,
   gpu: false,
   flash: "always",
@@ -66,7 +67,11 @@ test("where memory is short inputs are shorter, and then there are none", () => 
 
 test("whatever the model and the options, the tokens of a piece are a multiple of its inputs", () => {
   const count = (max: number) => fc.integer({ min: 1, max });
-  const given = { vocabulary: count(300_000), trainedContext: count(20_000), cellBytes: count(200_000) };
+  const given = {
+    vocabulary: count(300_000),
+    trainedContext: count(20_000),
+    cellBytes: fc.integer({ min: 0, max: 200_000 }),
+  };
   const shapes = fc.record({
     ...given,
     whole: fc.boolean(),
@@ -99,6 +104,7 @@ describe("what the book of memory is told", () => {
   const facts: MemoryFacts = {
     trainedContext: 32_768,
     cellBytes: CAUSAL.cellBytes,
+    stateBytes: 0,
     weightBytes: GIB / 2,
     freeBytes: 64 * GIB,
     memory: "full",

@@ -2,11 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EngineConfig } from "../../../engine/config.ts";
 import {
+  cacheBytes,
   type MemoryFacts,
   type MemoryPlan,
   memoryNeeds,
   planMemory,
   planParking,
+  SLACK_BYTES,
 } from "../../../engine/worker/native/memory-plan.ts";
 
 const MIB = 1024 * 1024;
@@ -16,6 +18,7 @@ const ASKED: Asked = { context: null, sequences: 32, kv: "auto", cells: null, me
 const FACTS: MemoryFacts = {
   trainedContext: 32_768,
   cellBytes: 12 * 1024,
+  stateBytes: 0,
   weightBytes: 500 * MIB,
   freeBytes: 64 * 1024 * MIB,
   memory: "full",
@@ -141,7 +144,8 @@ describe("what is needed", () => {
     });
     const facts = fc.record({
       trainedContext: fc.constantFrom(512, 4096, 32_768),
-      cellBytes: fc.double({ min: 1, max: 1e5, noNaN: true }),
+      cellBytes: fc.oneof(fc.constant(0), fc.double({ min: 1, max: 1e5, noNaN: true })),
+      stateBytes: fc.integer({ min: 0, max: 1e7 }),
       weightBytes: fc.integer({ min: 0, max: 1e10 }),
     });
     fc.assert(
@@ -153,5 +157,23 @@ describe("what is needed", () => {
         expect(made.context).toBe(options.context ?? Math.min(model.trainedContext, 8192));
       }),
     );
+  });
+});
+
+describe("a model whose recurrent layers keep a state for each sequence", () => {
+  const hybrid: Partial<MemoryFacts> = { memory: "hybrid", stateBytes: 10 * MIB };
+
+  test("has the cells that the states leave room for", () => {
+    const limit = { memory: 500 * MIB + SLACK_BYTES + 416 * MIB };
+    expect(plan(limit, hybrid).cells).toBe((96 * MIB) / FACTS.cellBytes);
+    expect(() => plan({ memory: 500 * MIB + SLACK_BYTES + 300 * MIB }, hybrid)).toThrow("lower --sequences");
+    expect(plan({ ...limit, sequences: 20 }, hybrid).cells).toBe((216 * MIB) / FACTS.cellBytes);
+  });
+
+  test("has every context where no layer attends", () => {
+    const recurrent: Partial<MemoryFacts> = { memory: "recurrent", cellBytes: 0, stateBytes: MIB };
+    const made = plan({ memory: 500 * MIB + SLACK_BYTES + 32 * MIB }, recurrent);
+    expect(made).toMatchObject({ kv: "unified", context: 8192, cells: 8192 * 32 });
+    expect(cacheBytes(made, { ...FACTS, ...recurrent })).toBe(32 * MIB);
   });
 });

@@ -1,0 +1,64 @@
+/** What of a model's header tells how its layers remember. Numbers are null where the file has none. */
+export interface LayerFacts {
+  memory: "full" | "sliding-window" | "recurrent" | "hybrid";
+  layers: number;
+  /** Heads of keys and values in a layer, as llama.cpp tells of the first. */
+  kvHeads: number;
+  heads: number;
+  width: number;
+  /** A number under `{architecture}.` in the file. */
+  number(key: string): number | null;
+  /** The same of a list with one number for each layer; empty where there is none. */
+  list(key: string): readonly number[];
+}
+
+/** What a model remembers of sequences, over all layers. */
+export interface LayerMemory {
+  /** Heads of keys and values that a token has. */
+  kvHeads: number;
+  /** Bytes of state that a sequence has, however long it is. */
+  stateBytes: number;
+}
+
+/** llama.cpp keeps the state of recurrent layers as 32-bit floats. */
+const STATE_BYTES = 4;
+/** Layers between two that attend, of architectures whose files need not say so. */
+const USUAL_INTERVAL = /^(qwen3next|qwen35|qwen35moe)$/;
+
+/** Adds up layer by layer: in hybrid models some attend, and some keep a state of constant size. */
+export function layerMemory(architecture: string, facts: LayerFacts): LayerMemory {
+  const heads = facts.list("attention.head_count_kv");
+  const marked = facts.list("attention.recurrent_layers");
+  const interval = facts.number("full_attention_interval") ?? (USUAL_INTERVAL.test(architecture) ? 4 : null);
+  const stateBytes = STATE_BYTES * stateSize(facts);
+  const all: LayerMemory = { kvHeads: 0, stateBytes: 0 };
+  for (let layer = 0; layer < facts.layers; layer++) {
+    const kvHeads = heads[layer] ?? facts.kvHeads;
+    const recurs = () => {
+      if (facts.memory === "recurrent") return { attends: false, keeps: true };
+      if (facts.memory !== "hybrid") return { attends: true, keeps: false };
+      if (marked.length > 0) return { attends: marked[layer] !== 1, keeps: marked[layer] === 1 };
+      if (heads.length > 0) return { attends: kvHeads > 0, keeps: kvHeads === 0 };
+      if (interval === null) return { attends: true, keeps: true };
+      return { attends: (layer + 1) % interval === 0, keeps: (layer + 1) % interval !== 0 };
+    };
+    const { attends, keeps } = recurs();
+    if (attends) all.kvHeads += kvHeads;
+    if (keeps) all.stateBytes += stateBytes;
+  }
+  return all;
+}
+
+/** Numbers that a recurrent layer keeps of a sequence (llama_hparams::n_embd_r and n_embd_s of llama.cpp's pinned release). */
+function stateSize({ number, heads, width }: LayerFacts): number {
+  const of = (key: string) => number(key) ?? 0;
+  const kernel = of("ssm.conv_kernel");
+  const wkv = of("wkv.head_size");
+  if (wkv > 0) return (number("token_shift_count") ?? 2) * width + width * wkv;
+  const shortConvolution = of("shortconv.l_cache");
+  if (shortConvolution > 0) return width * (shortConvolution - 1);
+  const kda = of("kda.head_dim");
+  if (kda > 0) return 3 * (kernel > 0 ? kernel - 1 : 3) * heads * kda + kda * kda * heads;
+  const [inner, state, groups] = [of("ssm.inner_size"), of("ssm.state_size"), of("ssm.group_count")];
+  return Math.max(0, kernel - 1) * (inner + 2 * groups * state) + state * inner;
+}

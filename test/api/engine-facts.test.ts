@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { writeModel } from "../../bench/model.ts";
+import { SHAPES } from "../../bench/shapes.ts";
+import { startLocalEngine } from "../../engine/client/local-engine.ts";
+import type { EngineConfig, ModelFacts } from "../../engine/config.ts";
+import { CONFIG } from "../faults/engine-fixture.ts";
+import { writeAdapter } from "./adapter.ts";
+import { DEMO_MODEL } from "./server.ts";
+
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+const ENTRY = new URL("../../dist/engine/worker/main.js", import.meta.url);
+const OBSERVER = { step() {}, piece() {}, started() {}, ended() {}, restarted() {} };
+
+const folder = mkdtempSync(join(tmpdir(), "nightshift-facts-"));
+const at = (name: string) => join(folder, `${name}.gguf`);
+const write = (name: string, shape: string, seed: number) => writeModel(at(name), shape, SHAPES[shape]!(), seed);
+
+beforeAll(async () => {
+  await Promise.all([
+    write("hybrid", "tiny-hybrid", 1),
+    write("recurrent", "tiny-recurrent", 1),
+    write("one", "tiny-full", 1),
+    write("same", "tiny-full", 1),
+    write("tuned", "tiny-full", 2),
+  ]);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function factsOf(name: string, config: Partial<EngineConfig> = {}): Promise<ModelFacts> {
+  const all = { ...CONFIG, model: "m", path: at(name), threads: 1, context: 512, ...config };
+  const engine = startLocalEngine(all, { observer: OBSERVER, log: SILENT, entry: ENTRY });
+  try {
+    return await engine.ready();
+  } finally {
+    await engine.close();
+  }
+}
+
+test("the cache of a model whose first layer does not attend is counted layer by layer", async () => {
+  const hybrid = await factsOf("hybrid");
+  // Two of four layers attend: two heads of 16 numbers each, keys and values, of two bytes.
+  const states = 2 * 64 * 2 * 4;
+  expect(hybrid.cacheBytes).toBe(hybrid.cells * 2 * 2 * 16 * 2 * 2 + 4 * states);
+  const recurrent = await factsOf("recurrent");
+  expect(recurrent.cacheBytes).toBe(4 * 4 * (3 * 128 + 8 * 128) * 4);
+});
+
+test("fingerprints differ where results may: weights, adapters, types of the cache", async () => {
+  const one = await factsOf("one");
+  expect((await factsOf("same")).fingerprint).toBe(one.fingerprint);
+  expect((await factsOf("tuned")).fingerprint).not.toBe(one.fingerprint);
+  expect((await factsOf("one", { cacheTypeK: "q8_0" })).fingerprint).not.toBe(one.fingerprint);
+  const path = at("adapter");
+  const adapted = async (seed: number) => {
+    await writeAdapter(path, "llama", seed);
+    return (await factsOf("demo", { path: DEMO_MODEL, adapters: [{ path, scale: 1 }] })).fingerprint;
+  };
+  expect(await adapted(1)).not.toBe(await adapted(2));
+});

@@ -13,6 +13,10 @@ export const modelReadiness = z.object({
 });
 export type ModelReadiness = z.infer<typeof modelReadiness>;
 
+export const readinessQuery = z.object({
+  strict: z.string().optional().describe("Present: 503 unless every model is ready."),
+});
+
 export const storeReadiness = z.object({
   state: z.enum(["writable", "not_writable"]),
   code: z.string().optional().describe("Why it is not, in a word: full, io, corrupt, closed."),
@@ -20,7 +24,9 @@ export const storeReadiness = z.object({
 export type StoreReadiness = z.infer<typeof storeReadiness>;
 
 export const readiness = z.object({
-  status: z.enum(["ready", "not_ready", "shutting_down"]),
+  status: z
+    .enum(["ready", "degraded", "not_ready", "shutting_down"])
+    .describe("Degraded: some models serve, and others load or have failed. 200, and with `?strict` 503."),
   models: z.array(modelReadiness),
   store: storeReadiness,
 });

@@ -1,5 +1,6 @@
 import { batchListQuery } from "./batches.ts";
 import { fileOperations } from "./file-operations.ts";
+import { readinessQuery } from "./health.ts";
 import { keyOperations } from "./key-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
@@ -180,10 +181,14 @@ export const operations: readonly Operation[] = [
     path: "/ready",
     id: "ready",
     access: "open",
-    summary: "Every model is loaded and the store writes; else what each is waiting for.",
+    summary: "A model serves and the store writes; else what each is waiting for. With `strict`, every model.",
+    query: readinessQuery,
     response: "Readiness",
     unready: "Readiness",
-    failures: { "503": "A model or the store is not ready, or the server is shutting down." },
+    failures: {
+      "503":
+        "No model, or the store, is ready, or the server is shutting down; with `strict` also when one of the models is not.",
+    },
   },
   {
     method: "get",

@@ -6,10 +6,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setUpEngineBinaries } from "./engine-binaries.mjs";
+import { sqliteAddonFits } from "./sqlite-addon.mjs";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
-
-const SQLITE_ADDON = "node_modules/better-sqlite3/build/Release/better_sqlite3.node";
 
 /** Prints what it does; ends the process with status 1 and a reason when it cannot. */
 export function setUp() {
@@ -19,9 +18,9 @@ export function setUp() {
     // Packages bring their binaries as optional packages; the one install script that is needed runs by name below.
     if (!npm(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])) fail("npm ci failed; its output is above.");
   }
-  if (!existsSync(join(root, SQLITE_ADDON))) {
-    say("Compiling SQLite (about a minute) …");
-    if (!npm(["rebuild", "better-sqlite3"]))
+  if (!sqliteAddonFits(root)) {
+    say(`Fetching or compiling SQLite for Node ${process.versions.node} (a minute or two) …`);
+    if (!npm(["rebuild", "better-sqlite3"]) || !sqliteAddonFits(root))
       fail("SQLite could not be compiled: install python3, make and a C++ compiler.");
   }
   const sources = hashOfSources();

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { buildProgram, withDefaultCommand } from "./cli/program.ts";
+import { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
 
 /** For commands whose output somebody may cut off: `| head` that has read enough is no fault of theirs. */
@@ -12,7 +13,11 @@ function endWithReader(): void {
 
 const program = buildProgram(version(), {
   // Each command loads its own part alone: `--help` needs none of them.
-  serve: async (flags) => (await import("./cli/serve-command.ts")).serveCommand(flags),
+  serve: async (flags) => {
+    // Before the server's modules are loaded: until then a SIGHUP would end the process.
+    const hangup = new Hangup().listen();
+    await (await import("./cli/serve-command.ts")).serveCommand(flags, hangup);
+  },
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
   usage: async (flags) => {
     endWithReader();

@@ -23,7 +23,7 @@ import { type ClosingPart, closeInOrder } from "./closing.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { watchEngines } from "./engine-metrics.ts";
 import { EngineObservers } from "./engine-observers.ts";
-import { Hangup } from "./hangup.ts";
+import type { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
 import { type Listening, listen, whyNotListening } from "./listen.ts";
 import { takeOver } from "./live-parts.ts";
@@ -46,6 +46,7 @@ import { collectProcessMetrics } from "./process-metrics.ts";
 import { Reload } from "./reload.ts";
 import { Residency } from "./residency.ts";
 import { openRooms } from "./rooms.ts";
+import { ServiceManager } from "./service-manager.ts";
 import { showSettings } from "./setting-metrics.ts";
 import { NPM_ECHO_MS, Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
@@ -66,11 +67,10 @@ const clock: Clock = {
  * are. `reread` reads the options anew, on SIGHUP. Throws OptionsError for what the user can set right; ends the process
  * with 1 when no model can be loaded.
  */
-export async function serve(options: Options, reread: () => Promise<Options>): Promise<void> {
+export async function serve(options: Options, reread: () => Promise<Options>, hangup: Hangup): Promise<void> {
   // Whoever read them is gone; the server serves on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   checkOpenFiles(openFileLimit());
-  const hangup = new Hangup();
   const {
     logger: log,
     flush,
@@ -170,6 +170,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
   await budgetWatch.start();
   delivery.wake();
 
+  const serviceManager = new ServiceManager({ env: process.env, log });
   let listening: Listening | null = null;
   const shutdown = new Shutdown(
     {
@@ -179,7 +180,10 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
         release();
         hangup.exit(code);
       },
-      announce: () => listening?.announceClose(),
+      announce: () => {
+        serviceManager.stopping();
+        listening?.announceClose();
+      },
       delayMs: () => reload.options.shutdownDelay * 1000,
       limitMs: () => reload.options.shutdownGrace * 1000 + CLOSING_MS,
       now: clock.now,
@@ -217,10 +221,15 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     apply: (next) =>
       takeOver(next, { log, prices, night, batches, terms: nightOptions(next), webhooks, delivery, served }),
   });
-  process.on("SIGHUP", () => {
-    if (!hangup.heard()) return void reload.request();
-    log.info({}, "The terminal was closed: shutting down");
-    void shutdown.begin(0);
+  hangup.handle({
+    reload: () => {
+      void reload.request();
+      for (const engine of engines) if (engine.state.name === "failed") engine.load();
+    },
+    closed: () => {
+      log.info({}, "The terminal was closed: shutting down");
+      void shutdown.begin(0);
+    },
   });
   const app = createApp({
     models: modelSet,
@@ -260,6 +269,7 @@ export async function serve(options: Options, reread: () => Promise<Options>): P
     throw new OptionsError(whyNotListening(error, options));
   }
   log.info({ url: listening.url, pid: process.pid }, "Listening; the models are loading");
+  serviceManager.ready();
 
   await fetched;
   const ready = await loadedOf(models);

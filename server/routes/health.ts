@@ -2,6 +2,7 @@ import type { RequestHandler } from "express";
 import type { Health, ModelReadiness, Readiness, StoreReadiness } from "../../openapi/health.ts";
 import type { Store } from "../../store/store.ts";
 import type { ModelSet, ServedModel } from "../model-set.ts";
+import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 
 /** 200 as long as the process answers. */
@@ -12,7 +13,8 @@ export function health(version: string): RequestHandler {
 }
 
 /**
- * 200 when every model takes requests, some after they are loaded, and the store writes, else 503 with what each one is at.
+ * 200 when the store writes and a model takes requests, or would load for them: `ready` when every one does, else
+ * `degraded`, which `?strict` makes 503. Else 503. With what each model is at.
  * Where not everybody may use every model, neither their names are for everybody nor what an engine last said.
  */
 export function ready(
@@ -23,12 +25,19 @@ export function ready(
 ): RequestHandler {
   return (req, res) => {
     const states = models.list().map((model) => readinessOf(model, apiKeys));
-    const allReady = models.list().every(servable) && store.state.writable;
-    const status = ending() ? "shutting_down" : allReady ? "ready" : "not_ready";
+    const status = ending() ? "shutting_down" : statusOf(models, store);
     const body: Readiness = { status, models: states, store: storeReadiness(store) };
-    if (status !== "ready") res.setHeader("retry-after", 1);
-    sendJson(req, res, status === "ready" ? 200 : 503, JSON.stringify(body));
+    const ok = status === "ready" || (status === "degraded" && readQuery(req).strict === undefined);
+    if (!ok) res.setHeader("retry-after", 1);
+    sendJson(req, res, ok ? 200 : 503, JSON.stringify(body));
   };
+}
+
+function statusOf(models: ModelSet, store: Pick<Store, "state">): Readiness["status"] {
+  const all = models.list();
+  const serving = all.filter(servable).length;
+  if (!store.state.writable || serving === 0) return "not_ready";
+  return serving === all.length ? "ready" : "degraded";
 }
 
 /** A model that is loaded when it is asked for counts as ready: who asks is answered. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { complete } from "./ask.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
+import { until } from "./until.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -28,13 +29,15 @@ test("both answer at the same time, and the metrics tell them apart", async () =
   }
 });
 
-test("the death of one leaves the other alone", async () => {
+test("the death of one leaves the other alone, and the server ready, unless every model is asked for", async () => {
   const { pid } = server.logged("Engine process started").find(({ model }) => model === "day")!;
   process.kill(Number(pid), "SIGKILL");
-  await server.readyIs(503);
+  const strict = async () => (await fetch(`${server.origin}/ready?strict`)).status;
+  await until("/ready?strict to be 503", async () => (await strict()) === 503, 10_000);
+  expect((await server.ready()).status).toBe(200);
   const { choices } = await complete(server.client, "Capital of Egypt?", { model: "night" });
   expect(choices[0]!.message.content).toBe("The capital of Egypt is Cairo.");
-  await server.readyIs(200);
+  await until("/ready?strict to be 200", async () => (await strict()) === 200, 10_000);
   const metrics = await server.metrics();
   expect(metrics.sum("nightshift_engine_restarts_total", { model: "day" })).toBe(1);
   expect(metrics.sum("nightshift_engine_restarts_total", { model: "night" })).toBe(0);

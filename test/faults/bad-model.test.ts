@@ -59,8 +59,10 @@ test("beside a good one: that one serves, the bad one is 503 with its reason", a
   const refused = await complete(server.client, "Hello!", { model: "bad" }).catch((error: unknown) => error);
   expect(refused).toMatchObject({ status: 503, type: "server_error", message: expect.stringContaining("bad") });
   const ready = await server.ready();
-  expect(ready.status).toBe(503);
+  expect(ready.status).toBe(200);
+  expect((await fetch(`${server.origin}/ready?strict`)).status).toBe(503);
   expect(await ready.json()).toMatchObject({
+    status: "degraded",
     models: [
       { id: "good", state: "ready" },
       { id: "bad", state: "failed", reason: expect.stringMatching(/\w/) },

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
 import { Hangup } from "../../../server/hangup.ts";
 import { OptionsError } from "../../../server/options/options-error.ts";
@@ -56,6 +57,18 @@ it("reads once more for each time it is asked, one after the other", async () =>
   };
   await Promise.all([reload.request(), reload.request(), reload.request()]);
   expect(applied).toHaveLength(3);
+});
+
+it("a SIGHUP while the server starts is a reload when it has started, once", () => {
+  const events = new EventEmitter();
+  const hangup = new Hangup(() => false, "linux").listen(events);
+  events.emit("SIGHUP");
+  events.emit("SIGHUP");
+  let reloads = 0;
+  hangup.handle({ reload: () => reloads++, closed: () => {} });
+  expect(reloads).toBe(1);
+  events.emit("SIGHUP");
+  expect(reloads).toBe(2);
 });
 
 it.each([

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { schemaGrammar } from "../grammar/checked-grammar.ts";
+import { MOST_SCHEMA_CHARACTERS, schemaGrammar } from "../grammar/checked-grammar.ts";
 import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
 import { boundedList } from "./bounded.ts";
 import type { Refusal } from "./refused.ts";
@@ -33,6 +33,7 @@ const described = z
     }
   });
 
+const strictSchema = z.object({ function: z.object({ strict: z.literal(true), parameters: jsonSchema }) });
 const functionTool = z.object({ type: z.literal("function"), function: described });
 
 /** Kinds of tools that OpenAI knows and this server does not run: refused by name. */
@@ -54,8 +55,17 @@ const allowed = z.object({
   }),
 });
 
+const tools = boundedList(z.discriminatedUnion("type", [functionTool, foreignTool]), { max: MAX_TOOLS });
+
 export const toolFields = {
-  tools: boundedList(z.discriminatedUnion("type", [functionTool, foreignTool]), { max: MAX_TOOLS })
+  // Each schema that is to be enforced is made a grammar: what bounds one bounds those of a request together.
+  tools: z
+    .preprocess((value, context) => {
+      if (strictCharacters(value) <= MOST_SCHEMA_CHARACTERS) return value;
+      const message = `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
+      context.issues.push({ code: "custom", input: value, message, continue: false });
+      return value;
+    }, tools)
     .nullish()
     .describe("Functions that the model may call."),
   tool_choice: z
@@ -64,6 +74,16 @@ export const toolFields = {
     .describe("Default `auto`. `required`, a named function and `allowed_tools` are enforced by a grammar."),
   parallel_tool_calls: z.boolean().nullish().describe("false: at most one call in an answer. Default true."),
 };
+
+function strictCharacters(value: unknown): number {
+  if (!Array.isArray(value) || value.length > MAX_TOOLS) return 0;
+  let characters = 0;
+  for (const tool of value) {
+    const { data } = strictSchema.safeParse(tool);
+    if (data !== undefined) characters += JSON.stringify(data.function.parameters).length;
+  }
+  return characters;
+}
 
 interface ToolBody {
   tools?: z.infer<typeof toolFields.tools>;

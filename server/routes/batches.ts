@@ -3,6 +3,7 @@ import type { Batches } from "../../batch/batches.ts";
 import { type BatchList, batchListQuery } from "../../openapi/batches.ts";
 import { listPage } from "../../openapi/list.ts";
 import { validate } from "../../openapi/validate.ts";
+import { BODY_BYTES } from "../input-limits.ts";
 import { readJson } from "../json-body.ts";
 import { callerOf } from "../middleware/authentication.ts";
 import { checkTier } from "../permission.ts";
@@ -10,13 +11,10 @@ import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
 
-/** A create names a file and little else. */
-const BODY_LIMIT = 64 * 1024;
-
 /** POST /v1/batches */
 export function createBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
-    const body = await readJson(req, res, BODY_LIMIT);
+    const body = await readJson(req, res, BODY_BYTES.batch);
     const key = req.headers["idempotency-key"];
     const caller = callerOf(req);
     checkTier(caller, "batch");

@@ -14,18 +14,17 @@ import {
 import { listPage } from "../../openapi/list.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { Clock } from "../dependencies.ts";
+import { BODY_BYTES } from "../input-limits.ts";
 import { readJson } from "../json-body.ts";
 import { changesOf, keyObject, termsOf } from "../key-object.ts";
 import { readQuery } from "../query.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
 
-const BODY_LIMIT = 256 * 1024;
-
 /** POST /v1/nightshift/keys */
 export function createKey(keys: KeyRing, clock: Clock): RequestHandler {
   return async (req, res) => {
-    const body = validate(createKeyBody, await readJson(req, res, BODY_LIMIT));
+    const body = validate(createKeyBody, await readJson(req, res, BODY_BYTES.key));
     checkExpiry(body.expires_at, clock);
     const { row, secret } = await fromStore(keys.create(body.owner, termsOf(body)));
     sendJson(req, res, 200, JSON.stringify(keyObject(row, secret)));
@@ -58,7 +57,7 @@ export function retrieveKey(keys: KeyRing): RequestHandler {
 export function updateKey(keys: KeyRing, clock: Clock): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.id);
-    const body = validate(updateKeyBody, await readJson(req, res, BODY_LIMIT));
+    const body = validate(updateKeyBody, await readJson(req, res, BODY_BYTES.key));
     checkExpiry(body.expires_at, clock);
     const row = usable(present(id, await fromStore(keys.update(id, changesOf(body)))));
     sendJson(req, res, 200, JSON.stringify(keyObject(row)));
@@ -69,7 +68,7 @@ export function updateKey(keys: KeyRing, clock: Clock): RequestHandler {
 export function rotateKey(keys: KeyRing): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.id);
-    const body = validate(rotateKeyBody, await readJson(req, res, BODY_LIMIT));
+    const body = validate(rotateKeyBody, await readJson(req, res, BODY_BYTES.key));
     const { row, secret } = usable(present(id, await fromStore(keys.rotate(id, body.grace_seconds ?? 0))));
     sendJson(req, res, 200, JSON.stringify(keyObject(row, secret)));
   };

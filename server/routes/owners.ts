@@ -7,6 +7,7 @@ import { validate } from "../../openapi/validate.ts";
 import type { Store } from "../../store/store.ts";
 import { dayOf } from "../../store/utc-day.ts";
 import type { Clock } from "../dependencies.ts";
+import { BODY_BYTES } from "../input-limits.ts";
 import { readJson } from "../json-body.ts";
 import { budgetChanges, budgetObject } from "../key-object.ts";
 import { callerOf } from "../middleware/authentication.ts";
@@ -19,7 +20,6 @@ export interface OwnerRouteDeps {
   clock: Clock;
 }
 
-const BODY_LIMIT = 16 * 1024;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,63}$/;
 const NANO = 1e9;
 
@@ -37,7 +37,7 @@ export function retrieveOwner(deps: OwnerRouteDeps): RequestHandler {
 export function updateOwner(deps: OwnerRouteDeps): RequestHandler {
   return async (req, res) => {
     const owner = nameOf(req.params.owner);
-    const { budget } = validate(updateOwnerBody, await readJson(req, res, BODY_LIMIT));
+    const { budget } = validate(updateOwnerBody, await readJson(req, res, BODY_BYTES.owner));
     await fromStore(deps.owners.change(owner, budgetChanges(budget)));
     sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(deps, owner))));
   };

@@ -9,19 +9,17 @@ import type { FileRow } from "../../store/files.ts";
 import type { UploadRow } from "../../store/uploads.ts";
 import { fileName } from "../file-name.ts";
 import { fileObject } from "../file-object.ts";
+import { BODY_BYTES } from "../input-limits.ts";
 import { readJson } from "../json-body.ts";
 import { callerOf } from "../middleware/authentication.ts";
 import { readForm } from "../multipart.ts";
 import { sendJson } from "../respond.ts";
 import { fromStore } from "../store-failure.ts";
 
-/** Names of up to 10,000 parts. */
-const BODY_LIMIT = 1024 * 1024;
-
 /** POST /v1/uploads */
 export function startUpload(uploads: UploadRoom): RequestHandler {
   return async (req, res) => {
-    const body = validate(createUpload, await readJson(req, res, BODY_LIMIT));
+    const body = validate(createUpload, await readJson(req, res, BODY_BYTES.upload));
     const { owner, key } = callerOf(req);
     const row = await fromStore(
       uploads.create({
@@ -61,7 +59,7 @@ export function addUploadPart(uploads: UploadRoom, files: FileRoom): RequestHand
 /** POST /v1/uploads/:upload/complete */
 export function finishUpload(uploads: UploadRoom): RequestHandler {
   return async (req, res) => {
-    const { part_ids, md5 } = validate(completeUpload, await readJson(req, res, BODY_LIMIT));
+    const { part_ids, md5 } = validate(completeUpload, await readJson(req, res, BODY_BYTES.upload));
     const completion = uploads.complete(callerOf(req).owner, String(req.params.upload), part_ids, md5 ?? null);
     const { upload, file } = await fromStore(completion);
     sendJson(req, res, 200, JSON.stringify(uploadObject(upload, file)));

@@ -204,3 +204,12 @@ describe("a body with much that is bad", () => {
     expect(looked).toBe(0);
   });
 });
+
+it("the schemas of strict tools are bounded together, before any is made a grammar", () => {
+  const parameters = { type: "object", properties: { a: { type: "string", description: "x".repeat(50_000) } } };
+  const tool = (i: number, strict: boolean) => ({ type: "function", function: { name: `f${i}`, strict, parameters } });
+  const tools = (count: number, strict: boolean) => Array.from({ length: count }, (_, i) => tool(i, strict));
+  expect(chatFault({ tools: tools(2, true) })).toBeNull();
+  expect(chatFault({ tools: tools(3, true) })).toMatchObject({ code: "invalid_value", param: "tools" });
+  expect(chatFault({ tools: tools(3, false) })).toBeNull();
+});

@@ -1,0 +1,161 @@
+import { MAX_BATCH_BYTES, MAX_FILE_BYTES, MAX_PART_BYTES } from "../batch/files-purpose.ts";
+import { MOST_SCHEMA_CHARACTERS } from "../grammar/checked-grammar.ts";
+import { MAX_BATCH_INPUTS, MAX_BATCH_LINES } from "../openapi/batches.ts";
+import { MOST_INPUTS } from "../openapi/embeddings.ts";
+import { JSON_BOUNDS } from "../openapi/json-scan.ts";
+import type { Operation } from "../openapi/operation.ts";
+import { operations } from "../openapi/operations.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
+
+const KiB = 1024;
+
+/** Most bytes of JSON bodies that hold no prompts; the others go by `--max-body`. */
+export const BODY_BYTES = { batch: 64 * KiB, key: 256 * KiB, owner: 16 * KiB, upload: 1024 * KiB } as const;
+
+/** What bounds one input of the server, whatever a client sends. */
+export interface InputLimits {
+  bytes: string;
+  /** How many things it may name or hold, and how deep they lie. */
+  items: string;
+  /** How long it may take to come, and what keeps the work on it from holding up others. */
+  time: string;
+  /** Where it lies meanwhile. */
+  memory: string;
+  /** Whose limit it counts against. */
+  pays: string;
+}
+
+const count = (value: number) => value.toLocaleString("en-US");
+const { messages, choices, prompts, promptTokens } = DEFAULT_REQUEST_LIMITS;
+
+const JSON_ITEMS =
+  `${JSON_BOUNDS.depth} levels, ${count(JSON_BOUNDS.containers)} arrays and objects, ` +
+  `${count(JSON_BOUNDS.members)} members, ${count(JSON_BOUNDS.values)} values; checked up to the first fault`;
+const JSON_TIME = "120 s to arrive; from 256 KiB on decoded, parsed and checked in turns of their own";
+const FORM_TIME = "1 kB/s over 30 s; synced by other threads";
+
+function json(bytes: string, items: string, pays: string): InputLimits {
+  return { bytes, items: `${JSON_ITEMS}; ${items}`, time: JSON_TIME, memory: "the body once", pays };
+}
+
+/** A body with a prompt. */
+function prompt(
+  items: string,
+  pays = "requests, tokens and money of key and owner, its part of the queue",
+): InputLimits {
+  return json("--max-body", items, pays);
+}
+
+function small(bytes: number, items: string, pays: string): InputLimits {
+  return json(`${bytes / KiB} KiB`, items, pays);
+}
+
+const NO_BODY: InputLimits = {
+  bytes: "no body is read",
+  items: "as the head has room for",
+  time: "as the head",
+  memory: "nothing is kept",
+  pays: "the connection",
+};
+
+const BODIES: Readonly<Record<string, InputLimits>> = {
+  "post /v1/chat/completions": prompt(
+    `${count(messages)} messages of 1,024 parts, 128 tools, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
+  ),
+  "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
+  "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),
+  "post /v1/rerank": prompt("2,048 documents"),
+  "post /v1/tokenize": prompt("a text of a multiple of the model's context", "requests and tokens of the key"),
+  "post /v1/detokenize": prompt(`${count(promptTokens)} tokens`, "requests and tokens of the key"),
+  "post /v1/files": form(MAX_FILE_BYTES),
+  "post /v1/uploads": small(BODY_BYTES.upload, "one upload", "open uploads of the owner"),
+  "post /v1/uploads/:upload/parts": form(MAX_PART_BYTES),
+  "post /v1/uploads/:upload/complete": small(BODY_BYTES.upload, "10,000 parts", "storage of key and owner"),
+  "post /v1/batches": small(BODY_BYTES.batch, "one batch", "open batches, enqueued tokens and money of the owner"),
+  "post /v1/nightshift/keys": small(BODY_BYTES.key, "one key", "only administrators"),
+  "patch /v1/nightshift/keys/:id": small(BODY_BYTES.key, "one key", "only administrators"),
+  "post /v1/nightshift/keys/:id/rotate": small(BODY_BYTES.key, "one key", "only administrators"),
+  "patch /v1/nightshift/owners/:owner": small(BODY_BYTES.owner, "one owner", "only administrators"),
+};
+
+function form(bytes: number): InputLimits {
+  return {
+    bytes: `${count(bytes / KiB / KiB)} MiB, and 256 KiB around the file`,
+    items: "one file, 32 fields of 4 KiB",
+    time: FORM_TIME,
+    memory: "none: it streams to the disk, below --disk-reserve not at all",
+    pays: "storage of key and owner, --storage-quota",
+  };
+}
+
+/** What reaches the server by other ways than one operation's body. */
+export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
+  "a connection": {
+    bytes: "none of its own",
+    items: "--max-connections, fewer where few files may be open; one more is 503",
+    time: "--keep-alive-timeout while idle; 30 s in which a reader takes nothing",
+    memory: "1 MiB of a stream for a slow reader",
+    pays: "all clients together",
+  },
+  "a request's head": {
+    bytes: "16 KiB",
+    items: "100 headers, one Host, no body for what is refused by it",
+    time: "15 s",
+    memory: "16 KiB",
+    pays: "the connection",
+  },
+  "a packed body": {
+    bytes: "counted as it unpacks, in pieces of 64 KiB",
+    items: "as unpacked",
+    time: "unpacked by other threads",
+    memory: "as unpacked",
+    pays: "as unpacked",
+  },
+  "a whole answer": {
+    bytes: "what the request's own bounds come to",
+    items: "written in pieces of 64 Ki characters, each in a turn of its own",
+    time: "30 s in which its reader takes nothing",
+    memory: "the answer once",
+    pays: "the request",
+  },
+  "a batch's input file": {
+    bytes: `${count(MAX_BATCH_BYTES / KiB / KiB)} MiB, a line --max-body`,
+    items: `${count(MAX_BATCH_LINES)} lines, ${count(MAX_BATCH_INPUTS)} inputs; each line as its endpoint's body`,
+    time: "read by a thread of its own",
+    memory: "a chunk and a line",
+    pays: "open batches, enqueued tokens and money of the owner",
+  },
+};
+
+/** What bounds the body of an operation; undefined for one that reads a body and has no entry. */
+export function limitsOf({ method, path, request, form }: Operation): InputLimits | undefined {
+  // The tokenizer's paths are served without /v1 as llama-server has them.
+  const entry = BODIES[`${method} ${path}`] ?? BODIES[`${method} /v1${path}`];
+  return entry ?? (request === undefined && form === undefined ? NO_BODY : undefined);
+}
+
+/** docs/limits.md */
+export function limitsDocument(): string {
+  const rows = new Map<string, string[]>();
+  const add = (name: string, { bytes, items, time, memory, pays }: InputLimits) => {
+    const cells = [bytes, items, time, memory, pays].join(" | ");
+    rows.set(cells, [...(rows.get(cells) ?? []), name]);
+  };
+  for (const [name, limits] of Object.entries(OTHER_INPUTS)) add(name, limits);
+  for (const operation of operations) {
+    const limits = limitsOf(operation);
+    if (limits === undefined || limits === NO_BODY) continue;
+    add(`\`${operation.method.toUpperCase()} ${operation.path}\``, limits);
+  }
+  add("every other operation", NO_BODY);
+  const lines = [...rows].map(([cells, names]) => `| ${names.join(", ")} | ${cells} |`);
+  return `# Limits
+
+What bounds each input, whatever a client sends. This page is made of server/input-limits.ts; a test fails for an operation
+that reads a body and has no entry there.
+
+| input | bytes | items and depth | time | memory | counts against |
+|---|---|---|---|---|---|
+${lines.join("\n")}
+`;
+}

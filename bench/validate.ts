@@ -83,7 +83,7 @@ async function measureOne(
   const form = new FormData();
   form.set("purpose", "batch");
   form.set("file", content, "bench.jsonl");
-  await reading(target);
+  const start = await reading(target);
   const own = monitorEventLoopDelay({ resolution: 10 });
   own.enable();
   const from = performance.now();
@@ -104,7 +104,7 @@ async function measureOne(
   };
   await reaches("in_progress", "finalizing", "completed");
   const validateSeconds = (performance.now() - began) / 1000;
-  const { loopDelayMs } = await reading(target);
+  const loopDelayMs = longestDelayMs(start.loopDelays, (await reading(target)).loopDelays);
   const streamGapMs = (await chats?.longestGap(from)) ?? Number.NaN;
   own.disable();
   const validate = memory.peak() - idle;
@@ -158,7 +158,14 @@ async function ownMib(pid: number): Promise<number> {
   return own?.mib ?? Number.NaN;
 }
 
-/** What the server's own metrics tell; the delay is the longest since they were last read. */
+/** The bound that no turn of the server's event loop was later than, between two readings of its cumulative buckets. */
+function longestDelayMs(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
+  const grown = (le: number) => (after.get(le) ?? 0) - (before.get(le) ?? 0);
+  const bound = [...after.keys()].find((le) => grown(le) === grown(Number.POSITIVE_INFINITY));
+  return (bound ?? Number.POSITIVE_INFINITY) * 1000;
+}
+
+/** What the server's own metrics tell. */
 async function reading({ base }: Target) {
   const text = await (await fetch(new URL("/metrics", base))).text();
   const sum = (name: string) =>
@@ -168,7 +175,11 @@ async function reading({ base }: Target) {
     );
   return {
     at: performance.now(),
-    loopDelayMs: sum("nodejs_eventloop_lag_max_seconds") * 1000,
+    loopDelays: new Map(
+      [...text.matchAll(/^nightshift_event_loop_delay_seconds_bucket\{le="([^"]+)"\} (\S+)$/gm)].map(
+        ([, le, count]) => [le === "+Inf" ? Number.POSITIVE_INFINITY : Number(le), Number(count)] as const,
+      ),
+    ),
     storeBusySeconds: sum("store_busy_seconds_total"),
     lines: sum("batch_lines_total"),
   };

@@ -52,7 +52,10 @@ export function createApp(dependencies: AppDependencies): Express {
   const allowances = new Allowances({
     ...dependencies,
     rateLimits: new RateLimits(clock.now),
-    metrics: new LimitMetrics(dependencies.metrics.registry),
+    metrics: new LimitMetrics(
+      dependencies.metrics.registry,
+      models.list().map(({ id }) => id),
+    ),
   });
   const chat = new GenerationRoute(
     "/v1/chat/completions",

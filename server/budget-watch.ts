@@ -13,6 +13,7 @@ export interface BudgetWatchDeps {
   endpoints: WebhookEndpoints;
   /** Called when events are in the outbox. */
   eventsQueued: () => void;
+  observer: { warned(): void };
   log: Log;
   /** Unix milliseconds. */
   epochMs(): number;
@@ -102,6 +103,7 @@ export class BudgetWatch {
     });
     const warned = await store.budgets.warn({ warning: { scope, subject, period, firstDay }, events });
     if (!warned) return;
+    this.#deps.observer.warned();
     eventsQueued();
     log.warn({ scope, subject, period, spentUsd: data.spent_usd, limitUsd: data.limit_usd }, "A budget runs out");
   }

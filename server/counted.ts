@@ -31,6 +31,8 @@ export async function counted(metrics: Metrics, endpoint: Endpoint, run: (open: 
 function statusOf(error: unknown): RequestStatus {
   if (error instanceof ClientGone) return "cancelled";
   if (!(error instanceof ApiError)) return "error";
-  if (error.status === 503 || error.status === 429) return "unavailable";
+  // A flex request is refused by 429 for what others get a 503.
+  if (error.status === 503 || error.code === "resource_unavailable") return "unavailable";
+  if (error.status === 429) return "limited";
   return error.status < 500 ? "refused" : "error";
 }

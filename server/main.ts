@@ -25,6 +25,7 @@ import { watchEngines } from "./engine-metrics.ts";
 import { EngineObservers } from "./engine-observers.ts";
 import type { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
+import { BudgetMetrics } from "./limit-metrics.ts";
 import { type Listening, listen, whyNotListening } from "./listen.ts";
 import { takeOver } from "./live-parts.ts";
 import { Loads } from "./load.ts";
@@ -92,6 +93,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     store,
     endpoints: webhooks,
     eventsQueued: () => delivery.wake(),
+    observer: new BudgetMetrics(registry),
     log,
     epochMs: () => time.epochMs(),
   });

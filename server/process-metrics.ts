@@ -1,16 +1,27 @@
-import { Counter, collectDefaultMetrics, type Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from "prom-client";
+import { watchLoopDelay } from "./loop-delay.ts";
 
 /**
- * Adds the process's own series (CPU, memory, event-loop delay) under the prefix. Those that prom-client labels by heap
- * space, kind of garbage collection and the like are left out: labels stay model, endpoint, tier and status.
+ * Adds the process's own series (CPU, memory, event-loop delay) under the prefix. Of prom-client's, those are left out that
+ * have other labels than model, endpoint, tier and status (heap space, kind of garbage collection), gauges that are named
+ * as counters are, and the event loop's lag, which each scraper empties for the others.
  * @param dropped log lines that nobody read in time, since the start
  */
 export function collectProcessMetrics(registry: Registry, dropped: () => number): void {
   collectDefaultMetrics({ register: registry, prefix: "nightshift_" });
   for (const metric of registry.getMetricsAsArray()) {
-    const labelled = LABELLED.some((name) => metric.name === `nightshift_nodejs_${name}`);
-    if (labelled) registry.removeSingleMetric(metric.name);
+    const left = LEFT_OUT.some((name) => metric.name.startsWith(`nightshift_nodejs_${name}`));
+    if (left) registry.removeSingleMetric(metric.name);
   }
+  watchLoopDelay(registry, () => performance.now());
+  new Gauge({
+    name: "nightshift_nodejs_active_resources",
+    help: "Handles, requests and timers that keep the event loop alive",
+    registers: [registry],
+    collect() {
+      this.set(process.getActiveResourcesInfo().length);
+    },
+  });
   new Counter({
     name: "nightshift_log_lines_dropped_total",
     help: "Log lines dropped because nobody read the log",
@@ -22,13 +33,13 @@ export function collectProcessMetrics(registry: Registry, dropped: () => number)
   });
 }
 
-const LABELLED = [
+/** What names begin with. */
+const LEFT_OUT = [
   "active_resources",
   "active_handles",
   "active_requests",
   "gc_duration_seconds",
-  "heap_space_size_total_bytes",
-  "heap_space_size_used_bytes",
-  "heap_space_size_available_bytes",
+  "eventloop_lag",
+  "heap_space_size",
   "version_info",
 ];

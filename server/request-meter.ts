@@ -7,13 +7,14 @@ export type Endpoint = GenerationEndpoint | "/v1/embeddings" | "/v1/rerank";
 export type GenerationEndpoint = "/v1/chat/completions" | "/v1/completions";
 
 /** How a request may end; the only values of the label `status`. */
-export const REQUEST_STATUSES = ["ok", "refused", "unavailable", "put_off", "cancelled", "error"] as const;
+export const REQUEST_STATUSES = ["ok", "refused", "limited", "unavailable", "put_off", "cancelled", "error"] as const;
 /**
  * | status | meaning |
  * |---|---|
  * | ok | every choice has its finish_reason |
  * | refused | a 4xx: the request itself is at fault |
- * | unavailable | 503 or 429: too much is ahead of it, the model is not ready, the server shuts down |
+ * | limited | 429: a limit or budget of its key or owner |
+ * | unavailable | 503, of flex 429 too: too much is ahead of it, the model is not ready, the server shuts down |
  * | put_off | too much was ahead of it and its client preferred a job, which counts at tier batch when it runs |
  * | cancelled | the client went away, or read too slowly |
  * | error | the engine or the server failed |

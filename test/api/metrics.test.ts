@@ -107,10 +107,11 @@ test("labels are model, endpoint, tier and status, with known values", async () 
     model: /^(demo)?$/,
     endpoint: /^\/v1\/((chat\/)?completions|embeddings)$/,
     tier: /^(priority|default|flex|batch)$/,
-    // Requests, webhook attempts, batches, lines, the shift's phases and causes of change, and the store's errors.
+    // Requests, what refuses them, webhook attempts, batches, lines, the shift's phases and causes of change, and the store's errors.
     status: new RegExp(
       `^(${[
-        "ok|refused|unavailable|put_off|cancelled|error",
+        "ok|refused|limited|unavailable|put_off|cancelled|error",
+        "requests|tokens|concurrent|budget",
         "delivered|failed|dead",
         "validating|in_progress|finalizing|completed|expired|cancelling",
         "always|night|day|idle|busy|deadline|off",

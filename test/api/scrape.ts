@@ -18,6 +18,15 @@ export class Scrape {
     });
   }
 
+  /** The bound, in seconds, that no delay of the event loop passed since an earlier reading; infinite past all bounds. */
+  longestDelaySince(before: Scrape): number {
+    const name = "nightshift_event_loop_delay_seconds_bucket";
+    const grown = (le: string) => this.sum(name, { le }) - before.sum(name, { le });
+    const bounds = this.samples.filter((sample) => sample.name === name).map(({ labels }) => labels.le ?? "");
+    const least = bounds.find((le) => grown(le) === grown("+Inf"));
+    return least === undefined || least === "+Inf" ? Number.POSITIVE_INFINITY : Number(least);
+  }
+
   /** Over all series of the name that carry these labels; 0 when there are none. */
   sum(name: string, labels: Record<string, string> = {}): number {
     const wanted = Object.entries(labels);

@@ -29,8 +29,7 @@ ${table(all.filter((metric) => !ofProcess(metric)))}
 
 ## Of the server process
 
-These are prom-client's own; those of the event loop's delay count from the scrape before, and hold about 10 ms that are
-the monitor's own interval.
+These are prom-client's own, but for the active resources.
 
 ${table(all.filter(ofProcess))}
 `;

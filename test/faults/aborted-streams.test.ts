@@ -13,7 +13,7 @@ afterAll(() => server.stop());
 const LEFTOVERS = [
   "nightshift_process_open_fds",
   "nightshift_engine_open_fds",
-  "nightshift_nodejs_active_resources_total",
+  "nightshift_nodejs_active_resources",
   "nightshift_sequences",
   "nightshift_requests_running",
   "nightshift_requests_waiting",

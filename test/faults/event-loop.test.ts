@@ -10,15 +10,14 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 /**
- * The longest standstill of the server's event loop while the work ran, in seconds: the gauge counts from the scrape
- * before. A busy machine stalls a process now and then, and work that blocks does it each time: the best of three counts.
+ * A bound of the longest standstill of the server's event loop while the work ran, in seconds. A busy machine stalls a process now and then, and work that blocks does it each time: the best of three counts.
  */
 async function standstill(work: () => Promise<unknown>): Promise<number> {
   const lags: number[] = [];
   for (let i = 0; i < 3 && (lags.length === 0 || Math.min(...lags) > 0.05); i++) {
-    await server.metrics();
+    const before = await server.metrics();
     await work();
-    lags.push((await server.metrics()).sum("nightshift_nodejs_eventloop_lag_max_seconds"));
+    lags.push((await server.metrics()).longestDelaySince(before));
   }
   return Math.min(...lags);
 }
@@ -31,7 +30,8 @@ test("uploading and checking a large file does not hold up the event loop", asyn
     await reaches(server.client, id, "in_progress");
     await server.client.batches.cancel(id);
   });
-  expect(lag).toBeLessThan(0.1);
+  // On a busy machine a turn is 150 ms late by itself; the lines checked in one go take seconds.
+  expect(lag).toBeLessThanOrEqual(0.25);
 }, 60_000);
 
 test("a body at its limit is parsed and checked in a bounded time, whatever it is made of", async () => {
@@ -49,5 +49,5 @@ test("a body at its limit is parsed and checked in a bounded time, whatever it i
     );
   }
   // It is parsed in one go: --max-body is what bounds it. 40 to 120 ms on one slow core.
-  expect(Math.max(...lags)).toBeLessThan(0.25);
+  expect(Math.max(...lags)).toBeLessThanOrEqual(0.25);
 });

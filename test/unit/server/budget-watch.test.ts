@@ -14,11 +14,12 @@ const HOOK = {
 };
 
 function watchOf(store: Store, epochMs = () => NOW_MS) {
-  const told = { wakes: 0 };
+  const told = { wakes: 0, warned: 0 };
+  const observer = { warned: () => void told.warned++ };
   const endpoints = new WebhookEndpoints([HOOK]);
   const eventsQueued = () => void told.wakes++;
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  return { told, watch: new BudgetWatch({ store, endpoints, eventsQueued, log, epochMs }) };
+  return { told, watch: new BudgetWatch({ store, endpoints, eventsQueued, observer, log, epochMs }) };
 }
 
 async function events(store: Store): Promise<unknown[]> {

@@ -128,7 +128,7 @@ describe("the series", () => {
     expect(text).toContain('nightshift_step_model_error_ratio_bucket{le="0.1",model="demo"} 0');
     expect(text).toContain('nightshift_step_model_error_ratio_bucket{le="0.2",model="demo"} 1');
     expect(text).toContain('nightshift_engine_restarts_total{model="demo"} 1');
-    expect(text).toContain("nightshift_nodejs_eventloop_lag_p99_seconds");
+    expect(text).toContain("nightshift_event_loop_delay_seconds_bucket");
     if (process.platform === "linux") {
       expect(text).toMatch(/nightshift_engine_resident_memory_bytes\{model="demo"\} \d{8,}\n/);
       expect(text).toMatch(/nightshift_engine_open_fds\{model="demo"\} \d+\n/);

@@ -15,6 +15,7 @@ import type { Operation } from "./operation.ts";
 import { operations } from "./operations.ts";
 import { costsPage, embeddingsUsagePage, usagePage } from "./organization-usage.ts";
 import { owner, updateOwner } from "./owners.ts";
+import { queryProperties } from "./query-value.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { rerankRequest, rerankResponse } from "./rerank.ts";
 import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "./tokenize.ts";
@@ -88,6 +89,7 @@ export function openApiDocument(limits: RequestLimits, version: string): Json {
       description: "An OpenAI-compatible model server. Unknown request fields are ignored; null is the same as unset.",
       license: { name: "MIT", identifier: "MIT" },
     },
+    servers: [{ url: "/" }],
     paths,
     components: { schemas, securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
   };
@@ -132,25 +134,46 @@ function describeOperation(operation: Operation): Json {
     schema: { type: "string" },
   }));
   if (operation.request && operation.accepted) parameters.push(PREFER);
-  if (operation.query) parameters.push(...queryParameters(operation.query));
+  if (operation.query)
+    parameters.push(...queryProperties(operation.query).map((property) => ({ ...property, in: "query" })));
   const responses: Record<string, Json> = {
-    "200": { description: "OK", content: contentOf(operation.response, operation) },
+    "200": {
+      description: "OK",
+      content: contentOf(operation.response, operation.stream),
+      // No alternative of the schema: a generated client would have to tell the two apart for every answer.
+      ...(operation.dryRun && { "x-nightshift-dry-run": contentOf(operation.dryRun) }),
+    },
   };
   if (operation.accepted) responses["202"] = { description: "Put off", content: contentOf(operation.accepted) };
-  for (const [status, description] of Object.entries({ ...refusalsOf(operation), ...operation.failures })) {
+  for (const [status, description] of Object.entries({
+    ...refusalsOf(operation),
+    ...(operation.request && UNREADABLE),
+    ...operation.failures,
+  })) {
     const schema = status === "503" && operation.unready ? operation.unready : "Error";
     responses[status] = { description, content: contentOf(schema) };
   }
   return {
     operationId: operation.id,
+    tags: [tagOf(operation.path)],
     summary: operation.summary,
     ...(parameters.length > 0 && { parameters }),
     ...(operation.request && { requestBody: { required: true, content: contentOf(operation.request) } }),
     ...(operation.form && { requestBody: { required: true, content: formContent(operation.form) } }),
     // None is needed while keys are off, nor a token on loopback.
-    ...(operation.access !== "open" && { security: [{}, { bearer: [] }] }),
+    security: operation.access === "open" ? [] : [{}, { bearer: [] }],
     responses,
   };
+}
+
+/** What reading a JSON body answers. */
+const UNREADABLE = { "413": "The body is too large.", "415": "The body is not JSON, or its encoding is not known." };
+
+/** `/v1/chat/completions` is about chat, `/v1/nightshift/keys/{id}` about keys, `/health` about the server. */
+function tagOf(path: string): string {
+  const [version, area, resource] = path.split("/").filter(Boolean);
+  if (version !== "v1" || area === undefined) return "server";
+  return area === "nightshift" && resource !== undefined ? resource : area;
 }
 
 /** What the check of the API key answers. */
@@ -164,28 +187,17 @@ function refusalsOf({ access }: Operation): Record<string, string> {
   };
 }
 
-function queryParameters(query: z.ZodObject): Json[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input", unrepresentable: "any" });
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: "query",
-    required: required.includes(name),
-    schema,
-  }));
-}
-
 function formContent(schema: string): Json {
   return { "multipart/form-data": { schema: { $ref: `#/components/schemas/${schema}` } } };
 }
 
-function contentOf(schema: string, { stream, otherwise }: Pick<Operation, "stream" | "otherwise"> = {}): Json {
+function contentOf(schema: string, stream?: string): Json {
   if (schema === "text") return { "text/plain": { schema: { type: "string" } } };
   if (schema === "bytes") return { "application/octet-stream": {}, "application/jsonl": {} };
   if (schema === "object") return { "application/json": { schema: { type: "object" } } };
   const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-  const json = otherwise ? { oneOf: [reference(schema), reference(otherwise)] } : reference(schema);
   return {
-    "application/json": { schema: json },
+    "application/json": { schema: reference(schema) },
     ...(stream && { "text/event-stream": { schema: reference(stream) } }),
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { boundedList, boundedMap } from "./bounded.ts";
 import { listOf, listQuery } from "./list.ts";
+import { flag } from "./query-value.ts";
 
 /**
  * | scope | lets a key |
@@ -81,8 +82,6 @@ export const rotateKey = z.object({
     .nullish()
     .describe("For how long the secret of before is taken too; default 0."),
 });
-
-const flag = z.enum(["true", "false"]);
 
 /** The query of DELETE /v1/nightshift/keys/{id}. */
 export const revokeKeyQuery = z.object({

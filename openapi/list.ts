@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { wholeNumber } from "./query-value.ts";
 
 /** One page of a list, the way OpenAI pages: the next one begins after its last id. */
 export interface List<Item> {
@@ -12,13 +13,7 @@ export interface List<Item> {
 /** What the query of a list may say: how many a page has, 1 to `most`, and what it begins after. */
 export function listQuery({ most, usual }: { most: number; usual: number }) {
   return {
-    limit: z
-      .string()
-      .regex(/^\d{1,9}$/, "expected a whole number")
-      .transform(Number)
-      .pipe(z.int().min(1).max(most))
-      .default(usual)
-      .describe(`1 to ${most}.`),
+    limit: wholeNumber(9).pipe(z.int().min(1).max(most)).default(usual).describe(`1 to ${most}.`),
     after: z.string().optional().describe("The id that the page before ended with."),
   };
 }

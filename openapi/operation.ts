@@ -20,8 +20,8 @@ export interface Operation {
   query?: z.ZodObject;
   /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
   response: string;
-  /** Name of the schema of a 200 that answers a request for it alone. */
-  otherwise?: string;
+  /** Name of the schema of a 200 that answers a request with `dry_run`. */
+  dryRun?: string;
   /** Name of the schema of a 202. */
   accepted?: string;
   /** Name of the schema of each `data:` of a stream. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { flag, wholeNumber } from "./query-value.ts";
 
 const count = z.int().min(0);
 const text = z.string().nullable();
@@ -149,10 +150,7 @@ export const COSTS_BUCKET_WIDTHS = {
 } as const;
 
 /** A number as a query writes it; 12 digits are a time far beyond any. */
-const written = z
-  .string()
-  .regex(/^\d{1,12}$/, "expected a whole number")
-  .transform(Number);
+const written = wholeNumber(12);
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(100).optional();
 
 const range = {
@@ -173,7 +171,7 @@ export const usageQuery = z.object({
   bucket_width: z.enum(["1m", "1h", "1d"]).default("1d"),
   user_ids: list(z.string()),
   models: list(z.string()),
-  batch: z.enum(["true", "false"]).optional(),
+  batch: flag.optional(),
   group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "batch", "service_tier", "endpoint"])),
 });
 export type UsageQueryParameters = z.infer<typeof usageQuery>;

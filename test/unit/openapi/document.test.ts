@@ -48,6 +48,55 @@ describe("the OpenAPI document", () => {
     expect(response.status).not.toBe(500);
   });
 
+  const described = z.object({
+    servers: z.array(z.object({ url: z.string() })),
+    paths: z.record(
+      z.string(),
+      z.record(
+        z.string(),
+        z.object({
+          operationId: z.string(),
+          tags: z.array(z.string()).length(1),
+          security: z.array(z.unknown()),
+          parameters: z.array(z.object({ name: z.string(), in: z.string(), schema: z.looseObject({}) })).default([]),
+          requestBody: z.object({ content: z.record(z.string(), z.unknown()) }).optional(),
+          responses: z.record(z.string(), z.object({ content: z.record(z.string(), z.looseObject({})) })),
+        }),
+      ),
+    ),
+  });
+  const { servers, paths } = described.parse(openApiDocument(DEFAULT_REQUEST_LIMITS, "1.2.3"));
+  const all = Object.values(paths).flatMap((methods) => Object.values(methods));
+
+  it("describes numbers and flags of a query as clients write them", () => {
+    const types = new Map(
+      all.flatMap(({ parameters }) => parameters.map(({ name, schema }) => [name, schema.type] as const)),
+    );
+    expect(Object.fromEntries(types)).toMatchObject({
+      limit: "integer",
+      start_time: "integer",
+      end_time: "integer",
+      batch: "boolean",
+      after: "string",
+    });
+  });
+
+  it("has one schema for an answer, so that a generated client can read it", () => {
+    for (const { responses } of all)
+      expect(JSON.stringify(responses["200"]?.content["application/json"] ?? "")).not.toContain("oneOf");
+  });
+
+  it("names a server, the security of every operation, and what an unreadable body is answered with", () => {
+    expect(servers).toEqual([{ url: "/" }]);
+    for (const { operationId, requestBody, responses } of all.filter(({ requestBody }) => requestBody !== undefined)) {
+      const isJson = requestBody?.content["application/json"] !== undefined;
+      expect(isJson ? Object.keys(responses) : ["413", "415"], operationId).toEqual(
+        expect.arrayContaining(["413", "415"]),
+      );
+    }
+    expect(paths["/health"]?.get?.security).toEqual([]);
+  });
+
   it("has every schema that it refers to, and no other dialect's", () => {
     const document = openApiDocument(DEFAULT_REQUEST_LIMITS, "1.2.3");
     const text = JSON.stringify(document);

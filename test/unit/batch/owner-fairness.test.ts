@@ -1,9 +1,74 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Claimer } from "../../../batch/claimer.ts";
+import type { Clock } from "../../../batch/clock.ts";
 import { fairEnds } from "../../../batch/fair-ends.ts";
+import { Member } from "../../../batch/lane-batch.ts";
+import type { Store } from "../../../store/store.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
 import { nightRig } from "./night-rig.ts";
+
+describe("claims of one model's lines", () => {
+  const engine = new FakeEngine();
+  const ledger = { lineRates: () => ({ inputNano: 0, outputNano: 0 }) };
+  const member = (id: string, owner: string) =>
+    new Member({
+      id,
+      owner,
+      keyId: null,
+      endpoint: "/v1/chat/completions",
+      expiresAt: 1,
+      inputPath: "/nowhere",
+    });
+
+  /** Every batch has lines of 100 tokens without end, as long as it is among the members. */
+  function endless(clock: Clock) {
+    const claim: Store["claims"]["claim"] = async ({ batchIds, limit }) => {
+      const line = { attempt: 1, customId: "l", offset: 0, length: 1, estimatedTokens: 100, suspect: 0, loneDeaths: 0 };
+      const lines = Array.from({ length: limit }, (_, number) => ({ batchId: batchIds[0]!, number, ...line }));
+      return { lines, paused: [] };
+    };
+    const claims = { claim } as Store["claims"];
+    return new Claimer({ engine, store: { claims }, ledger, clock });
+  }
+
+  it("are an owner's in half of all turns while a new owner comes with each", async () => {
+    const claimer = endless({ now: () => 0, epochMs: () => 0 });
+    const old = member("old", "old");
+    await claimer.claim([old, member("first", "first")], 50);
+    const turns: string[] = [];
+    for (let i = 0; i < 400; i++) {
+      const lines = await claimer.claim([member(`new${i}`, `new${i}`), old], 4);
+      turns.push(lines![0]!.batchId);
+    }
+    const gaps = turns
+      .join(" ")
+      .split(/\bold\b/)
+      .map((between) => between.trim().split(" ").length);
+    expect(turns.filter((id) => id === "old").length).toBeGreaterThan(150);
+    expect(Math.max(...gaps)).toBeLessThan(60);
+  });
+
+  it("look again at a batch that rested, though the wall clock was set back by hours", async () => {
+    const time = { now: 1000, epochMs: 10 * 3_600_000 };
+    const clock = { now: () => time.now, epochMs: () => time.epochMs };
+    let ready = 0;
+    const claim: Store["claims"]["claim"] = async () => ({ lines: [], paused: [] });
+    const counted: Store["claims"]["claim"] = (args) => {
+      ready++;
+      return claim(args);
+    };
+    const claimer = new Claimer({ engine, store: { claims: { claim: counted } as Store["claims"] }, ledger, clock });
+    const one = member("one", "a");
+    expect(await claimer.claim([one], 1)).toEqual([]);
+    expect(await claimer.claim([one], 1)).toBeNull();
+    time.now += 1000;
+    time.epochMs -= 2 * 3_600_000;
+    expect(await claimer.claim([one], 1)).toEqual([]);
+    expect(ready).toBe(2);
+  });
+});
 
 describe("ends under fair turns", () => {
   it("of one owner come one after the other", () => {

@@ -201,3 +201,25 @@ describe("what an owner stores is counted", () => {
     expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 0 });
   });
 });
+
+test("a line that waits longer than any backoff is due, and at a start none waits", () => {
+  const tables = memoryTables();
+  runningBatch(tables, "b", 3);
+  const { claims } = tables;
+  const claim = (nowMs: number, limit = 3) =>
+    claims.writes.claim({ batchIds: ["b"], limit, nowMs, terms: FREE }).lines.map(({ number }) => number);
+  const back = (number: number, attempt: number, notBeforeMs: number) =>
+    claims.writes.release({ claims: [{ batchId: "b", number, attempt }], notBeforeMs });
+  const now = 10 * 3_600_000;
+  expect(claim(now)).toEqual([1, 2, 3]);
+  back(1, 1, now + 60_000);
+  back(2, 1, now + 30_000);
+  back(3, 1, now - 1);
+  expect(claim(now)).toEqual([3]);
+  // Set back by two hours.
+  expect(claim(now - 2 * 3_600_000)).toEqual([1, 2]);
+  back(1, 2, now + 60_000);
+  back(2, 2, now + 60_000);
+  expect(claims.writes.recover()).toBe(1);
+  expect(claim(now)).toEqual([1, 2, 3]);
+});

@@ -90,12 +90,15 @@ export class Admission {
   }
 
   /**
-   * Has a model loaded that is not in memory, and waits for it within the bound of the tier. What comes of it, `place`
-   * tells. Throws Overload when as many requests as may wait do so already, and when flex has waited for too long.
+   * Has a model loaded that is not in memory, or whose turn there is over, and waits for it within the bound of the tier.
+   * What comes of it, `place` tells. Throws Overload when as many requests as may wait do so already, and a 503, for flex
+   * Overload, after the bound.
    */
-  async awake({ id, engine }: ServedModel, { tier, owner }: Entrant, signal: AbortSignal): Promise<void> {
+  async awake(model: ServedModel, { tier, owner }: Entrant, caller: Caller, signal: AbortSignal): Promise<void> {
+    const { id, engine } = model;
     const { draining, residency, options } = this.#deps;
-    if (draining() || !comesOnDemand(engine.state)) return;
+    const outside = () => comesOnDemand(engine.state) || residency.drains(id);
+    if (draining() || !outside()) return;
     if (!residency.sleepersOf(id).takes(owner, 1, options.queueLimit)) {
       throw overload(
         tier,
@@ -105,12 +108,19 @@ export class Admission {
     }
     const patienceMs = this.patienceMs(tier);
     await residency.awake(id, owner, patienceMs, signal);
-    if (tier !== "flex" || patienceMs === null || !comesOnDemand(engine.state)) return;
-    throw overload(
-      tier,
-      `The model '${id}' was not loaded in ${inSeconds(patienceMs)}.`,
-      engine.retryAfterSeconds * 1000,
-    );
+    if (patienceMs === null || !outside() || draining()) return;
+    const message = `The model '${id}' was not loaded in ${inSeconds(patienceMs)}${this.#whoHolds(id, caller)}.`;
+    if (tier === "flex") throw overload(tier, message, engine.retryAfterSeconds * 1000);
+    throw unavailable("model_loading", message, engine.retryAfterSeconds);
+  }
+
+  /** Names models that the caller may use alone: the others do not exist for it. */
+  #whoHolds(id: string, caller: Caller): string {
+    const holders = this.#deps.residency.holdersBeside(id);
+    if (holders.length === 0) return "";
+    const names = holders.filter((holder) => mayUseModel(caller, holder)).map((holder) => `'${holder}'`);
+    const others = names.length < holders.length ? [names.length === 0 ? "another model" : "others"] : [];
+    return `: the memory is held by ${[...names, ...others].join(", ")}`;
   }
 
   /** Throws 503 with Retry-After while the model serves nobody. */

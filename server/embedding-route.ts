@@ -63,7 +63,7 @@ export class EmbeddingRoute {
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
       const entrant = { tier: request.tier, owner: caller.owner };
-      await this.#admission.awake(model, entrant, departure(res));
+      await this.#admission.awake(model, entrant, caller, departure(res));
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
       requireTask(place.facts, request.task);

@@ -85,7 +85,7 @@ export class GenerationRoute {
       checkTier(caller, request.tier);
       const entrant = { tier: request.tier, owner: caller.owner };
       const signal = departure(res);
-      await this.#admission.awake(model, entrant, signal);
+      await this.#admission.awake(model, entrant, caller, signal);
       if (request.dryRun) return await this.#dryRun(req, res, request, model, signal);
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);

@@ -1,6 +1,7 @@
+import { Waiters } from "../engine/client/waiters.ts";
 import type { Engine } from "../engine/engine.ts";
 import { OwnerQueue } from "./owner-queue.ts";
-import { planResidency, type Resident } from "./residency-plan.ts";
+import { isOut, planResidency, type Resident } from "./residency-plan.ts";
 
 export interface ResidencyDeps {
   engines: readonly Engine[];
@@ -20,27 +21,36 @@ interface Standing {
   engine: Engine;
   /** Online requests that wait for it to be loaded. */
   sleepers: OwnerQueue;
+  /** Since when it has been asked for in vain; null when it was not. */
+  askedAt: number | null;
+  lastAskAt: number;
   batchWantsUntil: number;
   usedAt: number;
+  loadAt: number;
+  /** Null while it is not ready. */
+  readyAt: number | null;
+  loadMs: number;
+  /** Requests that wait until it is drained no more: it left, or may stay. */
+  drained: Waiters<void>;
 }
 
 const LOOK_MS = 250;
 /** A lane that has lines says so every second. */
 const BATCH_WANT_MS = 3000;
+/** Clients that gave up and come back within this time have waited since their first try. */
+const ASK_MEMORY_MS = 60_000;
 
 /** Brings models into memory when they are asked for and lets idle ones go, by the rules of residency-plan.ts. */
 export class Residency {
   readonly #deps: ResidencyDeps;
   readonly #standings: ReadonlyMap<string, Standing>;
   #recalled: readonly string[] = [];
+  #draining: readonly string[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(deps: ResidencyDeps) {
     this.#deps = deps;
-    const usedAt = deps.now();
-    this.#standings = new Map(
-      deps.engines.map((engine) => [engine.model, { engine, sleepers: new OwnerQueue(), batchWantsUntil: 0, usedAt }]),
-    );
+    this.#standings = new Map(deps.engines.map((engine) => [engine.model, newStanding(engine, deps.now())]));
   }
 
   /** Without a keep-alive nothing is ever unloaded, and there is nothing to look after. */
@@ -64,6 +74,16 @@ export class Residency {
     return this.#recalled.includes(model);
   }
 
+  /** The model takes no new online requests: another one has its turn next. */
+  drains(model: string): boolean {
+    return this.#draining.includes(model);
+  }
+
+  /** Other models that have memory now. */
+  holdersBeside(model: string): string[] {
+    return [...this.#standings].flatMap(([id, { engine }]) => (id !== model && !isOut(engine.state.name) ? [id] : []));
+  }
+
   /** A batch has lines for a model that is not in memory. */
   want(model: string): void {
     const standing = this.#standings.get(model);
@@ -79,29 +99,50 @@ export class Residency {
     signal.addEventListener("abort", stop, { once: true });
     const timer = boundMs === null ? undefined : setTimeout(stop, boundMs);
     standing.sleepers.add(owner, 1);
+    standing.lastAskAt = this.#deps.now();
+    standing.askedAt ??= standing.lastAskAt;
     this.look();
-    await standing.engine.ready(enough.signal).catch(() => {});
+    do {
+      if (this.drains(model)) await standing.drained.add(enough.signal).catch(() => {});
+      else await standing.engine.ready(enough.signal).catch(() => {});
+    } while (this.drains(model) && !enough.signal.aborted);
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
     standing.sleepers.add(owner, -1);
     standing.usedAt = this.#deps.now();
+    standing.lastAskAt = standing.usedAt;
   }
 
   look(): void {
     const now = this.#deps.now();
-    const { load, unload, recall } = planResidency(
+    const { load, unload, recall, drain } = planResidency(
       [...this.#standings].map(([id, standing]) => this.#resident(id, standing, now)),
       { budget: this.#deps.budgetOf(), keepAliveMs: this.#deps.keepAliveMs },
     );
     this.#recalled = recall;
+    this.#draining = drain;
     for (const id of unload) void this.#standings.get(id)?.engine.unload();
-    for (const id of load) this.#standings.get(id)?.engine.load();
+    for (const id of load) {
+      const standing = this.#standings.get(id);
+      if (standing === undefined) continue;
+      standing.loadAt = now;
+      standing.engine.load();
+    }
+    for (const [id, { drained }] of this.#standings) if (!drain.includes(id)) drained.resolveAll();
   }
 
   #resident(id: string, standing: Standing, now: number): Resident {
     const { engine, sleepers, batchWantsUntil } = standing;
     const { pending } = engine;
     if (pending > 0) standing.usedAt = now;
+    if (engine.state.name !== "ready") standing.readyAt = null;
+    else if (standing.readyAt === null) {
+      standing.readyAt = now;
+      standing.loadMs = now - standing.loadAt;
+    }
+    const served = engine.state.name === "ready" && !this.drains(id);
+    const forgotten = sleepers.total === 0 && now - standing.lastAskAt > ASK_MEMORY_MS;
+    if (served || forgotten) standing.askedAt = null;
     return {
       id,
       bytes: this.#deps.bytesOf(id),
@@ -110,6 +151,24 @@ export class Residency {
       online: this.#deps.onlineOf(id),
       idleMs: now - standing.usedAt,
       wanted: sleepers.total > 0 ? "online" : batchWantsUntil > now ? "batch" : null,
+      waitedMs: standing.askedAt === null ? 0 : now - standing.askedAt,
+      turnMs: standing.readyAt === null ? 0 : now - standing.readyAt,
+      loadMs: standing.loadMs,
     };
   }
+}
+
+function newStanding(engine: Engine, now: number): Standing {
+  return {
+    engine,
+    sleepers: new OwnerQueue(),
+    askedAt: null,
+    lastAskAt: now,
+    batchWantsUntil: 0,
+    usedAt: now,
+    loadAt: now,
+    readyAt: null,
+    loadMs: 0,
+    drained: new Waiters(),
+  };
 }

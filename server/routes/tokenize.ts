@@ -101,7 +101,7 @@ async function placeOf(
     throw invalidRequest("missing_required_parameter", "model", "Missing required parameter: 'model'.");
   }
   const found = admission.find(name ?? first!.id, caller);
-  await admission.awake(found, { tier: "default", owner: caller.owner }, signal);
+  await admission.awake(found, { tier: "default", owner: caller.owner }, caller, signal);
   signal.throwIfAborted();
   return admission.place(found);
 }

@@ -46,7 +46,7 @@ export const FACTS: ModelFacts = {
 
 /** Takes requests and does what the test tells it to; with a script, it plays that for every request by itself. */
 export class FakeEngine implements Engine {
-  readonly model = "demo";
+  readonly model: string = "demo";
   state: EngineState = { name: "ready" };
   facts: ModelFacts | null = FACTS;
   status: EngineStatus | null = null;

@@ -4,9 +4,11 @@ import { planResidency, type ResidencyPlan, type Resident } from "../../../serve
 
 const RULES = { budget: 10, keepAliveMs: 60_000 };
 const MINUTE = 60_000;
+const UNTIMED = { waitedMs: 0, turnMs: 0, loadMs: 0 };
+const busy = (id: string, change: Partial<Resident> = {}) => model(id, { pending: 2, online: 2, ...change });
 
 function model(id: string, change: Partial<Resident> = {}): Resident {
-  return { id, bytes: 6, state: "ready", pending: 0, online: 0, idleMs: 1000, wanted: null, ...change };
+  return { id, bytes: 6, state: "ready", pending: 0, online: 0, idleMs: 1000, wanted: null, ...UNTIMED, ...change };
 }
 
 const asleep = (id: string, wanted: Resident["wanted"], bytes = 6) => model(id, { state: "unloaded", wanted, bytes });
@@ -40,6 +42,28 @@ const TABLE: [string, Resident[], Partial<ResidencyPlan>][] = [
     [model("a", { pending: 1, online: 1 }), asleep("b", "batch", 2), asleep("c", "online")],
     {},
   ],
+  [
+    "the model that was asked for first comes first",
+    [asleep("a", "online"), { ...asleep("b", "online"), waitedMs: 5000 }],
+    { load: ["b"] },
+  ],
+  ["a busy one in its turn: wait", [busy("a", { turnMs: 1999 }), asleep("b", "online")], {}],
+  ["its turn is four loads long", [busy("a", { turnMs: 11_999, loadMs: 3000 }), asleep("b", "online")], {}],
+  ["its turn is over: drained", [busy("a", { turnMs: 2000 }), asleep("b", "online")], { drain: ["a"], recall: ["a"] }],
+  [
+    "drained: unloaded, though requests wait for it that came later",
+    [
+      model("a", { idleMs: 0, turnMs: 9000, wanted: "online", waitedMs: 10 }),
+      { ...asleep("b", "online"), waitedMs: 5000 },
+    ],
+    { unload: ["a"] },
+  ],
+  ["a batch takes no turn", [busy("a", { turnMs: MINUTE }), asleep("b", "batch")], {}],
+  [
+    "an idle one leaves before a busy one",
+    [busy("a", { turnMs: MINUTE, bytes: 4 }), model("b"), asleep("c", "online")],
+    { unload: ["b"] },
+  ],
   ["idle for long: unloaded", [model("a", { idleMs: MINUTE })], { unload: ["a"] }],
   ["idle for long, but wanted: kept", [model("a", { idleMs: MINUTE, wanted: "online" })], {}],
   ["busy for long: kept", [model("a", { idleMs: MINUTE, pending: 1 })], {}],
@@ -48,7 +72,7 @@ const TABLE: [string, Resident[], Partial<ResidencyPlan>][] = [
 
 describe("who comes into memory and who leaves", () => {
   test.each(TABLE)("%s", (_, models, expected) => {
-    expect(planResidency(models, RULES)).toEqual({ load: [], unload: [], recall: [], ...expected });
+    expect(planResidency(models, RULES)).toEqual({ load: [], unload: [], recall: [], drain: [], ...expected });
   });
 
   test("nothing is idle too long where models are kept for ever", () => {
@@ -67,7 +91,7 @@ describe("who comes into memory and who leaves", () => {
     });
     fc.assert(
       fc.property(fc.array(resident, { maxLength: 6 }), (given) => {
-        const models = given.map((each, i) => ({ ...each, id: `m${i}` }));
+        const models = given.map((each, i) => ({ ...each, ...UNTIMED, id: `m${i}` }));
         const { load, unload } = planResidency(models, RULES);
         const bytes = (wanted: (resident: Resident) => boolean) =>
           models.reduce((sum, each) => sum + (wanted(each) ? each.bytes : 0), 0);

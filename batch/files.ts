@@ -7,6 +7,7 @@ import type { FilePurpose } from "../openapi/files.ts";
 import { type FileRow, LEAST_BYTES } from "../store/files.ts";
 import type { Page } from "../store/page.ts";
 import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
 import { type ByteLimit, Inbox, type Incoming } from "./files-inbox.ts";
 import { checkForPurpose, defaultLifetime } from "./files-purpose.ts";
@@ -136,7 +137,7 @@ export class FileRoom {
       if (outcome === "over_quota") throw overQuota(quotaBytes ?? 0);
       if (outcome === "too_many") throw tooManyFiles(maxFiles);
     } catch (error) {
-      await this.withdraw(row);
+      if (!mayBeCommitted(error)) await this.withdraw(row);
       throw error;
     }
     return row;
@@ -265,6 +266,14 @@ export class FileRoom {
         this.#deps.log.error({ id, code: error.code }, "A file could not be removed from disk");
     });
   }
+}
+
+/**
+ * Whether the store may have done what failed: its thread ended, perhaps between a commit and its answer. Bytes are then left
+ * for the next start to hold against the rows.
+ */
+export function mayBeCommitted(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "closed";
 }
 
 function noSuchFile(id: string): ApiError {

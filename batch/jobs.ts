@@ -76,7 +76,7 @@ export class Jobs {
     const batch = await this.#batch(owner, id);
     if (!ENDED.includes(batch.status)) return jobOf(await batches.cancel(owner, batch.id));
     for (const file of [batch.output_file_id, batch.error_file_id, batch.input_file_id]) {
-      if (file !== null) await files.remove(owner, file).catch(unlessGone);
+      if (file !== null) await files.remove(owner, file).catch(unlessGoneOrInUse);
     }
     return { ...jobOf(batch), status: "deleted" };
   }
@@ -94,8 +94,14 @@ export class Jobs {
   async #line(owner: string, fileId: string): Promise<ResultLine | "deleted"> {
     const { files } = this.#deps;
     if ((await files.get(owner, fileId).catch(unlessGone)) === null) return "deleted";
-    const line: ResultLine = JSON.parse(await readFile(files.pathOf(fileId), "utf8"));
-    return line;
+    try {
+      const line: ResultLine = JSON.parse(await readFile(files.pathOf(fileId), "utf8"));
+      return line;
+    } catch (error) {
+      // It may have been deleted between the two.
+      if ((await files.get(owner, fileId).catch(unlessGone)) === null) return "deleted";
+      throw error;
+    }
   }
 }
 
@@ -123,6 +129,12 @@ function statusOf(status: Batch["status"], phase: Batch["nightshift"]["phase"]):
 function unlessGone(error: unknown): null {
   if (error instanceof ApiError && error.status === 404) return null;
   throw error;
+}
+
+/** Another batch may read the request's file: it stays for that one, and goes by itself when its time is over. */
+function unlessGoneOrInUse(error: unknown): null {
+  if (error instanceof ApiError && error.code === "file_in_use") return null;
+  return unlessGone(error);
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

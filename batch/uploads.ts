@@ -8,7 +8,7 @@ import type { FileRow } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
 import type { EndedUpload, PartRow, UploadRow } from "../store/uploads.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
-import type { FileRoom } from "./files.ts";
+import { type FileRoom, mayBeCommitted } from "./files.ts";
 import type { Incoming } from "./files-inbox.ts";
 import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./files-purpose.ts";
 import { overQuota, tooManyFiles, writeFailure } from "./files-space.ts";
@@ -154,7 +154,7 @@ export class UploadRoom {
       }
     } catch (error) {
       await unlink(path).catch(() => {});
-      await this.#removeParts([part.id]);
+      if (!mayBeCommitted(error)) await this.#removeParts([part.id]);
       throw writeFailure(error);
     }
     return part;
@@ -239,7 +239,7 @@ export class UploadRoom {
       if (ended === "not_pending") throw notPending(await this.get(owner, id));
       await this.#removeParts(ended.partIds);
     } catch (error) {
-      await files.withdraw(file);
+      if (!mayBeCommitted(error)) await files.withdraw(file);
       throw error;
     }
     return { upload: await this.get(owner, id), file };

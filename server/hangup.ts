@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import { isatty } from "node:tty";
 
 export interface HangupHandlers {
   reload(): void;
@@ -9,7 +10,8 @@ export interface HangupHandlers {
 /**
  * Tells what a SIGHUP means: a reload, as an operator or service manager asks for it, or that the terminal which the
  * server was started in was closed, which ends a program. The terminal of a process is `/dev/tty`, which can't be opened
- * any more after the second. Windows knows only that one.
+ * any more after the second. A server none of whose standard streams is a terminal, as under nohup, outlives that: nohup has
+ * SIGHUP ignored, which Node undoes. Windows knows only the second.
  */
 export class Hangup {
   #handlers: HangupHandlers | null = null;
@@ -19,10 +21,14 @@ export class Hangup {
   readonly #platform: NodeJS.Platform;
   #ended = false;
 
-  constructor(hasTerminal: () => boolean = canOpenTerminal, platform: NodeJS.Platform = process.platform) {
+  constructor(
+    hasTerminal: () => boolean = canOpenTerminal,
+    platform: NodeJS.Platform = process.platform,
+    onTerminal: () => boolean = usesTerminal,
+  ) {
     this.#hasTerminal = hasTerminal;
     this.#platform = platform;
-    this.#had = hasTerminal();
+    this.#had = onTerminal() && hasTerminal();
   }
 
   /**
@@ -59,6 +65,10 @@ export class Hangup {
     process.removeAllListeners("SIGHUP");
     process.kill(process.pid, "SIGHUP");
   }
+}
+
+function usesTerminal(): boolean {
+  return [0, 1, 2].some((stream) => isatty(stream));
 }
 
 function canOpenTerminal(): boolean {

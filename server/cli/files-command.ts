@@ -162,7 +162,11 @@ export async function download(
   const content = Readable.fromWeb(response.body ?? new ReadableStream());
   if (output === null) {
     // Not ended: stdout is the process'.
-    for await (const chunk of content) if (!deps.stdout.write(chunk)) await drained(deps.stdout);
+    try {
+      for await (const chunk of content) if (!deps.stdout.write(chunk)) await drained(deps.stdout);
+    } catch (error) {
+      throw new OptionsError(`${id} was cut off: ${(error as Error).message}`);
+    }
     return;
   }
   const total = Number(response.headers.get("content-length") ?? 0);

@@ -86,7 +86,7 @@ export function fileContent(files: FileRoom, stallMs: number): RequestHandler {
     describeContent(res, row);
     res.setTimeout(stallMs, () => res.destroy());
     const path = files.pathOf(row.id);
-    await new Promise<void>((resolve, reject) => {
+    const sent = new Promise<void>((resolve, reject) => {
       const options = { root: dirname(path), cacheControl: false, etag: false, lastModified: false };
       res.sendFile(basename(path), options, (error?: Error & { status?: number }) => {
         // A client that leaves in the middle of a download is no error.
@@ -94,6 +94,11 @@ export function fileContent(files: FileRoom, stallMs: number): RequestHandler {
         else if (error.status === 416) reject(rangeNotSatisfiable());
         else reject(new Error(`The content of ${row.id} cannot be read`, { cause: error }));
       });
+    });
+    await sent.catch(async (error: unknown) => {
+      // Deleted between the row and the bytes: 404 as for any file that is gone.
+      if (!(error instanceof ApiError)) await fromStore(files.get(row.owner, row.id));
+      throw error;
     });
   };
 }

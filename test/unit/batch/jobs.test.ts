@@ -1,9 +1,12 @@
 import { expect, it } from "vitest";
-import { COMPLETION_WINDOW } from "../../../openapi/batches.ts";
+import { Jobs, type JobsDeps } from "../../../batch/jobs.ts";
+import { ApiError } from "../../../openapi/api-error.ts";
+import { type Batch, COMPLETION_WINDOW } from "../../../openapi/batches.ts";
 import { startTestServer } from "../server/test-server.ts";
 
 it("is not what a batch of several lines says that it is", async () => {
   const server = await startTestServer();
+  await server.night.start();
   const line = (id: string) =>
     JSON.stringify({ custom_id: id, method: "POST", url: "/v1/embeddings", body: { model: "demo", input: id } });
   const form = new FormData();
@@ -22,4 +25,45 @@ it("is not what a batch of several lines says that it is", async () => {
   const job = `${server.url}/v1/nightshift/jobs/${id?.replace("batch_", "job_")}`;
   await expect.poll(async () => (await fetch(job)).status).toBe(404);
   await server.close();
+});
+
+const ENDED = {
+  id: "batch_a",
+  status: "completed",
+  metadata: { nightshift_job: "1" },
+  request_counts: { total: 1, completed: 1, failed: 0 },
+  output_file_id: "file-out",
+  error_file_id: null,
+  input_file_id: "file-in",
+  nightshift: { phase: "ended", reason: "", eta: null },
+} as unknown as Batch;
+
+function refusal(status: number, code: string | null): ApiError {
+  return new ApiError({ status, type: "invalid_request_error", code, message: "refused" });
+}
+
+function jobsOver(files: Partial<JobsDeps["files"]>): Jobs {
+  const batches = { get: async () => ENDED } as unknown as JobsDeps["batches"];
+  return new Jobs({ batches, files: files as JobsDeps["files"], maxLineBytes: 1000 });
+}
+
+it("whose answer is deleted between its row and its bytes is gone, and no fault of the server", async () => {
+  const rows = [{ id: "file-out" }];
+  const get = async () => {
+    const row = rows.shift();
+    if (row === undefined) throw refusal(404, null);
+    return row as never;
+  };
+  const jobs = jobsOver({ get, pathOf: () => "/nowhere/file-out" });
+  await expect(jobs.get("local", "job_a")).rejects.toMatchObject({ status: 410, code: "job_deleted" });
+});
+
+it("is deleted although another batch reads its request, which stays for that one", async () => {
+  const removed: string[] = [];
+  const remove = async (_owner: string, id: string) => {
+    if (id === "file-in") throw refusal(409, "file_in_use");
+    removed.push(id);
+  };
+  expect(await jobsOver({ remove }).remove("local", "job_a")).toMatchObject({ id: "job_a", status: "deleted" });
+  expect(removed).toEqual(["file-out"]);
 });

@@ -72,11 +72,18 @@ it("a SIGHUP while the server starts is a reload when it has started, once", () 
 });
 
 it.each([
-  ["without a terminal", [false, false], "linux", false],
-  ["in a terminal that is still there", [true, true], "linux", false],
-  ["in a terminal that was closed", [true, false], "linux", true],
-  ["on Windows", [false, false], "win32", true],
-] as const)("a hangup %s ends the server: %s", (_where, answers, platform, ends) => {
+  ["without a terminal", [false, false], "linux", true, false],
+  ["in a terminal that is still there", [true, true], "linux", true, false],
+  ["in a terminal that was closed", [true, false], "linux", true, true],
+  ["in a terminal that was closed, but with no standard stream on it (nohup)", [true, false], "linux", false, false],
+  ["on Windows", [false, false], "win32", true, true],
+] as const)("a hangup %s ends the server: %s", (_where, answers, platform, onTerminal, ends) => {
   const left = [...answers];
-  expect(new Hangup(() => left.shift()!, platform).heard()).toBe(ends);
+  expect(
+    new Hangup(
+      () => left.shift()!,
+      platform,
+      () => onTerminal,
+    ).heard(),
+  ).toBe(ends);
 });

@@ -59,11 +59,17 @@ describe("bodies (faults 4, 5, 12 to 15)", () => {
   });
 
   it("__proto__ and constructor keys change nothing", async () => {
-    const extra = '"__proto__":{"n":9},"constructor":{"prototype":{"n":9}},"metadata":{"__proto__":"x"}';
+    const extra = '"__proto__":{"n":9},"constructor":{"prototype":{"n":9}}';
     const response = await server.post(PATH, JSON.stringify(CHAT).replace("{", `{${extra},`));
     expect(response.status).toBe(200);
     expect(server.engine.requests.at(-1)?.submission.n).toBe(1);
     expect(Object.hasOwn(Object.prototype, "n")).toBe(false);
+  });
+
+  it("metadata with an entry named __proto__ is refused, not stored without it", async () => {
+    const metadata = '"metadata":{"a":"b","__proto__":"x"}';
+    const error = await errorOf(await server.post(PATH, JSON.stringify(CHAT).replace("{", `{${metadata},`)), 400);
+    expect(error).toMatchObject({ param: "metadata", message: expect.stringContaining("__proto__") });
   });
 
   it("a declared length over the limit is a 413 that closes", async () => {

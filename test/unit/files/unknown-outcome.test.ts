@@ -1,0 +1,66 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { StoreError } from "../../../store/store-error.ts";
+import { startTestServer } from "../server/test-server.ts";
+import { bytesOf, openRooms } from "./rooms.ts";
+
+const LIMIT = { bytes: 1000, error: () => new Error("never") as never };
+const META = { owner: "local", purpose: "user_data", filename: "a.txt", expiresAfter: null } as const;
+
+/** The store's thread ends between the commit of an operation and its answer. */
+function losesAnswer<Args, Result>(operation: (args: Args) => Promise<Result>): (args: Args) => Promise<Result> {
+  return async (args) => {
+    await operation(args);
+    throw new StoreError("closed", "The store's thread is over");
+  };
+}
+
+test("a file whose row may be committed keeps its bytes for the next start", async () => {
+  const rooms = await openRooms();
+  const { insert } = rooms.store.files;
+  rooms.store.files.insert = losesAnswer(insert);
+  const incoming = await rooms.files.receive("local", bytesOf("kept"), LIMIT);
+  await expect(rooms.files.add(incoming, META)).rejects.toMatchObject({ code: "closed" });
+  await rooms.store.close();
+  const after = await openRooms({ dataDir: rooms.dataDir });
+  const [row] = (await after.files.list({ owner: "local", purpose: null, limit: 2, after: null, order: "asc" })).rows;
+  expect(readFileSync(after.files.pathOf(row!.id), "utf8")).toBe("kept");
+});
+
+test("so do a part and the file that an upload becomes", async () => {
+  const rooms = await openRooms();
+  const { addPart, complete } = rooms.store.uploads;
+  const { id } = await rooms.uploads.create({ ...META, bytes: 4, mimeType: "text/plain" });
+  rooms.store.uploads.addPart = losesAnswer(addPart);
+  const received = await rooms.uploads.receivePart("local", bytesOf("kept"));
+  await expect(rooms.uploads.addPart("local", id, received)).rejects.toMatchObject({ code: "closed" });
+  const [part] = await rooms.store.uploads.parts({ uploadId: id });
+  rooms.store.uploads.complete = losesAnswer(complete);
+  await expect(rooms.uploads.complete("local", id, [part!.id], null)).rejects.toMatchObject({ code: "closed" });
+  await rooms.store.close();
+  const after = await openRooms({ dataDir: rooms.dataDir });
+  const { upload, file } = await after.uploads.complete("local", id, [part!.id], null);
+  expect(upload.status).toBe("completed");
+  expect(readFileSync(after.files.pathOf(file.id), "utf8")).toBe("kept");
+});
+
+test("content that is deleted between its row and its bytes is 404", async () => {
+  const server = await startTestServer();
+  const form = new FormData();
+  form.set("purpose", "user_data");
+  form.set("file", new Blob(["gone"]), "a.txt");
+  const made = await fetch(`${server.url}/v1/files`, { method: "POST", body: form });
+  const { id }: { id?: string } = Object(await made.json());
+  const { get } = server.store.files;
+  server.store.files.get = async (args) => {
+    const row = await get(args);
+    if (row !== null) {
+      await server.store.files.remove(args);
+      rmSync(join(server.dataDir, "files", args.id));
+    }
+    return row;
+  };
+  expect((await fetch(`${server.url}/v1/files/${id}/content`)).status).toBe(404);
+  await server.close();
+});

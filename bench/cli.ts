@@ -5,6 +5,7 @@ import { enduranceCommand } from "./commands/endurance.ts";
 import { floodCommand } from "./commands/flood.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
+import { responsiveCommand } from "./commands/responsive.ts";
 import { soakCommand } from "./commands/soak.ts";
 import { suiteCommand } from "./commands/suite.ts";
 import { throughputCommand } from "./commands/throughput.ts";
@@ -23,6 +24,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(soakCommand(args))
     .addCommand(enduranceCommand(args))
     .addCommand(floodCommand(args))
+    .addCommand(responsiveCommand(args))
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);

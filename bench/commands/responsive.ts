@@ -1,0 +1,35 @@
+import { Command, InvalidArgumentError } from "commander";
+import { machineFacts, machineLine } from "../machine.ts";
+import { writeReport } from "../report.ts";
+import { measureResponsiveness, RESPONSIVE_HEAD, responsiveDoubts, responsiveRow } from "../responsive.ts";
+import { WORK_KINDS, type WorkKind } from "../responsive-work.ts";
+import { table } from "../table.ts";
+import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
+
+interface Options extends ArmOptions {
+  kinds: WorkKind[];
+}
+
+export function responsiveCommand(args: string[]): Command {
+  const command = new Command("responsive")
+    .description("what /health and a stream feel beside the heaviest requests")
+    .option("--kinds <list>", `of ${WORK_KINDS.join(", ")}, separated by commas`, kindsOf, [...WORK_KINDS]);
+  return addArmOptions(command, "chat").action(async (options: Options) => {
+    const machine = machineFacts(args);
+    await withArms(options, async ({ targets, server }) => {
+      const results = await measureResponsiveness(targets[0]!, options.kinds);
+      const warnings = results.flatMap(responsiveDoubts);
+      await writeReport(options.json, { kind: "responsive", machine, server, results, warnings });
+      const doubts = warnings.map((line) => `! ${line}\n`).join("");
+      process.stdout.write(`${table(RESPONSIVE_HEAD, results.map(responsiveRow))}\n${doubts}${machineLine(machine)}\n`);
+    });
+  });
+}
+
+function kindsOf(text: string): WorkKind[] {
+  return text.split(",").map((name) => {
+    const kind = WORK_KINDS.find((one) => one === name);
+    if (kind === undefined) throw new InvalidArgumentError(`There is no kind ${name}.`);
+    return kind;
+  });
+}

@@ -1,0 +1,79 @@
+import { AUTHORIZATION } from "./target.ts";
+
+const MiB = 1024 * 1024;
+
+/** Work that a client may ask of the server, and that must not hold up others. */
+export const WORK_KINDS = ["bodies", "tokenize", "newlines", "answer"] as const;
+export type WorkKind = (typeof WORK_KINDS)[number];
+
+export interface WorkOrder {
+  kind: WorkKind;
+  base: string;
+  model: string;
+}
+
+/** Asks for the work and resolves with the statuses of the answers, each read to its end. */
+export function askFor(order: WorkOrder): Promise<number[]> {
+  return Promise.all(REQUESTS[order.kind](order));
+}
+
+const REQUESTS: Record<WorkKind, (order: WorkOrder) => Promise<number>[]> = {
+  bodies: (order) => bodies().map((extra) => chat(order, extra)),
+  tokenize: (order) => {
+    const body = JSON.stringify({ model: order.model, prompt: "some words ".repeat((8 * MiB) / 11) });
+    return [1, 2, 3].map(() => send(new URL("tokenize", order.base), body, "application/json"));
+  },
+  newlines: (order) => {
+    const form = new FormData();
+    form.set("purpose", "batch");
+    form.set("file", new Blob(["\n".repeat(60_000_000)]), "newlines.jsonl");
+    return [uploaded(order, form)];
+  },
+  answer: (order) => [
+    chat(order, '"n":4,"max_tokens":3000,"ignore_eos":true,"logprobs":true,"top_logprobs":20,"temperature":0'),
+  ],
+};
+
+/** Fields that make six bodies of about 10 MiB of as many contents. */
+function bodies(): string[] {
+  const fill = (item: string, bytes = 10 * MiB - 1000) => Array(Math.floor(bytes / (item.length + 1))).fill(item);
+  const keys = fill("xxxxxxxxxxxxxx").map((_, i) => `"k${i}":${i}`);
+  return [
+    `"x":[${fill("[]").join()}]`,
+    `"x":[${fill("0.1234567").join()}]`,
+    `"x":{${keys.slice(0, 600_000).join()}}`,
+    `"logit_bias":{${keys.slice(0, 60_000).join()}},"x":"${"\\u0416".repeat((9 * MiB) / 6)}"`,
+    `"x":"${'\\"'.repeat(5 * MiB - 1000)}"`,
+    `"x":"${"ж".repeat(5 * MiB - 1000)}"`,
+  ];
+}
+
+function chat({ base, model }: WorkOrder, fields: string): Promise<number> {
+  const messages = '[{"role":"user","content":"Count from 1 to 20."}]';
+  const body = `{"model":${JSON.stringify(model)},"max_tokens":1,"messages":${messages},${fields}}`;
+  return send(new URL("chat/completions", base), body, "application/json");
+}
+
+async function uploaded({ base }: WorkOrder, form: FormData): Promise<number> {
+  const upload = await fetch(new URL("files", base), { method: "POST", headers: AUTHORIZATION, body: form });
+  const { id } = (await upload.json()) as { id?: string };
+  const batch = { input_file_id: id, endpoint: "/v1/chat/completions", completion_window: "24h" };
+  const created = await fetch(new URL("batches", base), {
+    method: "POST",
+    headers: { ...AUTHORIZATION, "content-type": "application/json" },
+    body: JSON.stringify(batch),
+  });
+  const made = (await created.json()) as { id?: string };
+  for (let status = "validating"; status === "validating"; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const found = await fetch(new URL(`batches/${made.id}`, base), { headers: AUTHORIZATION });
+    ({ status } = (await found.json()) as { status: string });
+  }
+  return upload.status;
+}
+
+async function send(url: URL, body: string, type: string): Promise<number> {
+  const response = await fetch(url, { method: "POST", headers: { ...AUTHORIZATION, "content-type": type }, body });
+  await response.arrayBuffer();
+  return response.status;
+}

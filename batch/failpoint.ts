@@ -18,7 +18,10 @@ export type Failpoint =
   | "finalize.before-commit"
   | "finalize.after-commit"
   | "cleanup.half"
-  | "job.input";
+  | "job.input"
+  | "erase.begun"
+  | "erase.batches"
+  | "erase.files";
 
 const armed = new Map<string, number>(
   (process.env.NIGHTSHIFT_FAILPOINTS ?? "")

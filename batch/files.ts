@@ -226,6 +226,11 @@ export class FileRoom {
     return removed;
   }
 
+  /** Removes the bytes of files whose rows are gone. */
+  async unlink(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.#unlink(id);
+  }
+
   /** Forgets where files stood in lists that have been gone for a day. Returns how many. */
   async forgetPlaces(now: number): Promise<number> {
     let forgotten = 0;

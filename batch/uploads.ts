@@ -206,6 +206,11 @@ export class UploadRoom {
     return expired;
   }
 
+  /** Removes the bytes of parts whose rows are gone. */
+  unlink(partIds: readonly string[]): Promise<void> {
+    return this.#removeParts(partIds);
+  }
+
   /** Forgets uploads that have been over for a week. Returns how many. */
   forget(now: number): Promise<number> {
     return this.#deps.store.uploads.forget({ before: now - REMEMBERED_SECONDS, limit: ROWS_AT_ONCE });

@@ -136,6 +136,16 @@ export class KeyRing {
     return this.#changed(row.prefix, this.#deps.store.keys.revoke({ id, now: this.#deps.now() }));
   }
 
+  /** Awaits a change of all keys of an owner; nothing that was read of them before its end is kept. */
+  async changeOwner<T>(owner: string, change: Promise<T>): Promise<T> {
+    try {
+      return await change;
+    } finally {
+      this.#changes++;
+      for (const [prefix, { row }] of this.#found) if (row.owner === owner) this.#found.delete(prefix);
+    }
+  }
+
   /** Which models requests with this key may use, also after it was revoked; null for all. */
   async modelsOf(keyId: string | null): Promise<readonly string[] | null> {
     const row = keyId === null ? null : await this.get(keyId);

@@ -25,6 +25,11 @@ export class OwnerBudgets {
     return this.#byOwner.get(owner) ?? NO_BUDGET;
   }
 
+  /** Its row is gone from the store. */
+  forget(owner: string): void {
+    this.#byOwner.delete(owner);
+  }
+
   /** In force from the next request on; fields that are left out stay as they are. */
   change(owner: string, changes: Partial<Budget>): Promise<Budget> {
     const changing = this.#changing.then(async () => {

@@ -2,7 +2,7 @@ import type { Operation } from "./operation.ts";
 
 const store = { "503": "The store does not work." };
 
-/** What owners may spend. */
+/** What owners may spend, and their removal. */
 export const ownerOperations: readonly Operation[] = [
   {
     method: "get",
@@ -26,6 +26,19 @@ export const ownerOperations: readonly Operation[] = [
       "404": "No owner can have this name.",
       "413": "The body is too large.",
       "415": "The body is not JSON.",
+      ...store,
+    },
+  },
+  {
+    method: "delete",
+    path: "/v1/nightshift/owners/:owner",
+    id: "eraseOwner",
+    access: "admin",
+    summary: "Remove all that is stored of an owner; sums of usage by hour and day stay. It goes on after the answer.",
+    response: "Owner",
+    failures: {
+      "404": "No owner can have this name.",
+      "409": "The key that asks belongs to this owner.",
       ...store,
     },
   },

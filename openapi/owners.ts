@@ -22,5 +22,9 @@ export const owner = z.object({
     month_usd: usd.describe("Of the present UTC month."),
     held_usd: usd.describe("Held back for requests and batch lines that run."),
   }),
+  erasure: z
+    .object({ requested_at: z.number().describe("Unix seconds: what was stored until then goes.") })
+    .nullable()
+    .describe("While the owner is being erased; null before and after."),
 });
 export type Owner = z.infer<typeof owner>;

@@ -32,7 +32,7 @@ import { createKey, listKeys, retrieveKey, revokeKey, rotateKey, updateKey } fro
 import { metrics } from "./routes/metrics.ts";
 import { listModels, retrieveModel } from "./routes/models.ts";
 import { openapi } from "./routes/openapi.ts";
-import { retrieveOwner, updateOwner } from "./routes/owners.ts";
+import { eraseOwner, retrieveOwner, updateOwner } from "./routes/owners.ts";
 import { rerankReader } from "./routes/rerank.ts";
 import { detokenize, tokenize } from "./routes/tokenize.ts";
 import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
@@ -128,7 +128,11 @@ export function createApp(dependencies: AppDependencies): Express {
     delete: revokeKey(keys, batches),
   });
   serve("/v1/nightshift/keys/:id/rotate", { post: rotateKey(keys) });
-  serve("/v1/nightshift/owners/:owner", { get: retrieveOwner(dependencies), patch: updateOwner(dependencies) });
+  serve("/v1/nightshift/owners/:owner", {
+    get: retrieveOwner(dependencies),
+    patch: updateOwner(dependencies),
+    delete: eraseOwner(dependencies),
+  });
   const reports = { store, queue: new ReportQueue(), clock };
   serve("/v1/organization/usage/completions", { get: completionsUsage(reports) });
   serve("/v1/organization/usage/embeddings", { get: embeddingsUsage(reports) });

@@ -38,6 +38,10 @@ const program = buildProgram(version(), {
     const { env, stdout, stderr } = process;
     await (await import("./cli/keys-command.ts")).keysCommand(args, { env, stdout, stderr, now: () => Date.now() });
   },
+  owners: async (args) => {
+    endWithReader();
+    await (await import("./cli/owners-command.ts")).ownersCommand(args, process);
+  },
   batch: async (args) => {
     endWithReader();
     const interrupted = new AbortController();

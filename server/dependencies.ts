@@ -1,4 +1,5 @@
 import type { Batches } from "../batch/batches.ts";
+import type { Erasures } from "../batch/erasures.ts";
 import type { FileRoom } from "../batch/files.ts";
 import type { Jobs } from "../batch/jobs.ts";
 import type { UploadRoom } from "../batch/uploads.ts";
@@ -30,6 +31,7 @@ export interface AppDependencies {
   uploads: UploadRoom;
   keys: KeyRing;
   owners: OwnerBudgets;
+  erasures: Erasures;
   /** Takes a row for every request that was answered. */
   ledger: UsageLedger;
   /** For estimates; the ledger prices by itself. */

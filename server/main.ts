@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
 import { codeOf } from "../batch/durable-copy.ts";
+import { Erasures } from "../batch/erasures.ts";
 import { heapMbFor } from "../batch/validation-process.ts";
 import { ValidationProcesses } from "../batch/validation-processes.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
@@ -143,6 +144,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     resolve: resolveBySystem,
     clock: time,
     random: Math.random,
+    keptSeconds: options.webhookDays * 86_400,
     observer: new WebhookMetrics(registry),
     log,
   });
@@ -166,9 +168,20 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     randomId,
     options: nightOptions(options),
   });
+  const erasures = new Erasures({
+    store,
+    batches,
+    files,
+    uploads,
+    revoked: (owner, change) => keys.changeOwner(owner, change),
+    erased: (owner) => owners.forget(owner),
+    clock: time,
+    log,
+  });
   residency.start();
   sweeper.start();
   await night.start();
+  await erasures.start();
   await budgetWatch.start();
   delivery.wake();
 
@@ -203,6 +216,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
           { name: "validation", close: () => validation.stop() },
           // Where it never listened.
           { name: "engines", close: closeEngines },
+          { name: "erasures", close: () => erasures.stop() },
           { name: "sweeper", close: () => sweeper.stop() },
           { name: "webhooks", close: () => delivery.close(WEBHOOK_GRACE_MS) },
           { name: "ledger", close: () => ledger.flush() },
@@ -244,6 +258,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     uploads,
     keys,
     owners,
+    erasures,
     batches,
     jobs,
     ledger,

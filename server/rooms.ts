@@ -5,6 +5,7 @@ import { WallTime } from "../batch/wall-time.ts";
 import type { Store } from "../store/store.ts";
 import type { Log } from "./dependencies.ts";
 import type { Options } from "./options/table.ts";
+import { type RetentionOptions, retentionTasks } from "./retention.ts";
 
 export interface Rooms {
   files: FileRoom;
@@ -21,15 +22,11 @@ const KEYS = 1000;
 
 /** Opens the rooms over an open store; what a crash left on disk is put right first. The sweeper is not started. */
 export async function openRooms(
-  {
-    dataDir,
-    diskReserve,
-    storageQuota,
-    maxFiles,
-  }: Pick<Options, "dataDir" | "diskReserve" | "storageQuota" | "maxFiles">,
+  options: Pick<Options, "dataDir" | "diskReserve" | "storageQuota" | "maxFiles"> & RetentionOptions,
   store: Store,
   log: Log,
 ): Promise<Rooms> {
+  const { dataDir, diskReserve, storageQuota, maxFiles } = options;
   const time = new WallTime({ now: () => performance.now(), epochMs: () => Date.now() }, log);
   const deps = { dataDir, diskReserve, storageQuota, maxFiles, store, clock: time, log };
   const files = await FileRoom.open(deps);
@@ -40,6 +37,7 @@ export async function openRooms(
     { name: "uploads", run: (now) => uploads.expire(now) },
     { name: "settled uploads", run: (now) => uploads.forget(now) },
     { name: "idempotency keys", run: (now) => store.batches.forgetKeys({ before: now - KEY_SECONDS, limit: KEYS }) },
+    ...retentionTasks(options, store, files),
   ]);
   return { files, uploads, time, sweeper };
 }

@@ -26,6 +26,24 @@ export function fileInsertion(db: Database): (row: FileRow) => void {
   return (row) => void insert.run(row);
 }
 
+/** The results that a file is the copy of. */
+const COPIED_RESULTS = `SELECT id, kind FROM (
+    SELECT id, 'output' AS kind FROM batches WHERE output_file_id = @id
+    UNION ALL SELECT id, 'error' FROM batches WHERE error_file_id = @id) AS batch
+  WHERE EXISTS (SELECT 1 FROM results r WHERE r.batch_id = batch.id AND r.kind = batch.kind)`;
+
+/** Deletes a file's row and marks every result row whose copy the file was, for `results.discard`. */
+export function fileRemoval(db: Database): (id: string) => void {
+  const discardResults = db.prepare<{ id: string }>(
+    `INSERT INTO result_removals (batch_id, kind) ${COPIED_RESULTS} ON CONFLICT DO NOTHING`,
+  );
+  const remove = db.prepare<{ id: string }>("DELETE FROM files WHERE id = @id");
+  return (id) => {
+    discardResults.run({ id });
+    remove.run({ id });
+  };
+}
+
 /** What a file or a part counts for at least, whatever it holds: a block of the disk. As schema/009-storage.ts has it. */
 export const LEAST_BYTES = 4096;
 
@@ -50,20 +68,13 @@ export function storageOf(db: Database): (owner: string) => Storage {
 export function files(db: Database) {
   const insertRow = fileInsertion(db);
   const storage = storageOf(db);
+  const removeWithResults = fileRemoval(db);
   const get = db.prepare<{ owner: string; id: string }, FileRow>(
     `SELECT ${FILE.select} FROM files WHERE id = @id AND owner = @owner`,
   );
   const inUse = db.prepare<{ id: string }, { used: number }>(`SELECT ${IN_USE} AS used FROM files WHERE id = @id`);
-  const remove = db.prepare<{ id: string }>("DELETE FROM files WHERE id = @id");
-  const results = `SELECT id, kind FROM (
-      SELECT id, 'output' AS kind FROM batches WHERE output_file_id = @id
-      UNION ALL SELECT id, 'error' FROM batches WHERE error_file_id = @id) AS batch
-    WHERE EXISTS (SELECT 1 FROM results r WHERE r.batch_id = batch.id AND r.kind = batch.kind)`;
-  const discardResults = db.prepare<{ id: string }>(
-    `INSERT INTO result_removals (batch_id, kind) ${results} ON CONFLICT DO NOTHING`,
-  );
   const hasResults = db.prepare<{ id: string }, { has: number }>(
-    `SELECT EXISTS (SELECT 1 FROM (${results}) AS copy
+    `SELECT EXISTS (SELECT 1 FROM (${COPIED_RESULTS}) AS copy
        WHERE NOT EXISTS (SELECT 1 FROM result_removals m WHERE m.batch_id = copy.id AND m.kind = copy.kind)) AS has`,
   );
   const expired = db.prepare<{ now: number; limit: number }, { id: string }>(
@@ -87,12 +98,6 @@ export function files(db: Database) {
   const ids = db.prepare<{ after: string; limit: number }, { id: string; bytes: number; sha256: string }>(
     "SELECT id, bytes, sha256 FROM files WHERE id > @after ORDER BY id LIMIT @limit",
   );
-
-  /** Deletes the row and marks every result row whose copy the file was, for `results.discard`. */
-  function removeWithResults(id: string): void {
-    discardResults.run({ id });
-    remove.run({ id });
-  }
 
   return {
     reads: {

@@ -21,6 +21,10 @@ const DELETED = new Map<string, (result: unknown) => boolean>([
   ["files.remove", (outcome) => outcome === "removed"],
   ["files.removeExpired", (ids) => Array.isArray(ids) && ids.length > 0],
   ["files.forget", () => true],
+  ["retention.removeFiles", (ids) => Array.isArray(ids) && ids.length > 0],
+  ["retention.removeBatches", (rows) => rows !== 0],
+  ["retention.removeKeys", (rows) => rows !== 0],
+  ["erasures.end", () => true],
 ]);
 
 /**

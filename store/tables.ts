@@ -2,6 +2,7 @@ import type { Database } from "better-sqlite3";
 import { batches } from "./batches.ts";
 import { budgets } from "./budgets.ts";
 import { claims } from "./claims.ts";
+import { erasures } from "./erasures.ts";
 import { files } from "./files.ts";
 import { keys } from "./keys.ts";
 import { ledger } from "./ledger.ts";
@@ -9,6 +10,7 @@ import { lines } from "./lines.ts";
 import { machine } from "./machine.ts";
 import { outbox } from "./outbox.ts";
 import { results } from "./results.ts";
+import { retention } from "./retention.ts";
 import { uploads } from "./uploads.ts";
 import { usage } from "./usage.ts";
 
@@ -36,6 +38,8 @@ export function tables(db: Database) {
     machine: machine(db),
     budgets: budgets(db),
     outbox: outbox(db),
+    retention: retention(db),
+    erasures: erasures(db),
   };
 }
 

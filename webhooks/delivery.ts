@@ -33,6 +33,8 @@ export interface DeliveryDeps {
   random(): number;
   observer: WebhookObserver;
   log: Record<"info" | "warn" | "error", (fields: object, message: string) => void>;
+  /** How long settled rows stay, for people to look at. */
+  keptSeconds: number;
   /** For one attempt; TIMEOUT_MS unless a test is in a hurry. */
   timeoutMs?: number;
 }
@@ -51,8 +53,6 @@ const SHORTEST_SLEEP_MS = 1_000;
 const SET_BACK_MS = 1_000;
 const STORE_RETRY_MS = 2_000;
 const GONE = "HTTP 410: the endpoint wants nothing more";
-/** Settled rows, for people to look at. */
-const KEPT_SECONDS = 30 * 86_400;
 
 /**
  * Delivers what is in the outbox, at least once:
@@ -245,7 +245,7 @@ export class WebhookDelivery {
     const { clock } = this.#deps;
     const nowMs = clock.epochMs();
     if (!clock.settled || nowMs - this.#tidiedMs < 3_600_000) return;
-    const before = Math.floor(nowMs / 1000) - KEPT_SECONDS;
+    const before = Math.floor(nowMs / 1000) - this.#deps.keptSeconds;
     while ((await this.#deps.store.removeOld({ before, limit: ROWS })) === ROWS && !this.#closing);
     this.#tidiedMs = nowMs;
   }

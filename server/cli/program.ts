@@ -17,6 +17,7 @@ export interface Actions {
   restore(from: string, flags: DataDirFlags & { force?: boolean }): Promise<void>;
   files(args: string[]): Promise<void>;
   keys(args: string[]): Promise<void>;
+  owners(args: string[]): Promise<void>;
   batch(args: string[]): Promise<void>;
   bench(args: string[]): Promise<void>;
 }
@@ -31,7 +32,7 @@ export function buildProgram(version: string, actions: Actions): Command {
     .description("An OpenAI-compatible LLM server.")
     .version(version)
     .showHelpAfterError("Run with --help for what there is.")
-    // files, keys, batch and bench have flags of their own behind their names.
+    // files, keys, owners, batch and bench have flags of their own behind their names.
     .enablePositionalOptions()
     .addHelpText("after", "\nWithout a command it serves: nightshift --port 9000 is nightshift serve --port 9000.");
 
@@ -81,6 +82,10 @@ export function buildProgram(version: string, actions: Actions): Command {
       "create, list, revoke or rotate API keys of a server, or see and set their limits: nightshift keys --help",
     )
     .action((args: string[]) => orPrintOptionsError(program, () => actions.keys(args)));
+
+  passedOn(program, "owners")
+    .description("remove all that a server stores of an owner: nightshift owners --help")
+    .action((args: string[]) => orPrintOptionsError(program, () => actions.owners(args)));
 
   passedOn(program, "batch")
     .description("run, submit, watch, cancel or list batches of a server: nightshift batch --help")

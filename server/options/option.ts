@@ -10,7 +10,17 @@ export interface Option<T> {
   defaultText?: string;
 }
 
-export type Group = "Server" | "Models" | "Engine" | "Limits" | "Batches" | "Money" | "Webhooks" | "Access" | "Logs";
+export type Group =
+  | "Server"
+  | "Models"
+  | "Engine"
+  | "Limits"
+  | "Retention"
+  | "Batches"
+  | "Money"
+  | "Webhooks"
+  | "Access"
+  | "Logs";
 
 export function row<T>(
   group: Group,

@@ -151,6 +151,40 @@ export const OPTIONS = {
     500,
     "The most batches of one owner that are not over; the next one is answered 429.",
   ),
+  ledgerDays: row(
+    "Retention",
+    optional(integer(2, 36_500, "days")),
+    null,
+    "How long a row per request is kept in the ledger; sums by hour stay, and budgets and reports go by them.",
+    "for ever",
+  ),
+  batchDays: row(
+    "Retention",
+    optional(integer(2, 36_500, "days")),
+    null,
+    "How long after their creation batches and jobs that are over are kept; their files have times of their own.",
+    "for ever",
+  ),
+  fileDays: row(
+    "Retention",
+    optional(integer(1, 36_500, "days")),
+    null,
+    "How long any file is kept at most, unless a batch that is not over reads it.",
+    "for ever, but for files that expire",
+  ),
+  keyDays: row(
+    "Retention",
+    optional(integer(1, 36_500, "days")),
+    null,
+    "How long API keys are kept that were revoked or expired.",
+    "for ever",
+  ),
+  webhookDays: row(
+    "Retention",
+    integer(1, 36_500, "days"),
+    30,
+    "How long webhook events are kept that were delivered or given up.",
+  ),
   maxConnections: row("Limits", integer(1, 1_000_000), 4096, "Open client connections; the next one is answered 503."),
 
   prices: row<Record<string, ModelPrice>>(

@@ -1,5 +1,6 @@
 import type { RequestHandler } from "express";
-import { hasScope } from "../../ledger/key.ts";
+import type { Erasures } from "../../batch/erasures.ts";
+import { ENVIRONMENT_KEY, hasScope } from "../../ledger/key.ts";
 import type { OwnerBudgets } from "../../ledger/owner-budgets.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import { type Owner, updateOwner as updateOwnerBody } from "../../openapi/owners.ts";
@@ -16,6 +17,7 @@ import { fromStore } from "../store-failure.ts";
 
 export interface OwnerRouteDeps {
   owners: OwnerBudgets;
+  erasures: Pick<Erasures, "request" | "get">;
   store: Pick<Store, "budgets">;
   clock: Clock;
 }
@@ -43,8 +45,22 @@ export function updateOwner(deps: OwnerRouteDeps): RequestHandler {
   };
 }
 
-async function ownerObject({ owners, store, clock }: OwnerRouteDeps, owner: string): Promise<Owner> {
-  const spent = await store.budgets.spent({ owner, day: dayOf(clock.epochSeconds() * 1000) });
+/** DELETE /v1/nightshift/owners/{owner} */
+export function eraseOwner(deps: OwnerRouteDeps): RequestHandler {
+  return async (req, res) => {
+    const owner = nameOf(req.params.owner);
+    const { key } = callerOf(req);
+    if (key !== null && key !== ENVIRONMENT_KEY && key.owner === owner) throw ownOwner(owner);
+    await fromStore(deps.erasures.request(owner));
+    sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(deps, owner))));
+  };
+}
+
+async function ownerObject({ owners, erasures, store, clock }: OwnerRouteDeps, owner: string): Promise<Owner> {
+  const [spent, erasure] = await Promise.all([
+    store.budgets.spent({ owner, day: dayOf(clock.epochSeconds() * 1000) }),
+    erasures.get(owner),
+  ]);
   return {
     id: owner,
     object: "nightshift.owner",
@@ -54,6 +70,7 @@ async function ownerObject({ owners, store, clock }: OwnerRouteDeps, owner: stri
       month_usd: spent.monthNano / NANO,
       held_usd: spent.heldNano / NANO,
     },
+    erasure: erasure === null ? null : { requested_at: erasure.requestedAt },
   };
 }
 
@@ -62,6 +79,19 @@ function nameOf(given: unknown): string {
   const name = String(given);
   if (NAME.test(name)) return name;
   throw noSuchOwner(name);
+}
+
+/** It would revoke the key that asks, and nobody could see the end of it. */
+function ownOwner(name: string): ApiError {
+  const message = `The key that asks belongs to '${name}'. Use an administrator's key of another owner.`;
+  return new ApiError({
+    status: 409,
+    type: "invalid_request_error",
+    code: "own_owner",
+    param: "owner",
+    message,
+    shouldRetry: false,
+  });
 }
 
 function noSuchOwner(name: string): ApiError {

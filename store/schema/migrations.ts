@@ -9,6 +9,7 @@ import { sql as usageHours } from "./008-usage-hours.ts";
 import { sql as storage } from "./009-storage.ts";
 import { sql as removedFiles } from "./010-removed-files.ts";
 import { sql as validations } from "./011-validations.ts";
+import { sql as retention } from "./012-retention.ts";
 
 /** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
 export const MIGRATIONS: readonly string[] = [
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly string[] = [
   storage,
   removedFiles,
   validations,
+  retention,
 ];

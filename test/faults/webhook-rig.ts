@@ -78,6 +78,7 @@ export class Rig {
         },
       },
       random: () => 0.5,
+      keptSeconds: 30 * 86_400,
       observer: {
         delivered: (type) => tell(`delivered ${type}`),
         failed: (type) => tell(`failed ${type}`),

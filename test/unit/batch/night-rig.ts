@@ -22,6 +22,8 @@ import { until } from "../../api/until.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
 import { validateHere } from "./validate-here.ts";
 
+const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
+
 export const OWNER = "local";
 export const CALLER: Caller = { owner: OWNER, key: null };
 
@@ -40,7 +42,11 @@ export async function nightRig(
   const lines: string[] = [];
   const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: note, info: note, warn: note, error: note };
-  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 }, store, log);
+  const rooms = await openRooms(
+    { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
+    store,
+    log,
+  );
   if (settled) rooms.time.look();
   const metrics = new Metrics(new Registry());
   const loads = new Loads();

@@ -21,6 +21,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
     restore: async (from, flags) => void outcome.called.push("restore", from, flags),
     files: async (rest) => void outcome.called.push("files", rest),
     keys: async (rest) => void outcome.called.push("keys", rest),
+    owners: async (rest) => void outcome.called.push("owners", rest),
     batch: async (rest) => void outcome.called.push("batch", rest),
     bench: async (rest) => void outcome.called.push("bench", rest),
   });

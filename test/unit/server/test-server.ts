@@ -1,4 +1,5 @@
 import { Registry } from "prom-client";
+import { Erasures } from "../../../batch/erasures.ts";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
 import { KeyRing } from "../../../ledger/key-ring.ts";
 import { OwnerBudgets } from "../../../ledger/owner-budgets.ts";
@@ -19,6 +20,8 @@ import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
 import { validateHere } from "../batch/validate-here.ts";
 import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
+
+const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
 
 export interface LogLine {
   level: string;
@@ -42,7 +45,11 @@ export async function startTestServer(
   const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
   const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
   const ledger = new UsageLedger({ store, prices, sinks: [metrics], faults: metrics, log, now: () => 1_700_000_001 });
-  const rooms = await openRooms({ dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 }, store, log);
+  const rooms = await openRooms(
+    { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
+    store,
+    log,
+  );
   const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
   const loads = new Loads();
   const residency = new Residency({
@@ -83,6 +90,16 @@ export async function startTestServer(
       ...NIGHT_TIMES,
     },
   });
+  const erasures = new Erasures({
+    store,
+    batches,
+    files: rooms.files,
+    uploads: rooms.uploads,
+    revoked: (owner, change) => keys.changeOwner(owner, change),
+    erased: (owner) => owners.forget(owner),
+    clock: rooms.time,
+    log,
+  });
   const app = createApp({
     models,
     residency,
@@ -94,6 +111,7 @@ export async function startTestServer(
     uploads: rooms.uploads,
     keys,
     owners,
+    erasures,
     batches,
     jobs,
     ledger,

@@ -1,4 +1,5 @@
 import Database from "better-sqlite3";
+import type { NewKey } from "../../../store/key-row.ts";
 import { migrate } from "../../../store/migrate.ts";
 import { MIGRATIONS } from "../../../store/schema/migrations.ts";
 import { tables } from "../../../store/tables.ts";
@@ -19,3 +20,26 @@ export function runningBatch({ batches, lines }: MemoryTables, id: string, count
   lines.rebuilds.insert({ batchId: id, lines: newLines(count) });
   batches.writes.begin({ id, now: 1001, model: "demo" });
 }
+
+/** A key without bounds. */
+export const KEY_ROW: NewKey = {
+  id: "key_1",
+  prefix: "ns_1",
+  hash: "0".repeat(64),
+  owner: "local",
+  createdAt: 1,
+  name: "a key",
+  scopes: '["inference"]',
+  models: null,
+  tiers: null,
+  metadata: null,
+  requestsPerMinute: null,
+  tokensPerMinute: null,
+  concurrent: null,
+  enqueuedTokens: null,
+  storageBytes: null,
+  dailyNano: null,
+  monthlyNano: null,
+  softRatio: null,
+  expiresAt: null,
+};

@@ -11,7 +11,7 @@ import { tables } from "../../../store/tables.ts";
 const BOUNDED = [
   /^SCAN lines USING INDEX lines_running$/,
   /^SCAN keys USING (COVERING )?INDEX keys_(administrators|warned)$/,
-  /^SCAN (owners|batch_counts|result_removals|indexed)\b/,
+  /^SCAN (owners|batch_counts|result_removals|erasures|indexed)\b/,
   /^SCAN (CONSTANT ROW|json_each|\(subquery-\d+\))/,
 ];
 

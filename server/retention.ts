@@ -1,0 +1,43 @@
+import type { FileRoom } from "../batch/files.ts";
+import type { SweepTask } from "../batch/sweeper.ts";
+import type { Expiry } from "../store/retention.ts";
+import type { Store } from "../store/store.ts";
+import type { Options } from "./options/table.ts";
+
+export type RetentionOptions = Pick<Options, "ledgerDays" | "batchDays" | "fileDays" | "keyDays">;
+
+const DAY_SECONDS = 86_400;
+/** Of one operation, and of one sweep: what is over by then is removed by the next ones. */
+const ROWS = 500;
+const STEPS = 200;
+
+/** What removes rows whose days are over; null is kept for ever. */
+export function retentionTasks(
+  { ledgerDays, batchDays, fileDays, keyDays }: RetentionOptions,
+  store: Pick<Store, "retention">,
+  files: Pick<FileRoom, "unlink">,
+): SweepTask[] {
+  const { retention } = store;
+  const task = (name: string, days: number | null, remove: (expiry: Expiry) => Promise<number>): SweepTask[] =>
+    days === null ? [] : [{ name, run: (now) => inSteps(now - days * DAY_SECONDS, remove) }];
+  return [
+    ...task("ledger rows", ledgerDays, (expiry) => retention.removeLedgerRows(expiry)),
+    ...task("batches", batchDays, (expiry) => retention.removeBatches(expiry)),
+    ...task("old files", fileDays, async (expiry) => {
+      const ids = await retention.removeFiles(expiry);
+      await files.unlink(ids);
+      return ids.length;
+    }),
+    ...task("API keys", keyDays, (expiry) => retention.removeKeys(expiry)),
+  ];
+}
+
+async function inSteps(before: number, remove: (expiry: Expiry) => Promise<number>): Promise<number> {
+  let removed = 0;
+  for (let step = 0; step < STEPS; step++) {
+    const rows = await remove({ before, limit: ROWS });
+    removed += rows;
+    if (rows < ROWS) break;
+  }
+  return removed;
+}

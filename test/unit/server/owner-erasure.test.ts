@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ownersCommand } from "../../../server/cli/owners-command.ts";
+import { startTestServer, type TestServer } from "./test-server.ts";
+
+const ADMIN_KEY = "the administrator's own key";
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ apiKeys: true }, {}, ADMIN_KEY);
+});
+afterAll(() => server.close());
+
+async function call(method: string, path: string, key: string, body?: object) {
+  const headers = { authorization: `Bearer ${key}`, ...(body && { "content-type": "application/json" }) };
+  const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+  const response = await fetch(`${server.url}/v1/${path}`, init);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+async function keyOf(owner: string, more: object = {}): Promise<string> {
+  const { body } = await call("POST", "nightshift/keys", ADMIN_KEY, { name: "k", owner, ...more });
+  return String(body.key);
+}
+
+async function upload(key: string): Promise<number> {
+  const form = new FormData();
+  form.set("purpose", "user_data");
+  form.set("file", new Blob(["text of somebody"]), "somebody.txt");
+  const headers = { authorization: `Bearer ${key}` };
+  return (await fetch(`${server.url}/v1/files`, { method: "POST", headers, body: form })).status;
+}
+
+async function erase(...args: string[]): Promise<string> {
+  let out = "";
+  const stdout = {
+    write: (text: string) => {
+      out += text;
+    },
+  };
+  const env = { NIGHTSHIFT_URL: server.url, NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY };
+  await ownersCommand(["erase", ...args], { env, stdout, stderr: { write: () => {} } });
+  return out;
+}
+
+test("an owner is erased: its keys are refused at once, its files go, and a new key finds nothing", async () => {
+  const key = await keyOf("team-a");
+  expect(await upload(key)).toBe(200);
+  await call("PATCH", "nightshift/owners/team-a", ADMIN_KEY, { budget: { daily_usd: 5 } });
+  const asked = await call("DELETE", "nightshift/owners/team-a", ADMIN_KEY);
+  expect(asked).toMatchObject({ status: 200, body: { id: "team-a", object: "nightshift.owner" } });
+  expect((await call("GET", "files", key)).status).toBe(401);
+  await vi.waitFor(async () => {
+    const { body } = await call("GET", "nightshift/owners/team-a", ADMIN_KEY);
+    expect(body).toMatchObject({ erasure: null, budget: { daily_usd: null } });
+  });
+  expect(await call("GET", "nightshift/keys?owner=team-a", ADMIN_KEY)).toMatchObject({ body: { data: [] } });
+  expect(await call("GET", "files", await keyOf("team-a"))).toMatchObject({ status: 200, body: { data: [] } });
+});
+
+test("the command asks for --yes, waits, and says when it is done", async () => {
+  await keyOf("team-b");
+  await expect(erase("team-b")).rejects.toThrow(/--yes/);
+  expect(await erase("team-b", "--yes")).toBe("team-b erased\n");
+});
+
+test("only an administrator may erase, and not the owner of its own key", async () => {
+  const key = await keyOf("team-c");
+  expect(await call("DELETE", "nightshift/owners/team-c", key)).toMatchObject({ status: 403 });
+  const admin = await keyOf("admins", { scopes: ["admin"] });
+  expect(await call("DELETE", "nightshift/owners/admins", admin)).toMatchObject({
+    status: 409,
+    body: { error: { code: "own_owner" } },
+  });
+  expect(await call("DELETE", "nightshift/owners/-", ADMIN_KEY)).toMatchObject({ status: 404 });
+});

@@ -19,6 +19,7 @@ const program = buildProgram(version(), {
     await (await import("./cli/serve-command.ts")).serveCommand(flags, hangup);
   },
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
+  health: async (flags) => (await import("./cli/health-command.ts")).healthCommand(flags),
   usage: async (flags) => {
     endWithReader();
     await (await import("./cli/usage-command.ts")).usageCommand(flags);

@@ -11,6 +11,7 @@ import type { UsageFlags } from "./usage-command.ts";
 export interface Actions {
   serve(flags: Record<string, unknown>): Promise<void>;
   doctor(flags: Record<string, unknown>): Promise<void>;
+  health(flags: Record<string, unknown>): Promise<void>;
   usage(flags: UsageFlags): Promise<void>;
   plan(flags: PlanFlags): Promise<void>;
   backup(to: string, flags: DataDirFlags): Promise<void>;
@@ -46,6 +47,11 @@ export function buildProgram(version: string, actions: Actions): Command {
     .option("--json", "print JSON")
     .addHelpText("after", HINT)
     .action((flags) => orPrintOptionsError(program, () => actions.doctor(flags)));
+
+  addFlags(program.command("health"))
+    .description("ask whether the server that these options start answers, for health checks: exit 0 or 1")
+    .addHelpText("after", HINT)
+    .action((flags) => orPrintOptionsError(program, () => actions.health(flags)));
 
   program
     .command("usage")

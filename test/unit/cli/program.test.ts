@@ -15,6 +15,7 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
   const program = buildProgram("9.9.9", {
     serve: serve ?? (async (flags) => void outcome.called.push("serve", flags)),
     doctor: async (flags) => void outcome.called.push("doctor", flags),
+    health: async (flags) => void outcome.called.push("health", flags),
     usage: async (flags) => void outcome.called.push("usage", flags),
     plan: async (flags) => void outcome.called.push("plan", flags),
     backup: async (to, flags) => void outcome.called.push("backup", to, flags),

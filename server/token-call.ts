@@ -6,8 +6,8 @@ import type { Allowances } from "./allowance.ts";
 import { tokenAsk } from "./allowance-ask.ts";
 
 export interface TokenCallParts {
-  admission: Admission;
-  allowances: Allowances;
+  admission: Pick<Admission, "admit">;
+  allowances: Pick<Allowances, "during">;
   caller: Caller;
   res: ServerResponse;
   place: Place;

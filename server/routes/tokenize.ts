@@ -28,9 +28,9 @@ const BYTES_PER_TOKEN = 16;
 const LEAST_BOUND = 1024 * 1024;
 
 interface TokenizeDeps {
-  models: ModelSet;
-  admission: Admission;
-  allowances: Allowances;
+  models: Pick<ModelSet, "list">;
+  admission: Pick<Admission, "find" | "awake" | "place" | "admit">;
+  allowances: Pick<Allowances, "during">;
   options: Pick<AppOptions, "limits" | "bodyLimit">;
 }
 

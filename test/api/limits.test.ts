@@ -37,6 +37,22 @@ test("requests a minute are counted down in OpenAI's headers, and then refused w
   expect(metrics.sum("nightshift_limit_refusals_total", { model: "demo", status: "requests" })).toBe(2);
 });
 
+test("calls that only count tokens are requests of the minute, and cost none of its tokens", async () => {
+  const { client } = await keyed.key({ requests_per_minute: 2, tokens_per_minute: 100 });
+  await client.post("/tokenize", { body: { model: "demo", prompt: "one two three ".repeat(100) } });
+  const dry = { ...BODY, nightshift: { dry_run: true } };
+  const { response } = await client.post("/chat/completions", { body: dry }).withResponse();
+  expect(response.headers.get("x-ratelimit-remaining-requests")).toBe("0");
+  expect(response.headers.get("x-ratelimit-remaining-tokens")).toBe("100");
+  for (const [path, body] of [
+    ["/tokenize", { model: "demo", prompt: "x" }],
+    ["/detokenize", { model: "demo", tokens: [1] }],
+    ["/chat/completions", dry],
+  ] as const) {
+    expect(await failure(client.post(path, { body }))).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
+  }
+});
+
 test("tokens a minute are taken by prompt and max_tokens, and given back by what was used", async () => {
   const { client } = await keyed.key({ tokens_per_minute: 200 });
   const first = await client.chat.completions.create({ ...BODY, max_tokens: 150 }).withResponse();

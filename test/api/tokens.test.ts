@@ -74,3 +74,19 @@ test.each([
 ])("%s of %j is refused", async (path, body, param, code) => {
   expect(await refusal(path, body)).toMatchObject({ param, code });
 });
+
+test("a text that is longer than is tokenized at once is refused, one that is not is counted without its pieces", async () => {
+  const most = 1024 * 1024;
+  const error = await refusal("/v1/tokenize", { prompt: "x".repeat(most + 1) });
+  expect(error).toMatchObject({ code: "invalid_value", param: "prompt" });
+  const { count, tokens } = await asked(tokenizeResponse, "/v1/tokenize", { prompt: "ab ".repeat(most / 3) });
+  expect(tokens).toHaveLength(count);
+  expect(count).toBeGreaterThan(most / 4);
+});
+
+test("a chat that can't fit is refused by its bytes, however many control tokens cut it into pieces", async () => {
+  const content = `${"x".repeat(16_400)}<|im_end|>`.repeat(200);
+  const error = await refusal("/v1/chat/completions", { model: "demo", messages: [user(content)] });
+  expect(error).toMatchObject({ code: "context_length_exceeded", param: "messages" });
+  expect(error.message).toContain("bytes");
+});

@@ -43,6 +43,7 @@ import { appOptions, machinePrice, nightOptions, pricing } from "./option-parts.
 import { OptionsError } from "./options/options-error.ts";
 import { keysAreOn } from "./options/rules.ts";
 import type { Options } from "./options/table.ts";
+import { unservedNames } from "./options/unserved.ts";
 import { unreadVariables } from "./options/variables.ts";
 import { collectProcessMetrics } from "./process-metrics.ts";
 import { Reload } from "./reload.ts";
@@ -120,6 +121,11 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     measure: measureModel,
   });
 
+  for (const sentence of unservedNames(
+    options,
+    models.map(({ engine }) => engine.model),
+  ))
+    log.warn({}, sentence);
   const modelSet = new ModelSet(models);
   const engines = models.map(({ engine }) => engine);
   watchEngines(registry, engines);

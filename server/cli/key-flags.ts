@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { keeping } from "../options/kind.ts";
+import { keeping } from "../options/duration-kind.ts";
 import { OptionsError } from "../options/options-error.ts";
 
 /** Flags of what a key is bounded by, by the API's fields. */

@@ -1,5 +1,6 @@
 import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/config.ts";
-import { choice, either, integer, optional, seconds, share, size, text } from "./kind.ts";
+import { milliseconds, seconds } from "./duration-kind.ts";
+import { choice, either, integer, optional, share, size, text } from "./kind.ts";
 import { row } from "./option.ts";
 
 const MiB = 2 ** 20;
@@ -106,7 +107,7 @@ export const ENGINE_OPTIONS = {
   ),
   batchStepMs: row(
     "Engine",
-    optional(integer(1, 60_000, "ms")),
+    optional(milliseconds(1, 60_000)),
     null,
     "Most milliseconds of a step that has only flex and batch work: so long an online request waits that arrives at the " +
       "worst instant. A step that makes any progress may take longer.",

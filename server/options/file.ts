@@ -36,7 +36,7 @@ async function parse(path: string, source: string): Promise<Omit<OptionsFile, "p
   // Most starts have no file; they need not pay for the parser.
   const { isMap, isScalar, LineCounter, parseDocument } = await import("yaml");
   const lineCounter = new LineCounter();
-  const document = parseDocument(source, { lineCounter });
+  const document = parseDocument(source, { lineCounter, merge: true });
   const [fault] = document.errors;
   if (fault !== undefined) throw new OptionsError(`${path} is not valid YAML: ${fault.message}`);
   // An empty file, or one of comments alone, sets nothing.
@@ -52,6 +52,8 @@ async function parse(path: string, source: string): Promise<Omit<OptionsFile, "p
   const known = OPTION_KEYS.filter((key) => !isOfEnvironment(OPTIONS[key].kind));
   for (const key of values.keys()) {
     if (known.some((name) => name === key)) continue;
+    // Where anchors are kept for `<<`, as in compose files.
+    if (key.startsWith("x-")) continue;
     const near = nearest(fileKey(key), known);
     const at = lines.has(key) ? `, line ${lines.get(key)}` : "";
     throw new OptionsError(

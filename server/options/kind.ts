@@ -1,6 +1,4 @@
-import { isIP } from "node:net";
 import { z } from "zod";
-import { plainHost } from "../loopback.ts";
 
 /**
  * How the value of an option is written. Flags and the environment bring strings, the file brings what YAML made of it;
@@ -12,7 +10,7 @@ export interface Kind<T> {
   /** Ends the sentence "must be …" of an error. */
   allowed: string;
   schema: z.ZodType<T>;
-  /** May be given more than once; the environment separates its values by commas. */
+  /** May be given more than once; the environment separates its values by commas or new lines, `\\,` is a comma. */
   list?: true;
   /** Has neither flag nor environment variable. */
   fileOnly?: true;
@@ -42,34 +40,6 @@ const written = (pattern: RegExp) => z.string().trim().regex(pattern).transform(
 export function integer(min: number, max: number, metavar = "n"): Kind<number> {
   const schema = z.union([z.number(), written(/^-?\d{1,15}$/)]).pipe(z.number().int().min(min).max(max));
   return { metavar, allowed: `a whole number from ${spaced(min)} to ${spaced(max)}`, schema };
-}
-
-/** A length of time in seconds, fractions allowed. */
-export function seconds(min: number, max: number): Kind<number> {
-  const schema = z.union([z.number(), written(/^\d{1,9}(\.\d{1,6})?$/)]).pipe(z.number().min(min).max(max));
-  return { metavar: "seconds", allowed: `seconds from ${spaced(min)} to ${spaced(max)}`, schema };
-}
-
-const DURATION_UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-/** How long something is kept, in seconds: `30s`, `5m`, `1h`, a number of seconds; `forever` or less than 0 is null. */
-export function keeping(): Kind<number | null> {
-  const schema = z
-    .union([
-      z.number(),
-      z.null(),
-      z
-        .string()
-        .trim()
-        .toLowerCase()
-        .regex(/^(-1|forever|\d{1,9}[smhd]?)$/),
-    ])
-    .transform((value) => {
-      if (value === null || value === "forever") return null;
-      const amount = Number.parseFloat(String(value));
-      return amount < 0 ? null : amount * (DURATION_UNITS[String(value).at(-1) ?? ""] ?? 1);
-    });
-  return { metavar: "duration", allowed: "a duration such as 30s, 5m or 1h, or forever", schema };
 }
 
 /** A share of something: 0.1 is a tenth. */
@@ -117,44 +87,6 @@ export function text(metavar: string): Kind<string> {
   return { metavar, allowed: "text that is not empty", schema };
 }
 
-/** What nobody may see, of so many characters at least. */
-export function secret(min: number): Kind<string> {
-  const schema = z.string().trim().min(min).max(1024);
-  return {
-    metavar: "key",
-    allowed: `text of ${min} to 1,024 characters`,
-    schema,
-    nested: true,
-    environmentOnly: true,
-  };
-}
-
-/** IP addresses and networks in CIDR notation. */
-export function networks(): Kind<string[]> {
-  const one = z.string().trim().refine(isNetwork);
-  return {
-    metavar: "address",
-    allowed: "an IP address or a network such as 10.0.0.0/8 (not /0, which is everybody), or a list of them",
-    schema: z.union([one.transform((value) => [value]), z.array(one).max(1000)]),
-    list: true,
-  };
-}
-
-/** An address or a name to listen on, in the form that plainHost gives it. */
-export function host(): Kind<string> {
-  const schema = z.string().trim().min(1).max(255).transform(plainHost);
-  return { metavar: "address", allowed: "an IP address or a host name", schema };
-}
-
-function isNetwork(text: string): boolean {
-  const [address = "", bits, ...rest] = text.split("/");
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return (
-    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128))
-  );
-}
-
 /** Any number of texts. */
 export function texts(metavar: string): Kind<string[]> {
   const one = z.string().trim().min(1).max(4096);
@@ -191,7 +123,7 @@ export function optional<T>(kind: Kind<T>): Kind<T | null> {
   return { ...kind, schema: kind.schema.nullable() };
 }
 
-function spaced(value: number): string {
+export function spaced(value: number): string {
   return value.toLocaleString("en-US");
 }
 

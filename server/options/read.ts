@@ -69,9 +69,10 @@ function written(key: OptionKey, kind: Kind<unknown>, { flags, env, file }: Sour
 }
 
 function split(values: string): string[] {
+  // A path may hold a comma: `\\,` is one.
   return values
-    .split(",")
-    .map((value) => value.trim())
+    .split(/(?<!\\),|\n/)
+    .map((value) => value.replaceAll("\\,", ",").trim())
     .filter((value) => value !== "");
 }
 

@@ -1,24 +1,10 @@
 import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
 import { TOOL_FORMAT_NAMES } from "../../engine/tools/formats.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
+import { hiddenSecret, host, hostNames, networks, origins, secret } from "./access-kind.ts";
+import { keeping, milliseconds, seconds } from "./duration-kind.ts";
 import { ENGINE_OPTIONS } from "./engine-options.ts";
-import {
-  choice,
-  either,
-  host,
-  integer,
-  keeping,
-  models,
-  networks,
-  optional,
-  seconds,
-  secret,
-  size,
-  sizeText,
-  text,
-  texts,
-  usd,
-} from "./kind.ts";
+import { choice, either, integer, models, optional, size, sizeText, text, usd } from "./kind.ts";
 import { type Option, row } from "./option.ts";
 import { prices, tierFactors } from "./price-kind.ts";
 import { shift } from "./shift-kind.ts";
@@ -113,14 +99,14 @@ export const OPTIONS = {
   ),
   maxWaitMs: row(
     "Limits",
-    either(choice(["off"]), integer(1, 86_400_000, "ms")),
+    either(choice(["off"]), milliseconds(1, 86_400_000)),
     60_000,
     "How long an online request may be expected to wait, in milliseconds, before it is answered 503; off takes all that " +
       "--queue-limit lets in.",
   ),
   flexWaitMs: row(
     "Limits",
-    either(choice(["off"]), integer(1, 86_400_000, "ms")),
+    either(choice(["off"]), milliseconds(1, 86_400_000)),
     300_000,
     "How long a flex request may be expected to wait, or wait, before it is answered 429, in milliseconds.",
   ),
@@ -255,7 +241,7 @@ export const OPTIONS = {
   ),
   adminKey: row(
     "Access",
-    optional(secret(20)),
+    optional(hiddenSecret(20)),
     null,
     "An API key that may do everything, and is not stored. In the environment alone, where command lines do not show it.",
     "the first start with keys on makes an administrator's key, and prints it once",
@@ -269,21 +255,21 @@ export const OPTIONS = {
   ),
   metricsToken: row(
     "Access",
-    optional(text("token")),
+    optional(secret(1, "token")),
     null,
     "Bearer token that /metrics asks for.",
     "none: /metrics is open on loopback and closed elsewhere",
   ),
   corsOrigin: row(
     "Access",
-    texts("origin"),
+    origins(),
     [],
     "A web origin (https://app.example) whose pages may call the API, or * for all. Repeatable.",
     "none",
   ),
   allowedHost: row(
     "Access",
-    texts("name"),
+    hostNames(),
     [],
     "A host name, without port, to answer besides the loopback names. Repeatable.",
     "none",

@@ -116,6 +116,53 @@ describe("values", () => {
     expect(() => fromFile(key, value)).toThrow(says(`"${key}" in f.yaml`));
   });
 
+  it.each([
+    ["30", 30],
+    ["30s", 30],
+    ["1.5m", 90],
+    ["1h", 3600],
+    ["500ms", 0.5],
+  ])("reads %s as a length of time in seconds", (text, seconds) => {
+    expect(read({ NIGHTSHIFT_SHUTDOWN_GRACE: text }).shutdownGrace).toBe(seconds);
+    expect(fromFile("shutdownGrace", text).shutdownGrace).toBe(seconds);
+  });
+
+  it.each([
+    ["250", 250],
+    ["250ms", 250],
+    ["2s", 2000],
+  ])("reads %s as a length of time in milliseconds", (text, milliseconds) => {
+    expect(read({ NIGHTSHIFT_MAX_WAIT_MS: text }).maxWaitMs).toBe(milliseconds);
+  });
+
+  it("takes an escaped comma for part of a value, and a new line for the end of one", () => {
+    expect(read({ NIGHTSHIFT_MODEL: "m=a\\,b/m.gguf, n=n.gguf\no.gguf" }).model).toEqual([
+      "m=a,b/m.gguf",
+      "n=n.gguf",
+      "o.gguf",
+    ]);
+  });
+
+  it("takes an origin with a slash behind it for the origin, and refuses one with a path", () => {
+    expect(read({ NIGHTSHIFT_CORS_ORIGIN: "https://app.example/, *" }).corsOrigin).toEqual([
+      "https://app.example",
+      "*",
+    ]);
+    for (const origin of ["https://app.example/chat", "app.example", "ftp://app.example"])
+      expect(() => read({ NIGHTSHIFT_CORS_ORIGIN: origin })).toThrow(/must be a web origin without a path/);
+  });
+
+  it("takes host names without a port alone", () => {
+    expect(read({ NIGHTSHIFT_ALLOWED_HOST: "LLM.example.com" }).allowedHost).toEqual(["llm.example.com"]);
+    for (const name of ["example.com:8080", "https://example.com", "a b"])
+      expect(() => read({ NIGHTSHIFT_ALLOWED_HOST: name })).toThrow(/must be a host name without a port/);
+  });
+
+  it("refuses a token that YAML reads as a number, and does not show it", () => {
+    const reading = () => fromFile("metricsToken", 12345678901234567000);
+    expect(reading).toThrow('"metricsToken" in f.yaml must be text of 1 to 1,024 characters: put it in quotes.');
+  });
+
   it.each([[{ a: 1 }], [[1, 2]], [true]])("refuses the YAML value %j for a port", (value) => {
     expect(() => fromFile("port", value)).toThrow(/^"port" in f\.yaml must be a whole number/);
   });
@@ -129,6 +176,11 @@ describe("the file", () => {
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/"data-dir"\. Did you mean "dataDir"\?/);
     write("somethingElseEntirely: x\n");
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/there is no option "somethingElseEntirely"\.$/);
+  });
+
+  it("merges maps, and leaves keys that begin with x- for their anchors", async () => {
+    write("x-common: &common {demo: {input: 1, cachedInput: 1, output: 1}}\nprices:\n  <<: *common\n");
+    expect((await readOptions({}, {}, dir)).prices).toEqual({ demo: { input: 1, cachedInput: 1, output: 1 } });
   });
 
   it("must be a map of YAML", async () => {

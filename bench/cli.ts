@@ -7,6 +7,7 @@ import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { responsiveCommand } from "./commands/responsive.ts";
 import { soakCommand } from "./commands/soak.ts";
+import { storeCommand } from "./commands/store.ts";
 import { suiteCommand } from "./commands/suite.ts";
 import { throughputCommand } from "./commands/throughput.ts";
 import { validateCommand } from "./commands/validate.ts";
@@ -25,6 +26,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(enduranceCommand(args))
     .addCommand(floodCommand(args))
     .addCommand(responsiveCommand(args))
+    .addCommand(storeCommand(args))
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);

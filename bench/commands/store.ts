@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { machineFacts, machineLine } from "../machine.ts";
+import { writeReport } from "../report.ts";
+import { measureStore, STORE_HEAD, storeRows } from "../store.ts";
+import { figure, table } from "../table.ts";
+import { whole } from "./arguments.ts";
+
+interface Options {
+  batches: number;
+  ledger: number;
+  results: number;
+  resultBytes: number;
+  json?: string;
+}
+
+export function storeCommand(args: string[]): Command {
+  return new Command("store")
+    .description("a store with years of rows: its start, its statements, and what waits for them; needs no server")
+    .option("--batches <n>", "batches that are over", whole(1), 1_000_000)
+    .option("--ledger <n>", "rows of the ledger, over 31 days", whole(1), 10_000_000)
+    .option("--results <n>", "results of a file that is deleted", whole(1), 600)
+    .option("--result-bytes <n>", "bytes of each", whole(2), 1_000_000)
+    .option("--json <file>", "write everything that was measured")
+    .action(async (plan: Options) => {
+      const machine = machineFacts(args);
+      const dataDir = await mkdtemp(join(tmpdir(), "nightshift-bench-store-"));
+      try {
+        const runs = await measureStore(dataDir, plan, ({ label, ms }) => {
+          process.stderr.write(`${label}: ${figure(ms)} ms\n`);
+        });
+        await writeReport(plan.json, { kind: "store", machine, plan, runs, warnings: [] });
+        process.stdout.write(`${table(STORE_HEAD, storeRows(runs))}\n${machineLine(machine)}\n`);
+      } finally {
+        await rm(dataDir, { recursive: true, force: true });
+      }
+    });
+}

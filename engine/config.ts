@@ -1,3 +1,4 @@
+import type { Objectives } from "./protocol/step.ts";
 /** Long texts that an engine tokenizes at once, each on a thread. It is CPU work: more would only take cores from the steps. */
 export const TOKENIZED_AT_ONCE = 2;
 
@@ -25,15 +26,20 @@ export interface EngineConfig {
   splitMode: "none" | "layer" | "row";
   cacheTypeK: CacheType;
   cacheTypeV: CacheType;
-  /** auto: on, but off on a CPU where attention heads are too small for it to pay; there on for many tokens of embeddings. */
+  /**
+   * auto: as the calibration finds. Without one on, but off on a CPU where attention heads are too small for it to pay;
+   * there on for many tokens of embeddings.
+   */
   flashAttention: "auto" | "on" | "off";
+  /** The directory that keeps what steps took when a model was first loaded; null does not time any. */
+  calibrationDir: string | null;
   /** A directory with an own build of llama.cpp, else null. */
   llamaDir: string | null;
   /** Most tokens of one step (llama.cpp's n_ubatch). */
   stepTokens: number;
-  /** Objectives of online work in milliseconds: time to first token, and between two tokens of a stream. */
-  sloTtftMs: number;
-  sloItlMs: number;
+  /** Objectives of online work in milliseconds: time to first token, and between two tokens of a stream; auto derives them. */
+  sloTtftMs: number | "auto";
+  sloItlMs: number | "auto";
   /** The share by which flex and batch may lengthen a step that has online work. */
   batchTax: number;
   /** Most milliseconds of a step without online work; null derives it from the objective for the first token. */
@@ -86,6 +92,16 @@ export interface EmbeddingFacts {
   context: number;
 }
 
+/** What a calibration came to. */
+export interface CalibrationFacts {
+  /** What it took; 0 where an earlier one of the same model, libraries and machine was read. */
+  ms: number;
+  /** Steps that were timed. */
+  steps: number;
+  /** Fewest tokens of a chunk that attention is efficient for; 1 where any number is. */
+  tileRows: number;
+}
+
 /** What is known of a loaded model. */
 export interface ModelFacts {
   model: string;
@@ -114,6 +130,12 @@ export interface ModelFacts {
   devices: string[];
   threads: number;
   stepTokens: number;
+  /** Whether steps are computed with flash attention; auto where llama.cpp chose. */
+  flashAttention: EngineConfig["flashAttention"];
+  /** What steps were timed before the first request; null: none were. */
+  calibration: CalibrationFacts | null;
+  /** As they are before the first request. */
+  objectives: Objectives;
   /** full, sliding-window, recurrent, hybrid: prefixes are reused on full alone. */
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   /** False: the model has no template of its own and ChatML stands in. */

@@ -26,13 +26,14 @@ const stepModel = z
         o: ms.describe("ms of every step"),
         p: ms.describe("ms per prompt token"),
         d: ms.describe("ms per decode"),
-        k: ms.describe("ms per position that a token attends over"),
+        k: ms.describe("ms per position that a decode attends over"),
+        r: ms.describe("ms per position that a prompt token attends over"),
         m: ms.describe("ms of each pass over the weights past the first, which only a split cache takes"),
       })
       .nullable()
       .describe("Null until 16 steps of decodes alone were measured."),
   })
-  .describe("step = o + p * prefill + d * decode + k * kv + m * (passes - 1), fitted to measured steps.");
+  .describe("step = o + p * prefill + d * decode + k * kv + r * read + m * (passes - 1), fitted to measured steps.");
 
 const caps = z.object({
   alone: z
@@ -69,6 +70,9 @@ const engineReport = z.object({
   status: z
     .object({
       step_model: stepModel,
+      objectives: z
+        .object({ ttft_ms: ms, itl_ms: ms })
+        .describe("Those that hold now: --slo-ttft-ms and --slo-itl-ms, or what auto has derived."),
       caps: caps.nullable().describe("Null as long as there is no fit."),
       forecast: forecast.nullable().describe("Null as long as there is no fit."),
       kv: z.object({

@@ -33,7 +33,7 @@ export interface AdmissionDeps {
   draining: () => boolean;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
-  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "flexWaitMs" | "itlMs" | "batchTax">;
+  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "flexWaitMs" | "batchTax">;
 }
 
 /** Who asks to be let in, and where they would wait. */
@@ -170,7 +170,7 @@ export class Admission {
   #predict({ engine }: ServedModel, load: Load, tier: OnlineTier, shareAhead: number): number {
     const { backlog, facts } = engine;
     if (backlog === null || facts === null) return 0;
-    const { itlMs, batchTax } = this.#deps.options;
+    const { batchTax } = this.#deps.options;
     return predictWaitMs(tier, {
       backlog,
       submitted: load.sequences,
@@ -178,7 +178,7 @@ export class Admission {
       answerTokens: load.answerTokens,
       sequences: facts.sequences,
       stepTokens: facts.stepTokens,
-      itlMs,
+      itlMs: backlog.objectives.itlMs,
       batchTax,
       shareAhead,
       onlineShare: this.#deps.onlineShare(engine.model),

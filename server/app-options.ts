@@ -12,8 +12,7 @@ export interface AppOptions {
   /** Milliseconds that a request may be expected to wait before it is 503, or 429 at tier flex; null is without bound. */
   maxWaitMs: number | null;
   flexWaitMs: number | null;
-  /** The engine's objective between two tokens in milliseconds, and what flex may add to a step: waits are foretold by it. */
-  itlMs: number;
+  /** What flex may add to a step, as a share: waits are foretold by it. */
   batchTax: number;
   limits: RequestLimits;
   /** Bytes that may wait for a slow reader of one stream before it is dropped. */
@@ -40,7 +39,6 @@ export const DEFAULT_APP_OPTIONS: AppOptions = {
   queueLimit: 512,
   maxWaitMs: 60_000,
   flexWaitMs: 300_000,
-  itlMs: 50,
   batchTax: 0.1,
   limits: DEFAULT_REQUEST_LIMITS,
   streamBuffer: 1024 * 1024,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { EngineConfig } from "../engine/config.ts";
 import type { ResolvedModel } from "./model-source/resolve.ts";
 import type { Options } from "./options/table.ts";
@@ -32,6 +33,7 @@ export function engineConfig({ name, path, adapters }: ResolvedModel, options: O
     cacheTypeK,
     cacheTypeV,
     flashAttention,
+    calibrationDir: options.calibration === "on" ? join(options.dataDir, "calibration") : null,
     llamaDir,
     stepTokens,
     sloTtftMs,

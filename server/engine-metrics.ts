@@ -1,8 +1,11 @@
 import { Gauge, type Registry } from "prom-client";
 import { ENGINE_STATES, type Engine } from "../engine/engine.ts";
+import type { Objectives } from "../engine/protocol/step.ts";
+
+type WatchedEngine = Pick<Engine, "model" | "state" | "facts" | "backlog">;
 
 /** The engines in the registry, as the server sees them when it is asked. */
-export function watchEngines(registry: Registry, engines: readonly Pick<Engine, "model" | "state" | "facts">[]): void {
+export function watchEngines(registry: Registry, engines: readonly WatchedEngine[]): void {
   const registers = [registry];
   new Gauge({
     name: "nightshift_engine_state",
@@ -23,4 +26,20 @@ export function watchEngines(registry: Registry, engines: readonly Pick<Engine, 
       for (const { model, facts } of engines) if (facts !== null) this.set({ model }, facts.sequences);
     },
   });
+  const objective = (name: string, help: string, msOf: (objectives: Objectives) => number) =>
+    new Gauge({
+      name: `nightshift_objective_${name}_seconds`,
+      help,
+      labelNames: ["model"],
+      registers,
+      collect() {
+        this.reset();
+        for (const { model, facts, backlog } of engines) {
+          const objectives = backlog?.objectives ?? facts?.objectives;
+          if (objectives !== undefined) this.set({ model }, msOf(objectives) / 1000);
+        }
+      },
+    });
+  objective("time_to_first_token", "What --slo-ttft-ms asks for, or auto has derived", ({ ttftMs }) => ttftMs);
+  objective("inter_token_latency", "What --slo-itl-ms asks for, or auto has derived", ({ itlMs }) => itlMs);
 }

@@ -4,9 +4,11 @@ import type { BatchPrice, EngineReport } from "../openapi/engine.ts";
 
 /** How one engine is doing, as GET /v1/nightshift/engine tells it. */
 export function engineStatus(status: EngineStatus, machine: MachinePrice): NonNullable<EngineReport["status"]> {
-  const { steps, error, reach, fit, outlook, kv, cells, prefixes, sequences, running, waiting } = status;
+  const { steps, error, reach, fit, outlook, kv, cells, prefixes, sequences } = status;
+  const { running, waiting, objectives } = status;
   return {
     step_model: { steps, error, reach, fit },
+    objectives: { ttft_ms: objectives.ttftMs, itl_ms: objectives.itlMs },
     caps: outlook === null ? null : caps(outlook),
     forecast: outlook === null ? null : forecast(outlook, reach.decode, machine),
     kv: {

@@ -50,7 +50,7 @@ import { Reload } from "./reload.ts";
 import { Residency } from "./residency.ts";
 import { openRooms } from "./rooms.ts";
 import { ServiceManager } from "./service-manager.ts";
-import { showSettings } from "./setting-metrics.ts";
+import { showMachinePrice } from "./setting-metrics.ts";
 import { NPM_ECHO_MS, Shutdown } from "./shutdown.ts";
 import { startModels } from "./start-models.ts";
 import { watchStore } from "./store-metrics.ts";
@@ -87,7 +87,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
   const store = await openOrExplain(options, log);
   watchStore(registry, store);
   watchMachine(registry, { dataDir: options.dataDir, now: clock.now });
-  showSettings(registry, { ttftMs: options.sloTtftMs, itlMs: options.sloItlMs, machinePrice: machinePrice(options) });
+  showMachinePrice(registry, machinePrice(options));
   const { files, uploads, time, sweeper } = await orExplain(options, () => openRooms(options, store, log));
   const prices = new Prices(...pricing(options));
   const webhooks = new WebhookEndpoints(options.webhooks);

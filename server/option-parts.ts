@@ -53,7 +53,6 @@ export function appOptions(options: Options): AppOptions {
     host: options.host,
     bodyLimit: options.maxBody,
     ...waitBounds(options),
-    itlMs: options.sloItlMs,
     batchTax: options.batchTax,
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
     allowedHosts: options.allowedHost,

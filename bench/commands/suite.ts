@@ -58,11 +58,10 @@ async function measureSuite(options: Options, chosen: Scenario[], machine: Machi
   };
   const source = options.trace ? await traceFile(options.trace) : chatTraffic();
   const gguf = options.gguf ?? (await presetModel(preset));
-  const { own, looser, peers, servers, stop } = await startServers(options, preset, gguf);
+  const { own, peers, servers, stop } = await startServers(options, preset, gguf);
   try {
     const lab = laboratory({
       own,
-      looser,
       peers,
       preset,
       repeats: options.repeats,
@@ -82,7 +81,7 @@ async function measureSuite(options: Options, chosen: Scenario[], machine: Machi
       await writeSuite(options.out, { machine, preset, repeats, seed, minutes, servers, model, sections });
     }
   } finally {
-    for (const target of [own, looser, ...peers]) target?.agent.destroy();
+    for (const target of [own, ...peers]) target?.agent.destroy();
     await stop();
   }
 }

@@ -62,6 +62,8 @@ class Step {
   #decodes = 0;
   #read = 0;
   #kv = 0;
+  /** The same of prompts. */
+  #readKv = 0;
 
   constructor(costs: StepCosts, { twoPasses }: OracleRules) {
     this.#costs = costs;
@@ -73,11 +75,11 @@ class Step {
   }
 
   get ms(): number {
-    return this.#price(this.#decodes, this.#read, this.#kv);
+    return this.#price(this.#decodes, this.#read, this.#kv, this.#readKv);
   }
 
   msWithDecode({ at }: Running): number {
-    return this.#price(this.#decodes + 1, this.#read, this.#kv + at + 1);
+    return this.#price(this.#decodes + 1, this.#read, this.#kv + at + 1, this.#readKv);
   }
 
   decode({ at }: Running): void {
@@ -90,21 +92,23 @@ class Step {
     let fits = 0;
     for (let over = most + 1; over - fits > 1; ) {
       const middle = (fits + over) >> 1;
-      if (this.#price(this.#decodes, this.#read + middle, this.#kv + attended(at, middle)) <= ms) fits = middle;
+      if (this.#price(this.#decodes, this.#read + middle, this.#kv, this.#readKv + attended(at, middle)) <= ms)
+        fits = middle;
       else over = middle;
     }
     return fits;
   }
 
   prefill(running: Running, count: number): void {
-    this.#kv += attended(running.at, count);
+    this.#readKv += attended(running.at, count);
     this.#read += count;
     running.at += count;
   }
 
-  #price(decodes: number, read: number, kv: number): number {
-    const { fixed, prefill, decode, kv: perCell } = this.#costs;
-    return fixed + decode * decodes + prefill * read + perCell * kv + (decodes > 0 && read > 0 ? this.#pass : 0);
+  #price(decodes: number, read: number, kv: number, readKv: number): number {
+    const { fixed, prefill, decode, kv: perCell, read: perRead } = this.#costs;
+    const attention = perCell * kv + perRead * readKv;
+    return fixed + decode * decodes + prefill * read + attention + (decodes > 0 && read > 0 ? this.#pass : 0);
   }
 }
 

@@ -11,8 +11,6 @@ export interface Preset {
   context: number;
   /** Compute threads of every server; null where the GPU computes. */
   threads: number | null;
-  /** slo-itl-ms of a second server of ours, where steps take long for what the default objective is made for; null has none. */
-  looserItlMs: number | null;
   /** Clients at once that a capacity is measured with. */
   clients: number;
   /** What lengths of the traffic are divided by. */
@@ -36,7 +34,6 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     sequences: 64,
     context: 2304,
     threads: Math.max(1, availableParallelism() - 1),
-    looserItlMs: 150,
     clients: 32,
     lengthDivisor: 16,
     throughput: { levels: [1, 8, 32, 64], prompt: 64, tokens: 64 },
@@ -59,7 +56,6 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     sequences: 64,
     context: 2560,
     threads: null,
-    looserItlMs: null,
     clients: 64,
     lengthDivisor: 4,
     throughput: { levels: [1, 8, 32, 64], prompt: 256, tokens: 128 },

@@ -7,8 +7,6 @@ import type { Traffic } from "./traffic.ts";
 export interface Laboratory {
   /** This project's server. */
   own: Target;
-  /** The same with a looser objective between tokens, for scenarios that this decides; null where the preset has none. */
-  looser: Target | null;
   /** May be none; then only this server is measured. */
   peers: Target[];
   preset: Preset;

@@ -22,7 +22,6 @@ export function withoutFolder(argument: string): string {
 
 export interface Servers {
   own: Target;
-  looser: Target | null;
   peers: Target[];
   servers: SuiteReport["servers"];
   stop: () => Promise<void>;
@@ -42,7 +41,7 @@ export async function startServers(options: ServerOptions, preset: Preset, gguf:
     servers.push({ label, command });
     return target;
   };
-  const { sequences, context, threads, looserItlMs } = preset;
+  const { sequences, context, threads } = preset;
   try {
     const usual = ["--sequences", String(sequences), "--context", String(context)];
     if (threads !== null) usual.push("--threads", String(threads));
@@ -53,10 +52,6 @@ export async function startServers(options: ServerOptions, preset: Preset, gguf:
       return add(label, server.base, "bench", `nightshift serve --model ${withoutFolder(gguf)} ${args.join(" ")}`);
     };
     const own = await addOwn("nightshift", usual);
-    const looser =
-      looserItlMs === null
-        ? null
-        : await addOwn(`nightshift slo ${looserItlMs}`, [...usual, "--slo-itl-ms", String(looserItlMs)]);
     if (options.llamaServer) {
       const where = threads === null ? ["-ngl", "999"] : ["-t", String(threads)];
       const room = { gguf, sequences, cells: sequences * context, options: where };
@@ -71,7 +66,7 @@ export async function startServers(options: ServerOptions, preset: Preset, gguf:
       const { label, base } = parseTarget(peer, i === 0 ? "peer" : `peer-${i + 1}`);
       peers.push(await add(label, base, undefined, base.href));
     }
-    return { own, looser, peers, servers, stop };
+    return { own, peers, servers, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -2,18 +2,19 @@ import { setInterval as every } from "node:timers/promises";
 import { call } from "../call.ts";
 import type { Target } from "../target.ts";
 
-/** What a step costs, in milliseconds: `fixed + prefill · prompt tokens + decode · decodes + kv · cells attended over`. */
+/** What a step costs, in milliseconds: `fixed + prefill · prompt tokens + decode · decodes + kv · cells that decodes attend over + read · prompts do`. */
 export interface StepCosts {
   fixed: number;
   prefill: number;
   decode: number;
   kv: number;
+  read: number;
   /** More for each further pass over the weights. */
   pass: number;
 }
 
 interface EngineList {
-  data: { model: string; status: { step_model: { fit: Record<"o" | "p" | "d" | "k" | "m", number> } } | null }[];
+  data: { model: string; status: { step_model: { fit: Record<"o" | "p" | "d" | "k" | "r" | "m", number> } } | null }[];
 }
 
 const READ_EVERY_MS = 500;
@@ -23,8 +24,8 @@ async function readStepCosts(target: Target): Promise<StepCosts> {
   const { data } = await call<EngineList>(target, "nightshift/engine", {});
   const status = data.find(({ model }) => model === target.model)?.status;
   if (!status) throw new Error(`${target.label}: no step model of ${target.model}`);
-  const { o, p, d, k, m } = status.step_model.fit;
-  return { fixed: o, prefill: p, decode: d, kv: k, pass: m };
+  const { o, p, d, k, r, m } = status.step_model.fit;
+  return { fixed: o, prefill: p, decode: d, kv: k, read: r, pass: m };
 }
 
 export function meanCosts(all: readonly StepCosts[]): StepCosts {
@@ -34,6 +35,7 @@ export function meanCosts(all: readonly StepCosts[]): StepCosts {
     prefill: mean(({ prefill }) => prefill),
     decode: mean(({ decode }) => decode),
     kv: mean(({ kv }) => kv),
+    read: mean(({ read }) => read),
     pass: mean(({ pass }) => pass),
   };
 }

@@ -114,7 +114,8 @@ function costsText(runs: ShiftRun[]): string {
   return (
     `${cost(({ fixed }) => fixed)} ms, ${cost(({ decode }) => decode)} more a decode, ` +
     `${cost(({ prefill }) => prefill)} a prompt token, ${cost(({ pass }) => pass)} a further pass and ` +
-    `${cost(({ kv }) => 1000 * kv)} µs a cell attended over`
+    `${cost(({ kv }) => 1000 * kv)} µs a cell that decodes attend over, ` +
+    `${cost(({ read }) => 1000 * read)} µs one that prompts do`
   );
 }
 

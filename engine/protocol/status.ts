@@ -1,6 +1,6 @@
 import type { KvKind } from "../config.ts";
 import type { Tier } from "./request.ts";
-import type { Fit } from "./step.ts";
+import type { Fit, Objectives } from "./step.ts";
 
 /** What the fit says of steps to come, in milliseconds and sequences or tokens. */
 export interface StepOutlook {
@@ -27,6 +27,8 @@ export interface EngineStatus {
   /** Both null until enough decodes were measured. */
   fit: Fit | null;
   outlook: StepOutlook | null;
+  /** As they hold now. */
+  objectives: Objectives;
   kv: KvKind;
   /** Reserved: those that flex and batch leave to online work when they start; of sequences too. */
   cells: { total: number; used: number; reserved: number };

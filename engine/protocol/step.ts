@@ -47,15 +47,23 @@ export interface StepStats {
 }
 
 /**
- * The cost of a step: t = o + p·prefill + d·decode + k·kv, and m more for each pass over the weights past the first; a
- * unified cache takes no other. All in milliseconds.
+ * The cost of a step: t = o + p·prefill + d·decode + k·kv + r·read, and m more for each pass over the weights past the
+ * first; a unified cache takes no other. All in milliseconds. `kv` are the positions that decodes attend over, `read` those
+ * of prompts: a chunk shares the work on a position among its tokens, a decode does not.
  */
 export interface Fit {
   o: number;
   p: number;
   d: number;
   k: number;
+  r: number;
   m: number;
+}
+
+/** Of online work in milliseconds: the time to the first token, and between two tokens of a stream. */
+export interface Objectives {
+  ttftMs: number;
+  itlMs: number;
 }
 
 /** What an engine has to do for one tier. */
@@ -76,6 +84,7 @@ export interface Backlog {
   kvPerDecode: number;
   /** Null until enough steps are measured. */
   fit: Fit | null;
+  objectives: Objectives;
   /** Whether streams and prompts have steps of their own, by turns. */
   turns: boolean;
 }

@@ -13,6 +13,7 @@ import type { Library } from "./native/library.ts";
 import type { MemoryFacts } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 import { RequestRefusal } from "./refusal.ts";
+import { ObjectiveWatch } from "./scheduler/objectives.ts";
 import { planLimits } from "./scheduler/step-caps.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
 import { TokenQuestions } from "./token-questions.ts";
@@ -52,14 +53,25 @@ export class EmbeddingEngine {
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt, post });
     const run = { threads, tokenizer, now, post, wake: () => this.#loop.wake() };
     this.#embedder = openEmbedder(library, model, adapters, config, plan, run);
-    this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits: planLimits(config), now });
+    const { sloTtftMs, sloItlMs, sequences } = config;
+    const asked = { ttftMs: sloTtftMs, itlMs: sloItlMs };
+    const { ttftMs, itlMs } = new ObjectiveWatch(asked, { sequences, context: plan.context });
+    const objectives = { ttftMs, itlMs };
+    this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits: planLimits(config, objectives), now });
     library.quiet();
     this.warnings = [idleGpu(library)].filter((warning) => warning !== null);
     const { context } = plan;
     const cells = plan.whole ? 0 : plan.cells;
     const cacheBytes = cells * memory.cellBytes;
     const embedding = this.#embedder.facts;
-    const found = { threads, cacheBytes, parkBytes: 0, fallback: false, toolFormat: "", embedding };
+    const found = {
+      ...{ threads, cacheBytes, objectives },
+      calibration: null,
+      parkBytes: 0,
+      fallback: false,
+      toolFormat: "",
+      embedding,
+    };
     this.facts = factsOf(library, model, config, { kv: "unified", context, cells, ids: 0 }, found);
   }
 

@@ -8,6 +8,8 @@ import type { EngineRequest } from "../protocol/request.ts";
 import type { EngineStatus } from "../protocol/status.ts";
 import type { StepMessage } from "../protocol/step.ts";
 import type { TokenQuestion } from "../protocol/tokens.ts";
+import { type Calibration, calibrate } from "./calibration/calibrate.ts";
+import { stepsOf } from "./calibration/kernels.ts";
 import { CallReading } from "./call-reading.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { embeddingPlan, openEmbedder } from "./embedding/open-embedder.ts";
@@ -28,6 +30,7 @@ import { cacheBytes, type MemoryPlan, planMemory, planParking } from "./native/m
 import { loadModel, type Model } from "./native/model.ts";
 import { PromptBuilder } from "./prompt.ts";
 import { invalidGrammar, promptRefusal, RequestRefusal } from "./refusal.ts";
+import { ObjectiveWatch } from "./scheduler/objectives.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { planLimits } from "./scheduler/step-caps.ts";
 import { StepModel } from "./scheduler/step-model.ts";
@@ -83,7 +86,13 @@ export class Engine {
     const taken = free.onGpu ? 0 : facts.weightBytes + cacheBytes(plan, facts);
     const parkBytes = planParking(config, facts, free.host - taken);
     const embedding = embeddingPlan(model, config, facts, cacheBytes(plan, facts));
-    return new Engine(library, model, adapters, config, { ...plan, parkBytes, embedding }, post);
+    const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
+    const { cellBytes } = facts;
+    const calibration = await calibrate({
+      ...{ library, model, adapters, config, plan },
+      ...{ threads, cellBytes, freeBytes: free.model },
+    });
+    return new Engine(library, model, adapters, config, { ...plan, parkBytes, embedding, threads, calibration }, post);
   }
 
   private constructor(
@@ -91,19 +100,30 @@ export class Engine {
     model: Model,
     adapters: Adapters,
     config: EngineConfig,
-    plan: MemoryPlan & { parkBytes: number; embedding: EmbeddingPlan | null },
+    plan: MemoryPlan & {
+      parkBytes: number;
+      embedding: EmbeddingPlan | null;
+      threads: number;
+      calibration: Calibration;
+    },
     post: (message: FromEngine) => void,
   ) {
-    const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
+    const { calibration, threads } = plan;
     const { vocabulary } = model;
-    const context = new Context(library, model, adapters, config, plan, threads);
+    const attention = { ...config, flashAttention: calibration.flashAttention };
+    const context = new Context(library, model, adapters, attention, plan, threads);
     const reuse = model.memory === "full";
     const memory = model.memoryFacts(config, 0);
     const { cellBytes } = memory;
     const reserved = Math.min(config.sequences - 1, Math.max(1, Math.floor(config.sequences * RESERVED_SHARE)));
     const reservedCells =
       plan.kv === "unified" ? Math.floor(plan.cells * RESERVED_SHARE) : reserved * context.sequenceCells;
-    const stepModel = new StepModel();
+    const stepModel = new StepModel(calibration.tile);
+    stepModel.calibrate(stepsOf(calibration.samples, calibration.flash, calibration.tile));
+    const { sequences } = config;
+    const asked = { ttftMs: config.sloTtftMs, itlMs: config.sloItlMs };
+    const objectives = new ObjectiveWatch(asked, { sequences, context: plan.context });
+    if (calibration.samples.length > 0) objectives.review(stepModel);
     const now = () => performance.now();
     const host = new HostMemory({
       bytes: plan.parkBytes,
@@ -150,13 +170,14 @@ export class Engine {
     });
     const promptTokens = (prompt: Prompt, owner: TextOwner) => this.#promptTokens(prompt, owner);
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt: promptTokens, post });
-    const options = { ...planLimits(config), sequences: config.sequences, reserved, reuse };
+    const options = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse });
     const scheduler = new Scheduler<Generation>(cache, options, stepModel);
     this.#statusParts = {
       cache,
       scheduler,
       stepModel,
-      options: { ...options, context: plan.context },
+      options,
+      context: plan.context,
       reservedCells,
     };
     const wake = () => this.#loop.wake();
@@ -166,6 +187,7 @@ export class Engine {
       cache,
       scheduler,
       stepModel,
+      objectives,
       now,
       post: (message) => this.#tell(message),
       fail: (generation, error) => this.#fail(generation.request.id, error),
@@ -181,6 +203,8 @@ export class Engine {
     this.facts = factsOf(library, model, config, plan, {
       threads,
       cacheBytes: cacheBytes(plan, memory),
+      calibration,
+      objectives: { ttftMs: objectives.ttftMs, itlMs: objectives.itlMs },
       parkBytes: plan.parkBytes,
       fallback: this.#template.fallback,
       toolFormat: this.#template.toolFormat.name,
@@ -286,5 +310,11 @@ export class Engine {
 /** What it would take to compute tokens of a prompt again, alone. */
 function recomputeMs(stepModel: StepModel, from: number, to: number): number {
   const count = to - from;
-  return stepModel.predict({ prefill: count, decode: 0, kv: count * from + (count * (count + 1)) / 2, passes: 1 });
+  return stepModel.predict({
+    prefill: count,
+    decode: 0,
+    kv: 0,
+    read: count * from + (count * (count + 1)) / 2,
+    passes: 1,
+  });
 }

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../config.ts";
+import type { Objectives } from "../protocol/step.ts";
+import type { Calibration } from "./calibration/calibrate.ts";
 import { fileIdentity } from "./native/file-identity.ts";
 import type { Library } from "./native/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
@@ -16,6 +18,9 @@ export function factsOf(
     threads: number;
     /** What the cells and states of the plan take. */
     cacheBytes: number;
+    /** Null where a model does not generate. */
+    calibration: Calibration | null;
+    objectives: Objectives;
     parkBytes: number;
     fallback: boolean;
     toolFormat: string;
@@ -55,6 +60,9 @@ export function factsOf(
     devices: model.devices.map((device) => device.description),
     threads: found.threads,
     stepTokens: config.stepTokens,
+    flashAttention: found.calibration?.flashAttention ?? config.flashAttention,
+    calibration: calibrationFacts(found.calibration),
+    objectives: found.objectives,
     memory: model.memory,
     chatTemplate: !found.fallback,
     toolFormat: found.toolFormat,
@@ -64,6 +72,12 @@ export function factsOf(
     libraryDir: library.directory,
     fingerprint: `fp_${createHash("sha256").update(JSON.stringify(identity)).digest("hex").slice(0, 12)}`,
   };
+}
+
+function calibrationFacts(calibration: Calibration | null): ModelFacts["calibration"] {
+  if (calibration === null || calibration.samples.length === 0) return null;
+  const { ms, samples, tile } = calibration;
+  return { ms: Math.round(ms), steps: samples.length, tileRows: tile.rows };
 }
 
 /** Devices are named after their backend: CUDA0, Vulkan0, Metal, CPU. */

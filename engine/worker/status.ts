@@ -9,20 +9,25 @@ export interface StatusParts {
   cache: KvCache;
   scheduler: Pick<Scheduler<Sequence>, "byTier" | "overrun">;
   stepModel: StepModel;
-  options: Omit<OutlookOptions, "kv">;
+  options: Omit<OutlookOptions, "kv" | "context">;
+  /** The longest request in tokens. */
+  context: number;
   /** Cells that flex and batch leave to online work when they start. */
   reservedCells: number;
 }
 
 /** How an engine is doing now; may be asked for while a step computes. */
-export function statusOf({ cache, scheduler, stepModel, options, reservedCells }: StatusParts): EngineStatus {
+export function statusOf({ cache, scheduler, stepModel, options, context, reservedCells }: StatusParts): EngineStatus {
   const { median, mean } = stepModel.error;
+  const { ttftMs, itlMs } = options;
+  const house = { ...options, ttftMs, itlMs, context, kv: cache.kind };
   return {
     steps: { ...stepModel.steps },
     error: { median, mean, overrun: scheduler.overrun },
     reach: stepModel.reach,
     fit: stepModel.settled ? stepModel.fit : null,
-    outlook: stepModel.settled ? outlookOf(stepModel, { ...options, kv: cache.kind }, scheduler.overrun) : null,
+    outlook: stepModel.settled ? outlookOf(stepModel, house, scheduler.overrun) : null,
+    objectives: { ttftMs, itlMs },
     kv: cache.kind,
     cells: { total: cache.cells, used: cache.used, reserved: reservedCells },
     prefixes: cache.idle,

@@ -9,6 +9,7 @@ import type { KvCache } from "./kv/cache.ts";
 import type { Batch } from "./native/batch.ts";
 import type { Context } from "./native/context.ts";
 import { deadEnd, noRoom } from "./refusal.ts";
+import type { ObjectiveWatch } from "./scheduler/objectives.ts";
 import type { Scheduler, Step } from "./scheduler/scheduler.ts";
 import { isDecode, remaining } from "./scheduler/sequence.ts";
 import type { PlanEntry } from "./scheduler/step-draft.ts";
@@ -21,6 +22,7 @@ export interface StepLoopParts {
   cache: KvCache;
   scheduler: Scheduler<Generation>;
   stepModel: StepModel;
+  objectives: ObjectiveWatch;
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: StepMessage) => void;
@@ -138,6 +140,8 @@ export class StepLoop {
     stats.cellsUsed = cache.used;
     stepModel.observe(step.shape, stats.decodeMs + stats.sampleMs);
     scheduler.measured(step, stats.totalMs);
+    if (step.shape.prefill === 0 && step.onlineTokens > 0)
+      this.#parts.objectives.observe(step.onlineMs, stepModel, stepModel.settled);
     stats.shares = timeShares(shares, stats.totalMs);
     this.#last = { begin, started: announced, drawn, stats };
     return true;
@@ -241,11 +245,11 @@ function announce(planned: Generation[]): SequenceStart[] {
   });
 }
 
-function partOf({ sequence, count, kv }: PlanEntry<Generation>): WorkPart {
+function partOf({ sequence, count, kv, read }: PlanEntry<Generation>): WorkPart {
   const { tier, endpoint } = sequence;
   return isDecode(sequence)
-    ? { tier, endpoint, prefill: 0, decode: count, kv }
-    : { tier, endpoint, prefill: count, decode: 0, kv };
+    ? { tier, endpoint, prefill: 0, decode: count, kv, read }
+    : { tier, endpoint, prefill: count, decode: 0, kv, read };
 }
 
 function forecastOf({ shape, predictedMs, onlineMs, onlineTokens, lowerTokens }: Step<Generation>) {

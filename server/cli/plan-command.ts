@@ -57,11 +57,11 @@ function modelPlan(report: EngineReport): string {
   ].join("\n");
 }
 
-function fitLines({ o, p, d, k, m }: NonNullable<Status["step_model"]["fit"]>, { step_model }: Status): string[] {
+function fitLines({ o, p, d, k, r, m }: NonNullable<Status["step_model"]["fit"]>, { step_model }: Status): string[] {
   const { steps, error } = step_model;
   return [
     `Step cost: ${short(o)} ms, plus ${short(p)} ms per prompt token, ${short(d)} ms per decoded token, ` +
-      `${short(1000 * k)} ms per 1,000 attended positions and ${short(m)} ms per additional pass over the weights.`,
+      `${short(1000 * k)} ms per 1,000 positions that decodes attend over, ${short(1000 * r)} ms per 1,000 of prompts, and ${short(m)} ms per additional pass over the weights.`,
     `Measured over ${grouped(steps.prefill)} steps with prompt tokens and ${grouped(steps.decode)} decode-only steps; ` +
       `median prediction error ${(100 * error.median).toFixed(1)} %.`,
   ];

@@ -75,6 +75,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
       ...warnings.map((warning): [string, string] => ["warning", warning]),
     ]),
+    ...table("Steps", stepRows(facts)),
     ...table("Memory plan", [
       ["weights", gigabytes(facts.bytes)],
       [
@@ -84,6 +85,22 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["parking", facts.parkBytes === 0 ? "off" : `up to ${gigabytes(facts.parkBytes)} of host memory, for prefixes`],
       ["together", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} that were free`],
     ]),
+  ];
+}
+
+/** How the model is computed, and what that makes of the objectives. */
+function stepRows({ flashAttention, calibration, objectives, generates }: ModelFacts): [string, string][] {
+  const timed =
+    calibration === null
+      ? "nothing was timed"
+      : `${count(calibration.steps)} shapes timed ${calibration.ms === 0 ? "at an earlier start" : `in ${(calibration.ms / 1000).toFixed(1)} s`}`;
+  const chunks =
+    calibration !== null && calibration.tileRows > 1 ? `; chunks of ${calibration.tileRows} and more tokens` : "";
+  if (!generates) return [["flash", `attention: ${flashAttention}`]];
+  return [
+    ["calibration", `${timed}${chunks}`],
+    ["flash", `attention: ${flashAttention}`],
+    ["objectives", `first token ${count(objectives.ttftMs)} ms, between two tokens ${count(objectives.itlMs)} ms`],
   ];
 }
 

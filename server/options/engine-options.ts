@@ -38,8 +38,15 @@ export const ENGINE_OPTIONS = {
     "Engine",
     choice(["auto", "on", "off"]),
     "auto",
-    "Flash attention; auto is on, but off on a CPU for models with attention heads of fewer than 64 numbers, save for " +
-      "64 and more tokens of embeddings at once.",
+    "Flash attention; auto takes what a calibration at start finds faster. Without one it is on, but off on a CPU for " +
+      "models with attention heads of fewer than 64 numbers, save for 64 and more tokens of embeddings at once.",
+  ),
+  calibration: row(
+    "Engine",
+    choice(["on", "off"]),
+    "on",
+    "Whether a model that is loaded for the first time here has a few steps timed, two seconds at most; what they took is " +
+      "kept in the data directory.",
   ),
   memory: row(
     "Engine",
@@ -87,16 +94,18 @@ export const ENGINE_OPTIONS = {
   ),
   sloTtftMs: row(
     "Engine",
-    integer(1, 3_600_000, "ms"),
-    500,
-    "Objective of online requests for the time to the first token, in milliseconds.",
+    either(choice(["auto"]), integer(1, 3_600_000, "ms")),
+    "auto",
+    "Objective of online requests for the time to the first token, in milliseconds; auto derives it from what steps of " +
+      "this model take on this machine, at least 500.",
   ),
   sloItlMs: row(
     "Engine",
-    integer(1, 60_000, "ms"),
-    50,
+    either(choice(["auto"]), integer(1, 60_000, "ms")),
+    "auto",
     "Objective of online streams for the time between two tokens, in milliseconds: it bounds the prompt tokens of a step " +
-      "in which streams wait.",
+      "in which streams wait, but prompts get at least half of the time. auto derives it from what steps of this model " +
+      "take on this machine, at least 50.",
   ),
   batchTax: row(
     "Engine",

@@ -24,7 +24,6 @@ test("the suite's two shifts measure a real batch beside real arrivals", async (
   const shifts = { seconds: 0.5, settleMs: 50, line: { prompt: 16, tokens: 16 } };
   const lab = laboratory({
     own,
-    looser: null,
     peers: [],
     preset: { ...PRESETS.cpu, sequences: 16, context: 512, clients: 8, shifts },
     repeats: 1,

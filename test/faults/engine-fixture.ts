@@ -36,6 +36,7 @@ export const CONFIG: EngineConfig = {
   cacheTypeK: "f16",
   cacheTypeV: "f16",
   flashAttention: "auto",
+  calibrationDir: null,
   llamaDir: null,
   stepTokens: 512,
   sloTtftMs: 500,

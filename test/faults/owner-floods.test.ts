@@ -38,7 +38,8 @@ test("a wait that one owner's flood makes is not foretold to another, whose turn
     tiers: { priority: none, default: { waiting: 200, running: 32, prefill: 40_000 }, flex: none, batch: none },
     flexPlaces: 21,
     kvPerDecode: 100,
-    fit: { o: 5, p: 0.1, d: 0.5, k: 0, m: 0 },
+    fit: { o: 5, p: 0.1, d: 0.5, k: 0, r: 0, m: 0 },
+    objectives: { ttftMs: 500, itlMs: 50 },
     turns: true,
   };
   server.engine.backlog = backlog;

@@ -143,7 +143,7 @@ export class Embedder {
       if (--input.reading.missing === 0) this.#readings.delete(input.reading.id);
     }
     const took = now() - begin;
-    this.#costs.observe({ prefill: tokens, decode: 0, kv: tokens * tokens, passes: 1 }, took);
+    this.#costs.observe({ prefill: tokens, decode: 0, kv: 0, read: tokens * tokens, passes: 1 }, took);
     const stats = { ms: took, online, inputs: entries.length, tokens, shares: timeShares(shares, took) };
     post({ type: "piece", started: startedBy(entries), vectors, stats });
     return took;
@@ -219,7 +219,7 @@ export class Embedder {
 /** All tokens of a piece share its cells, so each attends over all of them. */
 function partOf({ input, count }: PieceEntry<InputReading>, tokens: number): WorkPart {
   const { tier, endpoint } = input.reading;
-  return { tier, endpoint, prefill: count, decode: 0, kv: count * tokens };
+  return { tier, endpoint, prefill: count, decode: 0, kv: 0, read: count * tokens };
 }
 
 function startedBy(entries: PieceEntry<InputReading>[]): number[] {

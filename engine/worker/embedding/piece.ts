@@ -58,7 +58,7 @@ export function cheapestMs(input: Readable, { whole, costs }: Pick<PieceLimits, 
 
 /** All tokens of a piece share its cells. */
 export function pieceMs(costs: StepCosts, tokens: number): number {
-  return costs.predict({ prefill: tokens, decode: 0, kv: tokens * tokens, passes: 1 });
+  return costs.predict({ prefill: tokens, decode: 0, kv: 0, read: tokens * tokens, passes: 1 });
 }
 
 /** The most further tokens, up to `most`, with which a piece of `tokens` stays within its time. */

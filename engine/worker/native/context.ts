@@ -6,7 +6,7 @@ import { argmax } from "./argmax.ts";
 import { Batch } from "./batch.ts";
 import type { Llama } from "./bindings.ts";
 import { call } from "./call.ts";
-import { FLASH_ATTENTION, flashAttention } from "./flash-attention.ts";
+import { FLASH_ATTENTION } from "./flash-attention.ts";
 import { NativeMemory } from "./kv-memory.ts";
 import type { Library } from "./library.ts";
 import type { MemoryPlan } from "./memory-plan.ts";
@@ -52,8 +52,8 @@ export class Context {
     library: Library,
     model: Model,
     adapters: Adapters,
-    config: EngineConfig,
-    plan: MemoryPlan,
+    config: Pick<EngineConfig, "model" | "stepTokens" | "flashAttention" | "cacheTypeK" | "cacheTypeV">,
+    plan: Pick<MemoryPlan, "kv" | "cells" | "ids">,
     threads: number,
   ) {
     this.#llama = library.llama;
@@ -68,7 +68,7 @@ export class Context {
       n_outputs_max: plan.ids + MOST_SCORED,
       n_threads: threads,
       n_threads_batch: threads,
-      flash_attn_type: FLASH_ATTENTION[flashAttention(config, model)],
+      flash_attn_type: FLASH_ATTENTION[config.flashAttention],
       type_k: CACHE_TYPES[config.cacheTypeK],
       type_v: CACHE_TYPES[config.cacheTypeV],
       no_perf: true,
@@ -110,6 +110,11 @@ export class Context {
     });
     // While other threads draw the rest.
     return Promise.all(draws.map((draw, i) => draw ?? argmax(this.logits(rows[i]!))));
+  }
+
+  /** Gives its memory back; nothing here may be called any more. */
+  free(): void {
+    this.#llama.llama_free(this.#context);
   }
 
   /** A row's logits, in llama.cpp's own memory: good until the next decode, and what is written there is sampled. */

@@ -1,4 +1,5 @@
 import type { EngineConfig } from "../../config.ts";
+import { type MemoryPlan, SLACK_BYTES } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 
 /** enum llama_flash_attn_type */
@@ -9,12 +10,34 @@ export const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
  * against 2,450 tokens/s). With heads of 64 it is on par at short contexts and wins prefill by a third.
  */
 const FLASH_ATTENTION_HEAD = 64;
+/** Of the free memory, what attention without tiles may take for the scores of a step. */
+const SCORES_SHARE = 1 / 16;
+const SCORE_BYTES = 4;
 
-/** Whether a context that decodes has flash attention; auto leaves it to llama.cpp, which asks the device. */
+/** Whether a context that decodes has flash attention where nothing was timed; auto leaves it to llama.cpp, which asks the device. */
 export function flashAttention(config: EngineConfig, model: Model): EngineConfig["flashAttention"] {
   if (config.flashAttention !== "auto") return config.flashAttention;
   const gpu = model.devices.some((device) => device.kind === "gpu");
-  // llama.cpp keeps a quantized V cache with flash attention alone.
-  const quantized = config.cacheTypeV.includes("_");
-  return gpu || quantized || model.headSize >= FLASH_ATTENTION_HEAD ? "auto" : "off";
+  return gpu || needsFlash(config) || model.headSize >= FLASH_ATTENTION_HEAD ? "auto" : "off";
+}
+
+/**
+ * Whether a context may be made without flash attention: it then holds the scores of all tokens of a step against all
+ * cells of a sequence.
+ */
+export function mayLackFlash(
+  config: Pick<EngineConfig, "cacheTypeV" | "memory" | "stepTokens">,
+  model: Pick<Model, "heads">,
+  { kv, cells, ids }: Pick<MemoryPlan, "kv" | "cells" | "ids">,
+  freeBytes: number,
+): boolean {
+  if (needsFlash(config)) return false;
+  const perSequence = kv === "split" ? cells / ids : cells;
+  const scores = model.heads * config.stepTokens * perSequence * SCORE_BYTES;
+  return scores <= (config.memory === null ? Math.max(SLACK_BYTES, SCORES_SHARE * freeBytes) : SLACK_BYTES);
+}
+
+/** llama.cpp keeps a quantized V cache with flash attention alone. */
+function needsFlash({ cacheTypeV }: Pick<EngineConfig, "cacheTypeV">): boolean {
+  return cacheTypeV.includes("_");
 }

@@ -84,6 +84,10 @@ export class Model {
     return pooling === "rank" ? scores(this.pointer) : width(this.pointer);
   }
 
+  get heads(): number {
+    return this.#llama.llama_model_n_head(this.pointer);
+  }
+
   /** Numbers in one head's key. */
   get headSize(): number {
     const width = this.#llama.llama_model_n_embd(this.pointer);

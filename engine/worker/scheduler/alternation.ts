@@ -1,5 +1,6 @@
 import type { LowerTier } from "./lower-plan.ts";
 import { isDecode, isOnline, type Sequence } from "./sequence.ts";
+import type { PlanLimits } from "./step-caps.ts";
 
 /** What a step is of where it can't be of both. */
 export type StepKind = "decodes" | "prompts";
@@ -21,13 +22,12 @@ const AS_FULL = 0.9;
  * once. Batch alone does what fills a step better, prompts when both do: the more lines decode at once, the less each costs.
  */
 export class Alternation {
-  readonly #itlMs: number;
+  readonly #limits: Pick<PlanLimits, "itlMs">;
   /** Steps of prompts since the last of decodes. */
   #prompts = 0;
 
-  /** @param itlMs the objective between two tokens of a stream */
-  constructor(itlMs: number) {
-    this.#itlMs = itlMs;
+  constructor(limits: Pick<PlanLimits, "itlMs">) {
+    this.#limits = limits;
   }
 
   /**
@@ -41,7 +41,7 @@ export class Alternation {
     const streams = decodes.filter(isOnline).length;
     const online = prompts.filter(isOnline).length;
     if (streams > 0 && online > 0) {
-      const burst = online > streams && stepMs("prompts") + stepMs("decodes") > this.#itlMs;
+      const burst = online > streams && stepMs("prompts") + stepMs("decodes") > this.#limits.itlMs;
       return this.#turn(burst ? BURST_STEPS : 1);
     }
     // Only flex goes on beside online work whatever the tax.

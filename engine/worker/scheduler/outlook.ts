@@ -43,12 +43,12 @@ export function outlookOf(costs: StepCosts, options: OutlookOptions, overrun = 1
 
 /** Sequences of `context` positions with nothing in common; in a unified cache each attends over the cells of all. */
 function decodeShape(count: number, context: number, kv: KvKind): StepShape {
-  return { prefill: 0, decode: count, kv: count * context * (kv === "unified" ? count : 1), passes: 1 };
+  return { prefill: 0, decode: count, kv: count * context * (kv === "unified" ? count : 1), read: 0, passes: 1 };
 }
 
 /** The beginning of one prompt. */
 function prefillShape(count: number): StepShape {
-  return { prefill: count, decode: 0, kv: (count * (count + 1)) / 2, passes: 1 };
+  return { prefill: count, decode: 0, kv: 0, read: (count * (count + 1)) / 2, passes: 1 };
 }
 
 /** The largest count up to `limit` that fits; what fits is no more than all below it. */

@@ -1,5 +1,5 @@
 import type { StepKind } from "./alternation.ts";
-import { least, SHORTEST_CHUNK } from "./chunk.ts";
+import { goodChunk, least, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
 import { addLower, type Circumstances } from "./lower-plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
 import { mixedStepMs, type PlanLimits } from "./step-caps.ts";
@@ -63,9 +63,15 @@ function addOnline<S extends Sequence>(
     const rows = draft.rowsFor(sequence);
     if (rows === 0) continue;
     const room = draft.room(sequence, stepTokens);
-    const begin = least(sequence, Math.min(room, SHORTEST_CHUNK - draft.shape.prefill), draft, limits);
-    const count = Math.max(begin, draft.fitting(sequence, Math.min(room, draft.reach.prefill), most));
-    if (count <= 0) break;
+    const good = goodChunk(sequence, room, draft);
+    const tiled = good > SHORTEST_CHUNK;
+    const first = draft.shape.prefill === 0;
+    const fewest = first ? good : SHORTEST_CHUNK - draft.shape.prefill;
+    const begin = least(sequence, Math.min(room, fewest), draft, limits);
+    const wanted = Math.max(begin, draft.fitting(sequence, Math.min(room, draft.reach.prefill), most));
+    // Of a prompt after the first a piece of a tile can wait.
+    if (wanted <= 0 || (!first && tiled && wanted < good)) break;
+    const count = tiled ? least(sequence, wholeTiles(wanted, room, remaining(sequence), good), draft, limits) : wanted;
     draft.add(sequence, count);
     // Whoever has all the rows of a step leaves the others the rest of it.
     if (count < Math.min(remaining(sequence), rows)) break;

@@ -75,7 +75,7 @@ export class Scheduler<S extends Sequence> {
     this.#options = options;
     this.#costs = costs;
     this.#places = new TierPlaces(options);
-    this.#alternation = new Alternation(options.itlMs);
+    this.#alternation = new Alternation(options);
     this.#savedTax = new SavedTax(options.batchTax);
     this.#prefixWaits = new PrefixWaits(cache);
   }
@@ -97,7 +97,8 @@ export class Scheduler<S extends Sequence> {
     const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting, this.#running, (sequence) =>
       this.#cache.attended(sequence, 1),
     );
-    return { tiers, kvPerDecode, flexPlaces: this.#places.flex, turns: this.#split };
+    const { ttftMs, itlMs } = this.#options;
+    return { tiers, kvPerDecode, flexPlaces: this.#places.flex, objectives: { ttftMs, itlMs }, turns: this.#split };
   }
 
   add(sequence: S): void {
@@ -173,7 +174,7 @@ export class Scheduler<S extends Sequence> {
     const { host } = this.#cache.prefixes;
     const streams = this.#emptyDraft();
     for (const sequence of this.#running) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
-    const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0, passes: 1 });
+    const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0, read: 0, passes: 1 });
     // Both lists begin with who is online, if anyone is.
     const awaited = [this.#running[0], this.#waiting[0]].some((first) => first !== undefined && isOnline(first));
     host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options, this.overrun));

@@ -1,4 +1,5 @@
 import type { EngineConfig } from "../../config.ts";
+import type { Objectives } from "../../protocol/step.ts";
 import type { CopyBudget } from "../kv/host-memory.ts";
 
 export interface PlanLimits {
@@ -17,30 +18,35 @@ export interface PlanLimits {
 
 /** A forecast may be wrong by so much before a step is taken for a hang. */
 const TIMEOUT_SHARE = 1 / 4;
-/** Where even the decodes alone miss their objective, a chunk may make a step at most so many times as long. */
-const MOST_STRETCH = 8;
-/** How fast that stretch grows with how far the objective is missed. */
-const STRETCH_SLOPE = 24;
+/** Beside streams prompts get at least this share of each cycle, whatever the objective: they end in bounded time. */
+const PROMPT_SHARE = 1 / 2;
 
 /** batch-step-ms where none is set: this, or this share of the objective for the first token if that is less. */
 const BATCH_STEP_MS = 25;
 const TTFT_SHARE = 0.4;
 
-/** What an engine's settings allow a step. */
-export function planLimits(config: EngineConfig): PlanLimits {
-  const { stepTokens, sloTtftMs: ttftMs, sloItlMs: itlMs, batchTax, batchStepMs, timeoutMs } = config;
-  return { stepTokens, ttftMs, itlMs, batchTax, batchStepMs, mostStepMs: TIMEOUT_SHARE * timeoutMs };
+/** What an engine's settings, and the objectives as they hold at each moment, allow a step. */
+export function planLimits(config: EngineConfig, objectives: Readonly<Objectives>): PlanLimits {
+  const { stepTokens, batchTax, batchStepMs, timeoutMs } = config;
+  return {
+    ...{ stepTokens, batchTax, batchStepMs, mostStepMs: TIMEOUT_SHARE * timeoutMs },
+    // What is derived changes with what is measured.
+    get ttftMs() {
+      return objectives.ttftMs;
+    },
+    get itlMs() {
+      return objectives.itlMs;
+    },
+  };
 }
 
 /**
- * How long a step of streams and prompts may take. The objective, while the streams alone keep it. Where they don't, it is
- * lost whatever the chunk, and the shortest chunks would only make prompts slow too (each step costs the decodes again):
- * the worse it is missed, the longer a chunk may take, until at 1.3 times the objective a step has 1/8 of decodes. A
- * gentler slope cost a 0.5B model on one core a tenth of its throughput at 8 streams, in chunks of 16 to 66 tokens.
+ * How long a step of streams and prompts, or one of each, may take together: the objective, but never so little that a
+ * prompt gets less than its share. Next to the objective there must be no cliff: in the shortest chunks a prompt pays for
+ * the decodes and the weights with every few tokens.
  */
 export function mixedStepMs(decodesMs: number, itlMs: number): number {
-  if (decodesMs <= itlMs) return itlMs;
-  return decodesMs * Math.min(MOST_STRETCH, 1 + STRETCH_SLOPE * (decodesMs / itlMs - 1));
+  return Math.max(itlMs, decodesMs / (1 - PROMPT_SHARE));
 }
 
 /** How long a step with online work may take: it, the tax and what was saved of that, within the objective unless it is lost already. */

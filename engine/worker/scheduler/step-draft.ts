@@ -1,13 +1,14 @@
 import { Passes } from "./passes.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
-import type { StepCosts, StepShape } from "./step-model.ts";
+import { NO_TILE, type StepCosts, type StepShape, type Tile } from "./step-model.ts";
 
 export interface PlanEntry<S extends Sequence> {
   sequence: S;
   /** How many of its remaining tokens this step computes. */
   count: number;
-  /** The positions that these attend over, summed over them. */
+  /** The positions that these attend over, as in a StepShape. */
   kv: number;
+  read: number;
 }
 
 /**
@@ -37,7 +38,7 @@ export class StepDraft<S extends Sequence> {
   readonly #costs: StepCosts;
   readonly #attended: Attended;
   readonly #passes: Passes | null;
-  #shape: StepShape = { prefill: 0, decode: 0, kv: 0, passes: 1 };
+  #shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
 
   /** @param split whether llama.cpp may take several passes for a step */
   constructor(costs: StepCosts, attended: Attended, split = false) {
@@ -53,6 +54,10 @@ export class StepDraft<S extends Sequence> {
   /** Predicted milliseconds; an empty step costs nothing. */
   get ms(): number {
     return this.entries.length === 0 ? 0 : this.#costs.predict(this.#shape);
+  }
+
+  get tile(): Tile {
+    return this.#costs.tile ?? NO_TILE;
   }
 
   /** An empty step under the same step model. */
@@ -82,9 +87,17 @@ export class StepDraft<S extends Sequence> {
 
   /** The most tokens of a sequence, up to `most`, with which the step stays within `ms`. */
   fitting(sequence: S, most: number, ms: number): number {
-    if (most <= 0) return 0;
+    const { rows } = this.tile;
+    // A chunk that just fills a tile can cost less than one that is a token short of it.
+    if (most >= rows && this.msWith(sequence, rows) <= ms) return this.#fittingFrom(rows, sequence, most, ms);
+    return this.#fittingFrom(1, sequence, Math.min(most, Math.max(1, rows - 1)), ms);
+  }
+
+  /** The same of at least `least` tokens; up to `most` and from there on more tokens cost more. */
+  #fittingFrom(least: number, sequence: S, most: number, ms: number): number {
+    if (most < least || most <= 0) return 0;
     if (this.msWith(sequence, most) <= ms) return most;
-    let fits = 0;
+    let fits = least - 1;
     let over = most;
     while (over - fits > 1) {
       const middle = (fits + over) >> 1;
@@ -96,11 +109,11 @@ export class StepDraft<S extends Sequence> {
 
   add(sequence: S, count: number): void {
     if (sequence.scored && !isDecode(sequence)) this.#scored += count;
-    const before = this.#shape.kv;
+    const { kv, read } = this.#shape;
     this.#shape = this.#with(sequence, count);
     this.#passes?.add(sequence, count);
     this.tokens += count;
-    this.entries.push({ sequence, count, kv: this.#shape.kv - before });
+    this.entries.push({ sequence, count, kv: this.#shape.kv - kv, read: this.#shape.read - read });
   }
 
   forecast(): Forecast {
@@ -116,12 +129,15 @@ export class StepDraft<S extends Sequence> {
   }
 
   #with(sequence: S, count: number): StepShape {
-    const { prefill, decode, kv } = this.#shape;
+    const { prefill, decode, kv, read } = this.#shape;
     const isNext = isDecode(sequence);
+    const attended = this.#attended(sequence, count);
+    const { rows, below } = this.tile;
     return {
       prefill: prefill + (isNext ? 0 : count),
       decode: decode + (isNext ? count : 0),
-      kv: kv + this.#attended(sequence, count),
+      kv: kv + (isNext ? attended : 0),
+      read: read + (isNext ? 0 : attended * (count < rows ? below : 1)),
       passes: this.#passes?.with(sequence, count) ?? 1,
     };
   }

@@ -7,16 +7,31 @@ export type { Fit };
 export interface StepShape {
   prefill: number;
   decode: number;
-  /** The positions that its tokens attend over, summed over the tokens. */
+  /** The positions that its decodes attend over, summed over them. */
   kv: number;
+  /** The same of its prompt tokens, in multiples of what a position costs a token of a long chunk (Tile). */
+  read: number;
   /** Over the weights; a unified cache takes one, whatever is in the step. */
   passes: number;
 }
 
 /** Of the coefficients in the order of Fit. */
-function features({ prefill, decode, kv, passes }: StepShape): number[] {
-  return [1, prefill, decode, kv, passes - 1];
+function features({ prefill, decode, kv, read, passes }: StepShape): number[] {
+  return [1, prefill, decode, kv, read, passes - 1];
 }
+
+/**
+ * How attention depends on the length of a chunk. llama.cpp's flash attention on a CPU computes 64 and more tokens of a
+ * sequence in tiles, which read each cell of the cache once for all; with fewer every token walks the cache by itself.
+ */
+export interface Tile {
+  /** Fewest tokens of one sequence in a step that are computed in tiles; 1 where the length makes no difference. */
+  rows: number;
+  /** What a position costs a token of a shorter chunk, in multiples of what it costs one of such a chunk. */
+  below: number;
+}
+
+export const NO_TILE: Tile = { rows: 1, below: 1 };
 
 /** What the plan asks of a step model. */
 export interface StepCosts {
@@ -24,6 +39,8 @@ export interface StepCosts {
   predict(shape: StepShape): number;
   /** Most tokens of each kind for which a prediction is to be believed. */
   readonly reach: Readonly<Pick<StepShape, "prefill" | "decode">>;
+  /** NO_TILE where it is not given. */
+  readonly tile?: Tile;
 }
 
 export interface FitError {
@@ -35,7 +52,7 @@ export interface FitError {
 }
 
 /** Slower than nearly every machine and model that is of use: until steps are measured, chunks are short. */
-const PRIOR: Fit = { o: 10, p: 5, d: 10, k: 0.001, m: 10 };
+const PRIOR: Fit = { o: 10, p: 5, d: 10, k: 0.001, r: 0.001, m: 10 };
 const PRIORS = Object.values(PRIOR);
 const SIZE = PRIORS.length;
 /** Of a measured step; the prior counts a hundredth of one, and lasts where nothing is measured. */
@@ -77,9 +94,11 @@ export class StepModel implements StepCosts {
   readonly #samples: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #most: Record<Kind, number> = { prefill: 0, decode: 0 };
   readonly #errors = new Float64Array(REMEMBERED);
+  readonly tile: Tile;
   #fit: Fit = PRIOR;
 
-  constructor() {
+  constructor(tile = NO_TILE) {
+    this.tile = tile;
     for (let i = 0; i < SIZE; i++) this.#information[(SIZE + 1) * i] = PRIOR_WEIGHT;
   }
 
@@ -104,9 +123,18 @@ export class StepModel implements StepCosts {
     };
   }
 
-  predict({ prefill, decode, kv, passes }: StepShape): number {
-    const { o, p, d, k, m } = this.#fit;
-    return o + p * prefill + d * decode + k * kv + m * (passes - 1);
+  predict({ prefill, decode, kv, read, passes }: StepShape): number {
+    const { o, p, d, k, r, m } = this.#fit;
+    return o + p * prefill + d * decode + k * kv + r * read + m * (passes - 1);
+  }
+
+  /** Learns from steps that were made for that before the first request; they are no steps of the server's. */
+  calibrate(measured: Iterable<{ shape: StepShape; ms: number }>): void {
+    for (const { shape, ms } of measured) {
+      if (!(ms > 0 && Number.isFinite(ms))) continue;
+      this.#learn(shape, ms, 1, 0);
+      this.#reached(shape);
+    }
   }
 
   /** Learns from a step that took `ms`; one that no clock can have measured is passed over. */
@@ -125,8 +153,12 @@ export class StepModel implements StepCosts {
     else this.#learn(shape, ms, 1, FORGET);
 
     this.#samples[kind]++;
-    this.#most.prefill = Math.max(this.#most.prefill, shape.prefill);
-    this.#most.decode = Math.max(this.#most.decode, shape.decode);
+    this.#reached(shape);
+  }
+
+  #reached({ prefill, decode }: StepShape): void {
+    this.#most.prefill = Math.max(this.#most.prefill, prefill);
+    this.#most.decode = Math.max(this.#most.decode, decode);
   }
 
   get error(): FitError {
@@ -151,7 +183,7 @@ export class StepModel implements StepCosts {
       for (let j = 0; j < SIZE; j++) this.#information[SIZE * i + j]! += weight * x[i]! * x[j]! - forgotten * known[j]!;
       this.#target[i]! += weight * x[i]! * y - forgotten * told;
     }
-    const [o, p, d, k, m] = solveNonNegative(this.#information, this.#target).map((value, i) => value * PRIORS[i]!);
-    this.#fit = { o: o!, p: p!, d: d!, k: k!, m: m! };
+    const [o, p, d, k, r, m] = solveNonNegative(this.#information, this.#target).map((value, i) => value * PRIORS[i]!);
+    this.#fit = { o: o!, p: p!, d: d!, k: k!, r: r!, m: m! };
   }
 }

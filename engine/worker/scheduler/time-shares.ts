@@ -23,7 +23,9 @@ export type CostShare = Omit<TimeShare, "ms"> & { share: number };
  */
 export function costShares(parts: readonly WorkPart[], passes: number, fit: Readonly<Fit>): CostShare[] {
   const even = (fit.o + fit.m * (passes - 1)) / parts.length;
-  const shares = grouped(parts, ({ prefill, decode, kv }) => even + fit.p * prefill + fit.d * decode + fit.k * kv);
+  const shares = grouped(parts, ({ prefill, decode, kv, read }) => {
+    return even + fit.p * prefill + fit.d * decode + fit.k * kv + fit.r * read;
+  });
   // A fit may say of all that is in a step that it costs nothing; it took its time all the same.
   return shares ?? grouped(parts, ({ prefill, decode }) => prefill + decode) ?? [];
 }

@@ -10,7 +10,7 @@ const LINE = { prompt: 64, tokens: 32 };
 const oracle = (costs: StepCosts, ...rest: Tail<Parameters<typeof oracleOf>>) =>
   oracleOf({ online: costs, batch: costs }, ...rest);
 type Tail<All extends unknown[]> = All extends [unknown, ...infer Rest] ? Rest : never;
-const FREE = { fixed: 0, prefill: 0, decode: 0, kv: 0, pass: 0 };
+const FREE = { fixed: 0, prefill: 0, decode: 0, kv: 0, read: 0, pass: 0 };
 
 test("without online work, lines cost what their steps cost by hand", () => {
   // 20 decodes a step of 25 ms; a prompt step reads 40 tokens: 8 steps of 25 ms for 5 lines
@@ -51,6 +51,7 @@ test("more online work never leaves more to the batch, nor does a narrower bound
     decode: fc.double({ min: 0.01, max: 2, noNaN: true }),
     prefill: fc.double({ min: 0.01, max: 1, noNaN: true }),
     kv: fc.double({ min: 0, max: 0.005, noNaN: true }),
+    read: fc.double({ min: 0, max: 0.005, noNaN: true }),
     pass: fc.double({ min: 0, max: 5, noNaN: true }),
   });
   const traffic = scaled(chatTraffic(), 12, 2304);
@@ -82,7 +83,7 @@ test("costs that are nothing end all the same", () => {
 
 test("a line costs more the further it is in its context, and a step of both kinds one pass more", () => {
   // a step of 2 decodes, at 100 cells: 5 + 2 + 2 · 0.01 · 100 ms
-  const near = { ...FREE, fixed: 5, decode: 1, kv: 0.01 };
+  const near = { ...FREE, fixed: 5, decode: 1, kv: 0.01, read: 0.01 };
   const rules = { ...RULES, sequences: 2 };
   const { batchTokens } = oracle(near, rules, { prompt: 1, tokens: 200 }, [], 600);
   expect(batchTokens / ((2 * 600_000) / 9)).toBeCloseTo(1, 1);
@@ -98,12 +99,13 @@ test("a step of both kinds takes the oracle a pass more", () => {
 });
 
 test("the mean of costs is that of each of them", () => {
-  const one = { fixed: 1, prefill: 2, decode: 3, kv: 4, pass: 5 };
-  expect(meanCosts([one, { fixed: 3, prefill: 4, decode: 5, kv: 6, pass: 7 }])).toEqual({
+  const one = { fixed: 1, prefill: 2, decode: 3, kv: 4, read: 4, pass: 5 };
+  expect(meanCosts([one, { fixed: 3, prefill: 4, decode: 5, kv: 6, read: 6, pass: 7 }])).toEqual({
     fixed: 2,
     prefill: 3,
     decode: 4,
     kv: 5,
+    read: 5,
     pass: 6,
   });
 });

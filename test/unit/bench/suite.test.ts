@@ -132,7 +132,7 @@ const target = (label: string) => ({ label }) as Target;
 
 function shiftResults() {
   const [own, peer] = [target("nightshift"), target("np")];
-  const engine = { busySeconds: 4, costs: { fixed: 1, prefill: 1, decode: 1, kv: 0, pass: 1 } };
+  const engine = { busySeconds: 4, costs: { fixed: 1, prefill: 1, decode: 1, kv: 0, read: 0, pass: 1 } };
   const run = (ttft: number, itl: number, batchRate: number | null, oracleRate: number | null) => {
     const at = (p99: number) => ({ count: 9, mean: 1, min: 1, p50: 1, p90: 1, p99, max: p99 });
     const rest = { requests: 9, refusals: [], failures: [], clientCpu: 0, latestMs: 0 };

@@ -4,6 +4,7 @@ import type { StepMessage } from "../../../engine/protocol/step.ts";
 import { Generation } from "../../../engine/worker/generation.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { Sampler } from "../../../engine/worker/native/sampler.ts";
+import { ObjectiveWatch } from "../../../engine/worker/scheduler/objectives.ts";
 import { Scheduler } from "../../../engine/worker/scheduler/scheduler.ts";
 import { StepModel } from "../../../engine/worker/scheduler/step-model.ts";
 import { StepLoop } from "../../../engine/worker/step-loop.ts";
@@ -46,6 +47,7 @@ test("a sequence that can't start ends with an error of its own, and the others 
     cache,
     scheduler: new Scheduler<Generation>(cache, { ...LIMITS, sequences: 2, reserved: 0, reuse: true }, stepModel),
     stepModel,
+    objectives: new ObjectiveWatch({ ttftMs: 500, itlMs: 50 }, { sequences: 2, context: 8 }),
     now: () => 0,
     post: (message) => posted.push(message),
     fail: (generation, error) => {

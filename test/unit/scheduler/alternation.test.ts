@@ -18,7 +18,7 @@ function running(who: Who[]): Sequence[] {
 /** The kinds of so many steps, while all that runs goes on as it is. */
 function kinds(who: Who[], steps: number, overdue: LowerTier | null, fuller: StepKind, itlMs = 50, short = 10): string {
   const all = running(who);
-  const turns = new Alternation(itlMs);
+  const turns = new Alternation({ itlMs });
   let told = "";
   for (let i = 0; i < steps; i++) {
     const kind = turns.next(all, overdue, (kind) => (kind === fuller ? 25 : short));

@@ -11,7 +11,7 @@ const DAYS = 2;
 /** A machine of some 60 ms a step, so that a day is not millions of them. */
 const SHIFT: Shift = {
   kind: "split",
-  machine: { fit: { o: 55, p: 2, d: 4, k: 0.0002, m: 20 }, noise: 0.05 },
+  machine: { fit: { o: 55, p: 2, d: 4, k: 0.0002, r: 0.0002, m: 20 }, noise: 0.05 },
   sequences: 16,
   cells: 512,
   itlMs: 200,

@@ -21,16 +21,17 @@ const OPTIONS: OutlookOptions = {
   mostStepMs: 30_000,
 };
 
-function costs({ o, p, d, k, m }: Fit): StepCosts {
+function costs({ o, p, d, k, r, m }: Fit): StepCosts {
   return {
-    predict: ({ prefill, decode, kv, passes }) => o + p * prefill + d * decode + k * kv + m * (passes - 1),
+    predict: ({ prefill, decode, kv, read, passes }) =>
+      o + p * prefill + d * decode + k * kv + r * read + m * (passes - 1),
     reach: { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY },
   };
 }
 
 describe("the outlook", () => {
   test("is the fit under the caps: alone 25 ms, which are (25 − 10) / 1 decodes; beside streams a tenth more", () => {
-    const { context, decodes, alone, beside } = outlookOf(costs({ o: 10, p: 0.2, d: 1, k: 0, m: 5 }), OPTIONS);
+    const { context, decodes, alone, beside } = outlookOf(costs({ o: 10, p: 0.2, d: 1, k: 0, r: 0, m: 5 }), OPTIONS);
     expect(context).toBe(512);
     expect(decodes[0]).toEqual({ batch: 1, ms: 11 });
     expect(decodes.at(-1)).toEqual({ batch: 512, ms: 522 });
@@ -46,13 +47,13 @@ describe("the outlook", () => {
   });
 
   test("counts no more sequences than may run", () => {
-    const { alone, beside } = outlookOf(costs({ o: 10, p: 0, d: 0, k: 0, m: 0 }), OPTIONS);
+    const { alone, beside } = outlookOf(costs({ o: 10, p: 0, d: 0, k: 0, r: 0, m: 0 }), OPTIONS);
     expect(alone.decodes).toBe(28);
     expect(beside.map(({ decodes }) => decodes)).toEqual([28, 28, 28, 24, 16]);
   });
 
   test("prices positions: once over in a split cache, by all cells in a unified one; half of a short context", () => {
-    const fit = { o: 0, p: 0, d: 0, k: 1e-3, m: 0 };
+    const fit = { o: 0, p: 0, d: 0, k: 1e-3, r: 1e-3, m: 0 };
     const at = (change: Partial<OutlookOptions>) => outlookOf(costs(fit), { ...OPTIONS, ...change }).decodes[3]!.ms;
     expect(at({})).toBeCloseTo(8 * 0.512, 9);
     expect(at({ kv: "unified" })).toBeCloseTo(8 * 8 * 0.512, 9);
@@ -66,6 +67,7 @@ describe("the outlook", () => {
       p: milliseconds(1),
       d: milliseconds(5),
       k: milliseconds(1e-3),
+      r: milliseconds(1e-3),
       m: milliseconds(10),
     });
     const options = fc.record({

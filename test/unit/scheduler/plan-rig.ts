@@ -3,7 +3,7 @@ import type { Circumstances } from "../../../engine/worker/scheduler/lower-plan.
 import type { Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import type { PlanLimits } from "../../../engine/worker/scheduler/step-caps.ts";
 import { StepDraft } from "../../../engine/worker/scheduler/step-draft.ts";
-import type { Fit, StepShape } from "../../../engine/worker/scheduler/step-model.ts";
+import { type Fit, NO_TILE, type StepShape } from "../../../engine/worker/scheduler/step-model.ts";
 
 export const LIMITS: PlanLimits = {
   stepTokens: 512,
@@ -17,7 +17,7 @@ export const LIMITS: PlanLimits = {
 export const PLAIN: Circumstances = { kind: null, overdue: null, copiedMs: 0, savedMs: 0, overrun: 1 };
 export const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY };
 /** 10 ms, 0.2 a prompt token, 1 a decode. */
-export const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, m: 0 };
+export const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, r: 0, m: 0 };
 
 /** A running sequence with so many tokens left. */
 export function left(count: number, id = 0, tier: Tier = "default"): Sequence {
@@ -25,8 +25,13 @@ export function left(count: number, id = 0, tier: Tier = "default"): Sequence {
   return { id, tier, owner: "local", scope: "", arrival: id, tokens, computed: 3, state: "running" };
 }
 
-export function draftOf(fit: Fit, reach = UNBOUNDED): StepDraft<Sequence> {
+export function draftOf(fit: Fit, reach = UNBOUNDED, tile = NO_TILE): StepDraft<Sequence> {
   const predict = (shape: StepShape) =>
-    fit.o + fit.p * shape.prefill + fit.d * shape.decode + fit.k * shape.kv + fit.m * (shape.passes - 1);
-  return new StepDraft<Sequence>({ predict, reach }, ({ computed }, count) => count * (computed + 1));
+    fit.o +
+    fit.p * shape.prefill +
+    fit.d * shape.decode +
+    fit.k * shape.kv +
+    fit.r * shape.read +
+    fit.m * (shape.passes - 1);
+  return new StepDraft<Sequence>({ predict, reach, tile }, ({ computed }, count) => count * (computed + 1));
 }

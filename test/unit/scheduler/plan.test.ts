@@ -43,22 +43,26 @@ describe("online work", () => {
     ["more streams than the step holds leave room for a prompt", [1, 1, 1, 1, 9], { stepTokens: 4 }, [1, 1, 1, 1]],
     ["more streams than the step holds, no prompt", [1, 1, 1, 1, 1], { stepTokens: 4 }, [1, 1, 1, 1]],
     ["a step of one token is the prompt's", [1, 5], { stepTokens: 1 }, [1]],
-    ["an objective that a chunk just misses leaves the shortest chunk", [1, 600], { itlMs: 12 }, [1, 16]],
-    ["the shortest chunk may be of two prompts", [1, 1, 7, 600], { itlMs: 12 }, [1, 1, 7, 9]],
-    ["far below the streams alone: chunks up to 8 times as long, (88 - 11) / 0.2", [1, 600], { itlMs: 1 }, [1, 385]],
+    [
+      "an objective with hardly any room beside the streams leaves half of a cycle: 11 / 0.2",
+      [1, 600],
+      { itlMs: 12 },
+      [1, 55],
+    ],
+    ["that half may be of two prompts", [1, 1, 7, 600], { itlMs: 12 }, [1, 1, 7, 53]],
+    ["so does one far below the streams alone", [1, 600], { itlMs: 1 }, [1, 55]],
     ["missed anyway, two prompts beside two streams fill the step", [1, 1, 600, 600], { itlMs: 1 }, [1, 1, 510]],
   ])("%s", (_, remainders, limits, expected) => {
     expect(online(remainders, limits)).toEqual(expected);
   });
 
-  test("the longest chunk grows without a jump as the objective gets out of reach", () => {
-    const chunks = Array.from({ length: 120 }, (_, i) => online([1, 5000], { itlMs: 14 - i / 10 })[1]!);
-    const least = Math.min(...chunks);
-    expect(least).toBe(16);
-    for (let i = chunks.indexOf(least) + 1; i < chunks.length; i++) {
-      expect(chunks[i]).toBeGreaterThanOrEqual(chunks[i - 1]!);
-      expect(chunks[i]! - chunks[i - 1]!).toBeLessThan(60);
+  test("the longest chunk shrinks without a jump as the objective gets out of reach, down to half of a cycle", () => {
+    const chunks = Array.from({ length: 120 }, (_, i) => online([1, 5000], { itlMs: 30 - i / 5 })[1]!);
+    for (let i = 1; i < chunks.length; i++) {
+      expect(chunks[i]).toBeLessThanOrEqual(chunks[i - 1]!);
+      expect(chunks[i - 1]! - chunks[i]!).toBeLessThanOrEqual(2);
     }
+    expect(chunks.at(-1)).toBe(55);
   });
 
   test("a chunk goes no further than the step model is to be believed", () => {
@@ -68,7 +72,7 @@ describe("online work", () => {
 });
 
 describe("a machine so slow that a full step would be taken for a hang", () => {
-  const slow: Fit = { o: 100, p: 400, d: 600, k: 0, m: 0 };
+  const slow: Fit = { o: 100, p: 400, d: 600, k: 0, r: 0, m: 0 };
 
   test.each<[string, number[], Partial<PlanLimits>, number[]]>([
     ["a prompt alone in chunks that stay below a share of the timeout: (30,000 - 100) / 400", [600], {}, [74]],
@@ -114,6 +118,27 @@ describe("prompts of which every token is scored have 32 rows of a step", () => 
       [0, 32],
       [2, 40],
     ]);
+  });
+});
+
+describe("where attention is computed in tiles of 64 tokens, and costs 10 times as much in shorter chunks", () => {
+  const TILE = { rows: 64, below: 10 };
+  /** A stream, and a prompt with so many tokens left behind 1,000 computed ones. */
+  const chunk = (remaining: number, limits: Partial<PlanLimits>, kind: "prompts" | null = null): number => {
+    const tokens = Array<number>(1000 + remaining).fill(1);
+    const prompt = { ...left(1, 1), tokens, computed: 1000 };
+    const draft = draftOf({ ...FIT, r: 0.001 }, UNBOUNDED, TILE);
+    const entries = planStep([left(1), prompt], { ...LIMITS, ...limits }, draft, { ...PLAIN, kind });
+    return entries.find(({ sequence }) => sequence.id === 1)?.count ?? 0;
+  };
+
+  test.each<[string, number, Partial<PlanLimits>, number]>([
+    ["a chunk fills a tile though the objective has room for 5 tokens only", 2000, { itlMs: 63 }, 64],
+    ["and takes all that fits where more than a tile does: (200 - 11) / 1.2", 2000, { itlMs: 200 }, 157],
+    ["it leaves no rest shorter than a tile", 200, { itlMs: 200 }, 136],
+    ["a prompt that is shorter than a tile goes as far as it fits", 40, { itlMs: 200 }, 18],
+  ])("%s", (_, remaining, limits, expected) => {
+    expect(chunk(remaining, limits)).toBe(expected);
   });
 });
 
@@ -255,6 +280,7 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   p: fc.double({ min: 0, max: 5, noNaN: true }),
   d: fc.double({ min: 0, max: 20, noNaN: true }),
   k: fc.double({ min: 0, max: 0.001, noNaN: true }),
+  r: fc.double({ min: 0, max: 0.001, noNaN: true }),
   m: fc.double({ min: 0, max: 20, noNaN: true }),
 });
 

@@ -16,11 +16,12 @@ function busyStep(draw: () => number, i: number): StepShape {
   const decode = i % 9 === 0 ? 0 : 1 + Math.floor(32 * draw());
   const prefill = i % 3 === 0 ? 16 + Math.floor(500 * draw()) : 0;
   const passes = prefill > 0 && decode > 0 ? 2 : 1;
-  return { prefill, decode, kv: Math.floor((decode + prefill) * 2000 * draw()), passes };
+  const depth = 2000 * draw();
+  return { prefill, decode, kv: Math.floor(decode * depth), read: Math.floor(prefill * depth), passes };
 }
 
-function cost({ o, p, d, k, m }: Fit, { prefill, decode, kv, passes }: StepShape): number {
-  return o + p * prefill + d * decode + k * kv + m * (passes - 1);
+function cost({ o, p, d, k, r, m }: Fit, { prefill, decode, kv, read, passes }: StepShape): number {
+  return o + p * prefill + d * decode + k * kv + r * read + m * (passes - 1);
 }
 
 /** Median relative error over shapes that it was not told of. */
@@ -40,15 +41,16 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   p: magnitude(0.005, 10),
   d: magnitude(0.01, 20),
   k: fc.oneof(fc.constant(0), magnitude(1e-7, 1e-4)),
+  r: fc.oneof(fc.constant(0), magnitude(1e-7, 1e-4)),
   m: fc.oneof(fc.constant(0), magnitude(0.1, 50)),
 });
 
 test("it is settled once it has measured enough decodes, however many prompts there were", () => {
   const model = new StepModel();
-  for (let i = 0; i < 40; i++) model.observe({ prefill: 10, decode: 1, kv: 100, passes: 2 }, 5);
-  for (let i = 0; i < 15; i++) model.observe({ prefill: 0, decode: 1, kv: 100, passes: 1 }, 5);
+  for (let i = 0; i < 40; i++) model.observe({ prefill: 10, decode: 1, kv: 100, read: 0, passes: 2 }, 5);
+  for (let i = 0; i < 15; i++) model.observe({ prefill: 0, decode: 1, kv: 100, read: 0, passes: 1 }, 5);
   expect(model.settled).toBe(false);
-  model.observe({ prefill: 0, decode: 1, kv: 100, passes: 1 }, 5);
+  model.observe({ prefill: 0, decode: 1, kv: 100, read: 0, passes: 1 }, 5);
   expect(model.settled).toBe(true);
   expect(model.steps).toEqual({ prefill: 40, decode: 16 });
 });
@@ -70,7 +72,7 @@ describe("what it learns", () => {
   });
 
   test("the coefficients themselves, from steps without noise", () => {
-    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, m: 2 };
+    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, r: 0.00002, m: 2 };
     const model = new StepModel();
     const draw = random(3);
     for (let i = 0; i < 300; i++) {
@@ -98,8 +100,8 @@ describe("what it learns", () => {
   });
 
   test.each([0.1, 0.5, 2, 10])("a machine that has become %f × as slow is followed", (factor) => {
-    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, m: 2 };
-    const slow: Fit = { o: 4 * factor, p: 0.25 * factor, d: 0.6 * factor, k: 0.00002 * factor, m: 2 * factor };
+    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, r: 0.00002, m: 2 };
+    const slow: Fit = { o: 4 * factor, p: 0.25 * factor, d: 0.6 * factor, k: 0.00002 * factor, r: 0, m: 2 * factor };
     const model = new StepModel();
     const draw = random(5);
     for (let i = 0; i < 500; i++) {
@@ -110,7 +112,7 @@ describe("what it learns", () => {
   });
 
   test("an hour of pure decodes leaves what is known of prefill alone", () => {
-    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, m: 2 };
+    const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, r: 0.00002, m: 2 };
     const model = new StepModel();
     const draw = random(7);
     for (let i = 0; i < 100; i++) {
@@ -118,7 +120,7 @@ describe("what it learns", () => {
       model.observe(shape, cost(truth, shape));
     }
     for (let i = 0; i < 20_000; i++) {
-      const shape = { prefill: 0, decode: 8, kv: 8 * (100 + (i % 1000)), passes: 1 };
+      const shape = { prefill: 0, decode: 8, kv: 8 * (100 + (i % 1000)), read: 0, passes: 1 };
       model.observe(shape, cost(truth, shape) * (0.95 + 0.1 * draw()));
     }
     expect(miss(model, truth)).toBeLessThan(0.1);
@@ -128,9 +130,9 @@ describe("what it learns", () => {
 describe("before it knows", () => {
   test("a chunk seems dear, and only what is near to what was seen is believed", () => {
     const model = new StepModel();
-    expect(model.predict({ prefill: 32, decode: 1, kv: 500, passes: 2 })).toBeGreaterThan(50);
+    expect(model.predict({ prefill: 32, decode: 1, kv: 500, read: 0, passes: 2 })).toBeGreaterThan(50);
     expect(model.reach).toEqual({ prefill: 32, decode: 4 });
-    model.observe({ prefill: 32, decode: 6, kv: 500, passes: 2 }, 3);
+    model.observe({ prefill: 32, decode: 6, kv: 500, read: 0, passes: 2 }, 3);
     expect(model.reach).toEqual({ prefill: 64, decode: 12 });
     expect(model.error.samples).toBe(1);
   });
@@ -138,7 +140,8 @@ describe("before it knows", () => {
   test("the errors of late steps are told", () => {
     const model = new StepModel();
     expect(model.error).toEqual({ samples: 0, median: 0, mean: 0 });
-    for (let i = 0; i < 1000; i++) model.observe({ prefill: 0, decode: 8, kv: 0, passes: 1 }, i === 990 ? 100 : 10);
+    for (let i = 0; i < 1000; i++)
+      model.observe({ prefill: 0, decode: 8, kv: 0, read: 0, passes: 1 }, i === 990 ? 100 : 10);
     expect(model.error.samples).toBe(1000);
     expect(model.error.median).toBeLessThan(0.01);
     expect(model.error.mean).toBeLessThan(0.05);
@@ -150,6 +153,7 @@ test("whatever is measured, predictions are finite and not negative", () => {
     prefill: fc.nat({ max: 16_384 }),
     decode: fc.nat({ max: 256 }),
     kv: fc.nat({ max: 2 ** 31 - 1 }),
+    read: fc.nat({ max: 2 ** 31 - 1 }),
     passes: fc.integer({ min: 1, max: 256 }),
   });
   const ms = fc.oneof(magnitude(1e-4, 1e6), fc.double());

@@ -6,22 +6,25 @@ import { costShares, timeShares, type WorkPart } from "../../../engine/worker/sc
 
 const CHAT = "/v1/chat/completions";
 const ENDPOINTS = [CHAT, "/v1/completions", "/v1/embeddings", "/v1/rerank"];
-const FIT: Fit = { o: 8, p: 0.5, d: 1, k: 0.001, m: 4 };
+const FIT: Fit = { o: 8, p: 0.5, d: 1, k: 0.001, r: 0.001, m: 4 };
 
 const tokens = fc.integer({ min: 1, max: 2048 });
 const kv = fc.integer({ min: 0, max: 10_000_000 });
 const who = { tier: fc.constantFrom(...TIERS), endpoint: fc.constantFrom(...ENDPOINTS) };
 const part: fc.Arbitrary<WorkPart> = fc.oneof(
-  fc.record({ ...who, prefill: tokens, decode: fc.constant(0), kv }),
-  fc.record({ ...who, prefill: fc.constant(0), decode: fc.constant(1), kv }),
+  fc.record({ ...who, prefill: tokens, decode: fc.constant(0), kv: fc.constant(0), read: kv }),
+  fc.record({ ...who, prefill: fc.constant(0), decode: fc.constant(1), kv, read: fc.constant(0) }),
 );
 const parts = fc.array(part, { minLength: 1, maxLength: 64 });
 /** What least squares may come to: never negative, often 0. */
 const price = fc.oneof(fc.constant(0), fc.double({ min: 1e-9, max: 1e4, noNaN: true }));
-const fit: fc.Arbitrary<Fit> = fc.record({ o: price, p: price, d: price, k: price, m: price });
+const fit: fc.Arbitrary<Fit> = fc.record({ o: price, p: price, d: price, k: price, r: price, m: price });
 const passes = fc.integer({ min: 1, max: 8 });
 
-const decode = (tier: WorkPart["tier"], kv = 0): WorkPart => ({ tier, endpoint: CHAT, prefill: 0, decode: 1, kv });
+const decode = (tier: WorkPart["tier"], kv = 0): WorkPart => ({
+  ...{ tier, endpoint: CHAT, prefill: 0, decode: 1 },
+  ...{ kv, read: 0 },
+});
 
 function msOf(parts: readonly WorkPart[], ms: number, passes = 1, fit = FIT): Record<string, number> {
   const shares = timeShares(costShares(parts, passes, fit), ms);
@@ -63,7 +66,7 @@ describe("the shares of a step", () => {
 
   test("follow the price of each part, and what the step costs anyway is shared evenly", () => {
     // 8 ms whoever is in it: 4 each. The prompt 32 × 0.5 + 2000 × 0.001, the decode 1 + 1000 × 0.001. 28 ms in all.
-    const prompt: WorkPart = { tier: "flex", endpoint: "/v1/completions", prefill: 32, decode: 0, kv: 2000 };
+    const prompt: WorkPart = { tier: "flex", endpoint: "/v1/completions", prefill: 32, decode: 0, kv: 0, read: 2000 };
     const shares = msOf([prompt, decode("default", 1000)], 56);
     expect(shares["flex /v1/completions"]).toBeCloseTo(2 * 22, 9);
     expect(shares[`default ${CHAT}`]).toBeCloseTo(2 * 6, 9);
@@ -76,7 +79,7 @@ describe("the shares of a step", () => {
   });
 
   test("go by tokens where the fit says that nothing costs anything", () => {
-    const free: Fit = { o: 0, p: 0, d: 0, k: 0, m: 0 };
+    const free: Fit = { o: 0, p: 0, d: 0, k: 0, r: 0, m: 0 };
     const shares = msOf([decode("default"), { ...decode("batch"), decode: 0, prefill: 3 }], 8, 1, free);
     expect(shares).toEqual({ [`default ${CHAT}`]: 2, [`batch ${CHAT}`]: 6 });
   });

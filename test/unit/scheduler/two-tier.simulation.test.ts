@@ -3,10 +3,10 @@ import type { Tier } from "../../../engine/protocol/request.ts";
 import { isOnline } from "../../../engine/worker/scheduler/sequence.ts";
 import { type Machine, type Past, Saturation, type Shift, TwoTiers } from "./two-tier.ts";
 
-const GPU: Machine = { fit: { o: 8, p: 0.02, d: 0.06, k: 0.000002, m: 6 }, noise: 0.05 };
+const GPU: Machine = { fit: { o: 8, p: 0.02, d: 0.06, k: 0.000002, r: 0.000002, m: 6 }, noise: 0.05 };
 const MIXING_GPU: Machine = { ...GPU, fit: { ...GPU.fit, m: 0 } };
-const SMALL_CPU: Machine = { fit: { o: 1, p: 0.12, d: 0.4, k: 0.00002, m: 0.7 }, noise: 0.05 };
-const SLOW_CPU: Machine = { fit: { o: 55, p: 6.8, d: 10, k: 0.0002, m: 20 }, noise: 0.05 };
+const SMALL_CPU: Machine = { fit: { o: 1, p: 0.12, d: 0.4, k: 0.00002, r: 0.00002, m: 0.7 }, noise: 0.05 };
+const SLOW_CPU: Machine = { fit: { o: 55, p: 6.8, d: 10, k: 0.0002, r: 0.0002, m: 20 }, noise: 0.05 };
 
 /** A shift, and how it is saturated. */
 interface Load extends Shift {

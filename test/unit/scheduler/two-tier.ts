@@ -197,16 +197,16 @@ export class TwoTiers {
     if (entries.length === 0) return 0;
     const { fit } = this.shift.machine;
     const split = this.shift.kind === "split" ? new Passes() : null;
-    const shape: StepShape = { prefill: 0, decode: 0, kv: 0, passes: 1 };
+    const shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
     for (const { sequence, count } of entries) {
-      if (remaining(sequence) === 1) shape.decode += count;
-      else shape.prefill += count;
-      shape.kv += this.cache.attended(sequence, count);
+      const next = remaining(sequence) === 1;
+      shape[next ? "decode" : "prefill"] += count;
+      shape[next ? "kv" : "read"] += this.cache.attended(sequence, count);
       shape.passes = split?.with(sequence, count) ?? 1;
       split?.add(sequence, count);
     }
-    const { prefill, decode, kv, passes } = shape;
-    return fit.o + fit.p * prefill + fit.d * decode + fit.k * kv + fit.m * (passes - 1);
+    const { prefill, decode, kv, read, passes } = shape;
+    return fit.o + fit.p * prefill + fit.d * decode + fit.k * kv + fit.r * read + fit.m * (passes - 1);
   }
 }
 

@@ -5,13 +5,16 @@ import { ONLINE_TIERS, predictWaitMs, type WaitView } from "../../../server/wait
 import { Saturation, type Shift, TwoTiers } from "../scheduler/two-tier.ts";
 
 const NOTHING: TierBacklog = { waiting: 0, running: 0, prefill: 0 };
-const GPU: Fit = { o: 6, p: 0.02, d: 0.05, k: 0.00001, m: 2 };
-const CPU: Fit = { o: 12, p: 1.5, d: 4, k: 0.001, m: 8 };
+const GPU: Fit = { o: 6, p: 0.02, d: 0.05, k: 0.00001, r: 0.00001, m: 2 };
+const CPU: Fit = { o: 12, p: 1.5, d: 4, k: 0.001, r: 0.001, m: 8 };
 
 function view(tiers: Partial<Backlog["tiers"]>, more: Partial<WaitView> = {}, fit: Fit | null = CPU): WaitView {
   const all = { priority: NOTHING, default: NOTHING, flex: NOTHING, batch: NOTHING, ...tiers };
   return {
-    backlog: { tiers: all, flexPlaces: 21, kvPerDecode: 100, fit, turns: true },
+    backlog: {
+      ...{ tiers: all, flexPlaces: 21, kvPerDecode: 100, fit, turns: true },
+      objectives: { ttftMs: 500, itlMs: 50 },
+    },
     submitted: { priority: 0, default: 0, flex: 0 },
     promptTokens: 100,
     answerTokens: 50,
@@ -37,6 +40,7 @@ const fits = fc.record({
   p: coefficient(10),
   d: coefficient(20),
   k: coefficient(0.01),
+  r: coefficient(0.01),
   m: coefficient(20),
 });
 const views = fc
@@ -48,6 +52,7 @@ const views = fc
         flexPlaces: fc.integer({ min: 1, max: 32 }),
         kvPerDecode: fc.integer({ min: 0, max: 8192 }),
         fit: fits,
+        objectives: fc.constant({ ttftMs: 500, itlMs: 50 }),
         turns: fc.boolean(),
       }),
       submitted: fc.record({ priority: count, default: count, flex: count }),

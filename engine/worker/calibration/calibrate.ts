@@ -1,0 +1,135 @@
+import { readdirSync, statSync } from "node:fs";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import type { EngineConfig } from "../../config.ts";
+import type { Adapters } from "../native/adapters.ts";
+import { Context } from "../native/context.ts";
+import { flashAttention, mayLackFlash } from "../native/flash-attention.ts";
+import type { Library } from "../native/library.ts";
+import type { MemoryPlan } from "../native/memory-plan.ts";
+import type { Model } from "../native/model.ts";
+import type { Tile } from "../scheduler/step-model.ts";
+import { chooseFlash, TILE_ROWS, tileOf } from "./kernels.ts";
+import { measureSteps } from "./measure.ts";
+import { Probe } from "./probe.ts";
+import { CalibrationRecord } from "./record.ts";
+import type { FlashSetting, Sample } from "./sample.ts";
+
+/** How a model is computed, and what was measured of that. */
+export interface Calibration {
+  flashAttention: EngineConfig["flashAttention"];
+  flash: FlashSetting;
+  tile: Tile;
+  /** Of both settings where both were timed. */
+  samples: Sample[];
+  /** What the measurement took; 0 where an earlier one was read. */
+  ms: number;
+}
+
+/** What is calibrated, and with what. */
+export interface CalibrationParts {
+  library: Library;
+  model: Model;
+  adapters: Adapters;
+  config: EngineConfig;
+  plan: MemoryPlan;
+  threads: number;
+  cellBytes: number;
+  /** Where cache and compute buffers lie, before the weights were loaded. */
+  freeBytes: number;
+}
+
+const BUDGET_MS = 2000;
+/** Of the time, what the compute threads work at least on a machine of their own. */
+const QUIET_SHARE = 0.6;
+const DEPTH = 1024;
+const SEQUENCES = 4;
+const LONGEST_CHUNK = 2 * TILE_ROWS;
+const CELL_PADDING = 256;
+/** Of one context that steps are timed in; there may be two. */
+const MOST_CELL_BYTES = 128 * 1024 * 1024;
+
+/**
+ * Says how a model that was just loaded is best computed here. One that is loaded for the first time has a few steps timed;
+ * whatever goes wrong with that, the answer is what would be taken without.
+ */
+export async function calibrate(parts: CalibrationParts): Promise<Calibration> {
+  const { model, config, plan, freeBytes } = parts;
+  const asked = flashAttention(config, model);
+  const usual = asked === "off" ? "off" : "auto";
+  const both = config.flashAttention === "auto" && mayLackFlash(config, model, plan, freeBytes);
+  const settings: FlashSetting[] = both ? ["auto", "off"] : [usual];
+  const { samples, ms } = await recorded(parts, settings);
+  const flash = both ? chooseFlash(samples, usual) : usual;
+  const tile = tileOf(samples, flash, !onGpu(model) && flash === "auto");
+  return { flashAttention: flash === usual ? asked : flash, flash, tile, samples, ms };
+}
+
+async function recorded(parts: CalibrationParts, settings: FlashSetting[]): Promise<{ samples: Sample[]; ms: number }> {
+  const { calibrationDir } = parts.config;
+  if (calibrationDir === null) return { samples: [], ms: 0 };
+  const record = new CalibrationRecord(calibrationDir, identityOf(parts, settings));
+  const known = record.read();
+  if (known !== null) return { samples: known, ms: 0 };
+  if (!record.begin()) return { samples: [], ms: 0 };
+  const [begin, computed] = [performance.now(), computedMs(parts)];
+  const samples = await timed(parts, settings).catch(() => null);
+  const ms = performance.now() - begin;
+  // Where other processes took the cores, few shapes fitted into the budget: the next start times them again.
+  const busy = !onGpu(parts.model) && computedMs(parts) - computed < QUIET_SHARE * ms;
+  record.end(busy ? null : samples);
+  return { samples: samples ?? [], ms };
+}
+
+async function timed(parts: CalibrationParts, settings: FlashSetting[]): Promise<Sample[]> {
+  const { library, model, adapters, config, plan, threads, cellBytes } = parts;
+  const affordable = Math.floor(MOST_CELL_BYTES / cellBytes);
+  const most = model.memory === "full" ? Math.min(DEPTH, plan.context, affordable - LONGEST_CHUNK) : 0;
+  const depth = Math.max(0, most - (most % CELL_PADDING));
+  const cells = depth + LONGEST_CHUNK;
+  const sequences = cells * SEQUENCES <= affordable ? SEQUENCES : 1;
+  const contexts = new Map<FlashSetting, Context>();
+  try {
+    for (const flash of settings) {
+      const flashAttention = flash === "off" ? "off" : config.flashAttention === "on" ? "on" : "auto";
+      const options = { ...config, flashAttention, stepTokens: LONGEST_CHUNK } as const;
+      const room = { kv: "split", cells: sequences * cells, ids: sequences } as const;
+      contexts.set(flash, new Context(library, model, adapters, options, room, threads));
+    }
+    const now = () => performance.now();
+    const clocks = onGpu(model) ? [now] : [now, () => computedMs(parts)];
+    const timers = new Map([...contexts].map(([flash, context]) => [flash, new Probe(context, clocks)]));
+    return await measureSteps(timers, { depth, sequences, budgetMs: BUDGET_MS, now });
+  } finally {
+    for (const context of contexts.values()) context.free();
+  }
+}
+
+function onGpu(model: Model): boolean {
+  return model.devices.some((device) => device.kind === "gpu");
+}
+
+/** What the compute threads of a CPU have worked: on one that others use a step takes longer than it costs. */
+function computedMs({ threads }: CalibrationParts): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000 / threads;
+}
+
+/** All that the time of a step depends on: the weights, the kernels, the machine, and how they are used. */
+function identityOf({ library, model, config, threads }: CalibrationParts, settings: FlashSetting[]): unknown {
+  const { path, adapters, gpu, splitMode, cacheTypeK, cacheTypeV } = config;
+  return [
+    [path, model.description, model.bytes, modified(path), adapters],
+    [
+      library.build,
+      library.directory,
+      readdirSync(library.directory).map((name) => modified(join(library.directory, name))),
+    ],
+    [cpus()[0]?.model, cpus().length, model.devices.map(({ name, description }) => [name, description])],
+    [threads, gpu, splitMode, cacheTypeK, cacheTypeV, settings],
+  ];
+}
+
+function modified(path: string): number {
+  return statSync(path).mtimeMs;
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { FLASH_SETTINGS, type Sample } from "./sample.ts";
+
+/** Attempts that may end with the process before none is made any more. */
+const MOST_ATTEMPTS = 2;
+/** What files of another version hold is measured again. */
+const VERSION = 1;
+
+/**
+ * What one model's steps took on this machine, kept in a file. Before the first step is timed a mark is left: where llama.cpp
+ * aborts the process, the next start but one does without.
+ */
+export class CalibrationRecord {
+  readonly #directory: string;
+  readonly #file: string;
+  readonly #mark: string;
+
+  /** @param identity all that steps depend on */
+  constructor(directory: string, identity: unknown) {
+    const name = createHash("sha256")
+      .update(JSON.stringify([VERSION, identity]))
+      .digest("hex")
+      .slice(0, 24);
+    this.#directory = directory;
+    this.#file = join(directory, `${name}.json`);
+    this.#mark = join(directory, `${name}.attempts`);
+  }
+
+  /** Null: there is none, or none that can be read. */
+  read(): Sample[] | null {
+    try {
+      const samples: unknown = JSON.parse(readFileSync(this.#file, "utf8"));
+      return Array.isArray(samples) && samples.every(isSample) ? samples : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** @returns false where attempts ended badly before, or nothing can be written */
+  begin(): boolean {
+    try {
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      const attempts = this.#attempts();
+      if (attempts >= MOST_ATTEMPTS) return false;
+      writeFileSync(this.#mark, String(attempts + 1), { mode: 0o600 });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** @param samples null where it failed without an end of the process: the next start tries again */
+  end(samples: readonly Sample[] | null): void {
+    try {
+      if (samples !== null) {
+        const fresh = `${this.#file}.${process.pid}`;
+        writeFileSync(fresh, JSON.stringify(samples), { mode: 0o600 });
+        renameSync(fresh, this.#file);
+      }
+      rmSync(this.#mark, { force: true });
+    } catch {
+      // A full disk: the next start measures again.
+    }
+  }
+
+  #attempts(): number {
+    try {
+      return Number(readFileSync(this.#mark, "utf8")) || 0;
+    } catch {
+      return 0;
+    }
+  }
+}
+
+function isSample(value: unknown): value is Sample {
+  if (typeof value !== "object" || value === null) return false;
+  const { flash, rows, sequences, depth, ms } = value as Partial<Record<keyof Sample, unknown>>;
+  const positive = (number: unknown) => typeof number === "number" && Number.isFinite(number) && number > 0;
+  return (
+    FLASH_SETTINGS.some((setting) => setting === flash) &&
+    [rows, sequences, ms].every(positive) &&
+    (depth === 0 || positive(depth))
+  );
+}

@@ -68,14 +68,10 @@ test("a key's models are all that there is for it, also in a batch", async () =>
     const made = { input_file_id: id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
     const batch = await owner.batches.create(made);
     let status = batch.status;
-    await until(
-      "the batch to end",
-      async () => {
-        ({ status } = await owner.batches.retrieve(batch.id));
-        return status === "completed" || status === "failed";
-      },
-      20_000,
-    );
+    await until("the batch to end", async () => {
+      ({ status } = await owner.batches.retrieve(batch.id));
+      return status === "completed" || status === "failed";
+    });
     return owner.batches.retrieve(batch.id);
   };
   expect((await ends(b)).errors?.data).toMatchObject([{ code: "model_not_found", param: "body.model", line: 1 }]);
@@ -114,7 +110,7 @@ test("usage and costs are one's own owner's; an administrator's are all", async 
     const response = await fetch(`${server.origin}/v1/organization/usage/completions?${query}`, { headers });
     return usagePage.parse(await response.json()).data.flatMap(({ results }) => results);
   };
-  await until("the row of owner c", async () => (await rows(one.key)).length > 0, 5000);
+  await until("the row of owner c", async () => (await rows(one.key)).length > 0);
   expect(await rows(one.key)).toMatchObject([{ project_id: "c", api_key_id: one.id, num_model_requests: 1 }]);
   expect(await rows(one.key, "&project_ids=a")).toEqual([]);
   expect(await rows(one.key, "&project_ids=c&project_ids=a")).toHaveLength(1);

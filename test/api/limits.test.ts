@@ -76,16 +76,12 @@ test("of concurrent requests one more is refused until one of them ends", async 
   expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
   expect(error.headers?.get("retry-after-ms")).toBe("1000");
   running.controller.abort();
-  await until(
-    "the stream's place to be free",
-    async () => {
-      return client.chat.completions.create(BODY).then(
-        () => true,
-        () => false,
-      );
-    },
-    5000,
-  );
+  await until("the stream's place to be free", async () => {
+    return client.chat.completions.create(BODY).then(
+      () => true,
+      () => false,
+    );
+  });
 });
 
 test("a budget lets requests in as long as something is left, warns, and is raised at once", async () => {
@@ -94,7 +90,7 @@ test("a budget lets requests in as long as something is left, warns, and is rais
   expect(response.headers.get("x-nightshift-budget-warning")).toBeNull();
   const { prompt_tokens, completion_tokens } = data.usage!;
   const settled = async () => (await keyed.owner("thrifty")).spending.held_usd === 0;
-  await until("the cost to be spent", settled, 5000);
+  await until("the cost to be spent", settled);
   const { spending } = await keyed.owner("thrifty");
   expect(spending.day_usd).toBeGreaterThan((prompt_tokens * 5 + completion_tokens * 20) / 1e6 - 1e-9);
   expect(spending).toMatchObject({ month_usd: spending.day_usd, held_usd: 0 });

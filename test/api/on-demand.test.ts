@@ -34,7 +34,7 @@ test("requests wait for the model they ask for, which is loaded once, and leaves
   }
   expect(await states()).toEqual({ day: "ready", night: "unloaded" });
   expect(server.logged("Engine process started")).toHaveLength(1);
-  await until("the idle model to leave", async () => (await states()).day === "unloaded", 10_000);
+  await until("the idle model to leave", async () => (await states()).day === "unloaded");
   expect(server.enginePids).toHaveLength(0);
   const again = await complete(server.client, "Capital of Egypt?", { model: "day" });
   expect(again.choices[0]!.message.content).toBe("The capital of Egypt is Cairo.");
@@ -53,6 +53,6 @@ test("a batch has its model loaded", async () => {
     completion_window: "24h",
   });
   const completed = async () => (await server.client.batches.retrieve(id)).status === "completed";
-  await until("the batch to be completed", completed, 15_000);
+  await until("the batch to be completed", completed);
   expect((await server.client.batches.retrieve(id)).request_counts).toMatchObject({ completed: 1 });
 });

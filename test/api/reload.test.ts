@@ -26,7 +26,7 @@ async function reload(yaml: string, message: string): Promise<Record<string, unk
   const before = server.logged(message).length;
   writeFileSync(file, yaml);
   server.kill("SIGHUP");
-  await until(`"${message}"`, () => server.logged(message).length > before, 5000);
+  await until(`"${message}"`, () => server.logged(message).length > before);
   return server.logged(message).at(-1)!;
 }
 
@@ -36,7 +36,7 @@ async function costOf(tokens: number): Promise<number> {
   const before = await total();
   const { usage } = await complete(server.client, "Hello!", { max_tokens: tokens, ignore_eos: true });
   // The ledger's row may come 100 ms after the answer.
-  await until("the cost to be counted", async () => (await total()) > before, 5000);
+  await until("the cost to be counted", async () => (await total()) > before);
   return ((await total()) - before) / usage!.total_tokens;
 }
 
@@ -68,5 +68,5 @@ test("what takes a restart is named, and what does not is taken over all the sam
   // The port of the command line still beats the file's.
   expect(warning.options).toEqual(["sequences"]);
   await complete(server.client, "Hello!");
-  await until("a line of level debug", () => server.logged("generation ended").length > 0, 5000);
+  await until("a line of level debug", () => server.logged("generation ended").length > 0);
 });

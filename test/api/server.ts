@@ -117,8 +117,8 @@ export class TestServer {
   }
 
   /** Resolves when /ready answers with this status. */
-  async readyIs(status: number, withinMs?: number): Promise<void> {
-    await until(`/ready to be ${status}`, async () => (await this.ready()).status === status, withinMs);
+  async readyIs(status: number): Promise<void> {
+    await until(`/ready to be ${status}`, async () => (await this.ready()).status === status);
   }
 
   async post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
@@ -141,15 +141,11 @@ export class TestServer {
   }
 
   /** Resolves when no request of any model runs or waits any more. */
-  async idle(withinMs?: number): Promise<void> {
-    await until(
-      "no request running or waiting",
-      async () => {
-        const metrics = await this.metrics();
-        return metrics.sum("nightshift_requests_running") + metrics.sum("nightshift_requests_waiting") === 0;
-      },
-      withinMs,
-    );
+  async idle(): Promise<void> {
+    await until("no request running or waiting", async () => {
+      const metrics = await this.metrics();
+      return metrics.sum("nightshift_requests_running") + metrics.sum("nightshift_requests_waiting") === 0;
+    });
   }
 
   async stop(): Promise<void> {

@@ -31,7 +31,7 @@ async function charged(tier: string, requests: number) {
     found = results.find(({ service_tier }) => service_tier === tier);
     return found?.num_model_requests === requests;
   };
-  await until(`${requests} requests at tier ${tier} in the ledger`, written, 5000);
+  await until(`${requests} requests at tier ${tier} in the ledger`, written);
   return found!;
 }
 

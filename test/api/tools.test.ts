@@ -243,14 +243,10 @@ test("a batch line calls tools too", async () => {
     endpoint: "/v1/chat/completions",
     completion_window: "24h",
   });
-  await until(
-    "the batch to complete",
-    async () => {
-      batch = await server.client.batches.retrieve(batch.id);
-      return batch.status === "completed";
-    },
-    20_000,
-  );
+  await until("the batch to complete", async () => {
+    batch = await server.client.batches.retrieve(batch.id);
+    return batch.status === "completed";
+  });
   const output = await server.client.files.content(batch.output_file_id!);
   const { response } = JSON.parse(await output.text());
   expect(callsOf(response.body)).toEqual([["get_time", { city: "Lima" }]]);

@@ -52,7 +52,7 @@ test("batch lines of one give way to an online request of the other", async () =
     completion_window: "24h",
   });
   const inEngine = async () => (await server.metrics()).sum("nightshift_batch_lines_in_engine", { model: "day" }) > 0;
-  await until("lines in the engine", inEngine, 10_000);
+  await until("lines in the engine", inEngine);
   expect(await capital("night")).toBe("The capital of Greece is Athens.");
   expect(await states()).toEqual({ day: "unloaded", night: "ready" });
   const { status, request_counts } = await server.client.batches.retrieve(batch.id);

@@ -33,11 +33,11 @@ test("the death of one leaves the other alone, and the server ready, unless ever
   const { pid } = server.logged("Engine process started").find(({ model }) => model === "day")!;
   process.kill(Number(pid), "SIGKILL");
   const strict = async () => (await fetch(`${server.origin}/ready?strict`)).status;
-  await until("/ready?strict to be 503", async () => (await strict()) === 503, 10_000);
+  await until("/ready?strict to be 503", async () => (await strict()) === 503);
   expect((await server.ready()).status).toBe(200);
   const { choices } = await complete(server.client, "Capital of Egypt?", { model: "night" });
   expect(choices[0]!.message.content).toBe("The capital of Egypt is Cairo.");
-  await until("/ready?strict to be 200", async () => (await strict()) === 200, 10_000);
+  await until("/ready?strict to be 200", async () => (await strict()) === 200);
   const metrics = await server.metrics();
   expect(metrics.sum("nightshift_engine_restarts_total", { model: "day" })).toBe(1);
   expect(metrics.sum("nightshift_engine_restarts_total", { model: "night" })).toBe(0);

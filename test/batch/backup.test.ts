@@ -49,7 +49,7 @@ test("a backup taken in the middle of a batch is restored, and the batch goes on
   const { output_file_id: outputId } = await reaches(server.client, before.id, "completed");
   const { id } = await submit(server.client, jsonl(LINES));
   const completed = async () => (await server.client.batches.retrieve(id)).request_counts!.completed;
-  await until("some lines to have ended", async () => (await completed()) > 0, 10_000);
+  await until("some lines to have ended", async () => (await completed()) > 0);
 
   expect(await run("backup", backup, "--data-dir", dataDir)).toMatchObject({ code: 0 });
   expect(await completed()).toBeLessThan(LINES.length);
@@ -102,7 +102,7 @@ test("SIGTERM under a batch: running lines go back to the queue uncharged, and t
   const first = await serve(dataDir);
   const { id } = await submit(first.client, jsonl(LINES));
   const completed = async () => (await first.client.batches.retrieve(id)).request_counts!.completed;
-  await until("some lines to have ended", async () => (await completed()) > 0, 10_000);
+  await until("some lines to have ended", async () => (await completed()) > 0);
   first.kill("SIGTERM");
   expect(await first.exited).toEqual({ code: 0, signal: null });
   const db = new Database(join(dataDir, "nightshift.db"), { readonly: true });

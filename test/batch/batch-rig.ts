@@ -53,22 +53,13 @@ export async function submit(
 const TERMINAL = ["completed", "failed", "expired", "cancelled"];
 
 /** Resolves with the batch once its status is terminal, or `status` when that is given. */
-export async function reaches(
-  client: OpenAI,
-  id: string,
-  status: string | null = null,
-  withinMs?: number,
-): Promise<OpenAI.Batch> {
+export async function reaches(client: OpenAI, id: string, status: string | null = null): Promise<OpenAI.Batch> {
   let batch = await client.batches.retrieve(id);
   const there = () => (status === null ? TERMINAL.includes(batch.status) : batch.status === status);
-  await until(
-    `batch ${id} to be ${status ?? "over"}`,
-    async () => {
-      if (!there()) batch = await client.batches.retrieve(id);
-      return there();
-    },
-    withinMs,
-  ).catch((error: unknown) => {
+  await until(`batch ${id} to be ${status ?? "over"}`, async () => {
+    if (!there()) batch = await client.batches.retrieve(id);
+    return there();
+  }).catch((error: unknown) => {
     throw new Error(`${String(error)}; it is ${JSON.stringify(batch)}`);
   });
   return batch;

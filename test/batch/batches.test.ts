@@ -103,7 +103,7 @@ describe("batches through the SDK", () => {
     );
     const made = await submit(client, jsonl(long));
     await expect
-      .poll(async () => (await client.batches.retrieve(made.id)).request_counts?.completed, { timeout: 15_000 })
+      .poll(async () => (await client.batches.retrieve(made.id)).request_counts?.completed)
       .toBeGreaterThan(0);
     expect((await client.batches.cancel(made.id)).status).toBe("cancelling");
     const batch = await reaches(client, made.id, "cancelled");

@@ -21,16 +21,12 @@ export async function occupied(server: TestServer) {
 /** What a job's address answers once that is no longer 202. */
 export async function poll(server: TestServer, location: string): Promise<{ status: number; body: unknown }> {
   let answered: { status: number; body: unknown } | null = null;
-  await until(
-    `${location} to be over`,
-    async () => {
-      const response = await fetch(server.origin + location);
-      const body: unknown = await response.json();
-      if (response.status !== 202) answered = { status: response.status, body };
-      return answered !== null;
-    },
-    15_000,
-  );
+  await until(`${location} to be over`, async () => {
+    const response = await fetch(server.origin + location);
+    const body: unknown = await response.json();
+    if (response.status !== 202) answered = { status: response.status, body };
+    return answered !== null;
+  });
   if (answered === null) throw new Error("until() resolved too early");
   return answered;
 }

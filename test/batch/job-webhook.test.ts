@@ -24,7 +24,7 @@ test("a job's end is told by its batch's webhook, and its answer is there by the
     const job = jobSchema.parse(await putOff.json());
     expect(heard).toEqual([]);
     busy.leave();
-    await until("the webhook", () => heard.length > 0, 15_000);
+    await until("the webhook", () => heard.length > 0);
 
     const client = new OpenAI({ apiKey: "none", webhookSecret: SECRET });
     const { headers, body } = heard[0]!;

@@ -44,4 +44,4 @@ test("the suite's two shifts measure a real batch beside real arrivals", async (
   expect(goals).toHaveLength(6);
   expect(warnings.filter((warning) => warning.includes("failed"))).toEqual([]);
   expect(said.length).toBeGreaterThan(5);
-}, 60_000);
+});

@@ -45,7 +45,7 @@ const FROM_PROMETHEUS = ["instance", "job"];
 let served: Served;
 beforeAll(async () => {
   served = await servedAfterTraffic();
-}, 60_000);
+});
 
 /** What of the expression no server serves. */
 function strange(text: string): string[] {

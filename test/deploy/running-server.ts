@@ -42,16 +42,12 @@ async function afterTraffic(server: TestServer): Promise<Served> {
   const batch = await submit(client, jsonl(lines));
   const served = new Served();
   const scrape = async () => served.add(await (await fetch(`${server.origin}/metrics`)).text());
-  await until(
-    "the batch's ETA and the GPU to be served",
-    async () => {
-      await scrape();
-      return [...FLEETING.map((name) => `nightshift_batch_${name}`), "nightshift_gpu_utilization_ratio"].every((name) =>
-        served.has(name),
-      );
-    },
-    25_000,
-  );
+  await until("the batch's ETA and the GPU to be served", async () => {
+    await scrape();
+    return [...FLEETING.map((name) => `nightshift_batch_${name}`), "nightshift_gpu_utilization_ratio"].every((name) =>
+      served.has(name),
+    );
+  });
   await client.batches.cancel(batch.id);
   await scrape();
   return served;

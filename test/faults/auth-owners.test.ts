@@ -19,7 +19,7 @@ test("fault 28: what another owner has is 404, as what is not there; a second ke
     mime_type: "text/plain",
   });
   const batch = await client.batches.create({ ...BATCH, input_file_id: file.id });
-  await until("the batch to end", async () => (await client.batches.retrieve(batch.id)).status === "completed", 10_000);
+  await until("the batch to end", async () => (await client.batches.retrieve(batch.id)).status === "completed");
   const output = (await client.batches.retrieve(batch.id)).output_file_id ?? "";
 
   const part = (other: OpenAI) => ({ uploadId: upload.id, data: Buffer.from("abc"), client: other });
@@ -61,7 +61,7 @@ test("fault 28: a batch over another owner's file is created, and fails as for a
   const [a, b] = [server.client((await server.key()).key), server.client((await server.key({ owner: "b" })).key)];
   const file = await a.files.create({ file: await toFile(Buffer.from(LINE), "in.jsonl"), purpose: "batch" });
   const { id } = await b.batches.create({ ...BATCH, input_file_id: file.id });
-  await until("the batch to fail", async () => (await b.batches.retrieve(id)).status === "failed", 10_000);
+  await until("the batch to fail", async () => (await b.batches.retrieve(id)).status === "failed");
   const { data } = (await b.batches.retrieve(id)).errors ?? {};
   expect(data).toMatchObject([{ code: "invalid_request", param: "file_id", line: null }]);
   expect(data?.[0]?.message).toBe(`The file '${file.id}' does not exist.`);

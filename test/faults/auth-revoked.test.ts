@@ -20,7 +20,7 @@ async function runningBatch(server: KeyedServer) {
     endpoint: "/v1/chat/completions",
     completion_window: "24h",
   });
-  await until("a line to run", () => server.engine.pending > 0, 10_000);
+  await until("a line to run", () => server.engine.pending > 0);
   const status = async () => (await server.client(other.key).batches.retrieve(id)).status;
   return { id, key, client, status };
 }
@@ -33,7 +33,7 @@ test("fault 30: a key that is revoked while its batch runs is 401 at once; the b
   await expect(client.batches.list()).rejects.toMatchObject({ status: 401 });
   server.engine.script = saying("ok");
   for (const request of server.engine.requests) saying("ok")(request);
-  await until("the batch to end", async () => (await status()) === "completed", 10_000);
+  await until("the batch to end", async () => (await status()) === "completed");
   const groupBy = { owner: true, keyId: true, endpoint: false, model: false, batch: true, tier: false };
   const all = { owners: null, keyIds: null, models: null, batch: null, kind: null, groupBy } as const;
   const sums = await server.store.usage.sums({ ...all, start: 0, end: 4e9, width: 4e9, limit: 10 });

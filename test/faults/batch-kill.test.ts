@@ -102,5 +102,5 @@ describe("kill -9 of the server", () => {
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  });
 });

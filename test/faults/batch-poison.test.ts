@@ -35,7 +35,7 @@ describe("a line that kills the engine", () => {
     const rig = await nightRig(engine, { calmMs: 400 });
     const lines = Array.from({ length: 64 }, (_, i) => chatLine(`l${i}`, i === 41 ? POISON : `Count from ${i} to 20.`));
     const id = await rig.submit(jsonl(lines));
-    const batch = await rig.reaches(id, "completed", 25_000);
+    const batch = await rig.reaches(id, "completed");
     expect(batch.request_counts).toEqual({ total: 64, completed: 63, failed: 1 });
     const output = rig.read(batch.output_file_id);
     const errors = rig.read(batch.error_file_id);
@@ -54,7 +54,7 @@ describe("a line that kills the engine", () => {
       chatLine(`l${i}`, i % 10 === 3 ? `${POISON} ${i}` : `What is ${i} + 2?`),
     );
     const id = await rig.submit(jsonl(lines));
-    const batch = await rig.reaches(id, "completed", 25_000);
+    const batch = await rig.reaches(id, "completed");
     expect(batch.request_counts).toEqual({ total: 20, completed: 18, failed: 2 });
     expect(ids(rig.read(batch.error_file_id))).toEqual(["l13", "l3"]);
   });

@@ -21,7 +21,7 @@ test.each(Object.entries(FAULTS))("%s: logged, not ready, the stream finishes, e
   server.kill("SIGUSR2");
   const line = await server.says("An error that nothing caught: shutting down");
   expect(line).toMatchObject({ event, err: { message: "a bug" } });
-  await server.readyIs(503, 1000);
+  await server.readyIs(503);
   let last: unknown = null;
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) last = next.value;
   expect(last).toMatchObject({ choices: [{ finish_reason: "length" }] });

@@ -18,7 +18,7 @@ test("a stream that is aborted midway frees its sequence within a second and cou
   for (let i = 0; i < 5; i++) await chunks.next();
   expect((await server.metrics()).sum("nightshift_requests_running")).toBe(1);
   await chunks.return?.();
-  await server.idle(1000);
+  await server.idle();
   expect(await cancelled()).toBe(before + 1);
 });
 
@@ -27,7 +27,7 @@ test("what an aborted stream had generated is counted", async () => {
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
   for (let i = 0; i < 11; i++) await chunks.next();
   await chunks.return?.();
-  await server.idle(1000);
+  await server.idle();
   const after = (await server.metrics()).sum("nightshift_generation_tokens_total");
   expect(after - before).toBeGreaterThanOrEqual(10);
   expect(after - before).toBeLessThan(4000);
@@ -42,7 +42,7 @@ test("a client that waits for a whole answer and goes frees its sequence too", a
   await server.reaches("nightshift_requests_running", 1);
   abort.abort();
   await expect(answer).rejects.toThrow("aborted");
-  await server.idle(1000);
+  await server.idle();
   expect(await cancelled()).toBe(before + 1);
 });
 
@@ -67,7 +67,7 @@ test("fifty aborted streams, most of them waiting, leave nothing behind", async 
   leave();
   for (const abort of aborts) abort.abort();
   await all;
-  await server.idle(2000);
+  await server.idle();
   expect(await cancelled()).toBe(before + 50);
   expect(await ask(server.client, "Capital of France?")).toBe("The capital of France is Paris.");
   // All sixteen sequences are there again.

@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FAST_RESTART, freshFile, Rig } from "./engine-fixture.ts";
 
 function alive(pid: number): boolean {
@@ -137,7 +137,7 @@ describe("a model that can't be loaded", () => {
   it("is tried again after a backoff, and serves when the cause has passed", async () => {
     const rig = new Rig(`unloadable-first:${freshFile()}`, { restart: { ...FAST_RESTART, firstReloadMs: 20 } });
     await expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
-    await vi.waitFor(() => expect(rig.engine.state.name).toBe("ready"), { timeout: 20_000 });
+    await expect.poll(() => rig.engine.state.name).toBe("ready");
     expect(await rig.run("count:1").ended).toBe("finished");
   });
 
@@ -147,7 +147,7 @@ describe("a model that can't be loaded", () => {
     const failed = expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
     rig.engine.load();
     await failed;
-    await vi.waitFor(() => expect(rig.engine.state.name).toBe("unloaded"), { timeout: 20_000 });
+    await expect.poll(() => rig.engine.state.name).toBe("unloaded");
     rig.engine.load();
     await rig.engine.ready();
     expect(await rig.run("count:1").ended).toBe("finished");
@@ -157,7 +157,7 @@ describe("a model that can't be loaded", () => {
     const rig = new Rig(`unloadable-first:${freshFile()}`);
     await expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
     rig.engine.load();
-    await vi.waitFor(() => expect(rig.engine.state.name).toBe("ready"), { timeout: 20_000 });
+    await expect.poll(() => rig.engine.state.name).toBe("ready");
   });
 
   it("gets a second attempt when the process dies while it loads, then fails with its last words", async () => {

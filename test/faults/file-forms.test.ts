@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 // Whatever a request did, nothing of it stays when it is over.
-afterEach(() => until("tmp to be empty", () => readdirSync(join(server.dataDir, "tmp")).length === 0, 2000));
+afterEach(() => until("tmp to be empty", () => readdirSync(join(server.dataDir, "tmp")).length === 0));
 
 const B = "X-BOUNDARY";
 const field = (name: string, value: string) =>
@@ -151,9 +151,9 @@ describe("an upload that breaks off", () => {
   test("by a closed connection leaves nothing, and the server serves on", async () => {
     const errors = server.lines.filter(({ level }) => level === "error").length;
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(server.port, head(1000) + half)));
-    await until("20 files on their way", () => readdirSync(join(server.dataDir, "tmp")).length === 20, 5000);
+    await until("20 files on their way", () => readdirSync(join(server.dataDir, "tmp")).length === 20);
     for (const socket of sockets) socket.destroy();
-    await until("tmp to be empty", () => readdirSync(join(server.dataDir, "tmp")).length === 0, 5000);
+    await until("tmp to be empty", () => readdirSync(join(server.dataDir, "tmp")).length === 0);
     expect(server.lines.filter(({ level }) => level === "error")).toHaveLength(errors);
     await created(PURPOSE + filePart("x", "y") + END);
   });

@@ -57,7 +57,7 @@ test("200 MB are taken in bounded memory and in short steps", async () => {
   };
   expect(turns("+Inf")).toBeGreaterThan(0);
   expect(turns("0.05")).toBeGreaterThan(turns("+Inf") / 2);
-}, 60_000);
+});
 
 test("kill -9 in the middle of an upload: nothing of it is left, and what was answered is there", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-files-"));
@@ -70,7 +70,7 @@ test("kill -9 in the middle of an upload: nothing of it is left, and what was an
     first,
     form(20 * MB, async (sent) => {
       if (sent < 10 * MB) return;
-      await until("bytes on disk", () => readdirSync(join(dataDir, "tmp")).length === 1, 5000);
+      await until("bytes on disk", () => readdirSync(join(dataDir, "tmp")).length === 1);
       first.kill("SIGKILL");
       await first.exited;
     }),

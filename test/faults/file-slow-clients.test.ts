@@ -44,20 +44,20 @@ test("a file may take longer than other bodies, but not come at a drip", async (
   socket.on("data", (data: Buffer) => {
     answer += data.toString();
   });
-  await until("the file on its way", () => tmp().length === 1, 2000);
+  await until("the file on its way", () => tmp().length === 1);
   await wait(2 * BODY_MS);
   for (let i = 1; i <= 3; i++) {
     socket.write(Buffer.alloc(40_000));
     // The parser keeps a few bytes back: they may be the beginning of the boundary.
-    await until("40 kB to arrive", () => statSync(tmp()[0]!).size > i * 40_000 - 100, 2000);
+    await until("40 kB to arrive", () => statSync(tmp()[0]!).size > i * 40_000 - 100);
     await vi.advanceTimersByTimeAsync(30_000);
   }
   expect(answer).toBe("");
   socket.write("x");
   await vi.advanceTimersByTimeAsync(30_000);
-  await until("an answer", () => answer !== "", 2000);
+  await until("an answer", () => answer !== "");
   expect(answer).toMatch(/^HTTP\/1.1 408 [\s\S]*"code":"request_timeout"/);
-  await until("tmp to be empty", () => tmp().length === 0, 2000);
+  await until("tmp to be empty", () => tmp().length === 0);
   socket.destroy();
 });
 

@@ -14,7 +14,7 @@ test("a SIGHUP while the server starts does not end it: the options are read aga
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  await until("the store to be opened", async () => existsSync(join(dataDir, "lock")), 25_000);
+  await until("the store to be opened", async () => existsSync(join(dataDir, "lock")));
   expect(server.logged("Listening; the models are loading")).toEqual([]);
   server.kill("SIGHUP");
   await server.says("Options were reloaded: none changed");

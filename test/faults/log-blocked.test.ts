@@ -48,14 +48,10 @@ test("a log that nobody reads holds nobody up: lines beyond its bound are droppe
   // Whoever reads again gets what was kept, in whole lines, and there is room for new ones.
   let text = drain();
   const lines = () => text.split("\n").slice(0, -1);
-  await until(
-    "lines that were kept",
-    () => {
-      text += drain();
-      return lines().length >= 500;
-    },
-    10_000,
-  );
+  await until("lines that were kept", () => {
+    text += drain();
+    return lines().length >= 500;
+  });
   expect(lines().map((each) => JSON.parse(each).i)).toEqual(lines().map((_, i) => i));
   const before = dropped();
   logger.info({}, "again");
@@ -75,7 +71,7 @@ test("a server whose output nobody reads serves on, and ends when it is told to"
         ({ ok }) => ok,
         () => false,
       );
-    await until("the server to be ready", ready, 25_000);
+    await until("the server to be ready", ready);
     // Each refusal is a line at level debug; together they are several times what a pipe holds.
     for (let i = 0; i < 60; i++) {
       const answers = Array.from({ length: 20 }, () => fetch(`${origin}/v1/chat/completions`, refused));
@@ -97,14 +93,10 @@ test("a log whose reader has gone is given up, and its lines are counted", async
   const writing = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
   closeSync(both);
   const { logger, dropped, flush } = await openLog({ level: "info", format: "json", descriptor: writing });
-  await until(
-    "lines to be dropped",
-    () => {
-      logger.info({}, "nobody hears it");
-      return dropped() > 0;
-    },
-    5000,
-  );
+  await until("lines to be dropped", () => {
+    logger.info({}, "nobody hears it");
+    return dropped() > 0;
+  });
   await flush();
   closeSync(writing);
 });

@@ -39,7 +39,7 @@ test("fault 35: line ends and escapes in custom_id, filename, metadata, names an
     completion_window: "24h",
     metadata: { [EVIL]: EVIL },
   });
-  await until("the batch to end", async () => (await client.batches.retrieve(batch.id)).status === "completed", 20_000);
+  await until("the batch to end", async () => (await client.batches.retrieve(batch.id)).status === "completed");
   const { output_file_id, metadata } = await client.batches.retrieve(batch.id);
   expect(metadata).toEqual({ [EVIL]: EVIL });
   const output = await (await client.files.content(output_file_id ?? "")).text();

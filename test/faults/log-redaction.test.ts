@@ -66,7 +66,7 @@ test("fault 34: no key, prompt or body is in a log line, an error or the metrics
   const { id } = await client.files.create({ file, purpose: "batch" });
   const made = { input_file_id: id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
   const batch = await client.batches.create(made);
-  await until("the batch to end", async () => (await client.batches.retrieve(batch.id)).status === "completed", 20_000);
+  await until("the batch to end", async () => (await client.batches.retrieve(batch.id)).status === "completed");
   answers.push(await (await fetch(`${server.origin}/metrics`)).text());
   server.kill("SIGTERM");
   await server.exited;

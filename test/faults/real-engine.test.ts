@@ -95,7 +95,7 @@ test("an engine that hangs under load is killed and started again", async () => 
   const waiting = ask(server.client, "Capital of Norway?");
   expect(await drain(running!)).toMatchObject({ code: "engine_died" });
   expect(await waiting).toBe("The capital of Norway is Oslo.");
-  await until("the hung engine to be gone", () => !isAlive(engine!), 2000);
+  await until("the hung engine to be gone", () => !isAlive(engine!));
   expect((await server.metrics()).sum("nightshift_engine_restarts_total")).toBe(1);
 });
 
@@ -103,20 +103,16 @@ test("an engine that is killed again and again is given up, and the server says 
   server = await startServer();
   const killed = new Set<number>();
   const failed = async () => (await (await server.ready()).text()).includes('"failed"');
-  await until(
-    "the engine to be given up",
-    async () => {
-      for (const pid of server.enginePids) {
-        if (killed.has(pid)) continue;
-        killed.add(pid);
-        process.kill(pid, "SIGKILL");
-      }
-      return failed();
-    },
-    20_000,
-  );
+  await until("the engine to be given up", async () => {
+    for (const pid of server.enginePids) {
+      if (killed.has(pid)) continue;
+      killed.add(pid);
+      process.kill(pid, "SIGKILL");
+    }
+    return failed();
+  });
   const refused = await complete(server.client, "Hello!").catch((error: unknown) => error);
   expect(refused).toMatchObject({ status: 503 });
   expect((refused as APIError).headers!.get("x-should-retry")).toBe("false");
   expect((await fetch(`${server.origin}/health`)).status).toBe(200);
-}, 25_000);
+});

@@ -13,7 +13,7 @@ test("kill -9 of the server ends its engine process too, busy or not", async () 
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
   await chunks.next();
   server.kill("SIGKILL");
-  await until("both processes to be gone", () => ![server.pid, ...engines].some(isAlive), 2000);
+  await until("both processes to be gone", () => ![server.pid, ...engines].some(isAlive));
   await expect(
     Promise.resolve().then(async () => {
       while (!(await chunks.next()).done);
@@ -28,7 +28,7 @@ test("SIGTERM: not ready at once, nothing new, the stream finishes, exit 0", asy
   const chunks = running[Symbol.asyncIterator]();
   await chunks.next();
   server.kill("SIGTERM");
-  await server.readyIs(503, 1000);
+  await server.readyIs(503);
   const refused = await stream(server.client, "Hello!").catch((error: unknown) => error);
   expect(refused).toMatchObject({ status: 503, code: "server_shutting_down" });
   let last: unknown = null;
@@ -61,5 +61,5 @@ test("a second signal ends it at once", async () => {
   await server.says("Shutting down: running requests may finish; a second signal ends at once");
   server.kill("SIGTERM");
   expect(await server.exited).toEqual({ code: 1, signal: null });
-  await until("the engine to be gone", () => !engines.some(isAlive), 2000);
+  await until("the engine to be gone", () => !engines.some(isAlive));
 });

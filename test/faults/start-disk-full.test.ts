@@ -30,7 +30,7 @@ test("a server that was killed starts on a full disk, answers, and goes on with 
   await first.says("Ready");
   const lines = Array.from({ length: 12 }, (_, i) => chatLine(`l${i}`, "Count.", { max_tokens: 60, ignore_eos: true }));
   const { id } = await submit(first.client, jsonl(lines));
-  await until("lines to run", async () => (await first.client.batches.retrieve(id)).status === "in_progress", 20_000);
+  await until("lines to run", async () => (await first.client.batches.retrieve(id)).status === "in_progress");
   first.kill("SIGKILL");
   await first.exited;
   const ballast = fill(disk.path);
@@ -40,11 +40,11 @@ test("a server that was killed starts on a full disk, answers, and goes on with 
   const messages = [{ role: "user", content: "What is 7 + 8?" }] as const;
   const chat = await second.client.chat.completions.create({ model: "demo", messages: [...messages], max_tokens: 4 });
   expect(chat.object).toBe("chat.completion");
-  await until("/ready to tell of the store", async () => (await second.ready()).status === 503, 20_000);
+  await until("/ready to tell of the store", async () => (await second.ready()).status === 503);
   rmSync(ballast);
   const batch = await reaches(second.client, id, "completed");
   expect(ids((await results(second.client, batch)).all)).toEqual(ids(lines));
-}, 120_000);
+});
 
 test("a first start with API keys on a full disk ends with a sentence", async ({ skip }) => {
   const disk = mountSmallDisk(4 * 1024 * 1024);

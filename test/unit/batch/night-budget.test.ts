@@ -4,8 +4,6 @@ import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
 import { CALLER, nightRig, OWNER } from "./night-rig.ts";
 
-const PATIENT = { timeout: 5000 };
-
 const line = (custom_id: string) =>
   JSON.stringify({
     custom_id,
@@ -21,7 +19,7 @@ it("a batch that a budget holds up expires with its window all the same", async 
   const rig = await nightRig(engine, { windowSeconds: 3 });
   await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1e6, monthlyNano: null, softRatio: null });
   const id = await rig.submit(Array.from({ length: 200 }, (_, i) => line(`line-${i}`)).join("\n"));
-  await expect.poll(async () => (await rig.get(id)).nightshift.reason, PATIENT).toMatch(/^paused: the owner's daily/);
+  await expect.poll(async () => (await rig.get(id)).nightshift.reason).toMatch(/^paused: the owner's daily/);
   const { request_counts, error_file_id } = await rig.reaches(id, "expired");
   expect(request_counts.completed).toBeGreaterThan(0);
   const errors = rig.read(error_file_id);
@@ -39,7 +37,7 @@ it("a batch stands still while what is left is held back for a request, and goes
   await rig.store.budgets.reserve({ id: "request", owner: OWNER, keyId: null, day, nano: 1e6 });
   const id = await rig.submit(line("a"));
   await expect
-    .poll(async () => (await rig.get(id)).nightshift.reason, PATIENT)
+    .poll(async () => (await rig.get(id)).nightshift.reason)
     .toMatch(/^paused: what batches may take of what is left of the owner's/);
   await rig.store.budgets.release({ ids: ["request"] });
   const batch = await rig.reaches(id, "completed");

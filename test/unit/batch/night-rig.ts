@@ -126,16 +126,12 @@ export async function nightRig(
       return (await batches.create({ owner, key: null }, body, null)).id;
     },
     get: (id: string) => batches.get(OWNER, id),
-    async reaches(id: string, status: Batch["status"], withinMs = 10_000): Promise<Batch> {
+    async reaches(id: string, status: Batch["status"]): Promise<Batch> {
       let batch = await batches.get(OWNER, id);
-      await until(
-        `${id} to be ${status}`,
-        async () => {
-          batch = await batches.get(OWNER, id);
-          return batch.status === status;
-        },
-        withinMs,
-      ).catch((error: unknown) => {
+      await until(`${id} to be ${status}`, async () => {
+        batch = await batches.get(OWNER, id);
+        return batch.status === status;
+      }).catch((error: unknown) => {
         throw new Error(`${String(error)}; it is ${JSON.stringify(batch)}\n${lines.join("\n")}`);
       });
       return batch;

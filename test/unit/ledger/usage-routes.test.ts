@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { costsPage, type UsageResult, usagePage } from "../../../openapi/organization-usage.ts";
 import { saying } from "../server/fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../server/test-server.ts";
@@ -19,7 +19,7 @@ async function get(path: string) {
 /** The one sum of all that was used, once the cost of it is counted. */
 async function charged(tier: string): Promise<UsageResult> {
   const counted = `nightshift_ledger_cost_usd_total{model="demo",endpoint="/v1/chat/completions",tier="${tier}"} 0.`;
-  await vi.waitFor(async () => expect(await server.metrics.registry.metrics()).toContain(counted));
+  await expect.poll(() => server.metrics.registry.metrics()).toContain(counted);
   const { body } = await get("/v1/organization/usage/completions?start_time=1699999000&group_by=service_tier");
   const results = usagePage.parse(body).data.flatMap((bucket) => bucket.results);
   expect(results).toHaveLength(1);

@@ -1,9 +1,10 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished } from "vitest";
 import { type ResolvedModel, type ResolveOptions, resolveModels } from "../../../server/model-source/resolve.ts";
 import { TRANSFER_RULES } from "../../../server/model-source/transfer.ts";
+import { until } from "../../api/until.ts";
 import type { FakeHub } from "./fake-hub.ts";
 
 export const MB = 1024 * 1024;
@@ -41,14 +42,10 @@ export function download(hub: FakeHub, value: string, folder: string, more: Part
 
 /** Resolves when at least one piece of a download is on the disk. */
 export async function pieceSaved(folder: string): Promise<void> {
-  await vi.waitFor(
-    () => {
-      const state = readdirSync(folder).find((name) => name.endsWith(".part.json"));
-      const { done } = JSON.parse(readFileSync(join(folder, state ?? "none"), "utf8"));
-      if (done.length === 0) throw new Error("no piece yet");
-    },
-    { timeout: 20_000, interval: 10 },
-  );
+  await until("a piece on the disk", () => {
+    const state = leftovers(folder).find((name) => name.endsWith(".part.json"));
+    return state !== undefined && JSON.parse(readFileSync(join(folder, state), "utf8")).done.length > 0;
+  });
 }
 
 /** What a download leaves beside finished models. */

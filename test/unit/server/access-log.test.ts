@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { startKeyedServer } from "../../faults/keys-rig.ts";
 import { CHAT } from "./test-server.ts";
 
@@ -8,7 +8,7 @@ it("each answered request is a line that tells who, what and how much, and nothi
   const requests = () => server.lines.filter(({ message, level }) => message === "Request" && level === "info");
   const chat = await server.call(key, "POST", "/v1/chat/completions", CHAT);
   await chat.text();
-  await vi.waitFor(() => expect(requests().at(-1)?.fields).toMatchObject({ path: "/v1/chat/completions" }));
+  await expect.poll(() => requests().at(-1)?.fields).toMatchObject({ path: "/v1/chat/completions" });
   expect(requests().at(-1)?.fields).toEqual({
     requestId: chat.headers.get("x-request-id"),
     owner: "a",
@@ -25,13 +25,13 @@ it("each answered request is a line that tells who, what and how much, and nothi
     outputTokens: expect.any(Number),
   });
   await (await server.call(key, "GET", "/v1/models/demo")).text();
-  await vi.waitFor(() => expect(requests().at(-1)?.fields).toMatchObject({ path: "/v1/models/:model", status: 200 }));
+  await expect.poll(() => requests().at(-1)?.fields).toMatchObject({ path: "/v1/models/:model", status: 200 });
 
   const before = requests().length;
   await (await server.call(key, "GET", "/health")).text();
   await (await server.call(null, "GET", "/v1/models")).text();
   await (await server.call(key, "GET", "/v1/models/none")).text();
   await (await server.call(key, "GET", "/v1/models")).text();
-  await vi.waitFor(() => expect(requests().length).toBeGreaterThan(before));
+  await expect.poll(() => requests().length).toBeGreaterThan(before);
   expect(requests()).toHaveLength(before + 1);
 });

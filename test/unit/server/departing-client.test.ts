@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { openSocket, rawPost } from "./raw-socket.ts";
 import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
 
@@ -35,7 +35,7 @@ it.each([
   if (begun && "stream" in fields) await response;
   leave.abort();
   await request.whenCancelled;
-  await vi.waitFor(async () => expect(await metric(cancelled)).toBe(1));
+  await expect.poll(() => metric(cancelled)).toBe(1);
   expect(await metric('nightshift_requests_running{model="demo"}')).toBe(0);
   expect(await metric('nightshift_requests_waiting{model="demo"}')).toBe(0);
 });
@@ -46,13 +46,8 @@ it("a client that leaves while it sends the body disturbs nobody", async () => {
     rawPost(PATH, ["Content-Type: application/json", "Content-Length: 100"], "{"),
   );
   socket.destroy();
-  await vi.waitFor(async () =>
-    expect(
-      await metric(
-        'nightshift_requests_total{model="",endpoint="/v1/chat/completions",tier="default",status="cancelled"}',
-      ),
-    ).toBe(1),
-  );
+  const unread = 'requests_total{model="",endpoint="/v1/chat/completions",tier="default",status="cancelled"}';
+  await expect.poll(() => metric(`nightshift_${unread}`)).toBe(1);
   expect((await fetch(`${server.url}/health`)).status).toBe(200);
 });
 

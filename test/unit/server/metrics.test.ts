@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Metrics } from "../../../server/metrics.ts";
 import { collectProcessMetrics } from "../../../server/process-metrics.ts";
 import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
@@ -22,7 +22,7 @@ describe("a served request", () => {
   it.each([true, false])("counts its tokens and times (stream: %s)", async (stream) => {
     server.engine.script = (request) => request.begin(5, 2).say("a").say("b", { tokens: 2 }).say("c").finish();
     await (await server.post("/v1/chat/completions", { ...CHAT, stream })).text();
-    await vi.waitFor(async () => expect(await value(`requests_total{${LABELS},status="ok"}`)).toBe(1));
+    await expect.poll(() => value(`requests_total{${LABELS},status="ok"}`)).toBe(1);
     expect(await value(`time_to_first_token_seconds_count{${LABELS}}`)).toBe(1);
     expect(await value(`queue_time_seconds_count{${LABELS}}`)).toBe(1);
     expect(await value(`request_duration_seconds_count{${LABELS}}`)).toBe(1);

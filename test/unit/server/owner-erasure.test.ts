@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { ownersCommand } from "../../../server/cli/owners-command.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
@@ -48,10 +48,9 @@ test("an owner is erased: its keys are refused at once, its files go, and a new 
   const asked = await call("DELETE", "nightshift/owners/team-a", ADMIN_KEY);
   expect(asked).toMatchObject({ status: 200, body: { id: "team-a", object: "nightshift.owner" } });
   expect((await call("GET", "files", key)).status).toBe(401);
-  await vi.waitFor(async () => {
-    const { body } = await call("GET", "nightshift/owners/team-a", ADMIN_KEY);
-    expect(body).toMatchObject({ erasure: null, budget: { daily_usd: null } });
-  });
+  await expect
+    .poll(async () => (await call("GET", "nightshift/owners/team-a", ADMIN_KEY)).body)
+    .toMatchObject({ erasure: null, budget: { daily_usd: null } });
   expect(await call("GET", "nightshift/keys?owner=team-a", ADMIN_KEY)).toMatchObject({ body: { data: [] } });
   expect(await call("GET", "files", await keyOf("team-a"))).toMatchObject({ status: 200, body: { data: [] } });
 });

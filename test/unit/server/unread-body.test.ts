@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it } from "vitest";
 import { exchange, openSocket, rawPost } from "./raw-socket.ts";
 import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
 
@@ -33,12 +33,13 @@ it.each([
   expect(refused).not.toContain("demo");
   expect(refused).toMatch(/^HTTP\/1.1 503 [\s\S]*Retry-After[\s\S]*server_is_overloaded/i);
   server.engine.requests[0]!.begin().say("a").finish();
-  await vi.waitFor(async () => {
+  const answered = async () => {
     const socket = await openSocket(server.port, rawPost(PATH, ["Content-Type: application/json", ...headers]));
     const told = await new Promise<string>((resolve) => socket.once("data", (chunk) => resolve(String(chunk))));
     socket.destroy();
-    expect(told).toMatch(/^HTTP\/1.1 100 Continue/);
-  });
+    return told;
+  };
+  await expect.poll(answered).toMatch(/^HTTP\/1.1 100 Continue/);
 });
 
 it("a small one is read all the same: an unknown model is a 404 then too", async () => {

@@ -39,7 +39,7 @@ test("nothing of an answer is left in the database's files once its output file 
   expect(hasSecret(folder)).not.toEqual([]);
   // The server goes on; the clean-up of the batch has not begun.
   expect(await store.files.remove({ owner: "local", id: "file-out" })).toBe("removed");
-  await expect.poll(() => hasSecret(folder), { timeout: 5000 }).toEqual([]);
+  await expect.poll(() => hasSecret(folder)).toEqual([]);
   await store.close();
   expect(hasSecret(folder)).toEqual([]);
 });
@@ -51,7 +51,7 @@ test("the clean-up of a batch leaves nothing either, and empties the log while t
   while ((await store.results.remove({ batchId: "b", limit: 30 })) > 0);
   while ((await store.lines.remove({ batchId: "b", limit: 30 })) > 0);
   const log = join(folder, "nightshift.db-wal");
-  await expect.poll(() => existsSync(log) && statSync(log).size, { timeout: 5000 }).toBe(0);
+  await expect.poll(() => existsSync(log) && statSync(log).size).toBe(0);
   expect(hasSecret(folder)).toEqual([]);
 });
 
@@ -89,7 +89,7 @@ test("a deleted output file is gone before its results are, which other writes d
   expect(await store.files.hasResults({ id: "file-out" })).toBe(false);
   await store.files.insert({ row: fileRow("file-next"), quotaBytes: null, maxFiles: 10_000 });
   expect(await outputs(store)).toBeGreaterThan(0);
-  await expect.poll(() => outputs(store), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => outputs(store)).toBe(0);
 });
 
 test("a start goes on with removing the results of deleted files", async () => {
@@ -100,5 +100,5 @@ test("a start goes on with removing the results of deleted files", async () => {
   await first.close();
   const second = await testStore(folder);
   expect(await outputs(second)).toBeGreaterThan(0);
-  await expect.poll(() => outputs(second), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => outputs(second)).toBe(0);
 });

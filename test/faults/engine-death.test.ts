@@ -123,13 +123,14 @@ describe("an engine that hangs", () => {
 });
 
 describe("a model that can't be loaded", () => {
-  it("fails at once with the engine's own words when it says so", async () => {
+  it("fails at once when it says so; its words go to the log, not to clients", async () => {
     const rig = new Rig("unloadable:The file is truncated.");
     await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
     expect(rig.restarts).toBe(0);
     const error = await rig.run("count:1").failure();
     expect(error).toMatchObject({ status: 503, code: "engine_failed", shouldRetry: undefined });
-    expect(error.message).toContain("The file is truncated.");
+    expect(error.message).not.toContain("truncated");
+    expect(error.message).toContain("The server's log says why");
     expect(error.message).toContain("tried again by itself");
     await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
   });
@@ -165,8 +166,7 @@ describe("a model that can't be loaded", () => {
     await expect(rig.engine.ready()).rejects.toThrow(/exit code 7[\s\S]*the last words of the engine/);
     expect(rig.restarts).toBe(1);
     const error = await rig.run("count:1").failure();
-    expect(error.message).toContain("exit code 7");
-    expect(error.message).not.toContain("last words");
+    expect(error.message).not.toMatch(/exit code|last words/);
   });
 
   it("serves when the second attempt succeeds", async () => {

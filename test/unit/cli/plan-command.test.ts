@@ -26,7 +26,7 @@ describe("nightshift plan", () => {
   test("prints fit, caps, and rate and price by batch size with their bars", () => {
     const text = planText([report()]);
     expect(text).toContain(
-      "Step cost: 8 ms, plus 0.05 ms per prompt token, 0.5 ms per decoded token, 0.1 ms per 1,000 attended positions",
+      "Step cost: 8 ms, plus 0.05 ms per prompt token, 0.5 ms per decoded token, 0.1 ms per 1,000 positions that decodes attend over, 0.1 ms per 1,000 of prompts",
     );
     expect(text).toContain("1,200 decode-only steps; median prediction error 3.1 %.");
     expect(text).toContain("steps of flex and batch take at most 25 ms: 28 decodes or 300 prompt tokens");

@@ -105,7 +105,25 @@ const refusedExtras = {
   guided_regex: refusedField(STRUCTURED),
   guided_choice: refusedField(STRUCTURED),
   guided_grammar: refusedField(STRUCTURED),
+  ...llamaServerFields(),
 };
+
+/** Samplers of llama-server, refused unless their value turns them off: a client that moves over would get other texts. */
+function llamaServerFields() {
+  const sampler = "this sampler of llama-server is not supported.";
+  const is = (neutral: number) => (value: unknown) => value === neutral;
+  const isNotPositive = (value: unknown) => typeof value === "number" && value <= 0;
+  return {
+    n_predict: refusedField("it is not supported; max_tokens and max_completion_tokens are.", isNotPositive),
+    repeat_penalty: refusedField("it is not supported; repetition_penalty is.", is(1)),
+    mirostat: refusedField(sampler, is(0)),
+    typical_p: refusedField(sampler, is(1)),
+    dry_multiplier: refusedField(sampler, is(0)),
+    xtc_probability: refusedField(sampler, is(0)),
+    top_n_sigma: refusedField(sampler, isNotPositive),
+    dynatemp_range: refusedField(sampler, is(0)),
+  };
+}
 
 interface CrossChecked {
   stream?: boolean | null;

@@ -1,14 +1,24 @@
 #!/usr/bin/env node
+import { writeSync } from "node:fs";
 import { buildProgram, withDefaultCommand } from "./cli/program.ts";
 import { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
 
-/** For commands whose output somebody may cut off: `| head` that has read enough is no fault of theirs. */
-function endWithReader(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit();
-    throw error;
-  });
+/** `| head` that has read enough is no fault of a command; output that could not be written is one. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code === "EPIPE") process.exit();
+  process.stderr.write(`error: the output could not be written: ${error.message}\n`);
+  process.exit(1);
+}
+process.stdout.on("error", endWithReader);
+
+/** Help is followed by the process's end, before which an event of an error would not come. */
+function writeHelp(text: string): void {
+  try {
+    writeSync(process.stdout.fd, text);
+  } catch (error) {
+    endWithReader(error as NodeJS.ErrnoException);
+  }
 }
 
 const program = buildProgram(version(), {
@@ -16,35 +26,31 @@ const program = buildProgram(version(), {
   serve: async (flags) => {
     // Before the server's modules are loaded: until then a SIGHUP would end the process.
     const hangup = new Hangup().listen();
+    // A server goes on without a reader of its output.
+    process.stdout.off("error", endWithReader);
     await (await import("./cli/serve-command.ts")).serveCommand(flags, hangup);
   },
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
   health: async (flags) => (await import("./cli/health-command.ts")).healthCommand(flags),
   usage: async (flags) => {
-    endWithReader();
     await (await import("./cli/usage-command.ts")).usageCommand(flags);
   },
   plan: async (flags) => {
-    endWithReader();
     await (await import("./cli/plan-command.ts")).planCommand(flags);
   },
   backup: async (to, flags) => (await import("./cli/backup-command.ts")).backupCommand(to, flags),
   restore: async (from, flags) => (await import("./cli/backup-command.ts")).restoreCommand(from, flags),
   files: async (args) => {
-    endWithReader();
     await (await import("./cli/files-command.ts")).filesCommand(args, process);
   },
   keys: async (args) => {
-    endWithReader();
     const { env, stdout, stderr } = process;
     await (await import("./cli/keys-command.ts")).keysCommand(args, { env, stdout, stderr, now: () => Date.now() });
   },
   owners: async (args) => {
-    endWithReader();
     await (await import("./cli/owners-command.ts")).ownersCommand(args, process);
   },
   batch: async (args) => {
-    endWithReader();
     const interrupted = new AbortController();
     process.once("SIGINT", () => interrupted.abort());
     await (await import("./cli/batch-command.ts")).batchCommand(args, {
@@ -63,4 +69,5 @@ const program = buildProgram(version(), {
   },
 });
 
+for (const command of [program, ...program.commands]) command.configureOutput({ writeOut: writeHelp });
 await program.parseAsync(withDefaultCommand(process.argv.slice(2)), { from: "user" });

@@ -82,7 +82,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
         "KV cache",
         `${gigabytes(facts.cacheBytes)} = ${count(facts.cells)} cells × ${count(perCell)} bytes (${facts.kv}, ${facts.sequences} sequences)`,
       ],
-      ["parking", facts.parkBytes === 0 ? "off" : `up to ${gigabytes(facts.parkBytes)} of host memory, for prefixes`],
+      ["prefix offload", facts.parkBytes === 0 ? "off" : `up to ${gigabytes(facts.parkBytes)} of host memory`],
       ["together", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} that were free`],
     ]),
   ];

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,6 +46,14 @@ async function baseUrl(child: ChildProcess): Promise<string> {
   }
   throw new Error("ended without a banner");
 }
+
+it("exits with 1 when its help could not be written", async () => {
+  const full = openSync("/dev/full", "w");
+  const child = spawn(process.execPath, [cli, "serve", "--help"], { stdio: ["ignore", full, "ignore"] });
+  children.push(child);
+  expect(await once(child, "exit")).toEqual([1, null]);
+  closeSync(full);
+});
 
 it("exits with 1 and names --port when the port is taken", async () => {
   const other = createServer().listen(0, "127.0.0.1");

@@ -2,10 +2,10 @@ import type { IncomingMessage } from "node:http";
 import { refusalOf } from "../engine/client/refusal.ts";
 import type { ModelFacts } from "../engine/config.ts";
 import type { EngineState } from "../engine/engine.ts";
-import { type Caller, mayUseModel } from "../ledger/key.ts";
+import { type Caller, mayUseModel, mayUseTier } from "../ledger/key.ts";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
 import type { AppOptions } from "./app-options.ts";
-import type { Load, Loads } from "./load.ts";
+import type { Displaceable, Load, Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet, ServedModel } from "./model-set.ts";
 import type { Residency } from "./residency.ts";
@@ -31,6 +31,8 @@ export interface AdmissionDeps {
   loads: Loads;
   metrics: Metrics;
   draining: () => boolean;
+  /** In [0, 1). */
+  random: () => number;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
   options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "flexWaitMs" | "batchTax">;
@@ -61,12 +63,12 @@ export class Admission {
    * Throws 503 before a large body is read while no model takes its owner: to receive and parse it would cost those who are
    * served. What asks to be put off may still be taken, and is read.
    */
-  refuseUnread({ headers }: IncomingMessage, { owner }: Caller): void {
+  refuseUnread({ headers }: IncomingMessage, caller: Caller): void {
     const { draining, models } = this.#deps;
     if (Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY || headers.prefer !== undefined)
       return;
     if (draining()) throw shuttingDown();
-    const refusals = models.list().map((model) => this.#refusalWhatever(model, owner));
+    const refusals = models.list().map((model) => this.#refusalWhatever(model, caller));
     const [first] = refusals;
     if (!first || refusals.includes(null)) return;
     // The models' names are not for everybody, and whose model it would have been stands in the body.
@@ -153,12 +155,50 @@ export class Admission {
     waitMs = this.waitMs(place, entrant),
   ): void {
     const { model, load } = place;
-    const { tier, owner } = entrant;
-    const full = this.#whyFull(model.id, load, owner, requests);
-    if (full !== null) throw overload(tier, full, waitMs);
-    if (patienceMs === null || waitMs <= patienceMs) return;
-    const expected = `A request would wait about ${inSeconds(waitMs)} for the model '${model.id}'`;
-    throw overload(tier, `${expected}, longer than ${inSeconds(patienceMs)}.`, waitMs - patienceMs);
+    const { tier } = entrant;
+    const full = this.#whyFull(model.id, load, entrant, requests);
+    if (full !== null) throw overload(tier, full, this.#untilRoomMs(load, tier, requests));
+    if (patienceMs !== null && waitMs > patienceMs) {
+      const expected = `A request would wait about ${inSeconds(waitMs)} for the model '${model.id}'`;
+      throw overload(tier, `${expected}, longer than ${inSeconds(patienceMs)}.`, this.#spread(waitMs - patienceMs));
+    }
+    if (tier !== "flex") this.#displaceFlex(place, requests);
+  }
+
+  /** Notes a call that waits: while one of flex does, a better tier that finds the queue full may take its place. */
+  waits(
+    { load }: Place,
+    tier: OnlineTier,
+    call: Displaceable & { readonly running: Promise<void>; readonly outcome: Promise<unknown> },
+  ): void {
+    if (tier !== "flex") return;
+    load.waitingFlex.add(call);
+    const leave = () => load.waitingFlex.delete(call);
+    void call.running.then(leave);
+    void call.outcome.then(leave);
+  }
+
+  /** The last of flex give their places to better tiers, so that the queue stays within its limit. */
+  #displaceFlex({ model, load }: Place, requests: number): void {
+    while (load.waiting + requests > this.#deps.options.queueLimit) {
+      const last = [...load.waitingFlex].at(-1);
+      if (last === undefined) return;
+      load.waitingFlex.delete(last);
+      const message = `The queue of the model '${model.id}' is full, and a request of a better tier took this one's place.`;
+      last.failed(overload("flex", message, this.#untilRoomMs(load, "flex", 1)));
+    }
+  }
+
+  /** When so many requests have started that there is room for these; spread over the time in which all that wait start. */
+  #untilRoomMs({ ahead, startEveryMs }: Load, tier: OnlineTier, requests: number): number {
+    const { total } = ahead[tier];
+    const tooMany = Math.max(1, total + requests - this.#deps.options.queueLimit);
+    return startEveryMs * (tooMany + this.#deps.random() * total);
+  }
+
+  /** Clients that are refused at once are not to come back at once. */
+  #spread(ms: number): number {
+    return ms * (1 + this.#deps.random() / 2);
   }
 
   /** What a request hears that has waited for all of its patience. */
@@ -185,25 +225,23 @@ export class Admission {
     });
   }
 
-  #whyFull(id: string, { waiting, waitingOf }: Load, owner: string, requests: number): string | null {
+  /** Of a tier counts what goes before it: whatever waits of a lower one takes no place from it. */
+  #whyFull(id: string, { ahead }: Load, { tier, owner }: Entrant, requests: number): string | null {
     const { queueLimit } = this.#deps.options;
-    if (waitingOf.takes(owner, requests, queueLimit)) return null;
-    return `The model '${id}' has ${waiting} requests waiting, and at most ${queueLimit} may.`;
+    if (ahead[tier].takes(owner, requests, queueLimit)) return null;
+    return `The model '${id}' has ${ahead[tier].total} requests waiting, and at most ${queueLimit} may.`;
   }
 
   /** What an owner hears who asks for this model now, whatever for; null when it may depend on the request. */
-  #refusalWhatever(model: ServedModel, owner: string): ApiError | null {
+  #refusalWhatever(model: ServedModel, caller: Caller): ApiError | null {
     const { state } = model.engine;
     if (comesOnDemand(state)) return null;
     if (state.name !== "ready") return notReady(model);
     const load = this.#deps.loads.of(model.id);
-    const full = this.#whyFull(model.id, load, owner, 1);
-    if (full === null) return null;
-    return overload(
-      "default",
-      full,
-      this.#predict(model, load, "default", load.waitingSequences.default.shareAhead(owner)),
-    );
+    // The tier stands in the body: only of a key that names priority is that to be expected.
+    const tier = caller.key !== null && mayUseTier(caller, "priority") ? "priority" : "default";
+    const full = this.#whyFull(model.id, load, { tier, owner: caller.owner }, 1);
+    return full === null ? null : overload(tier, full, this.#untilRoomMs(load, tier, 1));
   }
 }
 

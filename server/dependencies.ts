@@ -40,6 +40,8 @@ export interface AppDependencies {
   clock: Clock;
   /** 16 or more unguessable characters of [A-Za-z0-9], new on every call; becomes part of ids such as `chatcmpl-…`. */
   randomId: () => string;
+  /** In [0, 1). */
+  random: () => number;
   /** True once the server is to shut down: /ready is 503. */
   ending: () => boolean;
   /** True once new generations are refused for it. */

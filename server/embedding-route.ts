@@ -95,6 +95,7 @@ export class EmbeddingRoute {
     const counted = (promptTokens: number) => allowance.counted(promptTokens);
     const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true, counted });
     res.once("close", () => call.cancel());
+    this.#admission.waits(place, tier, call);
     // Flex gives up waiting; the others, once let in, wait for as long as it takes.
     const patienceMs = tier === "flex" ? this.#admission.patienceMs(tier) : null;
     const outcome = await outcomeWithin(call, patienceMs, clock.now() - arrivedAt, (ms) =>

@@ -78,7 +78,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
       if (model === undefined) return { how: "passing", reason: `the model '${run.model}' is not served` };
       const { state, facts } = model.engine;
       if (state.name !== "ready" || facts === null) return { how: "passing", reason: `the engine is ${state.name}` };
-      const load = batchLoads.get(model.id) ?? new Load();
+      const load = batchLoads.get(model.id) ?? new Load(deps.clock.now);
       batchLoads.set(model.id, load);
       const place = { model, facts, load };
       return await run.at(place, { owner, signal });

@@ -197,6 +197,7 @@ export class GenerationRoute {
     const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt, counted);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
+    this.#admission.waits(place, request.tier, call);
     const waitedMs = clock.now() - contextOf(req).arrivedAt;
     const outcome = await outcomeWithin(call, patienceMs, waitedMs, (ms) =>
       this.#admission.waitedTooLong(place, { tier: request.tier, owner: caller.owner }, ms),

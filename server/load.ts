@@ -1,8 +1,10 @@
 import type { EngineObserver } from "../engine/engine.ts";
 import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { Tier } from "../engine/protocol/request.ts";
+import type { ApiError } from "../openapi/api-error.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
 import { OwnerQueue } from "./owner-queue.ts";
+import { AHEAD, ONLINE_TIERS, type OnlineTier } from "./wait.ts";
 
 /** The weight of the latest in a running mean. */
 const LATEST = 1 / 16;
@@ -15,13 +17,27 @@ export interface Burden {
   sequences: number;
 }
 
+/** A call that fails with this while it waits. */
+export interface Displaceable {
+  failed(error: ApiError): void;
+}
+
 /** Requests of one model that the engine has and has not ended, and what the late ones were like. */
 export class Load {
   /** Requests by whether a sequence of theirs has started. */
   waiting = 0;
   running = 0;
-  /** Those that wait, by whose they are; of the second their sequences, and by tier. */
-  readonly waitingOf = new OwnerQueue();
+  /** Those that wait and go before a request of the tier that comes now, or were there before it, by whose they are. */
+  readonly ahead: Record<OnlineTier, OwnerQueue> = {
+    priority: new OwnerQueue(),
+    default: new OwnerQueue(),
+    flex: new OwnerQueue(),
+  };
+  /** Calls of flex that wait, by arrival: the last gives way when a better tier finds the queue full. */
+  readonly waitingFlex = new Set<Displaceable>();
+  /** Mean milliseconds from one start to the next while others wait; 0 until there was one. */
+  startEveryMs = 0;
+  /** Sequences of those that wait, by tier and whose they are. */
   readonly waitingSequences: Record<Tier, OwnerQueue> = {
     priority: new OwnerQueue(),
     default: new OwnerQueue(),
@@ -38,6 +54,15 @@ export class Load {
   /** Of texts that are read for their vectors alone. */
   readonly embedding = new EmbeddingLoad();
 
+  readonly #now: () => number;
+  /** When the last one started, while others wait. */
+  #startedAt: number | null = null;
+
+  /** @param now milliseconds, monotonic */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
   arrive(burden: Burden): void {
     this.arrived++;
     this.#wait(burden, 1);
@@ -47,6 +72,9 @@ export class Load {
   start(burden: Burden): void {
     this.#wait(burden, -1);
     this.running++;
+    const now = this.#now();
+    if (this.#startedAt !== null) this.startEveryMs = mean(this.startEveryMs, now - this.#startedAt);
+    this.#startedAt = this.waiting > 0 ? now : null;
   }
 
   /** Its engine died; it runs once more. */
@@ -69,7 +97,8 @@ export class Load {
 
   #wait({ tier, owner, sequences }: Burden, sign: 1 | -1): void {
     this.waiting += sign;
-    this.waitingOf.add(owner, sign);
+    for (const asked of ONLINE_TIERS)
+      if (AHEAD[asked].some((other) => other === tier)) this.ahead[asked].add(owner, sign);
     this.waitingSequences[tier].add(owner, sign * sequences);
   }
 }
@@ -81,11 +110,17 @@ function mean(before: number, latest: number): number {
 /** One load per model. Hears of engines' pieces, which tell how fast embeddings go. */
 export class Loads implements Pick<EngineObserver, "piece"> {
   readonly #byModel = new Map<string, Load>();
+  readonly #now: () => number;
+
+  /** @param now milliseconds, monotonic */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   of(model: string): Load {
     let load = this.#byModel.get(model);
     if (load === undefined) {
-      load = new Load();
+      load = new Load(this.#now);
       this.#byModel.set(model, load);
     }
     return load;

@@ -107,7 +107,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     log,
     now: clock.epochSeconds,
   });
-  const loads = new Loads();
+  const loads = new Loads(clock.now);
   const machineTime = new MachineTime({ store, sink: new MachineTimeMetrics(registry), log, clock });
   machineTime.start();
   const load = new OnlineLoad(clock.now);
@@ -272,6 +272,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     log,
     clock,
     randomId,
+    random: Math.random,
     ending: () => shutdown.begun,
     draining: () => shutdown.draining,
     version: version(),

@@ -1,12 +1,12 @@
 import type { Tier } from "../engine/protocol/request.ts";
-import type { Backlog, Fit, TierBacklog } from "../engine/protocol/step.ts";
+import { type Backlog, type Fit, FLEX_STEPS, type TierBacklog } from "../engine/protocol/step.ts";
 
 /** The tiers that a request may ask for. */
 export const ONLINE_TIERS = ["priority", "default", "flex"] as const satisfies Tier[];
 export type OnlineTier = (typeof ONLINE_TIERS)[number];
 
 /** Whom a request of a tier goes behind. */
-const AHEAD: Record<OnlineTier, readonly OnlineTier[]> = {
+export const AHEAD: Record<OnlineTier, readonly OnlineTier[]> = {
   priority: ["priority"],
   default: ["priority", "default"],
   flex: ["priority", "default", "flex"],
@@ -44,9 +44,10 @@ interface Crowd extends TierBacklog {
  * not negative; 0 while nothing is measured yet. Its own prompt does not count: it would take as long later.
  *
  * A fluid estimate from the step model. Prompts ahead are read in chunks beside the streams; where places are short, as
- * many sequences must end first, each after as many steps as answers have had tokens lately; whatever takes longer. Flex
- * gets only the time that online work leaves, and the tax. That some answers end early and others late, and whether
- * prompts turn out to be cached, is not foreseen.
+ * many sequences must end first; whatever takes longer. One that has yet to start ends after as many steps as answers have
+ * had tokens lately; one that runs, after at least as many, or as it has written if that is more (answers that are long
+ * already tend to go on), and at most when it has all that it may write. Flex gets only the time that online work leaves,
+ * and the tax. Whether prompts turn out to be cached is not foreseen.
  */
 export function predictWaitMs(tier: OnlineTier, view: WaitView): number {
   const { backlog, batchTax, onlineShare } = view;
@@ -61,8 +62,8 @@ export function predictWaitMs(tier: OnlineTier, view: WaitView): number {
   return workMs(online, backlog.fit, view) + flex / Math.max(1 - onlineShare, batchTax / (1 + batchTax), LEAST_SHARE);
 }
 
-/** Flex goes on with one sequence in 129 steps, whatever else there is. */
-const LEAST_SHARE = 1 / 129;
+/** Flex goes on with one sequence in so many steps, whatever else there is. */
+const LEAST_SHARE = 1 / (FLEX_STEPS + 1);
 
 function crowd(ahead: readonly OnlineTier[], asked: OnlineTier, view: WaitView): Crowd {
   const tiers = ahead.map((tier) => before(tier, asked, view));
@@ -71,7 +72,9 @@ function crowd(ahead: readonly OnlineTier[], asked: OnlineTier, view: WaitView):
   const waiting = sum(tiers, (tier) => tier.waiting);
   const running = sum(holders, (tier) => tier.running);
   const prefill = sum(tiers, (tier) => tier.prefill);
-  return { waiting, running, prefill, short: Math.max(0, waiting + running + 1 - view.sequences) };
+  const written = sum(holders, (tier) => tier.written);
+  const left = sum(holders, (tier) => tier.left);
+  return { waiting, running, prefill, written, left, short: Math.max(0, waiting + running + 1 - view.sequences) };
 }
 
 /** What of a tier goes before a request of the asked one: of its own those whose turn comes sooner. */
@@ -84,12 +87,13 @@ function before(tier: OnlineTier, asked: OnlineTier, view: WaitView): TierBacklo
 
 /** With those that the engine has not told of yet, which are taken for usual ones. */
 function tierOf(tier: OnlineTier, { backlog, submitted, promptTokens }: WaitView): TierBacklog {
-  const { waiting, running, prefill } = backlog.tiers[tier];
-  const untold = Math.max(0, submitted[tier] - waiting - running);
-  return { waiting: waiting + untold, running, prefill: prefill + untold * promptTokens };
+  const told = backlog.tiers[tier];
+  const untold = Math.max(0, submitted[tier] - told.waiting - told.running);
+  return { ...told, waiting: told.waiting + untold, prefill: told.prefill + untold * promptTokens };
 }
 
-function workMs({ waiting, running, prefill, short }: Crowd, fit: Fit, view: WaitView): number {
+function workMs(crowd: Crowd, fit: Fit, view: WaitView): number {
+  const { waiting, running, prefill, short } = crowd;
   const { sequences, stepTokens, itlMs, answerTokens, backlog } = view;
   const { o, p, d, k } = fit;
   // Those who wait become streams while prompts are read.
@@ -99,8 +103,18 @@ function workMs({ waiting, running, prefill, short }: Crowd, fit: Fit, view: Wai
   // A chunk fills what the objective leaves of a step; where streams alone take most of it, it takes as long as they do.
   const beside = streams > 0 ? p * Math.min(1, mixed / Math.max(itlMs - mixed, mixed)) : 0;
   const overhead = prefill * Math.max(mixed / stepTokens, beside);
-  const turns = (short * answerTokens) / sequences;
+  const first = Math.min(short, running);
+  const turns = (first * residualTokens(crowd, answerTokens) + (short - first) * answerTokens) / sequences;
   return prefill * p + Math.max(overhead, turns * step);
+}
+
+/**
+ * Tokens that one place takes to get free where all run. Answers of which `left` is all that may be written yet are on average
+ * in their middle: their ends are spread over twice that.
+ */
+function residualTokens({ running, written, left }: Crowd, answerTokens: number): number {
+  if (running === 0) return answerTokens;
+  return Math.min((2 * left) / running, Math.max(answerTokens, written / running));
 }
 
 function sum(tiers: readonly TierBacklog[], count: (tier: TierBacklog) => number): number {

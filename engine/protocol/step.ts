@@ -73,7 +73,13 @@ export interface TierBacklog {
   running: number;
   /** Prompt tokens that both have still to compute; without those that the cache is taken to have by then. */
   prefill: number;
+  /** Tokens that those that run have generated, and that they may still generate at most. */
+  written: number;
+  left: number;
 }
+
+/** Steps in a row that may leave flex out for online work. One step in 128 past the tax does not show in the 99th percentile. */
+export const FLEX_STEPS = 128;
 
 /** What an engine has to do and what that costs there, for whoever decides whether it gets more. */
 export interface Backlog {

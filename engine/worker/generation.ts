@@ -90,6 +90,10 @@ export class Generation implements Sequence {
     this.#marks = parts.marks;
   }
 
+  get answer(): { written: number; left: number } {
+    return { written: this.generated, left: this.#limit - this.generated };
+  }
+
   get generated(): number {
     return this.tokens.length - this.#promptLength;
   }

@@ -95,7 +95,8 @@ export const OPTIONS = {
     "Limits",
     integer(0, 1_000_000),
     512,
-    "Requests that may wait; the next one is answered 503, unless its owner has less than an equal part of them.",
+    "Requests that may wait, of a tier and those before it; the next one is answered 503, unless its owner has less than an " +
+      "equal part of them.",
   ),
   maxWaitMs: row(
     "Limits",

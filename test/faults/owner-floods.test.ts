@@ -33,9 +33,14 @@ test("an owner who fills the queue leaves an equal part of it to another, and ge
 
 test("a wait that one owner's flood makes is not foretold to another, whose turn comes before most of it", async () => {
   const { server, flood, guest, asks } = await flooded(200, { maxWaitMs: 2000 });
-  const none: TierBacklog = { waiting: 0, running: 0, prefill: 0 };
+  const none: TierBacklog = { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 };
   const backlog: Backlog = {
-    tiers: { priority: none, default: { waiting: 200, running: 32, prefill: 40_000 }, flex: none, batch: none },
+    tiers: {
+      priority: none,
+      default: { waiting: 200, running: 32, prefill: 40_000, written: 0, left: 32_000 },
+      flex: none,
+      batch: none,
+    },
     flexPlaces: 21,
     kvPerDecode: 100,
     fit: { o: 5, p: 0.1, d: 0.5, k: 0, r: 0, m: 0 },

@@ -27,7 +27,7 @@ export class BacklogCount<S extends Sequence> {
   /** @param attended positions that the next token of a running sequence attends over */
   read(waiting: readonly S[], running: readonly S[], attended: (sequence: S) => number) {
     const tiers = Object.fromEntries(
-      TIERS.map((tier): [Tier, TierBacklog] => [tier, { waiting: 0, running: 0, prefill: 0 }]),
+      TIERS.map((tier): [Tier, TierBacklog] => [tier, { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 }]),
     ) as Record<Tier, TierBacklog>;
     for (const sequence of waiting) {
       const tier = tiers[sequence.tier];
@@ -38,6 +38,8 @@ export class BacklogCount<S extends Sequence> {
     for (const sequence of running) {
       const tier = tiers[sequence.tier];
       tier.running++;
+      tier.written += sequence.answer?.written ?? 0;
+      tier.left += sequence.answer?.left ?? 0;
       if (!isDecode(sequence)) tier.prefill += remaining(sequence);
       kv += attended(sequence);
     }

@@ -1,8 +1,7 @@
+import { FLEX_STEPS } from "../../protocol/step.ts";
 import type { LowerTier } from "./lower-plan.ts";
 import { isOnline, type Sequence } from "./sequence.ts";
 
-/** Steps in a row that may leave flex out. One step in 128 past the tax does not show in the 99th percentile. */
-const FLEX_STEPS = 128;
 /** Steps in a row that may have flex and leave batch out. */
 const BATCH_STEPS = 8;
 

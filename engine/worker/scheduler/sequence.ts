@@ -23,6 +23,8 @@ export interface Sequence extends Resident {
   readonly tokens: number[];
   /** Whether the logits behind every token of its prompt are wanted: such rows are few in a step. */
   readonly scored?: boolean;
+  /** Tokens that it has generated, and that it may still generate at most; nothing where its end is not known. */
+  readonly answer?: { written: number; left: number };
   state: "waiting" | "running" | "ended";
 }
 

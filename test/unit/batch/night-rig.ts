@@ -49,7 +49,7 @@ export async function nightRig(
   );
   if (settled) rooms.time.look();
   const metrics = new Metrics(new Registry());
-  const loads = new Loads();
+  const loads = new Loads(() => performance.now());
   const ledger = new UsageLedger({
     store,
     prices: new Prices({ [engine.model]: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS),

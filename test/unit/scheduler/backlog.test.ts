@@ -24,7 +24,7 @@ test("a burst of prompts that begin alike counts the beginning once", () => {
   const burst = Array.from({ length: 64 }, (_, i) => sequence([...SHARED, ...new Array(100).fill(100 + i)]));
   for (const one of burst) count.expect(one, 0);
   const { tiers } = count.read(burst, [], () => 0);
-  expect(tiers.default).toEqual({ waiting: 64, running: 0, prefill: 2100 + 63 * 100 });
+  expect(tiers.default).toEqual({ waiting: 64, running: 0, prefill: 2100 + 63 * 100, written: 0, left: 0 });
 });
 
 test("what the cache has counts for nothing, and neither does a prompt that nobody will compute any more", () => {
@@ -44,11 +44,11 @@ test("of those who run the rest of the prompt counts, by tier, and streams have 
   const count = new BacklogCount<Sequence>();
   const running = TIERS.flatMap((tier: Tier, i) => [
     sequence(new Array(100).fill(1), { tier, state: "running", computed: 10 * i }),
-    sequence(new Array(50).fill(1), { tier, state: "running", computed: 49 }),
+    sequence(new Array(50).fill(1), { tier, state: "running", computed: 49, answer: { written: 20, left: 80 } }),
   ]);
   const { tiers, kvPerDecode } = count.read([], running, ({ computed }) => computed + 1);
   for (const [i, tier] of TIERS.entries()) {
-    expect(tiers[tier]).toEqual({ waiting: 0, running: 2, prefill: 100 - 10 * i });
+    expect(tiers[tier]).toEqual({ waiting: 0, running: 2, prefill: 100 - 10 * i, written: 20, left: 80 });
   }
   expect(kvPerDecode).toBe((1 + 11 + 21 + 31 + 4 * 50) / 8);
 });

@@ -64,7 +64,14 @@ export class Guest implements Sequence {
   /** Steps of lower tiers alone that it waited for, with the one that computed when it came. */
   behindLower = 0;
 
+  readonly #prompt: number;
+
+  get answer() {
+    return { written: this.tokens.length - this.#prompt, left: this.goal - this.tokens.length };
+  }
+
   constructor(tier: Tier, arrival: number, came: number, prompt: number, goal: number) {
+    this.#prompt = prompt;
     this.tier = tier;
     this.arrival = arrival;
     this.came = came;

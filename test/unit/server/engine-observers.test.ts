@@ -23,7 +23,7 @@ test("every observer hears, in their order, what it has a method for", () => {
 });
 
 test("a piece of embeddings tells both how fast they go and how busy the engine is", () => {
-  const loads = new Loads();
+  const loads = new Loads(() => 0);
   const online = new OnlineLoad(() => 0);
   new EngineObservers([online, loads]).piece("demo", PIECE);
   const { embedding } = loads.of("demo");

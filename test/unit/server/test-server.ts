@@ -51,7 +51,7 @@ export async function startTestServer(
     log,
   );
   const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
-  const loads = new Loads();
+  const loads = new Loads(() => performance.now());
   const residency = new Residency({
     engines: [engine],
     budgetOf: () => Number.POSITIVE_INFINITY,
@@ -119,6 +119,7 @@ export async function startTestServer(
     log,
     clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
     randomId,
+    random: () => 0.5,
     ending: () => state.draining,
     draining: () => state.draining,
     version: "0.0.0",

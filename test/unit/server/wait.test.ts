@@ -4,7 +4,9 @@ import type { Backlog, Fit, TierBacklog } from "../../../engine/protocol/step.ts
 import { ONLINE_TIERS, predictWaitMs, type WaitView } from "../../../server/wait.ts";
 import { Saturation, type Shift, TwoTiers } from "../scheduler/two-tier.ts";
 
-const NOTHING: TierBacklog = { waiting: 0, running: 0, prefill: 0 };
+const NOTHING: TierBacklog = { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 };
+/** Tokens left to write: no answer is near its end. */
+const UNBOUNDED = 1e6;
 const GPU: Fit = { o: 6, p: 0.02, d: 0.05, k: 0.00001, r: 0.00001, m: 2 };
 const CPU: Fit = { o: 12, p: 1.5, d: 4, k: 0.001, r: 0.001, m: 8 };
 
@@ -33,6 +35,8 @@ const tierBacklog = fc.record({
   waiting: count,
   running: fc.integer({ min: 0, max: 10 }),
   prefill: fc.integer({ min: 0, max: 100_000 }),
+  written: fc.constant(0),
+  left: fc.constant(UNBOUNDED),
 });
 const coefficient = (max: number) => fc.double({ min: 0, max, noNaN: true });
 const fits = fc.record({
@@ -103,32 +107,43 @@ describe("a predicted wait", () => {
   });
 
   it("is nothing while places are free and no prompt is being read, or nothing is measured", () => {
-    const busy = { default: { waiting: 0, running: 31, prefill: 0 } };
+    const busy = { default: { waiting: 0, running: 31, prefill: 0, written: 0, left: UNBOUNDED } };
     expect(predictWaitMs("default", view(busy))).toBe(0);
-    const flooded = { default: { waiting: 500, running: 32, prefill: 100_000 } };
+    const flooded = { default: { waiting: 500, running: 32, prefill: 100_000, written: 0, left: UNBOUNDED } };
     expect(predictWaitMs("default", view(flooded))).toBeGreaterThan(10_000);
     expect(predictWaitMs("default", view(flooded, {}, null))).toBe(0);
   });
 
   it("counts what the engine has not told of yet as usual requests", () => {
-    const told = view({ default: { waiting: 40, running: 32, prefill: 4000 } });
+    const told = view({ default: { waiting: 40, running: 32, prefill: 4000, written: 0, left: UNBOUNDED } });
     const untold = view(
-      { default: { waiting: 0, running: 32, prefill: 0 } },
+      { default: { waiting: 0, running: 32, prefill: 0, written: 0, left: UNBOUNDED } },
       { submitted: { priority: 0, default: 72, flex: 0 } },
     );
     expect(predictWaitMs("default", untold)).toBe(predictWaitMs("default", told));
   });
 
   it("counts of its own tier what goes before it, and of better ones all", () => {
-    const all = { default: { waiting: 500, running: 32, prefill: 100_000 } };
+    const all = { default: { waiting: 500, running: 32, prefill: 100_000, written: 0, left: UNBOUNDED } };
     const [first, last] = [0.01, 1].map((shareAhead) => predictWaitMs("default", view(all, { shareAhead })));
     expect(first).toBeGreaterThan(0);
     expect(first).toBeLessThan(last! / 10);
     expect(predictWaitMs("flex", view(all, { shareAhead: 0.01 }))).toBe(predictWaitMs("flex", view(all)));
   });
 
+  it("grows with what those that run have written, up to what they may write", () => {
+    const running = (written: number, left: number) =>
+      predictWaitMs("default", view({ default: { waiting: 0, running: 32, prefill: 0, written, left } }));
+    const usual = running(0, UNBOUNDED);
+    expect(usual).toBeGreaterThan(0);
+    // Ten times as much as answers have had lately, each.
+    expect(running(32 * 500, UNBOUNDED) / usual).toBeCloseTo(10);
+    expect(running(32 * 500, 32 * 12.5) / usual).toBeCloseTo(0.5);
+    expect(running(32 * 10, UNBOUNDED)).toBe(usual);
+  });
+
   it("of flex grows with the time that online work takes", () => {
-    const queue = { flex: { waiting: 30, running: 21, prefill: 3000 } };
+    const queue = { flex: { waiting: 30, running: 21, prefill: 3000, written: 0, left: UNBOUNDED } };
     const waits = [0, 0.5, 0.9, 1].map((onlineShare) => predictWaitMs("flex", view(queue, { onlineShare })));
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
     expect(waits[1]! / waits[0]!).toBeCloseTo(2);

@@ -14,18 +14,33 @@ export interface StepCosts {
 }
 
 interface EngineList {
-  data: { model: string; status: { step_model: { fit: Record<"o" | "p" | "d" | "k" | "r" | "m", number> } } | null }[];
+  data: { model: string; status: EngineStatus | null }[];
+}
+
+interface EngineStatus {
+  step_model: { fit: Record<"o" | "p" | "d" | "k" | "r" | "m", number> };
+  objectives: { itl_ms: number };
 }
 
 const READ_EVERY_MS = 500;
 
 /** What this project's server has learnt of its steps, from those that it has just computed. */
 async function readStepCosts(target: Target): Promise<StepCosts> {
+  const status = await engineStatus(target);
+  const { o, p, d, k, r, m } = status.step_model.fit;
+  return { fixed: o, prefill: p, decode: d, kv: k, read: r, pass: m };
+}
+
+/** Its objective between two tokens of an online stream, in milliseconds: set, or derived from what steps cost. */
+export async function itlObjective(target: Target): Promise<number> {
+  return (await engineStatus(target)).objectives.itl_ms;
+}
+
+async function engineStatus(target: Target): Promise<EngineStatus> {
   const { data } = await call<EngineList>(target, "nightshift/engine", {});
   const status = data.find(({ model }) => model === target.model)?.status;
   if (!status) throw new Error(`${target.label}: no step model of ${target.model}`);
-  const { o, p, d, k, r, m } = status.step_model.fit;
-  return { fixed: o, prefill: p, decode: d, kv: k, read: r, pass: m };
+  return status;
 }
 
 export function meanCosts(all: readonly StepCosts[]): StepCosts {

@@ -8,7 +8,7 @@ import { counters } from "./counters.ts";
 import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
 import { type OracleRules, oracle } from "./oracle.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";
-import { withStepCosts } from "./step-costs.ts";
+import { itlObjective, withStepCosts } from "./step-costs.ts";
 import type { Arrival } from "./traffic.ts";
 import { type EngineUse, type ShiftArm, twoShiftsReport } from "./two-shifts-report.ts";
 
@@ -19,15 +19,15 @@ export const twoShifts: Scenario = { name: "two-shifts", title: "Two shifts", ru
 const LOADS = [0.25, 0.5];
 /** More lines than any server here ends while it is measured. */
 const LINES = 6000;
-/** What this server's options are by default. */
-const CAPS = { stepTokens: 512, tax: 0.1, batchStepMs: 25, itlMs: 50, twoPasses: true };
+/** What this server's options are by default; the objective between tokens is read from it. */
+const CAPS = { stepTokens: 512, tax: 0.1, batchStepMs: 25, twoPasses: true };
 
 async function run(lab: Laboratory): Promise<Section> {
   const { seconds, line } = lab.preset.shifts;
   const random = new Random(lab.seed, 4);
   const capacity = await lab.capacity(lab.own);
   const peer = await lab.bestPeer();
-  const rules: OracleRules = { ...CAPS, sequences: lab.preset.sequences };
+  const rules: OracleRules = { ...CAPS, itlMs: await itlObjective(lab.own), sequences: lab.preset.sequences };
   // the same arrivals for every arm of a repeat
   const arrivals = (load: number, repeat: number) =>
     lab.traffic.draw(load * capacity, seconds, new Random(lab.seed, 100 + 10 * repeat + LOADS.indexOf(load)));

@@ -3,11 +3,14 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EngineReport, engineList } from "../../openapi/engine.ts";
 import { complete, endless, stream } from "./ask.ts";
-import { startServer, type TestServer } from "./server.ts";
+import { HeldSteps } from "./held-steps.ts";
+import { readied, TestServer } from "./server.ts";
 
+const steps = new HeldSteps();
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer("--sequences", "8", "--machine-usd-per-hour", "2.5");
+  const args = ["--sequences", "8", "--machine-usd-per-hour", "2.5"];
+  server = await readied(new TestServer(args, steps.env));
 });
 afterAll(() => server.stop());
 
@@ -33,6 +36,7 @@ test("a fresh engine has no fit, and no plan", async () => {
 });
 
 test("what runs is told while it runs, and what it left afterwards", async () => {
+  steps.allow(20);
   const running = await Promise.all(
     ["default", "flex"].map((service_tier) =>
       stream(server.client, "Count from 1 to 20.", {
@@ -44,6 +48,7 @@ test("what runs is told while it runs, and what it left afterwards", async () =>
   await server.reaches("nightshift_requests_running", 2);
   expect((await status()).sequences.running).toEqual({ priority: 0, default: 1, flex: 1, batch: 0 });
   for (const { controller } of running) controller.abort();
+  steps.release();
   await server.idle();
   const { kv, sequences } = await status();
   expect(sequences.running).toMatchObject({ default: 0, flex: 0 });

@@ -4,14 +4,16 @@ import { CHANGE_REASONS } from "../../batch/shift.ts";
 import { ENGINE_STATES } from "../../engine/engine.ts";
 import { STORE_ERROR_CODES } from "../../store/store-error.ts";
 import { complete, endless, stream, user } from "./ask.ts";
-import { startServer, type TestServer } from "./server.ts";
+import { HeldSteps } from "./held-steps.ts";
+import { readied, TestServer } from "./server.ts";
 
 const CHAT = { model: "demo", endpoint: "/v1/chat/completions", tier: "default" };
 const COMPLETIONS = { ...CHAT, endpoint: "/v1/completions" };
 
+const steps = new HeldSteps();
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer("--sequences", "4");
+  server = await readied(new TestServer(["--sequences", "4"], steps.env));
 });
 afterAll(() => server.stop());
 
@@ -83,6 +85,7 @@ describe("after known traffic", () => {
   });
 
   test("what runs and waits is seen while it does", async () => {
+    steps.allow(20);
     const running = await Promise.all(
       Array.from({ length: 4 }, () => stream(server.client, "Count from 1 to 20.", endless(3000))),
     );
@@ -90,6 +93,7 @@ describe("after known traffic", () => {
     await server.reaches("nightshift_requests_running", 4);
     await server.reaches("nightshift_requests_waiting", 1);
     for (const { controller } of running) controller.abort();
+    steps.release();
     await waiting;
     await server.idle();
     expect((await server.metrics()).sum("nightshift_requests_total", { ...CHAT, status: "cancelled" })).toBe(4);

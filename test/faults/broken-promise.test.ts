@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { endless, stream } from "../api/ask.ts";
-import { isAlive, TestServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { isAlive, readied, TestServer } from "../api/server.ts";
 
 let server: TestServer;
 afterEach(() => server.stop());
@@ -13,15 +14,18 @@ const FAULTS = {
 
 test.each(Object.entries(FAULTS))("%s: logged, not ready, the stream finishes, exit 1", async (event, fault) => {
   const script = encodeURIComponent(`process.on('SIGUSR2',()=>{${fault}})`);
-  server = new TestServer([], { NODE_OPTIONS: `--import=data:text/javascript,${script}` });
-  await server.says("Ready");
+  const steps = new HeldSteps();
+  const options = { NODE_OPTIONS: `--import=data:text/javascript,${script}` };
+  server = await readied(new TestServer([], { ...options, ...steps.env }));
+  steps.allow(5);
   const engines = server.enginePids;
-  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(800)))[Symbol.asyncIterator]();
+  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(100)))[Symbol.asyncIterator]();
   await chunks.next();
   server.kill("SIGUSR2");
   const line = await server.says("An error that nothing caught: shutting down");
   expect(line).toMatchObject({ event, err: { message: "a bug" } });
   await server.readyIs(503);
+  steps.release();
   let last: unknown = null;
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) last = next.value;
   expect(last).toMatchObject({ choices: [{ finish_reason: "length" }] });

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ask, complete, endless, stream } from "../api/ask.ts";
-import { startServer, type TestServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { readied, TestServer } from "../api/server.ts";
 
+const steps = new HeldSteps();
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer("--sequences", "16");
+  server = await readied(new TestServer(["--sequences", "16"], steps.env));
 });
 afterAll(() => server.stop());
 
@@ -12,21 +14,25 @@ async function cancelled(): Promise<number> {
   return (await server.metrics()).sum("nightshift_requests_total", { status: "cancelled" });
 }
 
-test("a stream that is aborted midway frees its sequence within a second and counts as cancelled", async () => {
+test("a stream that is aborted midway frees its sequence and counts as cancelled", async () => {
   const before = await cancelled();
+  steps.allow(20);
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
   for (let i = 0; i < 5; i++) await chunks.next();
   expect((await server.metrics()).sum("nightshift_requests_running")).toBe(1);
   await chunks.return?.();
+  steps.release();
   await server.idle();
   expect(await cancelled()).toBe(before + 1);
 });
 
 test("what an aborted stream had generated is counted", async () => {
   const before = (await server.metrics()).sum("nightshift_generation_tokens_total");
+  steps.allow(20);
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
   for (let i = 0; i < 11; i++) await chunks.next();
   await chunks.return?.();
+  steps.release();
   await server.idle();
   const after = (await server.metrics()).sum("nightshift_generation_tokens_total");
   expect(after - before).toBeGreaterThanOrEqual(10);
@@ -35,6 +41,7 @@ test("what an aborted stream had generated is counted", async () => {
 
 test("a client that waits for a whole answer and goes frees its sequence too", async () => {
   const before = await cancelled();
+  steps.allow(10);
   const abort = new AbortController();
   const messages = [{ role: "user" as const, content: "Count from 1 to 20." }];
   const body = { model: "demo", messages, temperature: 0, ...endless(4000), n: 3 };
@@ -42,12 +49,14 @@ test("a client that waits for a whole answer and goes frees its sequence too", a
   await server.reaches("nightshift_requests_running", 1);
   abort.abort();
   await expect(answer).rejects.toThrow("aborted");
+  steps.release();
   await server.idle();
   expect(await cancelled()).toBe(before + 1);
 });
 
 test("fifty aborted streams, most of them waiting, leave nothing behind", async () => {
   const before = await cancelled();
+  steps.allow(10);
   const aborts = Array.from({ length: 50 }, () => new AbortController());
   let leave = () => {};
   const crowded = new Promise<void>((resolve) => {
@@ -67,6 +76,7 @@ test("fifty aborted streams, most of them waiting, leave nothing behind", async 
   leave();
   for (const abort of aborts) abort.abort();
   await all;
+  steps.release();
   await server.idle();
   expect(await cancelled()).toBe(before + 50);
   expect(await ask(server.client, "Capital of France?")).toBe("The capital of France is Paris.");

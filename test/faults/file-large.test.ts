@@ -40,23 +40,14 @@ function peakMemory(pid: number): number {
   return Number(kib) * 1024;
 }
 
-test("200 MB are taken in bounded memory and in short steps", async () => {
+test("200 MB are taken in bounded memory", async () => {
   const server = await startServer();
   onTestFinished(() => server.stop());
   const before = peakMemory(server.pid);
-  const earlier = await server.metrics();
   const response = await post(server, form(200 * MB));
-  const delays = await server.metrics();
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ bytes: 200 * MB });
   expect(peakMemory(server.pid) - before).toBeLessThan(80 * MB);
-  // Half of all steps: the longest ones tell of this machine's other work.
-  const turns = (le: string) => {
-    const name = "nightshift_event_loop_delay_seconds_bucket";
-    return delays.sum(name, { le }) - earlier.sum(name, { le });
-  };
-  expect(turns("+Inf")).toBeGreaterThan(0);
-  expect(turns("0.05")).toBeGreaterThan(turns("+Inf") / 2);
 });
 
 test("kill -9 in the middle of an upload: nothing of it is left, and what was answered is there", async () => {

@@ -1,42 +1,48 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { endless, stream } from "../api/ask.ts";
-import { isAlive, TestServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { isAlive, readied, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
 let server: TestServer;
 afterEach(() => server.stop());
 
-/** `npm start` with a stream that has begun and lasts; the server's own process is npm's grandchild, or its child. */
-async function busyServer(tokens = 600) {
-  server = new TestServer([], {}, ["npm", "start", "--"]);
-  await server.says("Ready");
-  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(tokens)))[Symbol.asyncIterator]();
+/** `npm start` with a stream that has begun, and lasts until the steps are released; the server's own process is npm's grandchild, or its child. */
+async function busyServer() {
+  const steps = new HeldSteps();
+  server = await readied(new TestServer([], steps.env, ["npm", "start", "--"]));
+  steps.allow(5);
+  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(100)))[Symbol.asyncIterator]();
   await chunks.next();
-  return async () => {
+  const lastChunk = async () => {
     let last: unknown = null;
     for (let next = await chunks.next(); !next.done; next = await chunks.next()) last = next.value;
     return last;
   };
+  return { steps, lastChunk };
 }
 
 test("SIGTERM to `npm start` reaches the server, which lets the stream finish, and npm waits for it and exits with 0", async () => {
-  const lastChunk = await busyServer();
+  const { steps, lastChunk } = await busyServer();
   server.kill("SIGTERM");
   await server.readyIs(503);
+  steps.release();
   expect(await lastChunk()).toMatchObject({ choices: [{ finish_reason: "length" }] });
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
 test("Ctrl-C, which the server gets from the terminal and from npm, counts once", async () => {
-  const lastChunk = await busyServer();
+  const { steps, lastChunk } = await busyServer();
   server.killGroup("SIGINT");
+  await server.says("Shutting down: running requests may finish; a second signal ends at once");
+  steps.release();
   expect(await lastChunk()).toMatchObject({ choices: [{ finish_reason: "length" }] });
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
 test("a second Ctrl-C ends it at once", async () => {
-  const lastChunk = await busyServer(4000);
+  const { lastChunk } = await busyServer();
   const cut = expect(lastChunk()).rejects.toThrow();
   server.killGroup("SIGINT");
   await server.says("Shutting down: running requests may finish; a second signal ends at once");

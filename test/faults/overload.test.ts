@@ -1,11 +1,16 @@
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Backlog, TierBacklog } from "../../engine/protocol/step.ts";
+import type { AppOptions } from "../../server/app-options.ts";
 import { ask, complete, endless, stream } from "../api/ask.ts";
 import { failure } from "../api/failure.ts";
-import { startServer, type TestServer } from "../api/server.ts";
-import { until } from "../api/until.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { Scrape } from "../api/scrape.ts";
+import { readied, TestServer } from "../api/server.ts";
+import { saying } from "../unit/server/fake-engine.ts";
+import { startTestServer } from "../unit/server/test-server.ts";
 
-/** Two streams that last; resolves when both have their first token. */
+/** Two streams that last as long as the steps are held; resolves when both have their first token. */
 async function occupy(server: TestServer) {
   const streams = await Promise.all(
     ["Count from 1 to 20.", "Count from 2 to 20."].map((asked) => stream(server.client, asked, endless(3000))),
@@ -14,60 +19,72 @@ async function occupy(server: TestServer) {
   return { leave: () => streams.map(({ controller }) => controller.abort()) };
 }
 
-describe("where answers have been long and requests may wait for 20 ms", () => {
-  let server: TestServer;
-  beforeAll(async () => {
-    server = await startServer("--sequences", "2", "--max-wait-ms", "20", "--flex-wait-ms", "20");
-    await complete(server.client, "Count from 1 to 20.", endless(1500));
-  });
-  afterAll(() => server.stop());
+const NONE: TierBacklog = { waiting: 0, running: 0, prefill: 0 };
+const CROWD: TierBacklog = { waiting: 200, running: 32, prefill: 40_000 };
+/** What an engine says that has minutes of work before a new request of any tier. */
+const CROWDED: Backlog = {
+  tiers: { priority: CROWD, default: CROWD, flex: CROWD, batch: NONE },
+  flexPlaces: 1,
+  kvPerDecode: 100,
+  fit: { o: 50, p: 1, d: 5, k: 0, m: 0, r: 0 },
+  turns: false,
+  objectives: { ttftMs: 500, itlMs: 50 },
+};
 
-  test("who would wait for longer is 503, flex 429, neither is charged, and both are taken when there is room", async () => {
-    expect(await ask(server.client, "What is 7 + 8?")).toBe("15");
-    const charged = (await server.metrics()).sum("nightshift_ledger_cost_usd_total", { tier: "flex" });
-    const busy = await occupy(server);
-    for (const tier of ["default", "priority"] as const) {
-      const error = await failure(complete(server.client, "What is 2 + 3?", { service_tier: tier }));
-      expect(error).toMatchObject({ status: 503, code: "server_is_overloaded", type: "server_error" });
-      const seconds = Number(error.headers!.get("retry-after"));
-      expect(seconds).toBeGreaterThanOrEqual(1);
-      expect(Number(error.headers!.get("retry-after-ms"))).toBe(1000 * seconds);
-    }
-    const flex = await failure(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
-    expect(flex).toBeInstanceOf(OpenAI.RateLimitError);
-    expect(flex).toMatchObject({ status: 429, code: "resource_unavailable", type: "rate_limit_error" });
-    expect(Number(flex.headers!.get("retry-after"))).toBeGreaterThanOrEqual(1);
+async function fakeServer(options: Partial<AppOptions>) {
+  const server = await startTestServer(options);
+  onTestFinished(() => server.close());
+  const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0 });
+  const sum = async (name: string, labels: Record<string, string>) =>
+    new Scrape(await server.metrics.registry.metrics()).sum(name, labels);
+  return { ...server, client, sum };
+}
 
-    busy.leave();
-    await server.idle();
-    // The engine hears of those who left after the server does, and foretells nothing more then.
-    const foretold = async () => (await server.metrics()).sum("nightshift_predicted_wait_seconds", { tier: "default" });
-    await until("no wait to be foretold", async () => (await foretold()) === 0);
-    expect(await ask(server.client, "What is 2 + 3?")).toBe("5");
-    const metrics = await server.metrics();
-    expect(metrics.sum("nightshift_requests_total", { tier: "flex", status: "unavailable" })).toBe(1);
-    expect(metrics.sum("nightshift_ledger_cost_usd_total", { tier: "flex" })).toBe(charged);
-    expect((await complete(server.client, "What is 2 + 3?", { service_tier: "flex" })).service_tier).toBe("flex");
-  });
+test("who would wait for too long is 503, flex 429, neither is charged, and both are taken when there is room", async () => {
+  const server = await fakeServer({ maxWaitMs: 2000, flexWaitMs: 60_000 });
+  server.engine.script = saying("5");
+  server.engine.backlog = CROWDED;
+  for (const tier of ["default", "priority"] as const) {
+    const error = await failure(complete(server.client, "What is 2 + 3?", { service_tier: tier }));
+    expect(error).toMatchObject({ status: 503, code: "server_is_overloaded", type: "server_error" });
+    const seconds = Number(error.headers!.get("retry-after"));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(Number(error.headers!.get("retry-after-ms"))).toBe(1000 * seconds);
+  }
+  const flex = await failure(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
+  expect(flex).toBeInstanceOf(OpenAI.RateLimitError);
+  expect(flex).toMatchObject({ status: 429, code: "resource_unavailable", type: "rate_limit_error" });
+  expect(Number(flex.headers!.get("retry-after"))).toBeGreaterThanOrEqual(1);
+  expect(server.engine.requests).toEqual([]);
+  expect(await server.sum("nightshift_requests_total", { tier: "flex", status: "unavailable" })).toBe(1);
+  expect(await server.sum("nightshift_ledger_cost_usd_total", {})).toBe(0);
+
+  server.engine.backlog = null;
+  expect(await ask(server.client, "What is 2 + 3?")).toBe("5");
+  expect((await complete(server.client, "What is 2 + 3?", { service_tier: "flex" })).service_tier).toBe("flex");
+});
+
+test("a flex request that was let in and waits for too long is 429, and the online one behind it is answered", async () => {
+  const server = await fakeServer({ flexWaitMs: 200 });
+  const submitted = server.engine.next();
+  const flex = failure(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
+  await submitted;
+  const behind = server.engine.next();
+  const waiting = ask(server.client, "What is 7 + 8?");
+  const online = await behind;
+  expect(await flex).toMatchObject({ status: 429, code: "resource_unavailable" });
+  saying("15")(online);
+  expect(await waiting).toBe("15");
 });
 
 describe("where answers have been short", () => {
+  const steps = new HeldSteps();
   let server: TestServer;
   beforeAll(async () => {
-    server = await startServer("--sequences", "2", "--flex-wait-ms", "300");
+    server = await readied(new TestServer(["--sequences", "2"], steps.env));
     await ask(server.client, "Count from 1 to 20.");
   });
   afterAll(() => server.stop());
-
-  test("a flex request that was let in and waits for too long is 429, and the online one behind it is answered", async () => {
-    const busy = await occupy(server);
-    const flex = failure(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
-    await server.reaches("nightshift_requests_waiting", 1);
-    const waiting = ask(server.client, "What is 7 + 8?");
-    expect(await flex).toMatchObject({ status: 429, code: "resource_unavailable" });
-    busy.leave();
-    expect(await waiting).toBe("15");
-  });
 
   test("the predicted wait grows with the queue, and no better tier waits longer", async () => {
     const predicted = async () => {
@@ -76,6 +93,7 @@ describe("where answers have been short", () => {
       return { priority: of("priority"), default: of("default"), flex: of("flex") };
     };
     expect(await predicted()).toEqual({ priority: 0, default: 0, flex: 0 });
+    steps.allow(20);
     const busy = await occupy(server);
     const asked = [ask(server.client, "What is 7 + 8?")];
     await server.reaches("nightshift_requests_waiting", 1);
@@ -84,6 +102,7 @@ describe("where answers have been short", () => {
     await server.reaches("nightshift_requests_waiting", 12);
     const long = await predicted();
     busy.leave();
+    steps.release();
     expect(short.default).toBeGreaterThan(0);
     expect(long.default).toBeGreaterThan(short.default);
     expect(long.priority).toBeLessThan(long.default);

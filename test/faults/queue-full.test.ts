@@ -2,15 +2,18 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ask, complete, endless, stream } from "../api/ask.ts";
 import { failure } from "../api/failure.ts";
-import { startServer, type TestServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { readied, TestServer } from "../api/server.ts";
 
+const steps = new HeldSteps();
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer("--queue-limit", "2", "--sequences", "1");
+  server = await readied(new TestServer(["--queue-limit", "2", "--sequences", "1"], steps.env));
 });
 afterAll(() => server.stop());
 
 test("a request over the queue's limit is 503 with Retry-After; who runs and who waits finish", async () => {
+  steps.allow(5);
   const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
   await running[Symbol.asyncIterator]().next();
   const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "Capital of Peru?")];
@@ -24,12 +27,14 @@ test("a request over the queue's limit is 503 with Retry-After; who runs and who
   expect(streamed).toMatchObject({ status: 503, code: "server_is_overloaded" });
 
   running.controller.abort();
+  steps.release();
   expect(await Promise.all(waiting)).toEqual(["15", "The capital of Peru is Lima."]);
   expect((await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" })).toBe(2);
 });
 
 test("the SDK's own retries get through as soon as there is room", async () => {
   const patient = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: "none", maxRetries: 2 });
+  steps.allow(5);
   const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
   await running[Symbol.asyncIterator]().next();
   const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "What is 2 + 3?")];
@@ -38,6 +43,7 @@ test("the SDK's own retries get through as soon as there is room", async () => {
   const turnedAway = ask(patient, "Capital of Norway?");
   await server.reaches("nightshift_requests_total", before + 1, { status: "unavailable" });
   running.controller.abort();
+  steps.release();
   expect(await turnedAway).toBe("The capital of Norway is Oslo.");
   expect(await Promise.all(waiting)).toEqual(["15", "5"]);
 });

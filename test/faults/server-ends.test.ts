@@ -1,17 +1,25 @@
 import { afterEach, expect, test } from "vitest";
 import { endless, stream } from "../api/ask.ts";
-import { isAlive, startServer, type TestServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { isAlive, readied, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
 let server: TestServer;
 afterEach(() => server.stop());
 
-test("kill -9 of the server ends its engine process too, busy or not", async () => {
-  server = await startServer();
-  const engines = server.enginePids;
-  expect(engines).toHaveLength(1);
-  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
+/** A server with a stream that has begun, and that lasts until `steps` are released. */
+async function busyServer(tokens: number, ...args: string[]) {
+  const steps = new HeldSteps();
+  server = await readied(new TestServer(args, steps.env));
+  steps.allow(5);
+  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(tokens)))[Symbol.asyncIterator]();
   await chunks.next();
+  return { steps, chunks, engines: server.enginePids };
+}
+
+test("kill -9 of the server ends its engine process too, busy or not", async () => {
+  const { chunks, engines } = await busyServer(4000);
+  expect(engines).toHaveLength(1);
   server.kill("SIGKILL");
   await until("both processes to be gone", () => ![server.pid, ...engines].some(isAlive));
   await expect(
@@ -22,15 +30,12 @@ test("kill -9 of the server ends its engine process too, busy or not", async () 
 });
 
 test("SIGTERM: not ready at once, nothing new, the stream finishes, exit 0", async () => {
-  server = await startServer();
-  const engines = server.enginePids;
-  const running = await stream(server.client, "Count from 1 to 20.", endless(800));
-  const chunks = running[Symbol.asyncIterator]();
-  await chunks.next();
+  const { steps, chunks, engines } = await busyServer(100);
   server.kill("SIGTERM");
   await server.readyIs(503);
   const refused = await stream(server.client, "Hello!").catch((error: unknown) => error);
   expect(refused).toMatchObject({ status: 503, code: "server_shutting_down" });
+  steps.release();
   let last: unknown = null;
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) last = next.value;
   expect(last).toMatchObject({ choices: [{ finish_reason: "length" }] });
@@ -39,9 +44,7 @@ test("SIGTERM: not ready at once, nothing new, the stream finishes, exit 0", asy
 });
 
 test("SIGTERM with a short grace ends what still runs, which hears why, and the process with 0", async () => {
-  server = await startServer("--shutdown-grace", "0");
-  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
-  await chunks.next();
+  const { chunks } = await busyServer(4000, "--shutdown-grace", "0");
   server.kill("SIGTERM");
   const failure = await Promise.resolve()
     .then(async () => {
@@ -53,10 +56,7 @@ test("SIGTERM with a short grace ends what still runs, which hears why, and the 
 });
 
 test("a second signal ends it at once", async () => {
-  server = await startServer();
-  const engines = server.enginePids;
-  const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
-  await chunks.next();
+  const { engines } = await busyServer(4000);
   server.kill("SIGTERM");
   await server.says("Shutting down: running requests may finish; a second signal ends at once");
   server.kill("SIGTERM");

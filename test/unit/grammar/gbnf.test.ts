@@ -41,6 +41,7 @@ describe("GBNF", () => {
   });
 });
 
+// Each costs little: what blows up, or calls itself too deep, ends by the limit of a test.
 describe("a grammar is refused (fault 21)", () => {
   test.each([
     ["empty", "", /no rule 'root'/],
@@ -68,10 +69,8 @@ describe("a grammar is refused (fault 21)", () => {
     ["with repetitions of repetitions", `root ::= "a"${"?".repeat(100_000)}`, /deeper|deep/],
     ["long", `root ::= "${"a".repeat(600_000)}"`, /longer/],
   ])("%s", (_, gbnf, message) => {
-    const before = performance.now();
     expect(() => compileGbnf(gbnf)).toThrow(GbnfError);
     expect(() => compileGbnf(gbnf)).toThrow(message);
-    expect(performance.now() - before).toBeLessThan(2000);
   });
 });
 
@@ -84,16 +83,15 @@ test("text that could be read in a number of ways that doubles is not allowed, a
   const automaton = new Automaton(compileGbnf('root ::= "a" root "x" | "a" root "y" | "b"'));
   let state = automaton.start;
   let length = 0;
-  const before = performance.now();
   for (let next = automaton.step(state, 0x61); next !== null && length < 1000; next = automaton.step(state, 0x61)) {
     state = next;
+    expect(state.ways.length).toBeLessThanOrEqual(4096);
     length++;
   }
   expect(length).toBeGreaterThan(5);
   expect(length).toBeLessThan(20);
   // What is left can still come to an end.
   expect(automaton.walk(state, Buffer.from(`b${"x".repeat(length)}`))?.complete).toBe(true);
-  expect(performance.now() - before).toBeLessThan(2000);
 });
 
 test("a grammar that leads to ever new ways comes to rest, and goes on as tokens are taken", () => {
@@ -104,11 +102,11 @@ test("a grammar that leads to ever new ways comes to rest, and goes on as tokens
   const pieces = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => Buffer.from(a + b + c))));
   const trie = new TokenTrie(pieces);
   const deep = automaton.walk(automaton.start, Buffer.from("abcd"))!;
-  const before = performance.now();
   trie.allowed(automaton, deep);
   expect(automaton.exhausted).toBe(true);
-  expect(performance.now() - before).toBeLessThan(3000);
   expect(automaton.step(deep, 0x2e)).toBeNull();
-  while (automaton.exhausted) automaton.pay();
+  // It came to rest as soon as its credit was used up: one token pays for what it took beyond that.
+  automaton.pay();
+  expect(automaton.exhausted).toBe(false);
   expect(automaton.step(deep, 0x2e)).not.toBeNull();
 });

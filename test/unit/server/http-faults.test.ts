@@ -7,7 +7,7 @@ import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
 const PATH = "/v1/chat/completions";
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ bodyLimit: 100_000 }, { headersTimeoutMs: 300, requestTimeoutMs: 600 });
+  server = await startTestServer({ bodyLimit: 100_000 });
   server.engine.script = saying("ok");
 });
 afterAll(() => server.close());
@@ -183,12 +183,14 @@ describe("routes and sockets (faults 1 to 3, 6, 7)", () => {
   });
 
   it("slow headers and slow bodies are a 408 and closed", async () => {
-    expect(await exchange(server.port, "POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow")).toMatch(
+    const impatient = await startTestServer({}, { headersTimeoutMs: 300, requestTimeoutMs: 600 });
+    expect(await exchange(impatient.port, "POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow")).toMatch(
       /^HTTP\/1.1 408 [\s\S]*"code":"request_timeout"/,
     );
     const slow = rawPost(PATH, ["Content-Type: application/json", "Content-Length: 100"], "{");
-    expect(await exchange(server.port, slow)).toMatch(/^HTTP\/1.1 408 /);
-    await expectAlive();
+    expect(await exchange(impatient.port, slow)).toMatch(/^HTTP\/1.1 408 /);
+    expect((await fetch(`${impatient.url}/health`)).status).toBe(200);
+    await impatient.close();
   });
 
   it("headers over 16 KiB, and more than 100, are a 431", async () => {

@@ -182,12 +182,11 @@ describe("whatever a client writes", () => {
   });
 });
 
-test("a megabyte of tokens is rendered in linear time", () => {
+// Quadratic work would be a million million steps, which the limit of a test ends.
+test("two megabytes of tokens are rendered in linear time", () => {
   const template = new ChatTemplate(LLAMA_TEMPLATE, LLAMA);
   for (const unit of ["<", "<|", "<|reserved_special_token_1", "<|eot_id|>", "x", "<|eot_id|>x"]) {
-    const content = unit.repeat(1_000_000 / unit.length);
-    const began = performance.now();
+    const content = unit.repeat(2_000_000 / unit.length);
     expect(joined(template.render([{ role: "user", content }], {}, NOW).pieces)).toContain(content);
-    expect(performance.now() - began).toBeLessThan(5000);
   }
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Prompt } from "../protocol/prompt.ts";
 
@@ -7,12 +7,14 @@ import type { Prompt } from "../protocol/prompt.ts";
  *
  * - `engine.submit:abort-on=TEXT` kills the process when a prompt contains the text, as a crash in llama.cpp would;
  * - `engine.submit:throw-on=TEXT` throws an error that nothing expects;
+ * - `engine.load:hold=PATH` holds the loading of the model while the file PATH exists;
  * - `engine.step:hold=PATH` holds the step loop while the file PATH exists. Its text is `ORDER STEPS`: each new ORDER
  *   lets so many more steps run.
  */
 const POISON = argument("engine.submit:abort-on");
 const FAULT = argument("engine.submit:throw-on");
 const HOLD = argument("engine.step:hold");
+const LOAD = argument("engine.load:hold");
 const HOLD_POLL_MS = 5;
 
 function argument(name: string): string | undefined {
@@ -26,10 +28,18 @@ export function submitFailpoint(prompt: Prompt): void {
   if (FAULT !== undefined && JSON.stringify(prompt).includes(FAULT)) throw new TypeError(`failpoint: ${FAULT}`);
 }
 
-/** Resolves when the next step may begin; null where the failpoint is not armed. */
-export const heldStep: (() => Promise<void>) | null = HOLD === undefined ? null : stepHolder(HOLD);
+/** Resolves when the model may be loaded; null where the failpoint is not armed. */
+export const heldLoad: (() => Promise<void>) | null =
+  LOAD === undefined
+    ? null
+    : async () => {
+        while (existsSync(LOAD)) await wait(HOLD_POLL_MS);
+      };
 
-function stepHolder(path: string): () => Promise<void> {
+/** Resolves when the next step may begin, calls `held` when it may not yet; null where the failpoint is not armed. */
+export const heldStep: ((held: () => void) => Promise<void>) | null = HOLD === undefined ? null : stepHolder(HOLD);
+
+function stepHolder(path: string): (held: () => void) => Promise<void> {
   let last = "";
   let left = 0;
   const isHeld = () => {
@@ -44,7 +54,10 @@ function stepHolder(path: string): () => Promise<void> {
     last = order;
     return left-- <= 0;
   };
-  return async () => {
-    while (isHeld()) await wait(HOLD_POLL_MS);
+  return async (held) => {
+    if (!isHeld()) return;
+    held();
+    do await wait(HOLD_POLL_MS);
+    while (isHeld());
   };
 }

@@ -2,6 +2,7 @@
 import type { EngineConfig } from "../config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import { Engine } from "./engine.ts";
+import { heldLoad } from "./failpoint.ts";
 import { measure } from "./measure.ts";
 import { guarded } from "./request-fault.ts";
 
@@ -21,7 +22,8 @@ process.on("message", (message: ToEngine) => {
 
 async function handle(message: ToEngine): Promise<void> {
   if (message.type === "start") {
-    engine = Engine.load(message.config, post);
+    const load = () => Engine.load(message.config, post);
+    engine = heldLoad === null ? load() : heldLoad().then(load);
     await serve(engine);
     return;
   }

@@ -47,10 +47,7 @@ export class WorkLoop {
   /** @returns false when nothing was left to do */
   async #turn(): Promise<boolean> {
     const { steps, embedder } = this.#parts;
-    if (heldStep !== null && steps !== null && steps.want !== "nothing") {
-      steps.flush();
-      await heldStep();
-    }
+    if (heldStep !== null && steps !== null && steps.want !== "nothing") await heldStep(() => steps.flush());
     // Nobody embeds: nothing is looked at on a step's way.
     if (embedder === null || embedder.want === "nothing") return steps?.step() ?? false;
     if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder), false)) > 0;

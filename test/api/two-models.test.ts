@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { complete } from "./ask.ts";
-import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
+import { HeldLoads } from "./held-loads.ts";
+import { DEMO_MODEL, readied, TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
+const loads = new HeldLoads();
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer("--model", `day=${DEMO_MODEL}`, "--model", `night=${DEMO_MODEL}`);
+  const models = ["--model", `day=${DEMO_MODEL}`, "--model", `night=${DEMO_MODEL}`];
+  server = await readied(new TestServer(models, loads.env));
 });
 afterAll(() => server.stop());
 
@@ -31,12 +34,14 @@ test("both answer at the same time, and the metrics tell them apart", async () =
 
 test("the death of one leaves the other alone, and the server ready, unless every model is asked for", async () => {
   const { pid } = server.logged("Engine process started").find(({ model }) => model === "day")!;
+  loads.hold();
   process.kill(Number(pid), "SIGKILL");
   const strict = async () => (await fetch(`${server.origin}/ready?strict`)).status;
   await until("/ready?strict to be 503", async () => (await strict()) === 503);
   expect((await server.ready()).status).toBe(200);
   const { choices } = await complete(server.client, "Capital of Egypt?", { model: "night" });
   expect(choices[0]!.message.content).toBe("The capital of Egypt is Cairo.");
+  loads.release();
   await until("/ready?strict to be 200", async () => (await strict()) === 200);
   const metrics = await server.metrics();
   expect(metrics.sum("nightshift_engine_restarts_total", { model: "day" })).toBe(1);

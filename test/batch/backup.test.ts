@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
+import { HeldSteps } from "../api/held-steps.ts";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 import { bytesOf, openRooms } from "../unit/files/rooms.ts";
@@ -12,8 +13,8 @@ import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "./
 
 const CLI = fileURLToPath(new URL("../../dist/server/cli.js", import.meta.url));
 
-async function serve(dataDir: string): Promise<TestServer> {
-  const server = new TestServer(["--data-dir", dataDir]);
+async function serve(dataDir: string, env: Record<string, string> = {}): Promise<TestServer> {
+  const server = new TestServer(["--data-dir", dataDir, "--sequences", "8"], env);
   onTestFinished(() => server.stop());
   await server.says("Ready");
   return server;
@@ -27,6 +28,8 @@ async function run(...args: string[]): Promise<{ code: number | null; output: st
   return { code, output };
 }
 
+/** 60 tokens each: MIDDLE steps, of at most 8 sequences, end some of them and far from all. */
+const MIDDLE = 200;
 const LINES = Array.from({ length: 120 }, (_, i) =>
   chatLine(`line-${i}`, `Count from ${i % 20} to 20.`, { max_tokens: 60, ignore_eos: true }),
 );
@@ -44,9 +47,11 @@ async function expectWhole(server: TestServer, dataDir: string, id: string): Pro
 test("a backup taken in the middle of a batch is restored, and the batch goes on from there: nothing lost or twice", async () => {
   const [dataDir, restored] = [freshDataDir(), freshDataDir()];
   const backup = join(freshDataDir(), "backup");
-  const server = await serve(dataDir);
+  const steps = new HeldSteps();
+  const server = await serve(dataDir, steps.env);
   const before = await submit(server.client, jsonl([chatLine("old", "What is 7 + 8?")]));
   const { output_file_id: outputId } = await reaches(server.client, before.id, "completed");
+  steps.allow(MIDDLE);
   const { id } = await submit(server.client, jsonl(LINES));
   const completed = async () => (await server.client.batches.retrieve(id)).request_counts!.completed;
   await until("some lines to have ended", async () => (await completed()) > 0);
@@ -65,6 +70,7 @@ test("a backup taken in the middle of a batch is restored, and the batch goes on
   expect(done).toBeLessThan(LINES.length);
 
   // Both go on by themselves.
+  steps.release();
   const second = await serve(restored);
   const old = await second.client.batches.retrieve(before.id);
   const [line] = (await results(second.client, old)).output;
@@ -99,7 +105,9 @@ test("a damaged file is named by backup and by restore, which end with 2; all el
 
 test("SIGTERM under a batch: running lines go back to the queue uncharged, and the next server ends each once", async () => {
   const dataDir = freshDataDir();
-  const first = await serve(dataDir);
+  const steps = new HeldSteps();
+  const first = await serve(dataDir, steps.env);
+  steps.allow(MIDDLE);
   const { id } = await submit(first.client, jsonl(LINES));
   const completed = async () => (await first.client.batches.retrieve(id)).request_counts!.completed;
   await until("some lines to have ended", async () => (await completed()) > 0);

@@ -21,7 +21,7 @@ function mortalEngine() {
       observer: { step() {}, piece() {}, started() {}, ended() {}, restarted: () => void restarts++ },
       log,
       entry: ENTRY,
-      restart: { ...FAST_RESTART, healthyMs: 300 },
+      restart: { ...FAST_RESTART, maxDeaths: 20 },
     },
   );
   onTestFinished(() => engine.close());

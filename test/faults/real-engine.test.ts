@@ -1,7 +1,9 @@
 import { APIError } from "openai";
 import { afterEach, describe, expect, test } from "vitest";
 import { ask, complete, endless, stream } from "../api/ask.ts";
-import { isAlive, startServer, type TestServer } from "../api/server.ts";
+import { HeldLoads } from "../api/held-loads.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { isAlive, readied, startServer, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
 let server: TestServer;
@@ -38,7 +40,11 @@ const QUESTIONS: [string, string][] = [
 
 describe("kill -9 of the engine process under load", () => {
   test("open streams get an error event, all others are run again, and it serves on", async () => {
-    server = await startServer("--sequences", "6");
+    const steps = new HeldSteps();
+    const loads = new HeldLoads();
+    const failpoints = [steps, loads].map(({ env }) => env.NIGHTSHIFT_FAILPOINTS).join(",");
+    server = await readied(new TestServer(["--sequences", "6"], { NIGHTSHIFT_FAILPOINTS: failpoints }));
+    steps.allow(20);
     const [engine] = server.enginePids;
     const streams = await runningStreams(4);
     const whole = complete(server.client, "Count from 5 to 9.", { n: 2, min_tokens: 600, max_tokens: 700 });
@@ -46,7 +52,9 @@ describe("kill -9 of the engine process under load", () => {
     const unstarted = stream(server.client, "Capital of Kenya?");
     await server.reaches("nightshift_requests_waiting", 6);
 
+    loads.hold();
     process.kill(engine!, "SIGKILL");
+    steps.release();
     const ends = await Promise.all(streams.map(drain));
     for (const end of ends) {
       expect(end).toBeInstanceOf(APIError);
@@ -56,6 +64,7 @@ describe("kill -9 of the engine process under load", () => {
     const refused = await complete(server.client, "Hello!").catch((error: unknown) => error);
     expect(refused).toMatchObject({ status: 503 });
     expect((refused as APIError).headers!.get("retry-after")).toMatch(/^\d+$/);
+    loads.release();
 
     expect(await Promise.all(waiting)).toEqual(QUESTIONS.map(([, answer]) => answer));
     const { choices } = await whole;
@@ -88,7 +97,7 @@ describe("kill -9 of the engine process under load", () => {
 });
 
 test("an engine that hangs under load is killed and started again", async () => {
-  server = await startServer("--engine-timeout", "1");
+  server = await startServer("--engine-timeout", "5");
   const [engine] = server.enginePids;
   const [running] = await runningStreams(1);
   process.kill(engine!, "SIGSTOP");
@@ -104,6 +113,8 @@ test("an engine that is killed again and again is given up, and the server says 
   const killed = new Set<number>();
   const failed = async () => (await (await server.ready()).text()).includes('"failed"');
   await until("the engine to be given up", async () => {
+    // One that is killed while it loads is tried again later.
+    if ((await server.ready()).status !== 200) return failed();
     for (const pid of server.enginePids) {
       if (killed.has(pid)) continue;
       killed.add(pid);

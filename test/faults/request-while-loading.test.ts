@@ -1,15 +1,15 @@
 import { afterEach, expect, test } from "vitest";
 import { ask, complete } from "../api/ask.ts";
+import { HeldLoads } from "../api/held-loads.ts";
 import { TestServer } from "../api/server.ts";
 
 let server: TestServer;
 afterEach(() => server.stop());
 
 test("while a model loads, /ready is 503 with its progress and requests are 503 with Retry-After", async () => {
-  server = new TestServer([]);
-  const { pid } = await server.says("Engine process started");
-  // Stopped, it loads for as long as this test wants.
-  process.kill(Number(pid), "SIGSTOP");
+  const loads = new HeldLoads();
+  loads.hold();
+  server = new TestServer([], loads.env);
   await server.says("Listening; the models are loading");
 
   const ready = await server.ready();
@@ -25,7 +25,7 @@ test("while a model loads, /ready is 503 with its progress and requests are 503 
   expect(refused).toMatchObject({ status: 503, code: "model_loading" });
   expect(refused).toHaveProperty("headers");
 
-  process.kill(Number(pid), "SIGCONT");
+  loads.release();
   await server.readyIs(200);
   expect(await ask(server.client, "Capital of Ghana?")).toBe("The capital of Ghana is Accra.");
 });

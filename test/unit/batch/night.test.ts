@@ -130,7 +130,7 @@ describe("cancel", () => {
       if (count++ < 4) saying("yes")(request);
       else answerLate = () => saying("late")(request);
     };
-    const rig = await nightRig(engine);
+    const rig = await nightRig(engine, { graceMs: 2000 });
     const id = await rig.submit(jsonl(lines(100)));
     await rig.reaches(id, "in_progress");
     await expect.poll(async () => (await rig.get(id)).request_counts.completed).toBe(4);

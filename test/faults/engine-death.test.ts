@@ -105,11 +105,11 @@ describe("an engine that hangs", () => {
   });
 
   it("is left alone while it owes nothing or answers", async () => {
-    const rig = new Rig("", { hangTimeoutMs: 200 });
+    const rig = new Rig("", { hangTimeoutMs: 2000 });
     await rig.engine.ready();
     const before = rig.pid;
-    // 300 steps of at least 2 ms, three timeouts long.
-    expect(await rig.run("count:300").ended).toBe("finished");
+    // 1200 steps of at least 2 ms: longer than the timeout.
+    expect(await rig.run("count:1200").ended).toBe("finished");
     expect(rig.pid).toBe(before);
     expect(rig.restarts).toBe(0);
   });

@@ -19,8 +19,8 @@ async function occupy(server: TestServer) {
   return { leave: () => streams.map(({ controller }) => controller.abort()) };
 }
 
-const NONE: TierBacklog = { waiting: 0, running: 0, prefill: 0 };
-const CROWD: TierBacklog = { waiting: 200, running: 32, prefill: 40_000 };
+const NONE: TierBacklog = { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 };
+const CROWD: TierBacklog = { waiting: 200, running: 32, prefill: 40_000, written: 0, left: 3200 };
 /** What an engine says that has minutes of work before a new request of any tier. */
 const CROWDED: Backlog = {
   tiers: { priority: CROWD, default: CROWD, flex: CROWD, batch: NONE },

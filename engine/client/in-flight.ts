@@ -32,6 +32,8 @@ export interface InFlightEvents {
 /** The requests that were submitted and have not ended, by id; and the way of each message to its listener. */
 export class InFlight {
   readonly #byId = new Map<number, FlyingRequest>();
+  /** Cancelled requests of which the engine process has not said that no step computes them any more. */
+  readonly #leaving = new Set<number>();
   readonly #events: InFlightEvents;
 
   constructor(events: InFlightEvents) {
@@ -42,8 +44,14 @@ export class InFlight {
     return this.#byId.size;
   }
 
-  /** Whether steps or pieces are owed: a request was accepted and has not ended. */
+  /** Whether the engine process owes a message: a cancelled request, too, may be in a step that hangs. */
+  get owesMessage(): boolean {
+    return this.#byId.size + this.#leaving.size > 0;
+  }
+
+  /** Whether steps or pieces are owed: a request was accepted and has not ended, or was cancelled in one that may go on. */
   get owesWork(): boolean {
+    if (this.#leaving.size > 0) return true;
     for (const { accepted } of this.#byId.values()) if (accepted) return true;
     return false;
   }
@@ -56,7 +64,18 @@ export class InFlight {
   remove(id: number): boolean {
     const flying = this.#byId.get(id);
     this.#byId.delete(id);
-    return flying !== undefined && !flying.waiting;
+    const known = flying !== undefined && !flying.waiting;
+    if (known) this.#leaving.add(id);
+    return known;
+  }
+
+  cancelled(id: number): void {
+    this.#leaving.delete(id);
+  }
+
+  /** Nothing is owed any more by an engine process that has ended. */
+  processEnded(): void {
+    this.#leaving.clear();
   }
 
   accepted({ id, promptTokens, promptText }: Extract<FromEngine, { type: "accepted" }>): void {

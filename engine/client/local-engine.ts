@@ -104,7 +104,7 @@ class LocalEngine implements Engine {
     const refusal = refusalOf(this.model, this.state, this.retryAfterSeconds);
     if (refusal !== null) return refusedTicket(work.listener, refusal);
     // An engine that had nothing to do was silent for good reason until now.
-    if (this.#inFlight.size === 0) this.#watchdog.heard();
+    if (!this.#inFlight.owesMessage) this.#watchdog.heard();
     this.#inFlight.add(work);
     this.#process?.send(messageOf(work));
     return {
@@ -170,6 +170,7 @@ class LocalEngine implements Engine {
     const died = (reason: string) => {
       this.#process = null;
       this.#backlog = null;
+      this.#inFlight.processEnded();
       this.#deps.observer.ended(this.model);
       this.#inspection.answered(null);
       this.#questions.failAll(engineDied(this.model, this.retryAfterSeconds));
@@ -211,6 +212,9 @@ class LocalEngine implements Engine {
         return;
       case "refused":
         this.#inFlight.refused(message);
+        return;
+      case "cancelled":
+        this.#inFlight.cancelled(message.id);
         return;
       case "status":
         this.#inspection.answered(message.status);
@@ -292,7 +296,7 @@ class LocalEngine implements Engine {
   #checkAlive(): void {
     const serving = this.state.name === "ready";
     let limitMs: number | null = null;
-    if (serving && this.pending > 0) limitMs = this.#deps.hangTimeoutMs;
+    if (serving && this.#inFlight.owesMessage) limitMs = this.#deps.hangTimeoutMs;
     else if (!serving && this.#process !== null) limitMs = this.#deps.loadTimeoutMs;
     if (!this.#watchdog.tick(limitMs) || limitMs === null) return;
     const doing = serving ? "had requests" : "was loading the model";

@@ -93,6 +93,11 @@ export class EmbeddingEngine {
     return this.#embedder.submit(request);
   }
 
+  /** Calls back when the piece that computes now has ended. */
+  afterTurn(then: () => void): void {
+    this.#loop.afterTurn(then);
+  }
+
   cancel(id: number): void {
     this.#questions.cancel(id);
     this.#embedder.cancel(id);

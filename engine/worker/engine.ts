@@ -263,6 +263,11 @@ export class Engine {
     this.#refuse(request.id, error);
   }
 
+  /** Calls back when the step or piece that computes now has ended. */
+  afterTurn(then: () => void): void {
+    this.#loop.afterTurn(then);
+  }
+
   cancel(id: number): void {
     for (const generation of this.#requests.get(id) ?? []) this.#steps.cancel(generation);
     this.#requests.delete(id);

@@ -38,7 +38,8 @@ async function handle(message: ToEngine): Promise<void> {
     case "tokenize":
       return guarded("question", message.id, () => loaded.tokenize(message.id, message.question), loaded, post);
     case "cancel":
-      return loaded.cancel(message.id);
+      loaded.cancel(message.id);
+      return loaded.afterTurn(() => post({ type: "cancelled", id: message.id }));
     case "inspect":
       return post({ type: "status", status: loaded.status });
   }

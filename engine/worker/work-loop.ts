@@ -8,7 +8,7 @@ export interface WorkLoopParts {
   /** Null: the model does not generate. */
   steps: Pick<StepLoop, "want" | "step" | "flush"> | null;
   /** Null: there is no room for it. */
-  embedder: Embedder | null;
+  embedder: Pick<Embedder, "want" | "cheapestMs" | "piece"> | null;
   limits: TurnLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs" | "mostStepMs">;
   /** Milliseconds, monotonic. */
   now: () => number;
@@ -21,6 +21,8 @@ export class WorkLoop {
   #wake: (() => void) | null = null;
   /** Whether there is something new since the last turn began: it may have come too late for that. */
   #woken = false;
+  /** Called when the present turn has ended. */
+  readonly #afterTurn: (() => void)[] = [];
 
   constructor(parts: WorkLoopParts) {
     this.#parts = parts;
@@ -32,10 +34,17 @@ export class WorkLoop {
     this.#wake?.();
   }
 
+  /** Calls back between two turns: whatever computes now has ended then. */
+  afterTurn(then: () => void): void {
+    this.#afterTurn.push(then);
+    this.wake();
+  }
+
   /** Runs for as long as the process lives. @throws DecodeError when llama.cpp can't go on */
   async run(): Promise<never> {
     for (;;) {
       this.#woken = false;
+      for (const then of this.#afterTurn.splice(0)) then();
       if ((await this.#turn()) || this.#woken) continue;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -72,7 +81,7 @@ export class WorkLoop {
     return stepped;
   }
 
-  #pieceMs(want: Want, { want: pieces, cheapestMs }: Embedder): number {
+  #pieceMs(want: Want, { want: pieces, cheapestMs }: Pick<Embedder, "want" | "cheapestMs">): number {
     const { limits } = this.#parts;
     return Math.min(this.#turns.pieceMs(want, pieces, cheapestMs, aloneMs(cheapestMs, limits)), limits.mostStepMs);
   }

@@ -104,6 +104,33 @@ describe("an engine that hangs", () => {
     expect(await run.failure()).toMatchObject({ code: "engine_died" });
   });
 
+  it("is killed where every client leaves before the timeout, and none is there at its end", async () => {
+    // It is not started again: the state stays as the death left it.
+    const rig = new Rig("", { hangTimeoutMs: 400, restart: { ...FAST_RESTART, firstMs: 600_000, capMs: 600_000 } });
+    await rig.engine.ready();
+    const before = rig.pid;
+    while (rig.engine.state.name === "ready") {
+      const run = rig.run("hang");
+      await Promise.race([run.hears("accepted"), run.hears("mayRestart"), run.ended]);
+      run.ticket.cancel();
+      expect(rig.engine.pending).toBe(0);
+    }
+    expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
+    expect(alive(before)).toBe(false);
+  });
+
+  it("is left alone after a request was cancelled that no step hangs in", async () => {
+    const rig = new Rig("", { hangTimeoutMs: 200 });
+    await rig.engine.ready();
+    const before = rig.pid;
+    const left = rig.run("hold");
+    await left.hears("accepted");
+    left.ticket.cancel();
+    expect(await rig.run("count:300").ended).toBe("finished");
+    expect(rig.pid).toBe(before);
+    expect(rig.restarts).toBe(0);
+  });
+
   it("is left alone while it owes nothing or answers", async () => {
     const rig = new Rig("", { hangTimeoutMs: 2000 });
     await rig.engine.ready();

@@ -8,6 +8,8 @@ const [, , ...unused] = process.argv;
 if (unused.length > 0) throw new Error("The fake engine takes no arguments");
 
 let silent = false;
+/** A step hangs: what only comes after it never comes. */
+let hung = false;
 let asked = 0;
 const live = new Map();
 
@@ -87,7 +89,8 @@ function submit(request) {
   const indexes = Array.from({ length: n }, (_, index) => index);
   let started = indexes.map((index) => ({ id, index, cachedTokens: 0 }));
   const total = what === "count" || what === "count-and-crash" ? Number(rest) : what === "drip" ? Infinity : 1;
-  if (what === "hold") return;
+  if (what === "hang") hung = true;
+  if (what === "hold" || what === "hang") return;
   let made = 0;
   const timer = setInterval(() => {
     made += 1;
@@ -124,5 +127,6 @@ process.on("message", (message) => {
   else {
     clearInterval(live.get(message.id));
     say(`cancel ${message.id}`);
+    if (!hung) send({ type: "cancelled", id: message.id });
   }
 });

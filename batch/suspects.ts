@@ -1,3 +1,4 @@
+import { RESTART_POLICY } from "../engine/client/lifecycle.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Claim, ClaimedLine } from "../store/line-row.ts";
 import type { Store } from "../store/store.ts";
@@ -13,14 +14,14 @@ export interface SuspectsDeps {
   calmMs: number;
 }
 
-/** Deaths with no line finished in between, after which suspects rest: the engine is given up at the fifth in a row. */
-const RESTLESS_DEATHS = 3;
+/** Deaths with no line finished in between, after which suspects rest: after one more, all lines do, and at the next one the engine is given up. */
+const RESTLESS_DEATHS = RESTART_POLICY.maxDeaths - 2;
 
 /**
  * Finds the line that kills the engine. All that were in it when it died become suspects in two groups; while there are
  * groups, one of them runs at a time, alone. A group that survives is cleared, one that dies is split again, and takes
- * its place behind the others: so good halves finish in between. A line that was alone three times fails, and so does one
- * that was the only batch line six times (the store counts): a poison beside steady online work ends too. While suspects
+ * its place behind the others: so good halves finish in between. A line that was alone for `LONE_DEATHS` fails, and so does
+ * one that was the only batch line for `SOLE_DEATHS` (store/claims.ts counts): a poison beside steady online work ends too. While suspects
  * rest, lines that nothing is held against run. Nothing of this is lost when the server ends.
  */
 export class Suspects {

@@ -7,6 +7,7 @@ import { objectId } from "../batch/object-id.ts";
 import type { ShiftRules } from "../batch/shift-rules.ts";
 import type { Validate } from "../batch/validation.ts";
 import type { WallTime } from "../batch/wall-time.ts";
+import { RESTART_POLICY } from "../engine/client/lifecycle.ts";
 import type { KeyRing } from "../ledger/key-ring.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import { MAX_BATCH_LINES } from "../openapi/batches.ts";
@@ -31,11 +32,11 @@ export interface NightOptions {
   maxOpen: number;
   /** How long lines in the engine may go on when their batch is cancelled or expires. */
   graceMs: number;
-  /** How long the engine serves before suspected lines run after several deaths; it forgets them after a minute. */
+  /** How long the engine serves before suspected lines run after several deaths: by then it has forgotten them. */
   calmMs: number;
 }
 
-export const NIGHT_TIMES = { graceMs: 5000, calmMs: 61_000 };
+export const NIGHT_TIMES = { graceMs: 5000, calmMs: RESTART_POLICY.healthyMs + 1000 };
 
 export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "randomId"> {
   residency: Residence;

@@ -16,7 +16,7 @@ import { dayOf } from "./utc-day.ts";
 /** So many engine deaths with this line alone in the engine, and it fails. */
 const LONE_DEATHS = 3;
 /** The same with online requests beside it, which may have been what killed: under steady load it is never alone. */
-const SOLE_DEATHS = 6;
+export const SOLE_DEATHS = 6;
 
 /** Of what is left of a budget, all lines of its owner or key together hold back at most so much: the rest is for requests. */
 const LINES_PART = 0.5;

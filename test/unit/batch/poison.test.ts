@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { engineDied } from "../../../engine/client/refusal.ts";
 import type { ModelFacts } from "../../../engine/config.ts";
+import { SOLE_DEATHS } from "../../../store/claims.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, type FakeRequest, saying } from "../server/fake-engine.ts";
 import { nightRig } from "./night-rig.ts";
@@ -54,9 +55,9 @@ it("a poison beside steady online work ends, and stops no other batch for the ti
   expect(ended.request_counts).toEqual({ total: 1, completed: 0, failed: 1 });
   expect(rig.read(ended.error_file_id)).toMatchObject([{ response: null, error: { code: "engine_died" } }]);
   expect((await rig.reaches(good, "completed")).request_counts).toMatchObject({ completed: 600, failed: 0 });
-  expect(engine.deaths.slice(-6)).toEqual([1, 1, 1, 1, 1, 1]);
-  // Halves of at most 64, and then six times as the only batch line.
-  expect(engine.deaths.length).toBeLessThanOrEqual(7 + 6);
+  expect(engine.deaths.slice(-SOLE_DEATHS)).toEqual(Array(SOLE_DEATHS).fill(1));
+  // Halves of at most 64, and then as the only batch line.
+  expect(engine.deaths.length).toBeLessThanOrEqual(7 + SOLE_DEATHS);
 });
 
 it("without online work three deaths alone are enough", async () => {

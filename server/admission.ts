@@ -35,7 +35,7 @@ export interface AdmissionDeps {
   random: () => number;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
-  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "flexWaitMs" | "batchTax">;
+  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "queueTimeoutMs" | "flexWaitMs" | "batchTax">;
 }
 
 /** Who asks to be let in, and where they would wait. */
@@ -133,9 +133,14 @@ export class Admission {
     return { model, facts, load: this.#deps.loads.of(model.id) };
   }
 
-  /** How long a request of this tier may wait at most, in milliseconds; null is without bound. */
+  /** How long a request of this tier may be expected to wait, in milliseconds; null is without bound. */
   patienceMs(tier: OnlineTier): number | null {
     return tier === "flex" ? this.#deps.options.flexWaitMs : this.#deps.options.maxWaitMs;
+  }
+
+  /** How long a request of this tier that was let in may wait until it starts, in milliseconds; null is without bound. */
+  longestWaitMs(tier: OnlineTier): number | null {
+    return tier === "flex" ? this.#deps.options.flexWaitMs : this.#deps.options.queueTimeoutMs;
   }
 
   /** How long one of this owner that comes now is expected to wait, in milliseconds. */

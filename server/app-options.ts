@@ -12,6 +12,8 @@ export interface AppOptions {
   /** Milliseconds that a request may be expected to wait before it is 503, or 429 at tier flex; null is without bound. */
   maxWaitMs: number | null;
   flexWaitMs: number | null;
+  /** Milliseconds that a request of a better tier may wait until it starts before it is 503; null is without bound. */
+  queueTimeoutMs: number | null;
   /** What flex may add to a step, as a share: waits are foretold by it. */
   batchTax: number;
   limits: RequestLimits;
@@ -39,6 +41,7 @@ export const DEFAULT_APP_OPTIONS: AppOptions = {
   queueLimit: 512,
   maxWaitMs: 60_000,
   flexWaitMs: 300_000,
+  queueTimeoutMs: null,
   batchTax: 0.1,
   limits: DEFAULT_REQUEST_LIMITS,
   streamBuffer: 1024 * 1024,

@@ -96,9 +96,7 @@ export class EmbeddingRoute {
     const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true, counted });
     res.once("close", () => call.cancel());
     this.#admission.waits(place, tier, call);
-    // Flex gives up waiting; the others, once let in, wait for as long as it takes.
-    const patienceMs = tier === "flex" ? this.#admission.patienceMs(tier) : null;
-    const outcome = await outcomeWithin(call, patienceMs, clock.now() - arrivedAt, (ms) =>
+    const outcome = await outcomeWithin(call, this.#admission.longestWaitMs(tier), clock.now() - arrivedAt, (ms) =>
       this.#admission.waitedTooLong(place, { tier, owner: caller.owner }, ms),
     );
     if (outcome.status === "error") throw outcome.error;

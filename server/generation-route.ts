@@ -132,15 +132,15 @@ export class GenerationRoute {
   }
 
   /**
-   * How long a request may be expected to wait, and how long it may then really wait, until it starts. Who would have a
-   * job instead gets it past either; flex gives up waiting; the others, once let in, wait for as long as it takes.
+   * How long a request may be expected to wait, and how long it may then really wait, until it starts. A client that would
+   * have a job instead gets it past either.
    */
   #patience(tier: OnlineTier, asynchronous: RespondAsync | null): Record<"expectedMs" | "waitedMs", number | null> {
     const bound = this.#admission.patienceMs(tier);
-    if (asynchronous === null) return { expectedMs: bound, waitedMs: tier === "flex" ? bound : null };
-    const { waitMs } = asynchronous;
-    const patience = waitMs === null || bound === null ? (waitMs ?? bound) : Math.min(waitMs, bound);
-    return { expectedMs: patience, waitedMs: patience };
+    const longest = this.#admission.longestWaitMs(tier);
+    if (asynchronous === null) return { expectedMs: bound, waitedMs: longest };
+    const patience = lesser(asynchronous.waitMs, bound);
+    return { expectedMs: patience, waitedMs: lesser(patience, longest) };
   }
 
   /** Answers 202: the request is a job now. Throws the overload where it can't be one. */
@@ -265,6 +265,11 @@ export class GenerationRoute {
       log.debug(fields, "generation cancelled");
     }
   }
+}
+
+/** Null is without bound. */
+function lesser(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 function choicesOf(request: GenerationRequest): number {

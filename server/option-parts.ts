@@ -27,10 +27,11 @@ export function pricing({
 }
 
 /** The part of AppOptions that may change. */
-export function waitBounds({ queueLimit, maxWaitMs, flexWaitMs }: LiveOptions) {
+export function waitBounds({ queueLimit, maxWaitMs, queueTimeoutMs, flexWaitMs }: LiveOptions) {
   return {
     queueLimit,
     maxWaitMs: maxWaitMs === "off" ? null : maxWaitMs,
+    queueTimeoutMs: queueTimeoutMs === "off" ? null : queueTimeoutMs,
     flexWaitMs: flexWaitMs === "off" ? null : flexWaitMs,
   };
 }

@@ -7,6 +7,7 @@ export const LIVE_OPTIONS = [
   "shutdownGrace",
   "queueLimit",
   "maxWaitMs",
+  "queueTimeoutMs",
   "flexWaitMs",
   "maxOpenBatches",
   "prices",

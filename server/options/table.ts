@@ -105,6 +105,13 @@ export const OPTIONS = {
     "How long an online request may be expected to wait, in milliseconds, before it is answered 503; off takes all that " +
       "--queue-limit lets in.",
   ),
+  queueTimeoutMs: row(
+    "Limits",
+    either(choice(["off"]), milliseconds(1, 86_400_000)),
+    "off",
+    "How long a priority or default request that was let in may wait until it starts, in milliseconds, before it is answered " +
+      "503; off lets it wait for as long as it takes. Flex has --flex-wait-ms.",
+  ),
   flexWaitMs: row(
     "Limits",
     either(choice(["off"]), milliseconds(1, 86_400_000)),

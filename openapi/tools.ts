@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { MOST_SCHEMA_CHARACTERS, schemaGrammar } from "../grammar/checked-grammar.ts";
+import { checkSchema, MOST_SCHEMA_CHARACTERS } from "../grammar/checked-grammar.ts";
 import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
 import { boundedList } from "./bounded.ts";
 import type { Refusal } from "./refused.ts";
@@ -24,7 +24,7 @@ const described = z
     const { strict, parameters } = context.value;
     if (strict !== true || parameters == null) return;
     try {
-      schemaGrammar(parameters);
+      checkSchema(parameters);
     } catch (error) {
       if (!(error instanceof UnsupportedSchema)) throw error;
       const params: Refusal = { code: "unsupported_value" };

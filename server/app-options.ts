@@ -7,6 +7,8 @@ export interface AppOptions {
   host: string;
   /** Most bytes of a request body; more is 413. */
   bodyLimit: number;
+  /** Most bytes of all request bodies that are read at once; one more is 503. */
+  bodyMemory: number;
   /** Requests that may wait at one model; one more is 503. */
   queueLimit: number;
   /** Milliseconds that a request may be expected to wait before it is 503, or 429 at tier flex; null is without bound. */
@@ -38,6 +40,7 @@ export interface AppOptions {
 export const DEFAULT_APP_OPTIONS: AppOptions = {
   host: "127.0.0.1",
   bodyLimit: 10 * 1024 * 1024,
+  bodyMemory: 128 * 1024 * 1024,
   queueLimit: 512,
   maxWaitMs: 60_000,
   flexWaitMs: 300_000,

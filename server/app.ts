@@ -7,6 +7,7 @@ import { operations } from "../openapi/operations.ts";
 import { Admission } from "./admission.ts";
 import { Allowances } from "./allowance.ts";
 import { AuthenticationMetrics } from "./authentication-metrics.ts";
+import { BodyMemory } from "./body-memory.ts";
 import type { AppDependencies, Log } from "./dependencies.ts";
 import { EmbeddingRoute } from "./embedding-route.ts";
 import { FailureLimiter } from "./failure-limiter.ts";
@@ -47,7 +48,8 @@ const OPEN = new Set(
 
 /** The HTTP side as one request listener; see listen.ts for the socket's part. */
 export function createApp(dependencies: AppDependencies): Express {
-  const { models, options, clock, store, files, uploads, batches, jobs, keys, ending, version, log } = dependencies;
+  const { models, options, clock, store, files, uploads, batches, jobs, keys, ending, version, grammars, log } =
+    dependencies;
   const admission = new Admission(dependencies);
   const allowances = new Allowances({
     ...dependencies,
@@ -92,7 +94,7 @@ export function createApp(dependencies: AppDependencies): Express {
   app.enable("strict routing");
   app.set("trust proxy", options.trustedProxies.length === 0 ? false : [...options.trustedProxies]);
 
-  app.use(requestContext(clock, dependencies.randomId));
+  app.use(requestContext(clock, dependencies.randomId, new BodyMemory(options.bodyMemory)));
   app.use(hostCheck(options.host, options.allowedHosts));
   app.use(cors(options.corsOrigins));
   // A page can't send a key without a preflight, which cors() answers.
@@ -103,8 +105,8 @@ export function createApp(dependencies: AppDependencies): Express {
   serve("/v1/chat/completions", { post: chat.handler });
   serve("/v1/completions", { post: completions.handler });
   for (const prefix of ["/v1", ""]) {
-    serve(`${prefix}/tokenize`, { post: tokenize({ models, admission, allowances, options }) });
-    serve(`${prefix}/detokenize`, { post: detokenize({ models, admission, allowances, options }) });
+    serve(`${prefix}/tokenize`, { post: tokenize({ models, admission, allowances, options, grammars }) });
+    serve(`${prefix}/detokenize`, { post: detokenize({ models, admission, allowances, options, grammars }) });
   }
   serve("/v1/embeddings", { post: embeddings.handler });
   serve("/v1/rerank", { post: rerank.handler });

@@ -9,6 +9,7 @@ import type { Prices } from "../ledger/prices.ts";
 import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Store } from "../store/store.ts";
 import type { AppOptions } from "./app-options.ts";
+import type { Grammars } from "./grammar-compiler.ts";
 import type { Loads } from "./load.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ModelSet } from "./model-set.ts";
@@ -24,6 +25,7 @@ export interface AppDependencies {
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
   metrics: Metrics;
+  grammars: Grammars;
   store: Store;
   batches: Batches;
   jobs: Jobs;

@@ -9,6 +9,7 @@ import type { CallIdentity } from "./chunk-format.ts";
 import type { Clock } from "./dependencies.ts";
 import { embedLine } from "./embed-line.ts";
 import type { GenerationRequest } from "./generation-route.ts";
+import type { Grammars } from "./grammar-compiler.ts";
 import { jsonBytes } from "./json-pieces.ts";
 import { LineSink } from "./line-sink.ts";
 import { failedLine, refusedLine, timedOutLine, watchLine } from "./line-watch.ts";
@@ -29,6 +30,7 @@ export interface ExecuteDeps {
   /** Of online requests. */
   loads: Loads;
   metrics: Metrics;
+  grammars: Grammars;
   limits: RequestLimits;
   clock: Clock;
   randomId: () => string;
@@ -73,7 +75,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   const batchLoads = new Map<string, Load>();
   return async (endpoint, body, { owner, signal }) => {
     try {
-      const run = readers[endpoint](body);
+      const run = await deps.grammars.run(() => readers[endpoint](body), batchSide(owner), signal);
       const model = deps.models.get(run.model);
       if (model === undefined) return { how: "passing", reason: `the model '${run.model}' is not served` };
       const { state, facts } = model.engine;
@@ -83,10 +85,17 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
       const place = { model, facts, load };
       return await run.at(place, { owner, signal });
     } catch (error) {
+      if (signal.aborted) return { how: "stopped" };
+      if (error instanceof ApiError && error.status === 503) return { how: "passing", reason: error.message };
       if (error instanceof ApiError) return refusedLine(error, deps.models.list()[0]?.engine.facts?.fingerprint ?? "");
       return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
     }
   };
+}
+
+/** An owner's batches wait apart from its online requests. */
+function batchSide(owner: string): string {
+  return `batch ${owner}`;
 }
 
 class LineCall {
@@ -118,12 +127,14 @@ class LineCall {
 
   async run(owner: string, signal: AbortSignal): Promise<Executed> {
     if (signal.aborted) return { how: "stopped" };
-    const { loads, metrics, clock, lineTimeoutMs } = this.#deps;
+    const { loads, metrics, grammars, clock, lineTimeoutMs } = this.#deps;
+    const form = () => enforceForm(this.#request, this.#place.facts);
+    const formed = await grammars.run(form, batchSide(owner), signal);
     const model = this.#place.model.id;
     const meter = metrics.meter(model, this.#endpoint, "batch");
     const count = this.#request.submissions.reduce((sum, { n }) => sum + n, 0);
     const sink = new LineSink(count, () => call.firstContent());
-    const submissions = enforceForm(this.#request, this.#place.facts).map((asked) => {
+    const submissions = formed.map((asked) => {
       return { ...asked, owner, endpoint: this.#endpoint, tier: "batch" as const };
     });
     let call: Call;

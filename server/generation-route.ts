@@ -80,11 +80,11 @@ export class GenerationRoute {
       const caller = callerOf(req);
       this.#admission.refuseUnread(req, caller);
       const body = await readJson(req, res, this.#dependencies.options.bodyLimit);
-      const request = this.#check(body);
+      const signal = departure(res);
+      const request = await this.#dependencies.grammars.run(() => this.#check(body), caller.owner, signal);
       const model = this.#admission.find(request.model, caller);
       checkTier(caller, request.tier);
       const entrant = { tier: request.tier, owner: caller.owner };
-      const signal = departure(res);
       await this.#admission.awake(model, entrant, caller, signal);
       if (request.dryRun) return await this.#dryRun(req, res, request, model, signal);
       const meter = open(model.id, request.tier);
@@ -98,7 +98,7 @@ export class GenerationRoute {
         this.#admission.admit(place, entrant, request.submissions.length, patience.expectedMs);
         const ask = () => generationAsk(request.submissions, place, request.tier);
         await this.#allowances.during(caller, res, ask, (allowance) =>
-          this.#run(req, res, request, place, meter, patience.waitedMs, allowance),
+          this.#run(req, res, request, place, meter, patience.waitedMs, allowance, signal),
         );
       } catch (error) {
         if (asynchronous === null || !(error instanceof Overload)) throw error;
@@ -163,6 +163,7 @@ export class GenerationRoute {
     meter: RequestMeter,
     patienceMs: number | null,
     allowance: Allowance,
+    signal: AbortSignal,
   ): Promise<void> {
     if (res.destroyed || req.socket.destroyed) throw new ClientGone();
     const { clock, randomId, options } = this.#dependencies;
@@ -188,7 +189,9 @@ export class GenerationRoute {
         request.includeUsage,
       );
     const caller = callerOf(req);
-    const submissions = enforceForm(request, place.facts).map((asked) => ({
+    const { grammars } = this.#dependencies;
+    const formed = await grammars.run(() => enforceForm(request, place.facts), caller.owner, signal);
+    const submissions = formed.map((asked) => ({
       ...asked,
       owner: caller.owner,
       endpoint: this.#endpoint,

@@ -1,56 +1,50 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError, unsupportedMedia } from "../openapi/api-error.ts";
-import { JsonScan } from "../openapi/json-scan.ts";
-import { checkBounds, decodeText, parseText } from "../openapi/json-text.ts";
+import { BodyText, checkedText, parseText } from "../openapi/json-text.ts";
 import { checkEncoding, decoded, malformedEncoding } from "./body-encoding.ts";
+import type { BodyHold } from "./body-memory.ts";
 import { loopTurn } from "./loop-turn.ts";
+import { contextOf } from "./middleware/request-context.ts";
 
 /** The client went away before its request was whole: there is nobody to answer. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }
 
-/** What is done with larger bodies is done in slices of the event loop's time. */
-const SLICED_BYTES = 256 * 1024;
-const SLICE_BYTES = 1024 * 1024;
+/** Bytes that are scanned and decoded in one slice of the event loop's time: one to three milliseconds. */
+const SLICE_BYTES = 256 * 1024;
 
 /**
  * Reads and parses a JSON body of at most `limit` bytes, unpacked. Sends 100 Continue where the client waits for it: call
- * this only after everything that can be refused without the body. Throws 413, 415, 400, or ClientGone.
+ * this only after everything that can be refused without the body. Throws 413, 415, 400, 503, or ClientGone.
  */
 export async function readJson(req: IncomingMessage, res: ServerResponse, limit: number): Promise<unknown> {
-  checkHeaders(req, limit);
-  if (req.headers.expect?.toLowerCase() === "100-continue") {
-    res.writeContinue();
-    delete req.headers.expect;
+  const announced = checkHeaders(req, limit);
+  const hold = contextOf(req).bodies.open(announced);
+  try {
+    if (req.headers.expect?.toLowerCase() === "100-continue") {
+      res.writeContinue();
+      delete req.headers.expect;
+    }
+    const { text, size } = await readText(req, limit, hold);
+    return size <= SLICE_BYTES ? checkedText(text, parseText(text)) : await parseSliced(text);
+  } finally {
+    hold.end();
   }
-  const bytes = await readBytes(req, limit);
-  return bytes.byteLength <= SLICED_BYTES ? parseText(decodeText(bytes)) : parseSliced(bytes);
 }
 
 /** Each step in a turn of its own, what the caller makes of the value too. */
-async function parseSliced(bytes: Uint8Array): Promise<unknown> {
-  let text = "";
-  for (let start = 0; start < bytes.length; ) {
-    const end = characterStart(bytes, start + SLICE_BYTES);
-    await loopTurn();
-    text += decodeText(bytes.subarray(start, end));
-    start = end;
-  }
+async function parseSliced(text: string): Promise<unknown> {
   await loopTurn();
   const value = parseText(text);
+  await loopTurn();
+  checkedText(text, value);
   await loopTurn();
   return value;
 }
 
-/** The first byte of the character that the position lies in (UTF-8 has at most three further ones). */
-function characterStart(bytes: Uint8Array, position: number): number {
-  let at = position;
-  while (at > position - 3 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--;
-  return Math.min(at, bytes.length);
-}
-
-function checkHeaders(req: IncomingMessage, limit: number): void {
+/** The bytes that the head announces: 0 where it names no length. */
+function checkHeaders(req: IncomingMessage, limit: number): number {
   checkEncoding(req);
   const [type, ...parameters] = (req.headers["content-type"] ?? "").toLowerCase().split(";");
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
@@ -60,17 +54,24 @@ function checkHeaders(req: IncomingMessage, limit: number): void {
       "The request body must be sent with Content-Type: application/json.",
     );
   }
-  if (Number(req.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+  const length = Number(req.headers["content-length"] ?? 0);
+  if (length > limit) throw tooLarge(limit);
+  return length;
 }
 
-/** Counts bytes and what they hold as they come: a chunked or packed body names no length. */
-function readBytes(req: IncomingMessage, limit: number): Promise<Uint8Array> {
+/**
+ * Counts bytes and what they hold as they come, since a chunked or packed body names no length, and makes text of them. A
+ * sender on a fast line is stopped after each slice: Node would otherwise read megabytes of every connection in one turn.
+ */
+function readText(req: IncomingMessage, limit: number, hold: BodyHold): Promise<{ text: string; size: number }> {
   return new Promise((resolve, reject) => {
     const body = decoded(req);
-    const scan = new JsonScan();
-    const chunks: Buffer[] = [];
+    const text = new BodyText();
     let size = 0;
+    let sliceEnd = SLICE_BYTES;
+    let over = false;
     const fail = (error: unknown) => {
+      over = true;
       body.removeAllListeners("data");
       if (body !== req) {
         req.unpipe();
@@ -78,17 +79,31 @@ function readBytes(req: IncomingMessage, limit: number): Promise<Uint8Array> {
       }
       reject(error);
     };
+    const goOn = () => {
+      if (!over) body.resume();
+    };
     body.on("data", (chunk: Buffer) => {
       size += chunk.byteLength;
       if (size > limit) return fail(tooLarge(limit));
       try {
-        checkBounds(scan, chunk);
+        hold.add(chunk.byteLength);
+        text.push(chunk);
       } catch (error) {
         return fail(error);
       }
-      chunks.push(chunk);
+      if (size < sliceEnd) return;
+      sliceEnd = size + SLICE_BYTES;
+      body.pause();
+      void loopTurn().then(goOn);
     });
-    body.once("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
+    body.once("end", () => {
+      over = true;
+      try {
+        resolve({ text: text.end(), size });
+      } catch (error) {
+        reject(error);
+      }
+    });
     const leave = () => {
       if (!req.complete) fail(new ClientGone());
     };

@@ -24,6 +24,7 @@ import { type ClosingPart, closeInOrder } from "./closing.ts";
 import type { Clock, Log } from "./dependencies.ts";
 import { watchEngines } from "./engine-metrics.ts";
 import { EngineObservers } from "./engine-observers.ts";
+import { GrammarCompiler } from "./grammar-compiler.ts";
 import type { Hangup } from "./hangup.ts";
 import { version } from "./installation.ts";
 import { BudgetMetrics } from "./limit-metrics.ts";
@@ -155,6 +156,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     log,
   });
   const validation = new ValidationProcesses({ log, heapMb: heapMbFor(nightOptions(options).maxLineBytes) });
+  const grammars = new GrammarCompiler();
   const { night, batches, jobs } = buildNight({
     store,
     files,
@@ -164,6 +166,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     residency,
     loads,
     metrics,
+    grammars,
     batchMetrics: new BatchMetrics(registry),
     load,
     webhooks,
@@ -220,6 +223,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
           { name: "listener", close: () => listening?.close(reload.options.shutdownGrace * 1000, closeEngines) },
           { name: "batches", close: () => batchWork },
           { name: "validation", close: () => validation.stop() },
+          { name: "grammars", close: () => grammars.stop() },
           // Where it never listened.
           { name: "engines", close: closeEngines },
           { name: "erasures", close: () => erasures.stop() },
@@ -259,6 +263,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     loads,
     onlineShare: (model) => load.of(model),
     metrics,
+    grammars,
     store,
     files,
     uploads,

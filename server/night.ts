@@ -38,7 +38,7 @@ export interface NightOptions {
 
 export const NIGHT_TIMES = { graceMs: 5000, calmMs: RESTART_POLICY.healthyMs + 1000 };
 
-export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "randomId"> {
+export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "randomId"> {
   residency: Residence;
   keys: Pick<KeyRing, "modelsOf">;
   store: Store;

@@ -53,6 +53,7 @@ export function appOptions(options: Options): AppOptions {
     ...DEFAULT_APP_OPTIONS,
     host: options.host,
     bodyLimit: options.maxBody,
+    bodyMemory: Math.max(options.maxBody, options.bodyMemory),
     ...waitBounds(options),
     batchTax: options.batchTax,
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },

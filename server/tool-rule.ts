@@ -6,12 +6,15 @@ import type { CallableTool, ToolFormat } from "../engine/tools/format.ts";
 import { toolFormat } from "../engine/tools/formats.ts";
 import { GrammarBuilder } from "../grammar/builder.ts";
 import { isSchemaObject } from "../grammar/json-schema.ts";
+import { kept } from "../grammar/kept-grammars.ts";
 import { GrammarTooLarge, UnsupportedSchema } from "../grammar/unsupported-schema.ts";
-import { invalidRequest } from "../openapi/api-error.ts";
+import { ApiError, invalidRequest } from "../openapi/api-error.ts";
 import type { ToolChoice } from "./tool-choice.ts";
 
 /** Of a grammar that holds all tools to their schemas: it takes a tenth of a second to compile, once, in the engine. */
 const MOST_CHARACTERS = 128 * 1024;
+/** Of a choice and its tools' schemas as JSON. Past it only the names of arguments are held to, but for strict tools. */
+const MOST_SOURCE_CHARACTERS = 512 * 1024;
 
 /**
  * The submissions of a request, with the grammars that they take on the model at hand: that of its choice of tools, and
@@ -23,7 +26,7 @@ export function enforceForm(
 ): Asked[] {
   const format = toolFormat(facts.toolFormat);
   if (toolChoice === null) return submissions.map((asked) => led(asked, format));
-  const rule = toolRule(toolChoice, format);
+  const rule = keptRule(toolChoice, facts.toolFormat);
   return rule === null ? submissions : submissions.map((asked) => ({ ...asked, grammar: rule }));
 }
 
@@ -31,6 +34,63 @@ function led(asked: Asked, { answer }: ToolFormat): Asked {
   const { grammar, prompt } = asked;
   if (grammar === null || answer === undefined || prompt.kind !== "chat") return asked;
   return { ...asked, grammar: { ...grammar, lead: answer } };
+}
+
+/** As toolRule, made once for equal choices. */
+function keptRule(choice: ToolChoice, format: ModelFacts["toolFormat"]): GrammarRule | null {
+  if (isFree(choice)) return null;
+  // No grammar depends on what a tool is for.
+  const callable = choice.callable.map(({ type, function: { name, parameters, strict } }) => {
+    return { type, function: { name, parameters, strict } };
+  });
+  const textOf = (tools: FunctionTool[]) =>
+    JSON.stringify({ choice: { ...choice, callable: tools }, format } satisfies ToolSource);
+  let text = textOf(callable);
+  if (text.length > MOST_SOURCE_CHARACTERS) text = textOf(callable.map(withNamesAlone));
+  if (text.length > MOST_SOURCE_CHARACTERS) throw tooLarge();
+  const made = kept({ kind: "tools", text }, () => toolOutcome(text));
+  if (made === "") return null;
+  const outcome = JSON.parse(made) as ToolOutcome;
+  if ("refusal" in outcome) throw invalidRequest("invalid_value", "tools", outcome.refusal);
+  return outcome.rule;
+}
+
+interface ToolSource {
+  choice: ToolChoice;
+  format: ModelFacts["toolFormat"];
+}
+type ToolOutcome = { rule: GrammarRule | null } | { refusal: string };
+
+/** Of a tool that is not strict, the names of the arguments alone. */
+function withNamesAlone(tool: FunctionTool): FunctionTool {
+  const { name, parameters } = tool.function;
+  if (isStrict(tool) || parameters === undefined) return tool;
+  return { type: tool.type, function: { name, parameters: { properties: namesOf(parameters) } } };
+}
+
+function namesOf({ properties }: Record<string, unknown>): Record<string, unknown> {
+  return isSchemaObject(properties) ? Object.fromEntries(Object.keys(properties).map((key) => [key, {}])) : {};
+}
+
+function tooLarge(): ApiError {
+  return invalidRequest("invalid_value", "tools", "The grammar that these tools take is too large.");
+}
+
+/** What toolRule returns or throws for a source of the kind `tools`, as JSON. */
+export function toolOutcome(text: string): string {
+  const { choice, format } = JSON.parse(text) as ToolSource;
+  let outcome: ToolOutcome;
+  try {
+    outcome = { rule: toolRule(choice, toolFormat(format)) };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    outcome = { refusal: error.message };
+  }
+  return JSON.stringify(outcome);
+}
+
+function isFree({ callable, required, restricted, parallel, answer }: ToolChoice): boolean {
+  return !required && !restricted && parallel && answer === null && !callable.some(isStrict);
 }
 
 /**
@@ -44,9 +104,7 @@ function led(asked: Asked, { answer }: ToolFormat): Asked {
  * Throws the ApiError of a strict tool whose schema can't be.
  */
 export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | null {
-  const { callable, required, restricted, parallel, answer } = choice;
-  const free = !required && !restricted && parallel && answer === null;
-  if (free && !callable.some(isStrict)) return null;
+  if (isFree(choice)) return null;
   try {
     return ruleOf(choice, format, new GrammarBuilder(MOST_CHARACTERS), callableTool);
   } catch (error) {
@@ -56,7 +114,7 @@ export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | 
     return ruleOf(choice, format, new GrammarBuilder(), looseTool);
   } catch (error) {
     if (!(error instanceof GrammarTooLarge)) throw error;
-    throw invalidRequest("invalid_value", "tools", "The grammar that these tools take is too large.");
+    throw tooLarge();
   }
 }
 
@@ -110,11 +168,10 @@ function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool
 /** One whose arguments are any, unless it is strict. Their names stay, for formats that write them one by one. */
 function looseTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool {
   if (isStrict(tool)) return callableTool(tool, grammar);
-  const { name, parameters } = tool.function;
-  const properties = isSchemaObject(parameters?.properties) ? parameters.properties : {};
+  const { name, parameters = {} } = tool.function;
   return {
     name,
-    parameters: { properties: Object.fromEntries(Object.keys(properties).map((key) => [key, {}])) },
+    parameters: { properties: namesOf(parameters) },
     argumentsRule: () => grammar.json.object,
     valueRule: () => grammar.json.value,
   };

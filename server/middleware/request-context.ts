@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import { ApiError } from "../../openapi/api-error.ts";
+import type { BodyMemory } from "../body-memory.ts";
 import type { Clock } from "../dependencies.ts";
 
 export interface RequestContext {
@@ -9,6 +10,7 @@ export interface RequestContext {
   /** Clock.now() when the headers were parsed, before the body was read: TTFT starts here. */
   readonly arrivedAt: number;
   readonly clock: Clock;
+  readonly bodies: BodyMemory;
 }
 
 const contexts = new WeakMap<IncomingMessage, RequestContext>();
@@ -17,12 +19,12 @@ const SAFE_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const MAX_HEADERS = 100;
 
 /** Goes first: notes the arrival, names the request, sets the headers that every response carries. */
-export function requestContext(clock: Clock, randomId: () => string): RequestHandler {
+export function requestContext(clock: Clock, randomId: () => string, bodies: BodyMemory): RequestHandler {
   return (req, res, next) => {
     const arrivedAt = clock.now();
     const wished = req.headers["x-request-id"];
     const id = typeof wished === "string" && SAFE_ID.test(wished) ? wished : `req_${randomId()}`;
-    contexts.set(req, { id, arrivedAt, clock });
+    contexts.set(req, { id, arrivedAt, clock, bodies });
     res.setHeader("x-request-id", id);
     res.setHeader("openai-version", "2020-10-01");
     // Answers are somebody's prompts and results: no cache keeps them, and no browser guesses what they are.

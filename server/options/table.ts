@@ -119,6 +119,12 @@ export const OPTIONS = {
     "How long a flex request may be expected to wait, or wait, before it is answered 429, in milliseconds.",
   ),
   maxBody: row("Limits", size(1024, GiB), 10 * MiB, "The largest request body."),
+  bodyMemory: row(
+    "Limits",
+    size(1024, 64 * GiB),
+    128 * MiB,
+    "Bytes of all JSON bodies that are read at once, --max-body at least; one more is answered 503.",
+  ),
   maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
   diskReserve: row(
     "Limits",

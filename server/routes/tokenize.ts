@@ -15,6 +15,7 @@ import type { Admission, Place } from "../admission.ts";
 import type { Allowances } from "../allowance.ts";
 import type { AppOptions } from "../app-options.ts";
 import { departure } from "../departure.ts";
+import type { Grammars } from "../grammar-compiler.ts";
 import { ClientGone, readJson } from "../json-body.ts";
 import { callerOf } from "../middleware/authentication.ts";
 import type { ModelSet } from "../model-set.ts";
@@ -32,6 +33,7 @@ interface TokenizeDeps {
   admission: Pick<Admission, "find" | "awake" | "place" | "admit">;
   allowances: Pick<Allowances, "during">;
   options: Pick<AppOptions, "limits" | "bodyLimit">;
+  grammars: Grammars;
 }
 
 /** What is asked of a body, and its answer as JSON. */
@@ -80,7 +82,7 @@ function answering(deps: TokenizeDeps, read: (json: unknown) => TokenRequest): R
       const request = read(await readJson(req, res, deps.options.bodyLimit));
       const signal = departure(res);
       const place = await placeOf(deps, request.model, caller, signal);
-      const asked = request.question(place);
+      const asked = await deps.grammars.run(() => request.question(place), caller.owner, signal);
       await tokenCall({ ...deps, caller, res, place, signal }, async (ask) => {
         sendJson(req, res, 200, await request.write(await ask(asked), place));
       });

@@ -19,6 +19,7 @@ import { openRooms } from "../../../server/rooms.ts";
 import type { Store } from "../../../store/store.ts";
 import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
 import { until } from "../../api/until.ts";
+import { GRAMMARS_HERE } from "../server/grammars-here.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
 import { validateHere } from "./validate-here.ts";
 
@@ -69,6 +70,7 @@ export async function nightRig(
     models: new ModelSet([{ id: engine.model, engine, created: 0 }]),
     loads,
     metrics,
+    grammars: GRAMMARS_HERE,
     batchMetrics: new BatchMetrics(metrics.registry),
     load: new OnlineLoad(() => performance.now()),
     webhooks: new WebhookEndpoints([

@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
 import { expect, test } from "vitest";
 import { ApiError, invalidRequest, unavailable } from "../../../openapi/api-error.ts";
+import { BodyMemory } from "../../../server/body-memory.ts";
 import type { Log } from "../../../server/dependencies.ts";
 import { ClientGone } from "../../../server/json-body.ts";
 import { errorMapper } from "../../../server/middleware/error-mapper.ts";
@@ -13,7 +14,7 @@ function levelsOf(thrown: unknown): string[] {
   const log: Log = { debug: level("debug"), info: level("info"), warn: level("warn"), error: level("error") };
   const req = { headers: {}, rawHeaders: [] } as unknown as Request;
   const res = { setHeader: () => {}, headersSent: false, destroyed: true } as unknown as Response;
-  requestContext({ now: () => 0, epochSeconds: () => 0 }, () => "1")(req, res, () => {});
+  requestContext({ now: () => 0, epochSeconds: () => 0 }, () => "1", new BodyMemory(0))(req, res, () => {});
   errorMapper(log)(thrown, req, res, () => {});
   return levels;
 }

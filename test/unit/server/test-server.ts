@@ -20,6 +20,7 @@ import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
 import { validateHere } from "../batch/validate-here.ts";
 import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
+import { GRAMMARS_HERE } from "./grammars-here.ts";
 
 const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
 
@@ -74,6 +75,7 @@ export async function startTestServer(
     residency,
     loads,
     metrics,
+    grammars: GRAMMARS_HERE,
     batchMetrics: new BatchMetrics(metrics.registry),
     load: new OnlineLoad(() => performance.now()),
     webhooks: new WebhookEndpoints([]),
@@ -106,6 +108,7 @@ export async function startTestServer(
     loads,
     onlineShare: () => 0,
     metrics,
+    grammars: GRAMMARS_HERE,
     store,
     files: rooms.files,
     uploads: rooms.uploads,

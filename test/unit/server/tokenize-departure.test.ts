@@ -4,9 +4,12 @@ import type { AddressInfo } from "node:net";
 import express from "express";
 import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+import { BodyMemory } from "../../../server/body-memory.ts";
 import { withoutKeys } from "../../../server/middleware/authentication.ts";
+import { requestContext } from "../../../server/middleware/request-context.ts";
 import { tokenize } from "../../../server/routes/tokenize.ts";
 import { FakeEngine } from "./fake-engine.ts";
+import { GRAMMARS_HERE } from "./grammars-here.ts";
 
 test("a client that leaves while its text waits for the model gives its place up", async () => {
   const model = { id: "demo", created: 0, engine: new FakeEngine() };
@@ -30,8 +33,11 @@ test("a client that leaves while its text waits for the model gives its place up
     admission,
     allowances: { async during() {} },
     options: { limits: DEFAULT_REQUEST_LIMITS, bodyLimit: 1024 },
+    grammars: GRAMMARS_HERE,
   });
-  const server = express().use(withoutKeys).post("/", handler).listen(0, "127.0.0.1");
+  const clock = { now: () => 0, epochSeconds: () => 0 };
+  const context = requestContext(clock, () => "1", new BodyMemory(0));
+  const server = express().use(context, withoutKeys).post("/", handler).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

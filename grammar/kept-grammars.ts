@@ -1,0 +1,106 @@
+import { GbnfError } from "./gbnf.ts";
+import { GrammarTooLarge, UnsupportedSchema } from "./unsupported-schema.ts";
+
+/** What of a text: the grammar of a JSON schema, whether it has one, whether it is GBNF, or what a request's tools take. */
+export type SourceKind = "schema" | "enforceable" | "gbnf" | "tools";
+
+/** What a grammar is made of. */
+export interface GrammarSource {
+  kind: SourceKind;
+  text: string;
+}
+
+/** What became of a source; plain data, as it may come from another process. */
+export type GrammarOutcome = { grammar: string } | GrammarFault;
+
+export interface GrammarFault {
+  fault: "schema" | "too large" | "gbnf";
+  path: readonly (string | number)[];
+  message: string;
+}
+
+/** The lines of a batch mostly share one schema. */
+const MOST_KEPT = 64;
+const MOST_KEPT_CHARACTERS = 16 * 1024 * 1024;
+
+const outcomes = new Map<string, GrammarOutcome>();
+let characters = 0;
+
+/** While a function runs that may not make grammars: what is known beside the kept ones, and what was missing. */
+interface Elsewhere {
+  known: ReadonlyMap<string, GrammarOutcome>;
+  missing: Map<string, GrammarSource>;
+}
+let elsewhere: Elsewhere | null = null;
+
+/**
+ * What `make` returned, or threw, for this source once. Inside of withoutMaking() a source that is not known counts as
+ * missing, and its grammar as empty.
+ */
+export function kept(source: GrammarSource, make: () => string): string {
+  const key = keyOf(source);
+  const known = elsewhere?.known.get(key) ?? outcomes.get(key);
+  if (known === undefined && elsewhere !== null) {
+    elsewhere.missing.set(key, source);
+    return "";
+  }
+  const outcome = known ?? outcomeOf(make);
+  keep(key, outcome);
+  if ("fault" in outcome) throw errorOf(outcome);
+  return outcome.grammar;
+}
+
+/** Runs a synchronous function that makes no grammar. Where any is missing, its result means nothing. */
+export function withoutMaking<T>(
+  run: () => T,
+  known: ReadonlyMap<string, GrammarOutcome>,
+): { result: T; missing: ReadonlyMap<string, GrammarSource> } {
+  const before = elsewhere;
+  const missing = new Map<string, GrammarSource>();
+  elsewhere = { known, missing };
+  try {
+    return { result: run(), missing };
+  } finally {
+    elsewhere = before;
+  }
+}
+
+/** What making a grammar came to. Faults of the program are thrown on. */
+export function outcomeOf(make: () => string): GrammarOutcome {
+  try {
+    return { grammar: make() };
+  } catch (error) {
+    if (error instanceof GbnfError) return { fault: "gbnf", path: [], message: error.message };
+    if (!(error instanceof UnsupportedSchema)) throw error;
+    const fault = error instanceof GrammarTooLarge ? "too large" : "schema";
+    return { fault, path: error.path, message: error.message };
+  }
+}
+
+export function keyOf({ kind, text }: GrammarSource): string {
+  return `${kind} ${text}`;
+}
+
+function errorOf({ fault, path, message }: GrammarFault): Error {
+  if (fault === "gbnf") return new GbnfError(message);
+  return fault === "schema" ? new UnsupportedSchema(path, message) : new GrammarTooLarge();
+}
+
+/** The least recently asked for give way. */
+function keep(key: string, outcome: GrammarOutcome): void {
+  drop(key);
+  outcomes.set(key, outcome);
+  characters += sizeOf(key, outcome);
+  while (outcomes.size > MOST_KEPT || characters > MOST_KEPT_CHARACTERS) drop(outcomes.keys().next().value!);
+}
+
+function drop(key: string): void {
+  const outcome = outcomes.get(key);
+  if (outcome === undefined) return;
+  outcomes.delete(key);
+  characters -= sizeOf(key, outcome);
+}
+
+function sizeOf(key: string, outcome: GrammarOutcome): number {
+  return key.length + ("fault" in outcome ? outcome.message.length : outcome.grammar.length);
+}

@@ -1,15 +1,24 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CLI } from "./server-process.ts";
 import { AUTHORIZATION } from "./target.ts";
 
 const MiB = 1024 * 1024;
 
 /** Work that a client may ask of the server, and that must not hold up others. */
-export const WORK_KINDS = ["bodies", "tokenize", "newlines", "answer"] as const;
+export const WORK_KINDS = ["bodies", "tokenize", "newlines", "answer", "schemas", "backup"] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 
 export interface WorkOrder {
   kind: WorkKind;
   base: string;
   model: string;
+  /** The server's, for a backup; null where it is not known. */
+  dataDir: string | null;
 }
 
 /** Asks for the work and resolves with the statuses of the answers, each read to its end. */
@@ -29,10 +38,52 @@ const REQUESTS: Record<WorkKind, (order: WorkOrder) => Promise<number>[]> = {
     form.set("file", new Blob(["\n".repeat(60_000_000)]), "newlines.jsonl");
     return [uploaded(order, form)];
   },
+  schemas: (order) => schemas().map((extra) => chat(order, extra)),
+  backup: (order) => [backedUp(order)],
   answer: (order) => [
     chat(order, '"n":4,"max_tokens":3000,"ignore_eos":true,"logprobs":true,"top_logprobs":20,"temperature":0'),
   ],
 };
+
+/** Eight schemas of 60 Ki characters at once, none of which the server knows. */
+function schemas(): string[] {
+  return Array.from({ length: 8 }, () => {
+    const names = Array.from({ length: 2000 }, (_, i) => `"p${i}":{"type":"string"}`);
+    return `"json_schema":{"title":"${randomUUID()}","type":"object","properties":{${names.join()}}}`;
+  });
+}
+
+/** Files are deleted while they are backed up. */
+async function backedUp(order: WorkOrder): Promise<number> {
+  if (order.dataDir === null)
+    throw new Error("--data-dir names the server's data directory, or --gguf starts a server");
+  const ids = await Promise.all(Array.from({ length: 100 }, () => storedFile(order)));
+  const work = await mkdtemp(join(tmpdir(), "nightshift-backup-"));
+  try {
+    const args = [CLI, "backup", join(work, "copy"), "--data-dir", order.dataDir];
+    const backup = spawn(process.execPath, args, { stdio: "ignore" });
+    const over = once(backup, "exit");
+    for (const id of ids) {
+      const url = new URL(`files/${id}`, order.base);
+      const { status } = await fetch(url, { method: "DELETE", headers: AUTHORIZATION });
+      if (status !== 200) return status;
+    }
+    const [code] = (await over) as [number | null];
+    return code === 0 ? 200 : 500;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+async function storedFile({ base }: WorkOrder): Promise<string> {
+  const form = new FormData();
+  form.set("purpose", "user_data");
+  form.set("file", new Blob([new Uint8Array(MiB)]), "file.bin");
+  const made = await fetch(new URL("files", base), { method: "POST", headers: AUTHORIZATION, body: form });
+  const { id } = (await made.json()) as { id?: string };
+  if (id === undefined) throw new Error(`A file was not stored: ${made.status}`);
+  return id;
+}
 
 /** Fields that make six bodies of about 10 MiB of as many contents. */
 function bodies(): string[] {

@@ -25,10 +25,14 @@ export interface Responsiveness {
 }
 
 /** What /health and a stream feel beside each kind of work, and beside nothing. The work is asked for by another thread. */
-export async function measureResponsiveness(target: Target, kinds: readonly WorkKind[]): Promise<Responsiveness[]> {
+export async function measureResponsiveness(
+  target: Target,
+  kinds: readonly WorkKind[],
+  dataDir: string | null,
+): Promise<Responsiveness[]> {
   const results = [await beside(target, "nothing", () => wait(QUIET_MS).then(() => []))];
   for (const kind of kinds) {
-    const order: WorkOrder = { kind, base: target.base.href, model: target.model };
+    const order: WorkOrder = { kind, base: target.base.href, model: target.model, dataDir };
     results.push(await beside(target, kind, () => worked(order)));
   }
   return results;

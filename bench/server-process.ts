@@ -4,14 +4,19 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ChildServer, startChild } from "./child-server.ts";
 
-const CLI = fileURLToPath(new URL("../server/cli.js", import.meta.url));
+export const CLI = fileURLToPath(new URL("../server/cli.js", import.meta.url));
+
+export interface OwnServer extends ChildServer {
+  dataDir: string;
+}
 
 /** Starts this project's server with one model, named `bench`, and waits until it is ready. */
-export async function startServer(gguf: string, options: string[]): Promise<ChildServer> {
+export async function startServer(gguf: string, options: string[]): Promise<OwnServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-bench-"));
   const command = (port: number) => {
     const own = ["--model", `bench=${gguf}`, "--port", String(port), "--data-dir", dataDir];
     return [process.execPath, CLI, "serve", ...own, ...options];
   };
-  return startChild(command, "/ready", () => rmSync(dataDir, { recursive: true, force: true }));
+  const child = await startChild(command, "/ready", () => rmSync(dataDir, { recursive: true, force: true }));
+  return { ...child, dataDir };
 }

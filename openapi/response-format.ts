@@ -4,7 +4,7 @@ import { GbnfError } from "../grammar/gbnf.ts";
 import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
 import type { Refusal } from "./refused.ts";
 
-const MOST_GRAMMAR_CHARACTERS = 64 * 1024;
+export const MOST_GRAMMAR_CHARACTERS = 64 * 1024;
 
 /** A JSON schema that can be enforced; what can't be is refused by its path. */
 export const enforceableSchema = z

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type GrammarOutcome, type GrammarSource, keyOf } from "../grammar/kept-grammars.ts";
 import { type ApiError, invalidRequest, unavailable } from "../openapi/api-error.ts";
 import { FairQueue } from "../platform/fair-queue.ts";
@@ -48,6 +49,8 @@ export class GrammarQueue {
   make(source: GrammarSource, owner: string, signal: AbortSignal): Promise<GrammarOutcome> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
+      // One for each grammar of a request.
+      setMaxListeners(0, signal);
       const job = this.#jobs.get(keyOf(source)) ?? this.#added(source, owner);
       const leave = () => {
         job.waiters.delete(waiter);

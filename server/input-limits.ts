@@ -6,6 +6,7 @@ import { JSON_BOUNDS } from "../openapi/json-scan.ts";
 import type { Operation } from "../openapi/operation.ts";
 import { operations } from "../openapi/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
+import { MOST_GRAMMAR_CHARACTERS } from "../openapi/response-format.ts";
 
 const KiB = 1024;
 
@@ -31,11 +32,13 @@ const { messages, choices, prompts, promptTokens } = DEFAULT_REQUEST_LIMITS;
 const JSON_ITEMS =
   `${JSON_BOUNDS.depth} levels, ${count(JSON_BOUNDS.containers)} arrays and objects, ` +
   `${count(JSON_BOUNDS.members)} members, ${count(JSON_BOUNDS.values)} values; checked up to the first fault`;
-const JSON_TIME = "120 s to arrive; from 256 KiB on decoded, parsed and checked in turns of their own";
+const JSON_TIME =
+  "120 s to arrive; read in slices of 256 KiB; larger ones parsed and checked in turns of their own, one at a time";
+const BODY_MEMORY = "the body once; all that are read at once --body-memory";
 const FORM_TIME = "1 kB/s over 30 s; synced by other threads";
 
 function json(bytes: string, items: string, pays: string): InputLimits {
-  return { bytes, items: `${JSON_ITEMS}; ${items}`, time: JSON_TIME, memory: "the body once", pays };
+  return { bytes, items: `${JSON_ITEMS}; ${items}`, time: JSON_TIME, memory: BODY_MEMORY, pays };
 }
 
 /** A body with a prompt. */
@@ -117,6 +120,13 @@ export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
     time: "30 s in which its reader takes nothing",
     memory: "the answer once",
     pays: "the request",
+  },
+  "a grammar, or a schema that is made one": {
+    bytes: `a schema ${count(MOST_SCHEMA_CHARACTERS)} characters, those of a request's strict tools together too; GBNF ${count(MOST_GRAMMAR_CHARACTERS)}`,
+    items: "512 that wait, 256 of one owner; 503 past them",
+    time: "made by other processes, one for short sources and one for long; 20 s",
+    memory: "a heap of 384 MB for each process; 64 grammars are kept",
+    pays: "its owner's turns",
   },
   "a batch's input file": {
     bytes: `${count(MAX_BATCH_BYTES / KiB / KiB)} MiB, a line --max-body`,

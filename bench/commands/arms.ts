@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { ChildServer } from "../child-server.ts";
 import type { Endpoint } from "../prompt.ts";
-import { startServer } from "../server-process.ts";
+import { type OwnServer, startServer } from "../server-process.ts";
 import { connect, parseTarget, type Target } from "../target.ts";
 import { whole } from "./arguments.ts";
 
@@ -32,7 +32,7 @@ export interface Arms {
   /** This server first. */
   targets: Target[];
   /** Set when the benchmark started this server itself. */
-  server: ChildServer | null;
+  server: OwnServer | null;
 }
 
 export function addArmOptions(command: Command, endpoint: Endpoint): Command {

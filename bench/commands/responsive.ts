@@ -8,16 +8,22 @@ import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
 
 interface Options extends ArmOptions {
   kinds: WorkKind[];
+  dataDir?: string;
 }
 
 export function responsiveCommand(args: string[]): Command {
   const command = new Command("responsive")
     .description("what /health and a stream feel beside the heaviest requests")
     .option("--kinds <list>", `of ${WORK_KINDS.join(", ")}, separated by commas`, kindsOf, [...WORK_KINDS]);
+  command.option("--data-dir <dir>", "the data directory of the server at --url, for a backup");
   return addArmOptions(command, "chat").action(async (options: Options) => {
     const machine = machineFacts(args);
     await withArms(options, async ({ targets, server }) => {
-      const results = await measureResponsiveness(targets[0]!, options.kinds);
+      const results = await measureResponsiveness(
+        targets[0]!,
+        options.kinds,
+        server?.dataDir ?? options.dataDir ?? null,
+      );
       const warnings = results.flatMap(responsiveDoubts);
       await writeReport(options.json, { kind: "responsive", machine, server, results, warnings });
       const doubts = warnings.map((line) => `! ${line}\n`).join("");

@@ -246,7 +246,10 @@ describe("rules", () => {
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/there is no option "adminKey"/);
   });
 
-  it.each(["10.0.0.0/33", "proxy.example", "10.0.0.1/", "::/129"])("refuses to trust %s", async (address) => {
-    await expect(readOptions({ trustedProxy: [address] }, {}, dir)).rejects.toThrow(/--trusted-proxy must be an IP/);
-  });
+  it.each(["0.0.0.0/0", "::/0", "10.0.0.0/33", "proxy.example", "10.0.0.1/", "::/129"])(
+    "refuses to trust %s",
+    async (address) => {
+      await expect(readOptions({ trustedProxy: [address] }, {}, dir)).rejects.toThrow(/--trusted-proxy must be an IP/);
+    },
+  );
 });

@@ -20,3 +20,14 @@ it("gives each turn of the event loop to one slice, however many wait", async ()
   over = true;
   expect(new Set(taken).size).toBe(60);
 });
+
+it("lets what is due run after a long slice, before the next one", async () => {
+  const order: string[] = [];
+  await loopTurn();
+  const next = loopTurn().then(() => order.push("slice"));
+  setTimeout(() => order.push("timer"), 5);
+  const end = performance.now() + 25;
+  while (performance.now() < end);
+  await next;
+  expect(order).toEqual(["timer", "slice"]);
+});

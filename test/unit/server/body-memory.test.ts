@@ -1,0 +1,39 @@
+import { type ClientRequest, request } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { until } from "../../api/until.ts";
+import { startTestServer } from "./test-server.ts";
+
+const KiB = 1024;
+
+it("bodies that are read at once have room for so many bytes together: more is a 503 with Retry-After", async () => {
+  const server = await startTestServer({ bodyLimit: 2048 * KiB, bodyMemory: 1024 * KiB });
+  onTestFinished(() => server.close());
+  /** Announces a body: `read` where the server asks for it, else its refusal. */
+  const announce = (bytes: number): Promise<{ read: ClientRequest } | { status: number; retryAfter: unknown }> =>
+    new Promise((resolve) => {
+      const headers = { "content-type": "application/json", "content-length": bytes, expect: "100-continue" };
+      const sent = request(`${server.url}/v1/chat/completions`, { method: "POST", headers });
+      sent.on("error", () => {});
+      sent.once("continue", () => resolve({ read: sent }));
+      sent.once("response", (answer) => {
+        answer.resume();
+        resolve({ status: answer.statusCode!, retryAfter: answer.headers["retry-after"] });
+      });
+      sent.flushHeaders();
+    });
+  /** Whether a body of so many bytes would be read now; it is not sent. */
+  const hasRoom = async (bytes: number): Promise<boolean> => {
+    const answer = await announce(bytes);
+    if ("read" in answer) answer.read.destroy();
+    else expect(answer).toEqual({ status: 503, retryAfter: "1" });
+    return "read" in answer;
+  };
+
+  const slow = await announce(950 * KiB);
+  if (!("read" in slow)) throw new Error("A body that has room was refused");
+  slow.read.write(`{"x":"${"x".repeat(900 * KiB)}`);
+  await until("no room for a second body", async () => !(await hasRoom(500 * KiB)));
+  expect(await hasRoom(32 * KiB)).toBe(true);
+  slow.read.destroy();
+  await until("room for the second body", () => hasRoom(500 * KiB));
+});

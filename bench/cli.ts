@@ -6,6 +6,7 @@ import { floodCommand } from "./commands/flood.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { responsiveCommand } from "./commands/responsive.ts";
+import { schedulerCommand } from "./commands/scheduler.ts";
 import { soakCommand } from "./commands/soak.ts";
 import { storeCommand } from "./commands/store.ts";
 import { suiteCommand } from "./commands/suite.ts";
@@ -27,6 +28,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(floodCommand(args))
     .addCommand(responsiveCommand(args))
     .addCommand(storeCommand(args))
+    .addCommand(schedulerCommand())
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { FakeMemory, hostMemory } from "../../../bench/scheduler/fake-memory.ts";
 import type { EngineError } from "../../../engine/protocol/messages.ts";
 import type { StepMessage } from "../../../engine/protocol/step.ts";
 import { Generation } from "../../../engine/worker/generation.ts";
@@ -9,7 +10,6 @@ import { Scheduler } from "../../../engine/worker/scheduler/scheduler.ts";
 import { StepModel } from "../../../engine/worker/scheduler/step-model.ts";
 import { StepLoop } from "../../../engine/worker/step-loop.ts";
 import { SequenceText } from "../../../engine/worker/text/sequence-text.ts";
-import { FakeMemory, hostMemory } from "../kv/fake-memory.ts";
 import { LIMITS } from "../scheduler/plan-rig.ts";
 import { plainRequest } from "./plain-request.ts";
 

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
+import { FakeMemory, hostMemory } from "../../../bench/scheduler/fake-memory.ts";
 import type { KvCache } from "../../../engine/worker/kv/cache.ts";
 import type { Resident } from "../../../engine/worker/kv/resident.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
-import { FakeMemory, hostMemory } from "./fake-memory.ts";
 
 /** Tokens that no other seed has. */
 export function text(seed: number, length: number): number[] {

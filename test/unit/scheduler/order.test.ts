@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { FakeMemory, hostMemory } from "../../../bench/scheduler/fake-memory.ts";
+import { COSTS } from "../../../bench/scheduler/simulation.ts";
 import { TIERS, type Tier } from "../../../engine/protocol/request.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { type Queued, Turns } from "../../../engine/worker/scheduler/order.ts";
 import { Scheduler } from "../../../engine/worker/scheduler/scheduler.ts";
 import { remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
-import { FakeMemory, hostMemory } from "../kv/fake-memory.ts";
-import { COSTS } from "./simulation.ts";
 
 interface Guest extends Queued {
   arrival: number;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { type Arrival, generateAlone, type House, Simulation } from "../../../bench/scheduler/simulation.ts";
 import type { Tier } from "../../../engine/protocol/request.ts";
-import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
 
 /** No lower tier fits beside online work; alone, a step has two decodes. */
 const HOUSE: House = {

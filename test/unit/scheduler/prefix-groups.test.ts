@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
+import { type Arrival, generateAlone, type House, Simulation } from "../../../bench/scheduler/simulation.ts";
 
 const GROUPS = 3;
 const LINES = 12;

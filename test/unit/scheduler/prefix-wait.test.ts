@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type Arrival, generateAlone, type House, Simulation } from "../../../bench/scheduler/simulation.ts";
 import type { Tier } from "../../../engine/protocol/request.ts";
-import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
 
 const SHARED = Array.from({ length: 200 }, (_, i) => (7 * i + ((i * i) % 5)) % 11);
 const UNIFIED: House = {

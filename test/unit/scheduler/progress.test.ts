@@ -1,4 +1,6 @@
 import { expect, test } from "vitest";
+import { hostMemory } from "../../../bench/scheduler/fake-memory.ts";
+import { COSTS } from "../../../bench/scheduler/simulation.ts";
 import type { KvKind } from "../../../engine/config.ts";
 import type { Tier } from "../../../engine/protocol/request.ts";
 import type { KvCache, KvMemory } from "../../../engine/worker/kv/cache.ts";
@@ -7,9 +9,7 @@ import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
 import { remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import type { StepCosts } from "../../../engine/worker/scheduler/step-model.ts";
-import { hostMemory } from "../kv/fake-memory.ts";
 import { LIMITS } from "./plan-rig.ts";
-import { COSTS } from "./simulation.ts";
 
 const NO_MEMORY: KvMemory = {
   remove: () => {},

@@ -1,15 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { LONGEST_GOAL, LONGEST_PROMPT, TEXTS } from "../../../bench/scheduler/crowd.ts";
+import { prove } from "../../../bench/scheduler/proof.ts";
+import type { Arrival, House } from "../../../bench/scheduler/simulation.ts";
 import { TIERS } from "../../../engine/protocol/request.ts";
-import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
 
-const LONGEST_PROMPT = 60;
-const LONGEST_GOAL = 20;
 const LONGEST = LONGEST_PROMPT + LONGEST_GOAL;
-
-/** Two texts that many prompts begin with; the second leaves the first after 24 tokens. */
-const FIRST = Array.from({ length: LONGEST_PROMPT }, (_, i) => (i * i + 3 * i) % 4);
-const TEXTS = [FIRST, [...FIRST.slice(0, 24), ...FIRST.slice(24).map((token) => 3 - token)]];
 
 const prompt = fc
   .record({
@@ -60,36 +56,11 @@ const unified: fc.Arbitrary<House> = fc
     ids: rest.sequences + spare,
   }));
 
-/** Every sequence that was not cancelled generates what it would alone, and nothing leaks. */
-function live(house: House, plans: Arrival[]): Simulation {
-  const simulation = new Simulation(house);
-  simulation.run(plans);
-  for (const guest of simulation.guests)
-    expect(guest.generated).toEqual(generateAlone(guest.plan).slice(0, guest.generated.length));
-  for (const guest of simulation.guests)
-    if (guest.plan.cancelAt === null) expect(guest.generated.length).toBe(guest.plan.goal);
-
-  // Only idle prefixes are left, both books agree on them, and they give way to whoever needs all there is.
-  expect(simulation.cache.used).toBe(simulation.memory.used);
-  if (!house.reuse) expect(simulation.cache.used).toBe(0);
-  const whole = house.kind === "split" ? house.ids : 1;
-  for (let i = 0; i < whole; i++) {
-    const tokens = Array.from({ length: house.cells }, (_, position) => 1000 * (i + 1) + position);
-    const sequence = { id: -1, tokens, computed: 0, scope: "" };
-    expect(simulation.cache.place(sequence, true)).toBe(true);
-    expect(simulation.cache.extend(sequence, house.cells)).toBe(true);
-    simulation.memory.decode([{ sequence, count: house.cells }]);
-    sequence.computed = house.cells;
-  }
-  expect(simulation.memory.used).toBe(simulation.cache.cells);
-  return simulation;
-}
-
 test("split cache: whatever comes and goes, each sequence generates what it would alone, in fair order, and nothing leaks", () => {
   let cameBack = 0;
   fc.assert(
     fc.property(split, arrivals, (house, plans) => {
-      cameBack += live(house, plans).memory.loaded;
+      cameBack += prove(house, plans).memory.loaded;
     }),
     { numRuns: 400 },
   );
@@ -100,7 +71,7 @@ test("unified cache: the same, with cells that run short", () => {
   let cameBack = 0;
   fc.assert(
     fc.property(unified, arrivals, (house, plans) => {
-      cameBack += live(house, plans).memory.loaded;
+      cameBack += prove(house, plans).memory.loaded;
     }),
     { numRuns: 400 },
   );

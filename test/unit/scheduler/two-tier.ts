@@ -1,3 +1,4 @@
+import { hostMemory } from "../../../bench/scheduler/fake-memory.ts";
 import type { Tier } from "../../../engine/protocol/request.ts";
 import type { KvCache, KvMemory } from "../../../engine/worker/kv/cache.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
@@ -6,7 +7,6 @@ import { Passes } from "../../../engine/worker/scheduler/passes.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
 import { isOnline, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import { type Fit, StepModel, type StepShape } from "../../../engine/worker/scheduler/step-model.ts";
-import { hostMemory } from "../kv/fake-memory.ts";
 
 /** A machine whose steps cost about what its fit says; the engine does not know it. */
 export interface Machine {

@@ -143,9 +143,7 @@ describe("a list", () => {
   });
 
   test("refuses a cursor that names nothing, and limits out of range", async () => {
-    const gone = await upload();
-    await client.files.delete(gone.id);
-    for (const after of [gone.id, "file-nonsense", "x'; DROP TABLE files; --"]) {
+    for (const after of ["file-gone", "file-nonsense", "x'; DROP TABLE files; --"]) {
       expect(await failure(client.files.list({ after }))).toMatchObject({ status: 400, param: "after" });
     }
     for (const limit of [0, 10_001, -1, 1.5]) {

@@ -8,8 +8,8 @@ import { until } from "../api/until.ts";
 import { openSocket } from "../unit/server/raw-socket.ts";
 import { startTestServer, type TestServer } from "../unit/server/test-server.ts";
 
-/** For bodies that are no forms. */
-const BODY_MS = 50;
+/** For bodies that are not forms: a busy machine needs part of it to see that a body is one. */
+const BODY_MS = 1000;
 const STALL_MS = 100;
 
 let server: TestServer;

@@ -7,6 +7,9 @@ import { exchange } from "../unit/server/raw-socket.ts";
 const ADMIN_KEY = "administrator of this test";
 const EVIL = 'x\r\n{"level":30,"msg":"forged"}\r\nSet-Cookie: a=b\u001b[31m\u2028\u0007';
 
+/** As bad as the name of a file may be. */
+const UGLY = 'x";\u2028Set-Cookie: a=b\u202e%0d%0a';
+
 let server: TestServer;
 beforeAll(async () => {
   server = new TestServer(["--log-level", "trace"], { NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY });
@@ -18,20 +21,24 @@ test("fault 35: line ends and escapes in custom_id, filename, metadata, names an
   const client = server.client.withOptions({ apiKey: ADMIN_KEY });
   const body = { model: "demo", messages: [{ role: "user", content: "Hi" }], max_tokens: 1 };
   const line = JSON.stringify({ custom_id: EVIL, method: "POST", url: "/v1/chat/completions", body });
-  const form = [
-    '--B\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch',
-    `--B\r\nContent-Disposition: form-data; name="file"; filename*=UTF-8''${encodeURIComponent(EVIL)}.jsonl\r\n\r\n${line}\n`,
-    "--B--\r\n",
-  ].join("\r\n");
-  const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "multipart/form-data; boundary=B" };
-  const uploaded = await server.post("/v1/files", form, headers);
+  const upload = (name: string) => {
+    const form = [
+      '--B\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch',
+      `--B\r\nContent-Disposition: form-data; name="file"; filename*=UTF-8''${encodeURIComponent(name)}.jsonl\r\n\r\n${line}\n`,
+      "--B--\r\n",
+    ].join("\r\n");
+    const headers = { authorization: `Bearer ${ADMIN_KEY}`, "content-type": "multipart/form-data; boundary=B" };
+    return server.post("/v1/files", form, headers);
+  };
+  expect((await upload(EVIL)).status).toBe(400);
+  const uploaded = await upload(UGLY);
   const { id, filename } = z.object({ id: z.string(), filename: z.string() }).parse(await uploaded.json());
   const content = await client.files.content(id);
   expect(content.headers.get("set-cookie")).toBeNull();
   expect(content.headers.get("content-disposition")).toMatch(
     /^attachment; filename="(?:[^"\\]|\\.)*"; filename\*=UTF-8''[\w%.!#$&+^`|~-]+$/,
   );
-  expect(filename).toBe(`${EVIL}.jsonl`);
+  expect(filename).toBe(`${UGLY}.jsonl`);
 
   const batch = await client.batches.create({
     input_file_id: id,

@@ -22,7 +22,7 @@ export interface ErasuresDeps {
   log: Log;
 }
 
-const ROWS = 200;
+const ROWS = 100;
 /** While batches come to their end: lines in the engine have a grace of seconds. */
 const LOOK_MS = 200;
 const RETRY_MS = 5000;

@@ -19,6 +19,7 @@ export type Failpoint =
   | "finalize.after-commit"
   | "cleanup.half"
   | "job.input"
+  | "file.unlink"
   | "erase.begun"
   | "erase.batches"
   | "erase.files";

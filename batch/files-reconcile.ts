@@ -9,14 +9,14 @@ export interface Reconciliation {
   dir: string;
   /** The directory was not there and has just been made. */
   made: boolean;
-  files: Pick<Store["files"], "ids" | "forget" | "hasResults">;
+  files: Pick<Store["files"], "ids" | "forget" | "hasResults" | "wasRemoved">;
   log: Log;
 }
 
 /**
  * After a crash: bytes without a row were never answered for and are removed; rows without bytes (somebody's `rm`) are
  * reported and removed. But when one side is gone as a whole (a disk that is not mounted, a database that was replaced),
- * the other is the only one left: then it is only reported. A result file that is still in rows is its batch's to restore.
+ * the other is the only one left: then it is only reported, but for files whose removal the database remembers. A result file that is still in rows is its batch's to restore.
  */
 export async function reconcile({ dir, made, files, log }: Reconciliation): Promise<void> {
   const orphans = new Set(await readdir(dir));
@@ -38,10 +38,16 @@ export async function reconcile({ dir, made, files, log }: Reconciliation): Prom
       await files.forget({ id });
     }
   }
-  if (orphans.size > 0 && rows === 0) {
-    log.error({ dir, onDisk }, "There are files, but none in the database; they are kept. Is it the right database?");
-  } else {
+  if (rows > 0) {
     await removeOrphans(dir, orphans, log);
+    return;
+  }
+  // The server ended between a row's removal and its bytes', and it was the last row.
+  const removed = new Set<string>();
+  for (const id of orphans) if (await files.wasRemoved({ id })) removed.add(id);
+  await removeOrphans(dir, removed, log);
+  if (orphans.size > removed.size) {
+    log.error({ dir, onDisk }, "There are files, but none in the database; they are kept. Is it the right database?");
   }
 }
 

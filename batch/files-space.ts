@@ -52,6 +52,12 @@ export function tooManyFiles(maxFiles: number): ApiError {
   return insufficientStorage("insufficient_quota", message);
 }
 
+/** The owner has as many open uploads as it may. */
+export function tooManyUploads(maxOpen: number): ApiError {
+  const message = `You have the ${maxOpen} open uploads that you may have. Complete or cancel some, or let them expire.`;
+  return insufficientStorage("insufficient_quota", message);
+}
+
 /** Room comes back when somebody deletes: a client that sends the same bytes again at once only wastes them. */
 function insufficientStorage(type: ApiError["type"], message: string): ApiError {
   return new ApiError({ status: 507, type, code: "insufficient_storage", message, shouldRetry: false });

@@ -9,6 +9,7 @@ import type { Page } from "../store/page.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
+import { failpoint } from "./failpoint.ts";
 import { type ByteLimit, Inbox, type Incoming } from "./files-inbox.ts";
 import { checkForPurpose, defaultLifetime } from "./files-purpose.ts";
 import { reconcile } from "./files-reconcile.ts";
@@ -44,7 +45,7 @@ export interface FileMeta {
 }
 
 /** Rows that one round of a sweep removes; more take more rounds. */
-const SWEEP_ROWS = 500;
+const SWEEP_ROWS = 100;
 /** So long a removed file can still be named as a list's `after`. */
 const PLACE_SECONDS = 86_400;
 
@@ -266,6 +267,7 @@ export class FileRoom {
   }
 
   async #unlink(id: string): Promise<void> {
+    failpoint("file.unlink");
     await unlink(this.pathOf(id)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT")
         this.#deps.log.error({ id, code: error.code }, "A file could not be removed from disk");

@@ -11,7 +11,7 @@ import { type Clock, epochSeconds } from "./clock.ts";
 import { type FileRoom, mayBeCommitted } from "./files.ts";
 import type { Incoming } from "./files-inbox.ts";
 import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./files-purpose.ts";
-import { overQuota, tooManyFiles, writeFailure } from "./files-space.ts";
+import { overQuota, tooManyFiles, tooManyUploads, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
 import { sync } from "./sync.ts";
@@ -40,6 +40,8 @@ export interface NewUpload {
 const LIFETIME_SECONDS = 3600;
 /** So long after its hour an upload that is over is still told of, to a client that tries its last call again. */
 const REMEMBERED_SECONDS = 7 * 86_400;
+/** Of one owner: without parts they take no storage. */
+const MAX_OPEN = 1000;
 const SWEEP_ROWS = 100;
 const ROWS_AT_ONCE = 1000;
 const READ_BYTES = 256 * 1024;
@@ -98,7 +100,8 @@ export class UploadRoom {
       expiresAt: createdAt + LIFETIME_SECONDS,
       fileId: null,
     };
-    await this.#deps.store.uploads.insert(row);
+    const outcome = await this.#deps.store.uploads.insert({ row, maxOpen: MAX_OPEN });
+    if (outcome === "too_many") throw tooManyUploads(MAX_OPEN);
     return row;
   }
 
@@ -213,7 +216,7 @@ export class UploadRoom {
 
   /** Forgets uploads that have been over for a week. Returns how many. */
   forget(now: number): Promise<number> {
-    return this.#deps.store.uploads.forget({ before: now - REMEMBERED_SECONDS, limit: ROWS_AT_ONCE });
+    return this.#deps.store.uploads.forget({ before: now - REMEMBERED_SECONDS, limit: SWEEP_ROWS });
   }
 
   async #complete(owner: string, id: string, partIds: readonly string[], md5: string | null) {

@@ -49,8 +49,8 @@ function operations(store: Store, now: number): [string, () => Promise<unknown>]
     ["a month's usage, everybody's", () => store.usage.sums({ ...month, owners: null, groupBy })],
     ["a month's usage, one owner's", () => store.usage.sums({ ...month, owners: ["owner1"], groupBy })],
     ["a day's usage by minute", () => store.usage.sums({ ...minutes, owners: null })],
-    ["500 ledger rows removed", () => store.retention.removeLedgerRows({ before: now, limit: 500 })],
-    ["500 batches removed", () => store.retention.removeBatches({ before: now + 1, limit: 500 })],
+    ["100 ledger rows removed", () => store.retention.removeLedgerRows({ before: now, limit: 100 })],
+    ["100 batches removed", () => store.retention.removeBatches({ before: now + 1, limit: 100 })],
     ["a result file deleted, with its results", () => removed(store)],
   ];
 }

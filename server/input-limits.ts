@@ -71,7 +71,7 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/tokenize": prompt("a text of a multiple of the model's context", "requests and tokens of the key"),
   "post /v1/detokenize": prompt(`${count(promptTokens)} tokens`, "requests and tokens of the key"),
   "post /v1/files": form(MAX_FILE_BYTES),
-  "post /v1/uploads": small(BODY_BYTES.upload, "one upload", "open uploads of the owner"),
+  "post /v1/uploads": small(BODY_BYTES.upload, "one upload", "1,000 open uploads of the owner"),
   "post /v1/uploads/:upload/parts": form(MAX_PART_BYTES),
   "post /v1/uploads/:upload/complete": small(BODY_BYTES.upload, "10,000 parts", "storage of key and owner"),
   "post /v1/batches": small(BODY_BYTES.batch, "one batch", "open batches, enqueued tokens and money of the owner"),

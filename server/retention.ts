@@ -7,9 +7,12 @@ import type { Options } from "./options/table.ts";
 export type RetentionOptions = Pick<Options, "ledgerDays" | "batchDays" | "fileDays" | "keyDays">;
 
 const DAY_SECONDS = 86_400;
-/** Of one operation, and of one sweep: what is over by then is removed by the next ones. */
-const ROWS = 500;
-const STEPS = 200;
+/**
+ * Of one operation, and of one sweep: what is over by then is removed by the next ones. A batch has entries in so many
+ * indexes that 500 of them took 118 ms, with every commit waiting (docs/decisions/2026-11-22-log-copies.md).
+ */
+const ROWS = 100;
+const STEPS = 1000;
 
 /** What removes rows whose days are over; null is kept for ever. */
 export function retentionTasks(

@@ -84,6 +84,7 @@ export function files(db: Database) {
     `SELECT seq FROM files WHERE id = @id AND owner = @owner
      UNION ALL SELECT seq FROM removed_files WHERE id = @id AND owner = @owner LIMIT 1`,
   );
+  const removal = db.prepare<{ id: string }, { id: string }>("SELECT id FROM removed_files WHERE id = @id");
   const forgetPlaces = db.prepare<{ before: number; limit: number }>(
     `DELETE FROM removed_files WHERE id IN
        (SELECT id FROM removed_files WHERE removed_at < @before ORDER BY removed_at LIMIT @limit)`,
@@ -125,6 +126,8 @@ export function files(db: Database) {
       storage,
       /** Every file by id, to compare with the disk at start; begin with after "". */
       ids: (args: { after: string; limit: number }) => ids.all(args),
+      /** True for a day, or until the next start after that, once a file's row was removed. */
+      wasRemoved: (args: { id: string }): boolean => removal.get(args) !== undefined,
       /** True while rows of the results that this file was written from are left. */
       hasResults: (args: { id: string }): boolean => hasResults.get(args)?.has === 1,
     },

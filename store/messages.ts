@@ -3,6 +3,8 @@ import type { StoreErrorCode } from "./store-error.ts";
 /** Between the server's thread and the one that owns the database. */
 export type ToStore =
   | { type: "call"; id: number; table: string; name: string; args: readonly unknown[] }
+  /** The write-ahead log was copied, or could not be. */
+  | { type: "copied" }
   /** Finish what came before, close, and say so. */
   | { type: "close" };
 
@@ -12,7 +14,12 @@ export type FromStore =
   | { type: "refused"; error: WireError }
   | { type: "replies"; replies: Reply[] }
   | { type: "state"; state: StoreState }
+  /** The write-ahead log is to be copied by another thread. */
+  | { type: "copy" }
   | { type: "closed" };
+
+/** What the thread of reports is called for when the store's asks for a copy; no operation of a store. */
+export const COPY_LOG = { table: "log", name: "copy" } as const;
 
 /** Of paths `table.name`. */
 export function namesOf(paths: readonly string[]): Record<string, string[]> {

@@ -6,6 +6,7 @@ import { Scrubber } from "./scrubber.ts";
 import { endsTransaction, storeError } from "./sqlite-error.ts";
 import type { StoreError } from "./store-error.ts";
 import { type Operation, operationsOf, tables } from "./tables.ts";
+import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** Reads wait for at most this much work and one fsync. */
 const GROUP_MS = 5;
@@ -50,8 +51,11 @@ class StoreService {
   readonly #reads: Map<string, Operation>;
   readonly #writes: Map<string, { run: Operation; durable: boolean }>;
   readonly #writer: GroupWriter;
+  readonly #log: WriteAheadLog;
   readonly #scrubber: Scrubber;
   readonly #waiting: WriteJob[] = [];
+  /** Until the log is copied. */
+  readonly #held: WriteJob[] = [];
   readonly #discard: () => number | null;
   #discarding = false;
   #closing = false;
@@ -63,7 +67,8 @@ class StoreService {
     this.#port = port;
     this.#database = database;
     this.#writer = new GroupWriter(database.writer, () => performance.now());
-    this.#scrubber = new Scrubber(database.writer);
+    this.#log = new WriteAheadLog(database.writer, () => post(port, { type: "copy" }));
+    this.#scrubber = new Scrubber(database.writer, this.#log);
     this.#reads = operationsOf(tables(database.reader), "reads");
     const writing = tables(database.writer);
     this.#discard = () => writing.results.rebuilds.discard({ limit: DISCARDED_ROWS });
@@ -80,10 +85,17 @@ class StoreService {
     if (message.type === "close") {
       // What is marked then is discarded by the next start.
       this.#closing = true;
+      this.#waiting.push(...this.#held.splice(0));
       while (this.#waiting.length > 0) this.#runGroup();
       this.#database.close();
       post(this.#port, { type: "closed" });
       this.#port.close();
+      return;
+    }
+    if (message.type === "copied") {
+      this.#log.copied();
+      this.#waiting.push(...this.#held.splice(0));
+      if (this.#waiting.length > 0) this.#schedule();
       return;
     }
     const { id, table, name, args } = message;
@@ -94,7 +106,7 @@ class StoreService {
     }
     const write = this.#writes.get(`${table}.${name}`);
     if (write === undefined) throw new Error(`The store has no operation ${table}.${name}`);
-    this.#waiting.push({
+    this.#enqueue({
       durable: write.durable,
       run: () => write.run(...args),
       done: (result) => {
@@ -103,6 +115,15 @@ class StoreService {
       },
       failed: (error) => this.#replies.push({ id, error: wireError(error) }),
     });
+  }
+
+  /** What can be done again, and is the most that is written, does not outrun the log's copy. */
+  #enqueue(job: WriteJob): void {
+    if (!job.durable && this.#log.isBehind) {
+      this.#held.push(job);
+      return;
+    }
+    this.#waiting.push(job);
     this.#schedule();
   }
 
@@ -123,7 +144,7 @@ class StoreService {
     this.#scrubber.due();
     if (this.#discarding || this.#closing) return;
     this.#discarding = true;
-    this.#waiting.push({
+    this.#enqueue({
       durable: false,
       run: this.#discard,
       done: (removed) => {
@@ -135,7 +156,6 @@ class StoreService {
         setTimeout(() => this.#deleted(), PROBE_MS).unref();
       },
     });
-    this.#schedule();
   }
 
   #schedule(): void {
@@ -151,6 +171,7 @@ class StoreService {
   #runGroup(): void {
     if (this.#waiting.length === 0) return;
     const failure = this.#writer.runSome(this.#waiting, GROUP_MS);
+    if (failure === null) this.#log.look();
     const replies = this.#replies;
     this.#replies = [];
     if (replies.length > 0) post(this.#port, { type: "replies", replies });

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { isLarge, pathOf } from "./database.ts";
-import type { FromStore, Reply, StoreState, ToStore } from "./messages.ts";
+import { COPY_LOG, type FromStore, type Reply, type StoreState, type ToStore } from "./messages.ts";
 import { StoreError, type StoreErrorCode } from "./store-error.ts";
 import type { Operations } from "./tables.ts";
 
@@ -97,6 +97,10 @@ export async function connectStore(threads: StoreThreads, log: StoreLog): Promis
     if (state.writable) log.info({}, "The store is writable again");
     else log.error({ code: state.code, reason: state.reason }, "The store is not writable");
   });
+  connection.events.on("copy", () => {
+    const copied = reports.call(COPY_LOG.table, COPY_LOG.name, []);
+    void copied.catch(() => {}).then(() => connection.copied());
+  });
   reports.events.on("state", () => log.error({}, "Usage can't be reported until the next start: its thread is over"));
   threads.check().then(
     (fault) => fault !== null && connection.setState({ writable: false, code: "corrupt", reason: fault }),
@@ -175,6 +179,11 @@ class Connection {
     });
   }
 
+  /** The answer to "copy". */
+  copied(): void {
+    if (!this.#over && this.#closing === null) this.#post({ type: "copied" });
+  }
+
   close(): Promise<void> {
     if (this.#closing === null && !this.#over) {
       const closed = once(this.events, "closed");
@@ -189,6 +198,8 @@ class Connection {
       for (const reply of message.replies) this.#answer(reply);
     } else if (message.type === "closed") {
       this.events.emit("closed");
+    } else if (message.type === "copy") {
+      this.events.emit("copy");
     } else {
       this.setState(message.state);
     }

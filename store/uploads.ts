@@ -33,6 +33,9 @@ export interface EndedUpload {
   partIds: string[];
 }
 
+/** Of one owner's uploads that are over, the latest. */
+export const REMEMBERED = 200;
+
 const UPLOAD = columns<UploadRow>([
   "id",
   "owner",
@@ -52,6 +55,9 @@ export function uploads(db: Database) {
   const insertFile = fileInsertion(db);
   const storage = storageOf(db);
   const insert = db.prepare<UploadRow>(`INSERT INTO uploads (${UPLOAD.names}) VALUES (${UPLOAD.values})`);
+  const pending = db.prepare<{ owner: string; limit: number }, { open: number }>(
+    "SELECT count(*) AS open FROM (SELECT 1 FROM uploads WHERE owner = @owner AND status = 'pending' LIMIT @limit)",
+  );
   const get = db.prepare<{ owner: string; id: string }, UploadRow>(
     `SELECT ${UPLOAD.select} FROM uploads WHERE id = @id AND owner = @owner`,
   );
@@ -75,13 +81,22 @@ export function uploads(db: Database) {
     `DELETE FROM uploads WHERE id IN
        (SELECT id FROM uploads WHERE status <> 'pending' AND expires_at < @before ORDER BY expires_at LIMIT @limit)`,
   );
+  // An owner's rows are few, so the sort is of few.
+  const forgetSurplus = db.prepare<{ id: string }>(
+    `DELETE FROM uploads WHERE id IN
+       (SELECT id FROM uploads WHERE owner = (SELECT owner FROM uploads WHERE id = @id)
+          AND status IN ('completed', 'cancelled', 'expired') AND id <> @id
+        ORDER BY expires_at DESC, id LIMIT -1 OFFSET ${REMEMBERED - 1})`,
+  );
   const partIds = db.prepare<{ after: string; limit: number }, { id: string }>(
     "SELECT id FROM upload_parts WHERE id > @after ORDER BY id LIMIT @limit",
   );
 
   function endUpload(id: string, status: UploadRow["status"], fileId: string | null): EndedUpload {
     end.run({ id, status, fileId });
-    return { id, partIds: removeParts.all({ uploadId: id }).map((part) => part.id) };
+    const partIds = removeParts.all({ uploadId: id }).map((part) => part.id);
+    forgetSurplus.run({ id });
+    return { id, partIds };
   }
 
   return {
@@ -92,7 +107,12 @@ export function uploads(db: Database) {
       partIds: (args: { after: string; limit: number }): string[] => partIds.all(args).map(({ id }) => id),
     },
     writes: {
-      insert: (row: UploadRow): void => void insert.run(row),
+      /** "too_many": its owner has `maxOpen` that are pending. */
+      insert({ row, maxOpen }: { row: UploadRow; maxOpen: number }): "inserted" | "too_many" {
+        if ((pending.get({ owner: row.owner, limit: maxOpen })?.open ?? 0) >= maxOpen) return "too_many";
+        insert.run(row);
+        return "inserted";
+      },
       /**
        * "too_large": the parts together would have more bytes than the upload was created with. "empty": a part has no
        * bytes, though the upload does.

@@ -43,6 +43,20 @@ describe("an upload", () => {
     expect(readdirSync(rooms.at("tmp"))).toEqual([]);
   });
 
+  test("beside 1,000 open ones of its owner is refused with 507, until one is over", async () => {
+    const { uploads } = await openRooms();
+    const [first] = await Promise.all(Array.from({ length: 1000 }, () => uploads.create(UPLOAD)));
+    const refusal = {
+      status: 507,
+      code: "insufficient_storage",
+      message: expect.stringContaining("1000 open uploads"),
+    };
+    await expect(uploads.create(UPLOAD)).rejects.toMatchObject(refusal);
+    await uploads.create({ ...UPLOAD, owner: "another" });
+    await uploads.cancel("local", first!.id);
+    await uploads.create(UPLOAD);
+  });
+
   test("of no bytes has no parts", async () => {
     const { uploads } = await openRooms();
     const { id } = await uploads.create({ ...UPLOAD, bytes: 0 });

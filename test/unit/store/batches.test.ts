@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { REMEMBERED } from "../../../store/uploads.ts";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
 import { FREE, fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 
@@ -139,17 +140,20 @@ test("a quota counts files and the parts of open uploads, each as a block of the
   const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: 10_000, maxFiles: 10_000 });
   expect(insert("a")).toBe("inserted");
   uploads.writes.insert({
-    id: "upload_1",
-    owner: "local",
-    filename: "x.jsonl",
-    purpose: "batch",
-    bytes: 120,
-    mimeType: "application/jsonl",
-    fileExpiresAfter: null,
-    status: "pending",
-    createdAt: 1,
-    expiresAt: 100,
-    fileId: null,
+    row: {
+      id: "upload_1",
+      owner: "local",
+      filename: "x.jsonl",
+      purpose: "batch",
+      bytes: 120,
+      mimeType: "application/jsonl",
+      fileExpiresAfter: null,
+      status: "pending",
+      createdAt: 1,
+      expiresAt: 100,
+      fileId: null,
+    },
+    maxOpen: 10,
   });
   const part = { id: "part_1", uploadId: "upload_1", bytes: 100, md5: "00", createdAt: 2 };
   const add = (id: string, now = 2) =>
@@ -170,7 +174,7 @@ describe("what an owner stores is counted", () => {
     const { files, uploads } = memoryTables();
     const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: null, maxFiles: 2 });
     expect([insert("a"), insert("b"), insert("c")]).toEqual(["inserted", "inserted", "too_many"]);
-    uploads.writes.insert({ ...pending, id: "upload_1", bytes: 0 });
+    uploads.writes.insert({ row: { ...pending, id: "upload_1", bytes: 0 }, maxOpen: 10 });
     const complete = () =>
       uploads.writes.complete({ owner: "local", id: "upload_1", file: fileRow("d", { bytes: 0 }), maxFiles: 2 });
     expect(complete()).toBe("too_many");
@@ -181,10 +185,25 @@ describe("what an owner stores is counted", () => {
     expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 0 });
   });
 
+  test("open uploads up to a number, until one is over; of those the latest are remembered", () => {
+    const { uploads, db } = memoryTables();
+    const insert = (id: string) =>
+      uploads.writes.insert({ row: { ...pending, id, bytes: 0 }, maxOpen: REMEMBERED + 2 });
+    const ids = Array.from({ length: REMEMBERED + 2 }, (_, n) => `upload_${n}`);
+    expect(new Set(ids.map(insert))).toEqual(new Set(["inserted"]));
+    expect(insert("upload_more")).toBe("too_many");
+    for (const id of ids) {
+      uploads.writes.cancel({ owner: "local", id });
+      expect(uploads.reads.get({ owner: "local", id })).toMatchObject({ status: "cancelled" });
+    }
+    expect(db.prepare("SELECT count(*) FROM uploads").pluck().get()).toBe(REMEMBERED);
+    expect(insert("upload_more")).toBe("inserted");
+  });
+
   test("parts of an upload up to a number, and empty ones of an empty upload alone", () => {
     const { files, uploads } = memoryTables();
-    uploads.writes.insert({ ...pending, id: "upload_1", bytes: 10 });
-    uploads.writes.insert({ ...pending, id: "upload_0", bytes: 0 });
+    uploads.writes.insert({ row: { ...pending, id: "upload_1", bytes: 10 }, maxOpen: 10 });
+    uploads.writes.insert({ row: { ...pending, id: "upload_0", bytes: 0 }, maxOpen: 10 });
     const add = (id: string, uploadId: string, bytes: number) => {
       const part = { id, uploadId, bytes, md5: "00", createdAt: 2 };
       return uploads.writes.addPart({ owner: "local", part, quotaBytes: 12_288, maxParts: 2, now: 2 });

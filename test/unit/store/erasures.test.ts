@@ -19,17 +19,20 @@ function fill(tables: MemoryTables, owner: string): void {
     ledger.writes.insert({ rows: [ledgerRow({ owner, keyId: `key_${owner}`, time: 4000 })] });
   }
   uploads.writes.insert({
-    id: `upload_${owner}`,
-    owner,
-    filename: "somebody.txt",
-    purpose: "batch",
-    bytes: 10,
-    mimeType: "text/plain",
-    fileExpiresAfter: null,
-    status: "pending",
-    createdAt: 1000,
-    expiresAt: 9000,
-    fileId: null,
+    row: {
+      id: `upload_${owner}`,
+      owner,
+      filename: "somebody.txt",
+      purpose: "batch",
+      bytes: 10,
+      mimeType: "text/plain",
+      fileExpiresAfter: null,
+      status: "pending",
+      createdAt: 1000,
+      expiresAt: 9000,
+      fileId: null,
+    },
+    maxOpen: 10,
   });
   const part = { id: `part_${owner}`, uploadId: `upload_${owner}`, bytes: 1, md5: "0", createdAt: 1000 };
   uploads.writes.addPart({ owner, part, quotaBytes: null, maxParts: 10, now: 1000 });

@@ -9,7 +9,7 @@ export type RetentionOptions = Pick<Options, "ledgerDays" | "batchDays" | "fileD
 const DAY_SECONDS = 86_400;
 /**
  * Of one operation, and of one sweep: what is over by then is removed by the next ones. A batch has entries in so many
- * indexes that 500 of them took 118 ms, with every commit waiting (docs/decisions/2026-11-22-log-copies.md).
+ * indexes that 500 of them took 427 ms, with every commit waiting (docs/decisions/2026-11-22-log-copies.md).
  */
 const ROWS = 100;
 const STEPS = 1000;

@@ -131,7 +131,7 @@ export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
   "a batch's input file": {
     bytes: `${count(MAX_BATCH_BYTES / KiB / KiB)} MiB, a line --max-body`,
     items: `${count(MAX_BATCH_LINES)} lines, ${count(MAX_BATCH_INPUTS)} inputs; each line as its endpoint's body`,
-    time: "read by a thread of its own",
+    time: "read by a process of its own",
     memory: "a chunk and a line",
     pays: "open batches, enqueued tokens and money of the owner",
   },

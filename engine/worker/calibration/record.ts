@@ -8,17 +8,27 @@ const MOST_ATTEMPTS = 2;
 /** What files of another version hold is measured again. */
 const VERSION = 1;
 
+/** Tells that the server ends this process. */
+export interface ServerLink {
+  prependOnceListener(event: "disconnect", listener: () => void): unknown;
+  off(event: "disconnect", listener: () => void): unknown;
+}
+
 /**
  * What one model's steps took on this machine, kept in a file. Before the first step is timed a mark is left: where llama.cpp
- * aborts the process, the next start but one does without.
+ * aborts the process, the next start but one does without. A server that ends meanwhile takes its mark back: a restart
+ * within the first seconds says nothing of the model.
  */
 export class CalibrationRecord {
   readonly #directory: string;
   readonly #file: string;
   readonly #mark: string;
+  readonly #link: ServerLink;
+  readonly #serverEnded = () => rmSync(this.#mark, { force: true });
 
   /** @param identity all that steps depend on */
-  constructor(directory: string, identity: unknown) {
+  constructor(directory: string, identity: unknown, link: ServerLink = process) {
+    this.#link = link;
     const name = createHash("sha256")
       .update(JSON.stringify([VERSION, identity]))
       .digest("hex")
@@ -45,6 +55,8 @@ export class CalibrationRecord {
       const attempts = this.#attempts();
       if (attempts >= MOST_ATTEMPTS) return false;
       writeFileSync(this.#mark, String(attempts + 1), { mode: 0o600 });
+      // Before whatever else ends the process then.
+      this.#link.prependOnceListener("disconnect", this.#serverEnded);
       return true;
     } catch {
       return false;
@@ -53,6 +65,7 @@ export class CalibrationRecord {
 
   /** @param samples null where it failed without an end of the process: the next start tries again */
   end(samples: readonly Sample[] | null): void {
+    this.#link.off("disconnect", this.#serverEnded);
     try {
       if (samples !== null) {
         const fresh = `${this.#file}.${process.pid}`;

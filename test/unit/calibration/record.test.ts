@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,6 +29,27 @@ test("after two attempts that ended the process none is made", () => {
   const folder = directory();
   const attempt = () => new CalibrationRecord(folder, "model").begin();
   expect([attempt(), attempt(), attempt()]).toEqual([true, true, false]);
+});
+
+test("an attempt during which the server ended does not count", () => {
+  const folder = directory();
+  for (let i = 0; i < 4; i++) {
+    const link = new EventEmitter();
+    const left: string[] = [];
+    link.once("disconnect", () => left.push(...readdirSync(folder)));
+    expect(new CalibrationRecord(folder, "model", link).begin()).toBe(true);
+    link.emit("disconnect");
+    // The mark is gone before another listener ends the process.
+    expect(left).toEqual([]);
+  }
+});
+
+test("a record that came to its end listens no more", () => {
+  const link = new EventEmitter();
+  const record = new CalibrationRecord(directory(), "model", link);
+  record.begin();
+  record.end(SAMPLES);
+  expect(link.listenerCount("disconnect")).toBe(0);
 });
 
 test("one that failed without an end of the process is made again", () => {

@@ -12,13 +12,13 @@ export const MAX_UPLOAD_BYTES = 8192 * MiB;
 const BATCH_LIFETIME_SECONDS = 30 * 86_400;
 
 /** Throws 400 for a batch file that is not named `.jsonl`, 413 for one that is too large. */
-export function checkForPurpose(purpose: FilePurpose, filename: string, bytes: number): void {
+export function checkForPurpose(purpose: FilePurpose, filename: string, bytes: number, sizeParam = "file"): void {
   if (purpose !== "batch") return;
   if (!filename.toLowerCase().endsWith(".jsonl")) {
     const message = `Invalid file format for Batch API. Must be .jsonl, but the file is named '${filename.slice(-64)}'.`;
     throw invalidRequest("invalid_file_format", "file", message);
   }
-  if (bytes > MAX_BATCH_BYTES) throw tooLarge("file", MAX_BATCH_BYTES);
+  if (bytes > MAX_BATCH_BYTES) throw tooLarge(sizeParam, MAX_BATCH_BYTES);
 }
 
 /** Seconds that a file of this purpose lives when its owner says nothing; null is until it is deleted. */

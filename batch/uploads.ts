@@ -83,7 +83,7 @@ export class UploadRoom {
   /** Throws 400, 413 or 507. */
   async create(upload: NewUpload): Promise<UploadRow> {
     const { owner, filename, purpose, bytes, mimeType, expiresAfter, storageBytes } = upload;
-    checkForPurpose(purpose, filename, bytes);
+    checkForPurpose(purpose, filename, bytes, "bytes");
     if (bytes > MAX_UPLOAD_BYTES) throw tooLarge("bytes", MAX_UPLOAD_BYTES);
     await this.#deps.files.admit(owner, bytes, storageBytes);
     const createdAt = epochSeconds(this.#deps.clock);

@@ -34,8 +34,10 @@ export function tokenizeRequest(limits: RequestLimits) {
       const { prompt, content, messages } = context.value;
       const given = [prompt, content, messages].filter((one) => one != null).length;
       if (given === 1) return;
-      const message = "exactly one of 'prompt', 'content' and 'messages' must be given";
-      context.issues.push({ code: "custom", input: context.value, path: ["prompt"], message });
+      const rule = "exactly one of 'prompt', 'content' and 'messages' must be given";
+      const missing = { code: "missing_required_parameter", message: `Missing required parameter: ${rule}.` };
+      const { message, ...params } = given === 0 ? missing : { message: rule };
+      context.issues.push({ code: "custom", input: context.value, path: ["prompt"], params, message });
     });
 }
 export type TokenizeRequest = z.infer<ReturnType<typeof tokenizeRequest>>;

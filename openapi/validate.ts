@@ -56,6 +56,7 @@ function isRefusal(issue: Issue): boolean {
 
 function describeCustom(issue: z.core.$ZodIssueCustom, param: string): ApiError {
   const code: unknown = issue.params?.code;
+  if (code === "missing_required_parameter") return invalidRequest(code, param, issue.message);
   if (code === "unsupported_parameter" || code === "unsupported_value") {
     const what = code === "unsupported_parameter" ? "parameter" : "value";
     return invalidRequest(code, param, `Unsupported ${what}: '${param}': ${issue.message}`);

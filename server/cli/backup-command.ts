@@ -33,7 +33,9 @@ export async function restoreCommand(from: string, flags: DataDirFlags & { force
   const dataDir = await dataDirOf(flags);
   const force = flags.force === true;
   const { manifest, left, aside } = await explained(() => restore({ from, dataDir, force, now: new Date() }));
-  process.stdout.write(`Restored ${dataDir} from the backup of ${manifest.created_at}: ${contents(manifest)}.\n`);
+  process.stdout.write(
+    `Restored ${dataDir} from the backup of ${manifest.created_at}: ${contents(manifest)}${left.length > 0 ? `, without ${left.length} of them` : ""}.\n`,
+  );
   tellOf("Error: damaged in the backup, or missing from it, and so not restored", left);
   if (left.length > 0) process.exitCode = INCOMPLETE;
   if (aside !== null) process.stdout.write(`What was there before is in ${aside}; delete it when it is not needed.\n`);

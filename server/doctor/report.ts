@@ -96,16 +96,16 @@ function stepRows({ flashAttention, calibration, objectives, generates }: ModelF
       : `${count(calibration.steps)} shapes timed ${calibration.ms === 0 ? "at an earlier start" : `in ${(calibration.ms / 1000).toFixed(1)} s`}`;
   const chunks =
     calibration !== null && calibration.tileRows > 1 ? `; chunks of ${calibration.tileRows} and more tokens` : "";
-  if (!generates) return [["flash", `attention: ${flashAttention}`]];
+  if (!generates) return [["flash attention", flashAttention]];
   return [
     ["calibration", `${timed}${chunks}`],
-    ["flash", `attention: ${flashAttention}`],
+    ["flash attention", flashAttention],
     ["objectives", `first token ${count(objectives.ttftMs)} ms, between two tokens ${count(objectives.itlMs)} ms`],
   ];
 }
 
 function table(title: string, rows: readonly (readonly [string, string])[]): string[] {
-  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`), ""];
+  return [title, ...rows.map(([name, value]) => `  ${name.padEnd(17)}${value}`), ""];
 }
 
 function count(value: number): string {

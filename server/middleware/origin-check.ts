@@ -11,7 +11,7 @@ export function originCheck(allowedOrigins: readonly string[]): RequestHandler {
   return (req, _res, next) => {
     if (allowed.has("*") || !isForeign(req, allowed)) return next();
     const message =
-      "Web pages of other origins may not call this server; --cors-origin names those that may, and API keys let any.";
+      "A web page of another origin may not call a server without API keys. --cors-origin names the origins that may.";
     throw new ApiError({ status: 403, type: "invalid_request_error", code: "origin_not_allowed", message });
   };
 }

@@ -5,7 +5,7 @@ import { type Kind, spaced } from "./kind.ts";
 
 /** A secret of so many characters at least; errors do not show it. YAML reads one of digits alone as a number. */
 export function secret(min: number, metavar = "key"): Kind<string> {
-  const schema = z.string("put it in quotes").trim().min(min).max(1024);
+  const schema = z.string("put it in quotes").trim().min(min, "it is too short").max(1024, "it is too long");
   return { metavar, allowed: `text of ${spaced(min)} to 1,024 characters`, schema, nested: true };
 }
 

@@ -8,7 +8,7 @@ export function checkRules(options: Options): void {
   if (options.apiKeys === "off" && !isLoopback(options.host)) {
     throw new OptionsError(
       `--host ${options.host} can be reached from other machines, and without API keys anyone there could use the ` +
-        "models. Leave --api-keys away, and the first start prints an administrator's key; or listen on 127.0.0.1.",
+        "models. Leave --api-keys out, and the first start prints an administrator's key; or listen on 127.0.0.1.",
     );
   }
   for (const [index, { url }] of options.webhooks.entries()) {

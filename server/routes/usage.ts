@@ -32,6 +32,7 @@ const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
 
 /** Results on one page: about 14 MB of JSON. */
 const MOST_RESULTS = 20_000;
+const HOUR = 3600;
 
 export interface ReportDeps {
   store: Pick<Store, "usage" | "machine">;
@@ -166,9 +167,14 @@ function pageFor(query: Range, { seconds, limit: usual, max }: Widths, clock: Cl
   if (limit < 1 || limit > max) {
     throw invalidRequest("invalid_value", "limit", `Invalid 'limit': expected 1 to ${max} for this bucket_width.`);
   }
-  const endTime = query.end_time ?? clock.epochSeconds() + 1;
+  const endTime = query.end_time ?? presentEnd(clock.epochSeconds() + 1, seconds);
   if (endTime <= query.start_time) {
     throw invalidRequest("invalid_value", "end_time", "Invalid 'end_time': it must be later than start_time.");
   }
   return bucketPage({ startTime: query.start_time, endTime, width: seconds, limit, page: query.page ?? null });
+}
+
+/** Buckets of hours and days end with the running hour, so that it is read from its sums: they outlive the ledger's rows. */
+function presentEnd(now: number, width: number): number {
+  return width % HOUR === 0 ? Math.ceil(now / HOUR) * HOUR : now;
 }

@@ -75,6 +75,11 @@ test.each([
   expect(await refusal(path, body)).toMatchObject({ param, code });
 });
 
+test("a call without a text names the three fields that may have it", async () => {
+  const { message } = await refusal("/v1/tokenize", {});
+  expect(message).toMatch(/^Missing required parameter: .*'prompt', 'content' and 'messages'/);
+});
+
 test("a text that is longer than is tokenized at once is refused, one that is not is counted without its pieces", async () => {
   const most = 1024 * 1024;
   const error = await refusal("/v1/tokenize", { prompt: "x".repeat(most + 1) });

@@ -46,6 +46,8 @@ describe("report", () => {
       "262,144 cells × 12,288 bytes (split, 32 sequences)",
       "3.75 GB of 12.00 GB",
       "up to 1.00 GB of host memory",
+      "flash attention  auto",
+      "prefix offload   up to",
       "18 shapes timed at an earlier start; chunks of 64 and more tokens",
       "first token 500 ms, between two tokens 120 ms",
       "All is well.",

@@ -57,6 +57,12 @@ describe("an upload", () => {
     await uploads.create(UPLOAD);
   });
 
+  test("for a batch of more than 200 MB is refused by its bytes", async () => {
+    const { uploads } = await openRooms();
+    const creating = uploads.create({ ...UPLOAD, bytes: 201 * MiB });
+    await expect(creating).rejects.toMatchObject({ status: 413, code: "file_too_large", param: "bytes" });
+  });
+
   test("of no bytes has no parts", async () => {
     const { uploads } = await openRooms();
     const { id } = await uploads.create({ ...UPLOAD, bytes: 0 });

@@ -163,6 +163,11 @@ describe("values", () => {
     expect(reading).toThrow('"metricsToken" in f.yaml must be text of 1 to 1,024 characters: put it in quotes.');
   });
 
+  it("says of a secret that its length is wrong, and does not show it", () => {
+    const reading = () => read({ NIGHTSHIFT_ADMIN_KEY: "short" });
+    expect(reading).toThrow("NIGHTSHIFT_ADMIN_KEY must be text of 20 to 1,024 characters: it is too short.");
+  });
+
   it.each([[{ a: 1 }], [[1, 2]], [true]])("refuses the YAML value %j for a port", (value) => {
     expect(() => fromFile("port", value)).toThrow(/^"port" in f\.yaml must be a whole number/);
   });

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { usagePage } from "../../../openapi/organization-usage.ts";
 import { ownersCommand } from "../../../server/cli/owners-command.ts";
+import { ledgerRow } from "../store/rows.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
 const ADMIN_KEY = "the administrator's own key";
@@ -53,6 +55,20 @@ test("an owner is erased: its keys are refused at once, its files go, and a new 
     .toMatchObject({ erasure: null, budget: { daily_usd: null } });
   expect(await call("GET", "nightshift/keys?owner=team-a", ADMIN_KEY)).toMatchObject({ body: { data: [] } });
   expect(await call("GET", "files", await keyOf("team-a"))).toMatchObject({ status: 200, body: { data: [] } });
+});
+
+test("an erased owner's sums of the running hour stay in reports of hours and days", async () => {
+  await server.store.ledger.insert({ rows: [ledgerRow({ owner: "team-d", time: 1_700_000_000 })] });
+  await call("DELETE", "nightshift/owners/team-d", ADMIN_KEY);
+  await expect
+    .poll(async () => (await call("GET", "nightshift/owners/team-d", ADMIN_KEY)).body)
+    .toMatchObject({ erasure: null });
+  for (const width of ["1h", "1d"]) {
+    const query = `start_time=1699999000&bucket_width=${width}&group_by=project_id`;
+    const { body } = await call("GET", `organization/usage/completions?${query}`, ADMIN_KEY);
+    const results = usagePage.parse(body).data.flatMap((bucket) => bucket.results);
+    expect(results).toMatchObject([{ project_id: "team-d", input_tokens: 100 }]);
+  }
 });
 
 test("the command asks for --yes, waits, and says when it is done", async () => {

@@ -40,7 +40,7 @@ export function ownersProgram({ env, stdout, stderr }: OwnersCommandDeps): Comma
     .argument("<owner>")
     .addOption(urlOption())
     .option("--yes", "do it: nothing brings them back but a backup")
-    .option("--no-wait", "end once the server has taken it on; it carries it through by itself")
+    .option("--no-wait", "end once the request is stored; the erasure goes on by itself")
     .option("--json", "print JSON")
     .action(async (owner: string, flags: EraseFlags) => {
       if (flags.yes !== true) {

@@ -56,7 +56,7 @@ export function networks(): Kind<string[]> {
   const one = z.string().trim().refine(isNetwork);
   return {
     metavar: "address",
-    allowed: "an IP address or a network such as 10.0.0.0/8 (not /0, which is everybody), or a list of them",
+    allowed: "an IP address or a network such as 10.0.0.0/8 (not /0, which is every address), or a list of them",
     schema: z.union([one.transform((value) => [value]), z.array(one).max(1000)]),
     list: true,
   };

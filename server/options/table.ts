@@ -62,7 +62,7 @@ export const OPTIONS = {
     "Models",
     choice(["on", "off"]),
     "off",
-    "Whether remote models come from earlier downloads alone, without a word to the network.",
+    "Whether remote models come from earlier downloads alone, without network access.",
   ),
   context: row(
     "Models",
@@ -238,7 +238,7 @@ export const OPTIONS = {
     "How long one line of a batch may take once the engine has started it.",
   ),
 
-  webhooks: row("Webhooks", webhooks(), [], "Where the ends of batches are told.", "none"),
+  webhooks: row("Webhooks", webhooks(), [], "Where the ends of batches are sent.", "none"),
   webhookAllowPrivate: row(
     "Webhooks",
     choice(["on", "off"]),

@@ -23,10 +23,10 @@ export class BodyMemory {
     let bytes = -FREE_BYTES;
     return {
       add: (more) => {
-        const counted = Math.max(0, bytes);
-        bytes += more;
-        const growth = Math.max(0, bytes) - counted;
+        const growth = Math.max(0, bytes + more) - Math.max(0, bytes);
         this.#check(growth);
+        // Only now: what was refused is not given back by end().
+        bytes += more;
         this.#held += growth;
       },
       end: () => {

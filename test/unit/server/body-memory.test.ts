@@ -1,5 +1,6 @@
 import { type ClientRequest, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
+import { BodyMemory } from "../../../server/body-memory.ts";
 import { until } from "../../api/until.ts";
 import { startTestServer } from "./test-server.ts";
 
@@ -36,4 +37,17 @@ it("bodies that are read at once have room for so many bytes together: more is a
   expect(await hasRoom(32 * KiB)).toBe(true);
   slow.read.destroy();
   await until("room for the second body", () => hasRoom(500 * KiB));
+});
+
+it("a body that is refused while it comes gives back what it held, and no more", () => {
+  const memory = new BodyMemory(1024 * KiB);
+  const first = memory.open(0);
+  first.add(1064 * KiB);
+  const held = memory.held;
+  const second = memory.open(0);
+  expect(() => second.add(128 * KiB)).toThrow("at most");
+  second.end();
+  expect(memory.held).toBe(held);
+  first.end();
+  expect(memory.held).toBe(0);
 });

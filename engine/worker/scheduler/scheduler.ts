@@ -227,8 +227,8 @@ export class Scheduler<S extends Sequence> {
       // Who was sent back comes before the rest of its kind, and there is no room for it now.
       if (this.#sentBack !== null && !outranks(sequence, this.#sentBack)) break;
       if (this.#places.full(sequence, this.#running) && !this.#canMakeRoom(sequence)) {
-        // Flex may have taken its share and left batch its own.
-        if (sequence.tier === "flex" && this.#running.length < this.#options.sequences) continue;
+        // Flex that lacks room, and not only its share, lets no other flex by.
+        if (sequence.tier === "flex" && this.#places.leftToBatch(this.#running)) continue;
         break;
       }
       if (this.#prefixWaits.goesOn(sequence)) continue;

@@ -31,9 +31,20 @@ export class TierPlaces {
   full(sequence: Sequence, running: readonly Sequence[]): boolean {
     if (running.length >= this.#all) return true;
     if (isOnline(sequence)) return false;
-    const flex = count(running, "flex");
-    if (sequence.tier === "flex" && flex >= this.flex) return true;
-    return flex + count(running, "batch") >= this.#lower;
+    return this.#lowerFull(running) || (sequence.tier === "flex" && this.#flexFull(running));
+  }
+
+  /** Whether batch alone may start: flex has its share, and batch has places free. */
+  leftToBatch(running: readonly Sequence[]): boolean {
+    return running.length < this.#all && this.#flexFull(running) && !this.#lowerFull(running);
+  }
+
+  #flexFull(running: readonly Sequence[]): boolean {
+    return count(running, "flex") >= this.flex;
+  }
+
+  #lowerFull(running: readonly Sequence[]): boolean {
+    return count(running, "flex") + count(running, "batch") >= this.#lower;
   }
 }
 

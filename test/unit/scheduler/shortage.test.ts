@@ -74,3 +74,14 @@ test("a start that must wait for cells drops no idle prefix for nothing", () => 
   simulation.run([idle, long, blocked, again]);
   expect(simulation.guests[3]!.cached).toBe(40);
 });
+
+test("a flex request that lacks cells is not passed by a shorter one that takes them from batch", () => {
+  const simulation = live({ ...HOUSE, sequences: 4, ids: 8, cells: 100, reserved: 2 }, [
+    stranger(0, 40, 10, { tier: "flex" }),
+    stranger(1, 20, 10, { tier: "batch", at: 1 }),
+    stranger(2, 70, 1, { tier: "flex", at: 1 }),
+    stranger(3, 20, 1, { tier: "flex", at: 1 }),
+  ]);
+  const flex = simulation.ended.filter(({ tier }) => tier === "flex");
+  expect(flex.map(({ arrival }) => arrival)).toEqual([0, 2, 3]);
+});

@@ -145,7 +145,9 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
       if (!going()) return;
       const breakage = draw(BREAKAGES, random);
       say(`${breakage.name}; ${clients.account.answered} answered so far`);
-      await disturb(breakage, random);
+      count[breakage.name] = (count[breakage.name] ?? 0) + 1;
+      // A server that does not come back ends the run.
+      await breakage.run({ ...scene, random });
       if (server.pid !== files.pid) files = { pid: server.pid, first: server.openFiles() };
     }
   };

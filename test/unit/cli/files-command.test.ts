@@ -77,8 +77,14 @@ test("a list that goes on says how", async () => {
 });
 
 test("a name cannot command the terminal", async () => {
-  await files("upload", localFile("\x1b[31mred\x07.txt", "x"));
-  expect((await files("list")).out.toString()).toContain("?[31mred?.txt");
+  const name = "\x1b[31mred\x07.txt";
+  await expect(files("upload", localFile(name, "x"))).rejects.toMatchObject({ status: 400 });
+  // One of another server, or of a time when it was taken.
+  const one = { id: "file-1", object: "file", bytes: 1, created_at: 1, expires_at: null, purpose: "user_data" };
+  const listed = { ...one, filename: name, status: "processed", status_details: null };
+  const page = { object: "list", data: [listed], first_id: "file-1", last_id: "file-1", has_more: false };
+  const url = await serve((res) => res.end(JSON.stringify(page)));
+  expect((await files("list", "--url", url)).out.toString()).toContain("?[31mred?.txt");
 });
 
 test("more than one form may have goes in parts", async () => {

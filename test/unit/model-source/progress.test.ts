@@ -33,7 +33,7 @@ it("elsewhere there is a line for every tenth, or every ten seconds", () => {
   }
   progress.end();
   expect(lines).toHaveLength(11);
-  expect(lines[0]).toBe("demo 0 %, 0 kB of 100.0 MB");
+  expect(lines[0]).toBe("demo 0 %, 0 bytes of 100.0 MB");
   expect(lines[5]).toBe("demo 50 %, 50.0 MB of 100.0 MB, 10.0 MB/s, 5 s left");
   expect(lines[10]).toBe("demo 100 %, 100.0 MB of 100.0 MB, 10.0 MB/s");
 

@@ -25,6 +25,7 @@ export class ChaosServer {
   readonly #command: string[];
   #child: ChildProcess | null = null;
   #expectsEnd = false;
+  #printed = false;
   #tail = "";
   #line = "";
 
@@ -50,9 +51,11 @@ export class ChaosServer {
     const child = spawn(program!, args, { stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     this.#expectsEnd = false;
+    this.#printed = false;
+    this.#tail = "";
     this.lives.serverStarts++;
-    child.stdout.on("data", (text: Buffer) => this.#printed(text.toString("utf8")));
-    child.stderr.on("data", (text: Buffer) => this.#printed(text.toString("utf8")));
+    child.stdout.on("data", (text: Buffer) => this.#read(text.toString("utf8")));
+    child.stderr.on("data", (text: Buffer) => this.#read(text.toString("utf8")));
     child.once("exit", (code, signal) => {
       if (!this.#expectsEnd) this.lives.serverEndsUnasked.push(`${code ?? signal}: ${this.#tail.slice(-600)}`);
     });
@@ -76,8 +79,9 @@ export class ChaosServer {
     return this.#child !== null && (this.#child.exitCode !== null || this.#child.signalCode !== null);
   }
 
-  signal(signal: NodeJS.Signals): void {
-    this.#child!.kill(signal);
+  /** Reloads the options. Not while the process starts: before any of its code runs, SIGHUP ends every process. */
+  reload(): void {
+    if (this.#printed) this.#child!.kill("SIGHUP");
   }
 
   /** Ends the process, by SIGKILL or as an operator does, and waits for its end. */
@@ -104,7 +108,8 @@ export class ChaosServer {
     return readdirSync(`/proc/${this.pid}/fd`).length;
   }
 
-  #printed(text: string): void {
+  #read(text: string): void {
+    this.#printed = true;
     this.#tail = (this.#tail + text).slice(-LOG_TAIL);
     const lines = (this.#line + text).split("\n");
     this.#line = lines.pop()!;

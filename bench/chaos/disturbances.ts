@@ -103,7 +103,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: "SIGHUP",
     weight: 2,
-    run: async ({ server }) => server.signal("SIGHUP"),
+    run: async ({ server }) => server.reload(),
   },
   {
     name: "files that are removed while they are listed",

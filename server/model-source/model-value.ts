@@ -98,12 +98,21 @@ function parseUrl(source: string): RemoteSource {
   const sha256 = hashIn(url, source);
   url.hash = "";
   if (/^(www\.)?(huggingface|hf)\.co$/i.test(url.hostname)) {
-    const [owner, repo, how, branch, ...parts] = url.pathname.slice(1).split("/").map(decodeURIComponent);
+    const [owner, repo, how, branch, ...parts] = pathOf(url, source).slice(1).split("/");
     if (how !== "resolve" && how !== "blob") return parseHub(`hf:${owner}/${repo}`);
     return { ...parseHub(`hf:${owner}/${repo}/${parts.join("/")}#${branch}`), sha256 };
   }
   if (!/\.gguf(\.part\d+of\d+)?$/i.test(url.pathname)) throw noFile(source);
-  return { name: nameOfFile(decodeURIComponent(url.pathname)), kind: "remote", uri: url.href, hub: null, sha256 };
+  return { name: nameOfFile(pathOf(url, source)), kind: "remote", uri: url.href, hub: null, sha256 };
+}
+
+/** The path as it is meant; `%ZZ` stands for nothing. */
+function pathOf(url: URL, source: string): string {
+  try {
+    return decodeURIComponent(url.pathname);
+  } catch {
+    throw noFile(source);
+  }
 }
 
 function hashIn({ hash }: URL, source: string): string | null {

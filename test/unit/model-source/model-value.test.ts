@@ -91,6 +91,7 @@ describe("a value of --model", () => {
     ["hf:o/r/readme.md", "hf:owner/repo/file.gguf"],
     ["https://example.com/page", "is not the address of a .gguf file"],
     ["https://", "is not the address of a .gguf file"],
+    ["https://example.com/%ZZ.gguf", "is not the address of a .gguf file"],
   ])("%s is refused", (value, message) => {
     expect(() => parseModelValue(value, never)).toThrow(message);
   });

@@ -1,4 +1,5 @@
 import { CodePoints, type Range } from "./code-points.ts";
+import { type PausedWork, Pauses } from "./paused-work.ts";
 
 /** A grammar that is none, or that is refused. Its message is a sentence. */
 export class GbnfError extends Error {
@@ -27,21 +28,22 @@ const LAST_POINT = 0x10ffff;
  *
  * @throws GbnfError
  */
-export function parseGbnf(text: string): Rules {
+export function* parsedGbnf(text: string): PausedWork<Rules> {
   if (text.length > MOST_CHARACTERS) throw new GbnfError(`The grammar is longer than ${MOST_CHARACTERS} characters.`);
-  return new GbnfReader(text).rules();
+  return yield* new GbnfReader(text).rules();
 }
 
 class GbnfReader {
   readonly #text: string;
   #at = 0;
   #depth = 0;
+  readonly #pauses = new Pauses();
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  rules(): Rules {
+  *rules(): PausedWork<Rules> {
     const rules = new Map<string, Sequence[]>();
     this.#space(true);
     while (this.#at < this.#text.length) {
@@ -50,7 +52,7 @@ class GbnfReader {
       this.#space(false);
       if (this.#match(/::=/y) === null) this.#fail("'::=' is expected");
       this.#space(true);
-      rules.set(name, this.#choice(false));
+      rules.set(name, yield* this.#choice(false));
       if (rules.size > MOST_RULES) this.#fail(`there are more than ${MOST_RULES} rules`);
       if (this.#at < this.#text.length && this.#match(/\r\n?|\n/y) === null) this.#fail("a line break is expected");
       this.#space(true);
@@ -78,22 +80,23 @@ class GbnfReader {
     );
   }
 
-  #choice(nested: boolean): Sequence[] {
+  *#choice(nested: boolean): PausedWork<Sequence[]> {
     if (++this.#depth > MOST_DEPTH) this.#fail(`it is nested deeper than ${MOST_DEPTH} levels`);
-    const alternatives = [this.#sequence(nested)];
+    const alternatives = [yield* this.#sequence(nested)];
     while (this.#match(/\|/y) !== null) {
       this.#space(true);
-      alternatives.push(this.#sequence(nested));
+      alternatives.push(yield* this.#sequence(nested));
     }
     this.#depth--;
     return alternatives;
   }
 
-  #sequence(nested: boolean): Sequence {
+  *#sequence(nested: boolean): PausedWork<Sequence> {
     const items: Item[] = [];
     let repeats = 0;
     for (;;) {
-      const item = this.#item();
+      if (this.#pauses.due()) yield;
+      const item = yield* this.#item();
       if (item !== null) {
         repeats = 0;
         items.push(item);
@@ -108,7 +111,7 @@ class GbnfReader {
     }
   }
 
-  #item(): Item | null {
+  *#item(): PausedWork<Item | null> {
     switch (this.#text[this.#at]) {
       case '"':
         return { kind: "text", text: this.#literal() };
@@ -120,7 +123,7 @@ class GbnfReader {
       case "(": {
         this.#at++;
         this.#space(true);
-        const alternatives = this.#choice(true);
+        const alternatives = yield* this.#choice(true);
         if (this.#match(/\)/y) === null) this.#fail("')' is expected");
         return { kind: "choice", alternatives };
       }

@@ -1,12 +1,14 @@
 import { GbnfError } from "./gbnf.ts";
 import type { Network } from "./network.ts";
+import { type PausedWork, Pauses } from "./paused-work.ts";
 
 /** @throws GbnfError for a network that could be walked for ever, or into nothing */
-export function checkNetwork(network: Network): void {
-  const ends = spread(network, true).done;
+export function* checkNetwork(network: Network): PausedWork<void> {
+  const ends = (yield* spread(network, true)).done;
   if (ends[network.root] !== 1)
     throw new GbnfError("The grammar's root can never come to an end: a rule always goes on to itself.");
-  if (hasCycle(spread(network, false).calls)) {
+  const { calls } = yield* spread(network, false);
+  if (yield* hasCycle(calls)) {
     throw new GbnfError("The grammar is left-recursive: a rule begins with itself. Put what it begins with first.");
   }
 }
@@ -17,13 +19,14 @@ export function checkNetwork(network: Network): void {
  *
  * Every node is walked once: where a call is not known to be done, its target waits for that rule.
  */
-function spread(network: Network, bytes: boolean): { done: Uint8Array; calls: Set<number>[] } {
+function* spread(network: Network, bytes: boolean): PausedWork<{ done: Uint8Array; calls: Set<number>[] }> {
   const { entries, exits, rules, edges } = network;
   const done = new Uint8Array(entries.length);
   const calls = entries.map(() => new Set<number>());
   const waiting: number[][] = entries.map(() => []);
   const reached = new Uint8Array(edges.length);
   const todo: number[] = [];
+  const pauses = new Pauses();
   const reach = (node: number) => {
     if (reached[node] === 1) return;
     reached[node] = 1;
@@ -31,6 +34,7 @@ function spread(network: Network, bytes: boolean): { done: Uint8Array; calls: Se
   };
   for (const entry of entries) reach(entry);
   for (let node = todo.pop(); node !== undefined; node = todo.pop()) {
+    if (pauses.due()) yield;
     const rule = rules[node]!;
     if (node === exits[rule]) {
       done[rule] = 1;
@@ -48,16 +52,18 @@ function spread(network: Network, bytes: boolean): { done: Uint8Array; calls: Se
 }
 
 /** Without recursion of its own: chains of rules may be as long as the grammar. */
-function hasCycle(graph: readonly ReadonlySet<number>[]): boolean {
+function* hasCycle(graph: readonly ReadonlySet<number>[]): PausedWork<boolean> {
   const UNSEEN = 0;
   const OPEN = 1;
   const CLOSED = 2;
   const states = new Uint8Array(graph.length);
+  const pauses = new Pauses();
   for (let start = 0; start < graph.length; start++) {
     if (states[start] !== UNSEEN) continue;
     states[start] = OPEN;
     const path = [{ node: start, next: graph[start]!.values() }];
     for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      if (pauses.due()) yield;
       const { value, done } = top.next.next();
       if (done) {
         states[top.node] = CLOSED;

@@ -1,6 +1,7 @@
 import { CodePoints } from "./code-points.ts";
-import { GbnfError, type Item, parseGbnf, type Rules, type Sequence } from "./gbnf.ts";
+import { GbnfError, type Item, parsedGbnf, type Rules, type Sequence } from "./gbnf.ts";
 import { checkNetwork } from "./network-check.ts";
+import { finished, type PausedWork, Pauses } from "./paused-work.ts";
 import { utf8Sequences } from "./utf8.ts";
 
 /** Repetitions are written out, so that a grammar of 20 characters can ask for any number of nodes. */
@@ -40,15 +41,25 @@ const LED = " led";
  * is left-recursive, or can never come to an end
  */
 export function compileGbnf(text: string, lead = ""): Network {
-  const network = new NetworkMaker(...led(parseGbnf(text), lead)).network();
-  checkNetwork(network);
+  return finished(compiledGbnf(text, lead));
+}
+
+/**
+ * The same with pauses, for a thread that has other work.
+ *
+ * @throws GbnfError
+ */
+export function* compiledGbnf(text: string, lead = ""): PausedWork<Network> {
+  const rules = yield* parsedGbnf(text);
+  const network = yield* new NetworkMaker(...led(rules, lead)).network();
+  yield* checkNetwork(network);
   return network;
 }
 
 /** @returns the rules, and the name of the one that a text follows */
 function led(rules: Rules, lead: string): [Rules, string] {
   if (lead === "" || !rules.has("root")) return [rules, "root"];
-  const alternatives = parseGbnf(`root ::= ${lead}`).get("root")!;
+  const alternatives = finished(parsedGbnf(`root ::= ${lead}`)).get("root")!;
   const whole: Sequence = [
     { kind: "choice", alternatives },
     { kind: "rule", name: "root" },
@@ -68,6 +79,7 @@ class NetworkMaker {
   readonly #cuts = new Uint8Array(257);
   /** By set, as one that is repeated comes again and again. */
   readonly #longRules = new Map<CodePoints, number | null>();
+  readonly #pauses = new Pauses();
   #edgeCount = 0;
   #rule = 0;
 
@@ -76,22 +88,24 @@ class NetworkMaker {
     this.#root = root;
   }
 
-  network(): Network {
+  *network(): PausedWork<Network> {
     for (const name of this.#rules.keys()) this.#enter(name);
     const root = this.#ids.get(this.#root);
     if (root === undefined) throw new GbnfError("The grammar has no rule 'root'.");
     for (const [name, alternatives] of this.#rules) {
       this.#rule = this.#ids.get(name)!;
-      this.#choice(alternatives, this.#entries[this.#rule]!, this.#exits[this.#rule]!);
+      yield* this.#choice(alternatives, this.#entries[this.#rule]!, this.#exits[this.#rule]!);
     }
     const classes = new Uint8Array(256);
     for (let byte = 1; byte < 256; byte++) classes[byte] = classes[byte - 1]! + this.#cuts[byte]!;
     const classCount = classes[255]! + 1;
-    const edges = this.#edges.map((list) =>
-      list.map((edge) =>
-        edge.kind === "byte" ? { ...edge, low: classes[edge.low]!, high: classes[edge.high]! } : edge,
-      ),
-    );
+    const edges: Edge[][] = [];
+    for (const list of this.#edges) {
+      if (this.#pauses.due()) yield;
+      for (const edge of list) toClasses(edge, classes);
+      // A copy has no room for more: lists that grew have room for 17.
+      edges.push(list.slice());
+    }
     return { root, entries: this.#entries, exits: this.#exits, rules: this.#nodeRules, edges, classes, classCount };
   }
 
@@ -115,19 +129,20 @@ class NetworkMaker {
     this.#edges[from]!.push(edge);
   }
 
-  #choice(alternatives: readonly Sequence[], from: number, to: number): void {
+  *#choice(alternatives: readonly Sequence[], from: number, to: number): PausedWork<void> {
     for (const sequence of alternatives) {
       let at = from;
-      sequence.forEach((item, i) => {
+      for (const [i, item] of sequence.entries()) {
         const next = i === sequence.length - 1 ? to : this.#node();
-        this.#item(item, at, next);
+        yield* this.#item(item, at, next);
         at = next;
-      });
+      }
       if (sequence.length === 0) this.#edge(from, { kind: "free", to });
     }
   }
 
-  #item(item: Item, from: number, to: number): void {
+  *#item(item: Item, from: number, to: number): PausedWork<void> {
+    if (this.#pauses.due()) yield;
     switch (item.kind) {
       case "text":
         this.#text(item.text, from, to);
@@ -136,10 +151,10 @@ class NetworkMaker {
         this.#chars(item.set, from, to);
         break;
       case "choice":
-        this.#choice(item.alternatives, from, to);
+        yield* this.#choice(item.alternatives, from, to);
         break;
       case "repeat":
-        this.#repeat(item.item, item.min, item.max, from, to);
+        yield* this.#repeat(item.item, item.min, item.max, from, to);
         break;
       case "rule":
         this.#edge(from, { kind: "call", rule: this.#ruleOf(item.name), to });
@@ -202,24 +217,24 @@ class NetworkMaker {
     return id;
   }
 
-  #repeat(item: Item, min: number, max: number | null, from: number, to: number): void {
+  *#repeat(item: Item, min: number, max: number | null, from: number, to: number): PausedWork<void> {
     let at = from;
     for (let i = 0; i < min; i++) {
       const next = this.#node();
-      this.#item(item, at, next);
+      yield* this.#item(item, at, next);
       at = next;
     }
     if (max === null) {
       // A node of its own: others may lead to `from`, and must not find the loop there.
       const loop = this.#node();
       this.#edge(at, { kind: "free", to: loop });
-      this.#item(item, loop, loop);
+      yield* this.#item(item, loop, loop);
       at = loop;
     } else {
       for (let i = min; i < max; i++) {
         const next = this.#node();
         this.#edge(at, { kind: "free", to });
-        this.#item(item, at, next);
+        yield* this.#item(item, at, next);
         at = next;
       }
     }
@@ -231,6 +246,12 @@ class NetworkMaker {
     this.#cuts[high + 1] = 1;
     this.#edge(from, { kind: "byte", low, high, to });
   }
+}
+
+function toClasses(edge: Edge, classes: Uint8Array): void {
+  if (edge.kind !== "byte") return;
+  edge.low = classes[edge.low]!;
+  edge.high = classes[edge.high]!;
 }
 
 function tooLarge(): GbnfError {

@@ -226,12 +226,14 @@ export class Engine {
     this.#requests.set(request.id, []);
     try {
       const isWanted = () => this.#requests.has(request.id);
-      const prompt = await this.#prompts.build(request.prompt, { tier: request.tier, isWanted });
+      const owner = { tier: request.tier, isWanted };
+      const prompt = await this.#prompts.build(request.prompt, owner);
       if (prompt === null || !isWanted()) return;
       const { tokens } = prompt;
-      this.#generations.checkGrammar(request);
       const refusal = this.#refusal(tokens, request.prompt.kind);
       if (refusal !== null) return this.#refuse(request.id, refusal);
+      await this.#generations.prepareGrammar(request, owner);
+      if (!isWanted()) return;
       const promptText = request.echo ? this.#echo(request, tokens) : null;
       this.#post({ type: "accepted", id: request.id, promptTokens: tokens.length, promptText });
       submitFailpoint(request.prompt);

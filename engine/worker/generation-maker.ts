@@ -15,6 +15,7 @@ import type { BuiltPrompt } from "./prompt.ts";
 import type { ChatTemplate } from "./text/chat-template.ts";
 import { SequenceText } from "./text/sequence-text.ts";
 import { ThoughtBudget } from "./text/thought-budget.ts";
+import type { TextOwner } from "./text/tokenize-queue.ts";
 
 const MOST_SEED = 2 ** 32;
 /** The one scope of prefixes where owners share them. */
@@ -47,12 +48,13 @@ export class GenerationMaker {
   }
 
   /**
-   * Only a check: which grammars are kept is for their bound to say, so that no request in the queue holds one.
+   * Checks the grammar and has it compiled. Which grammars are kept is for their bound to say, so that no request in the
+   * queue holds one.
    *
    * @throws GbnfError
    */
-  checkGrammar({ grammar, prompt }: EngineRequest): void {
-    if (grammar !== null) this.#grammarsOf(prompt).automaton(grammar);
+  async prepareGrammar({ grammar, prompt }: EngineRequest, owner: TextOwner): Promise<void> {
+    if (grammar !== null) await this.#grammarsOf(prompt).prepare(grammar, owner);
   }
 
   /** @param arrival the request's place in the queue; its sequences stand together there, in their order */

@@ -11,8 +11,8 @@ export interface TextOwner {
 }
 
 /**
- * Long texts on their way to another thread: a bounded number at once, the others wait in the order of their tiers. Flex and
- * batch leave one place to online work, however long their texts are.
+ * Long texts on their way to another thread, or grammars that are compiled: a bounded number at once, the others wait in the
+ * order of their tiers. Flex and batch leave one place to online work, however long their texts are.
  */
 export class TokenizeQueue {
   readonly #waiting = TIERS.map((tier) => ({ tier, admit: [] as (() => void)[] }));

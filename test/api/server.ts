@@ -37,7 +37,9 @@ export class TestServer {
   ) {
     if (!existsSync(CLI)) throw new Error("dist/ is missing: run `npm run build`, or `npm test`, which builds first");
     const dataDir = mkdtempSync(join(tmpdir(), "nightshift-data-"));
-    const options = ["--port", "0", "--log-format", "json", "--data-dir", dataDir, ...args];
+    // A calibration takes a second or two at each start with a new data directory.
+    const usual = ["--port", "0", "--log-format", "json", "--calibration", "off"];
+    const options = [...usual, "--data-dir", dataDir, ...args];
     const [program, ...first] = command;
     this.#child = spawn(program, [...first, ...options], {
       cwd: ROOT,

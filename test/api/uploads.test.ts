@@ -97,7 +97,7 @@ test("an unknown upload is a 404 before the part is read", async () => {
 test.each([
   [{ bytes: -1 }, 400, "bytes"],
   [{ bytes: 8 * 2 ** 30 + 1, purpose: "user_data" }, 413, "bytes"],
-  [{ bytes: 201 * 2 ** 20 }, 413, "file"],
+  [{ bytes: 201 * 2 ** 20 }, 413, "bytes"],
   [{ filename: "in.txt" }, 400, "file"],
   [{ purpose: "batch_output" }, 400, "purpose"],
   [{ mime_type: undefined }, 400, "mime_type"],

@@ -8,7 +8,7 @@ import { GrammarLost, GrammarProcess, type GrammarProcessOptions } from "../../s
 const entry = fileURLToPath(new URL("../../dist/server/grammar-main.js", import.meta.url));
 const PERSON = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 const GOOD: GrammarSource = { kind: "schema", text: JSON.stringify(PERSON) };
-/** Its grammar takes far more than a heap of 24 MB. */
+/** Its grammar takes far more than a heap of 14 MB. */
 const properties = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`p${i}`, { type: "string" }]));
 const LARGE: GrammarSource = { kind: "schema", text: JSON.stringify({ type: "object", properties }) };
 
@@ -28,7 +28,7 @@ test("a process makes the grammars that are made here, and tells why there is no
 });
 
 test("a schema that exhausts the process's memory is lost alone: the next one starts it again", async () => {
-  const grammars = started({ heapMb: 24 });
+  const grammars = started({ heapMb: 14 });
   await expect(grammars.make(LARGE)).rejects.toThrow(GrammarLost);
   expect(await grammars.make(GOOD)).toEqual({ grammar: schemaGrammar(PERSON) });
 });

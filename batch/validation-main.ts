@@ -39,7 +39,7 @@ setInterval(() => {
 post({ type: "ready" });
 
 function post(message: FromValidation): void {
-  // A server that has ended is told of by `disconnect`.
+  // `disconnect` follows when the server has ended.
   process.send?.(message, undefined, undefined, () => {});
 }
 

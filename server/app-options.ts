@@ -16,7 +16,7 @@ export interface AppOptions {
   flexWaitMs: number | null;
   /** Milliseconds that a request of a better tier may wait until it starts before it is 503; null is without bound. */
   queueTimeoutMs: number | null;
-  /** What flex may add to a step, as a share: waits are foretold by it. */
+  /** Share by which flex may lengthen a step; the predicted wait depends on it. */
   batchTax: number;
   limits: RequestLimits;
   /** Bytes that may wait for a slow reader of one stream before it is dropped. */

@@ -8,7 +8,7 @@ import { toolOutcome } from "./tool-rule.ts";
 process.on("disconnect", () => process.exit());
 process.on("message", ({ id, source }: ToCompiler) => {
   const answer: FromCompiler = { id, outcome: outcomeOf(() => grammarOf(source)) };
-  // A server that has ended is told of by `disconnect`.
+  // `disconnect` follows when the server has ended.
   process.send?.(answer, undefined, undefined, () => {});
 });
 

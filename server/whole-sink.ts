@@ -60,7 +60,7 @@ export class WholeSink implements Sink {
   }
 
   complete(): void {
-    // Whoever runs the call writes the body from the choices.
+    // The body is written from the choices by the caller of the call.
   }
 
   fail(): void {

@@ -9,7 +9,7 @@ const FAULT: EngineError = {
 };
 
 /**
- * Answers one request by a 500 when its handling throws, and the server hears of the error: before a step nothing is at stake
+ * Answers one request by a 500 when its handling throws, and reports the error to the server: before a step nothing is at stake
  * but this request. `cancel` ends what there is of it already.
  */
 export async function guarded(

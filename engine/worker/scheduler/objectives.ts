@@ -7,7 +7,7 @@ export interface AskedObjectives {
   itlMs: number | "auto";
 }
 
-/** Who is usually there: sequences, and the positions of each where the context allows so many. */
+/** The usual load: sequences, and the positions of each where the context allows so many. */
 const CROWD = 8;
 const USUAL_CONTEXT = 512;
 /** A prompt beside the usual crowd gets six sevenths of each cycle, and takes 7/6 of what it takes alone. */

@@ -73,7 +73,7 @@ function addOnline<S extends Sequence>(
     if (wanted <= 0 || (!first && tiled && wanted < good)) break;
     const count = tiled ? least(sequence, wholeTiles(wanted, room, remaining(sequence), good), draft, limits) : wanted;
     draft.add(sequence, count);
-    // Whoever has all the rows of a step leaves the others the rest of it.
+    // A sequence that takes every scored row of a step leaves its other tokens to the rest.
     if (count < Math.min(remaining(sequence), rows)) break;
   }
   return streamsMs;

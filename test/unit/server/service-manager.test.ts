@@ -21,7 +21,7 @@ it("systemd is told when the server listens, twice in each time of the watchdog,
   expect(states).toHaveLength(4);
 });
 
-it("without a watchdog it is told of the start and the end alone, and without systemd nothing is", () => {
+it("without a watchdog it reports start and end alone, and without systemd nothing", () => {
   const { states, manager: systemd } = manager({ NOTIFY_SOCKET: "/run/n" });
   systemd.ready();
   vi.advanceTimersByTime(3_600_000);

@@ -73,7 +73,7 @@ function addOnline<S extends Sequence>(
     if (wanted <= 0 || (!first && tiled && wanted < good)) break;
     const count = tiled ? least(sequence, wholeTiles(wanted, room, remaining(sequence), good), draft, limits) : wanted;
     draft.add(sequence, count);
-    // A sequence that takes every scored row of a step leaves its other tokens to the rest.
+    // A scored prompt that takes all scored rows leaves the rest of the step to other sequences.
     if (count < Math.min(remaining(sequence), rows)) break;
   }
   return streamsMs;

@@ -24,8 +24,8 @@ export class Flights {
     return this.#all.size;
   }
 
-  of(member: Member): Flight[] {
-    return [...this.#all].filter((flight) => flight.member === member);
+  of(batchId: string): Flight[] {
+    return [...this.#all].filter(({ member }) => member.batch.id === batchId);
   }
 
   add(flight: Flight): void {
@@ -52,6 +52,6 @@ export class Flights {
   }
 
   #noneOf(member: Member | null): boolean {
-    return member === null ? this.#all.size === 0 : this.of(member).length === 0;
+    return member === null ? this.#all.size === 0 : this.of(member.batch.id).length === 0;
   }
 }

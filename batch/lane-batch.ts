@@ -1,6 +1,5 @@
 import type { BatchEndpoint } from "../openapi/batches.ts";
 import type { Standing } from "../store/budget-row.ts";
-import { InputFile } from "./input-file.ts";
 
 /** A batch in progress, as its lane sees it. */
 export interface LaneBatch {
@@ -17,7 +16,6 @@ export interface LaneBatch {
 /** A batch that has joined a lane. */
 export class Member {
   readonly batch: LaneBatch;
-  readonly input: InputFile;
   /** No further line of it starts. */
   withdrawn = false;
   /** Monotonic milliseconds until which it is taken to have no line that is due: a wall clock may be set back. */
@@ -29,7 +27,6 @@ export class Member {
 
   constructor(batch: LaneBatch) {
     this.batch = batch;
-    this.input = new InputFile(batch.inputPath);
   }
 
   /** No line may be left: whoever runs the batch should look. */

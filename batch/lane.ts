@@ -9,6 +9,7 @@ import { EngineWindow, type Residence } from "./engine-window.ts";
 import type { Execute } from "./execute.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Flight, Flights, type Prepared } from "./flights.ts";
+import type { InputFiles } from "./input-files.ts";
 import { type LaneBatch, Member } from "./lane-batch.ts";
 import { aboutLine, lineBackoff, MAX_ATTEMPTS, TELLING_ATTEMPTS } from "./line-attempts.ts";
 import { release } from "./release.ts";
@@ -18,6 +19,7 @@ export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
   engine: Engine;
   store: Pick<Store, "claims" | "state">;
   execute: Execute;
+  inputs: InputFiles;
   /** 0..1 of the engine that batch work may use now. */
   share: () => number;
   residency: Residence;
@@ -69,8 +71,7 @@ export class Lane {
   }
 
   inEngineOf(batchId: string): number {
-    const member = this.#members.get(batchId);
-    return member === undefined ? 0 : this.#flights.of(member).length;
+    return this.#flights.of(batchId).length;
   }
 
   /** Those whom a used-up budget keeps from running. */
@@ -106,7 +107,7 @@ export class Lane {
     this.#members.delete(batchId);
     // Whoever ends the batch ends these lines too.
     this.#prepared = this.#prepared.filter((prepared) => prepared.member !== member);
-    await member.input.close();
+    await this.#deps.inputs.close(member.batch.inputPath);
   }
 
   /** Gives back what runs: an online request needs the memory of this model. */
@@ -134,7 +135,6 @@ export class Lane {
     await this.#flights.landed(null);
     await this.#releasePrepared();
     await this.#commits.stop();
-    for (const { input } of this.#members.values()) await input.close();
     this.#members.clear();
   }
 
@@ -200,7 +200,7 @@ export class Lane {
         continue;
       }
       try {
-        const body = await member.input.body(line.offset, line.length);
+        const body = await this.#deps.inputs.body(member.batch.inputPath, line.offset, line.length);
         // Only now: a batch that ends meanwhile puts another list in this one's place.
         this.#prepared.push({ line, member, body });
       } catch (error) {

@@ -7,6 +7,7 @@ import { BatchValidation, type BatchValidationDeps } from "./batch-validation.ts
 import type { DeadlineClock } from "./clock.ts";
 import { type Expectation, expectations } from "./eta.ts";
 import type { Backlog as Owing } from "./forecast.ts";
+import { InputFiles } from "./input-files.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
 import type { ModelBounds } from "./model-bounds.ts";
 import { pauseReason } from "./pause-reason.ts";
@@ -18,7 +19,7 @@ import { Throughput } from "./throughput.ts";
 import { USUAL_ANSWER } from "./usual-answer.ts";
 
 export interface NightShiftDeps
-  extends Omit<LaneDeps, "engine" | "share" | "store" | "observer">,
+  extends Omit<LaneDeps, "engine" | "share" | "store" | "observer" | "inputs">,
     Omit<StewardDeps, "laneOf" | "validation" | "store" | "observer">,
     Omit<BatchValidationDeps, "models" | "bounds" | "quota" | "failedEvents" | "store" | "files"> {
   engines: readonly Engine[];
@@ -68,6 +69,8 @@ export class NightShift {
   /** What batches may enqueue. */
   readonly quota: BatchQuota;
   readonly #crews = new Map<string, Crew>();
+  /** Shared by the lanes. */
+  readonly #inputs = new InputFiles();
   readonly #stewards = new Map<string, { steward: Steward; done: Promise<void> }>();
   #backlog: Backlog[] = [];
   /** Of each model, worked out when it is first asked for after a tick. */
@@ -180,6 +183,7 @@ export class NightShift {
     clearTimeout(this.#timer);
     for (const { steward } of this.#stewards.values()) steward.stop();
     await Promise.all([...this.#crews.values()].map(({ lane }) => lane.stop()));
+    await this.#inputs.closeAll();
     await Promise.all([...this.#stewards.values()].map(({ done }) => done));
   }
 
@@ -238,7 +242,7 @@ export class NightShift {
   #crew(engine: Engine): Crew {
     const { rules, clock, log, observer } = this.#deps;
     const shift = new ShiftWatch(rules, { clock, log, observer: observer.shiftOf(engine.model) });
-    const lane = new Lane({ ...this.#deps, engine, share: () => shift.decision?.share ?? 0 });
+    const lane = new Lane({ ...this.#deps, engine, inputs: this.#inputs, share: () => shift.decision?.share ?? 0 });
     return { model: engine.model, lane, shift, throughput: new Throughput(), settled: lane.settled };
   }
 

@@ -1,14 +1,13 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { InputFile } from "../../../batch/input-file.ts";
 import type { ModelFacts } from "../../../engine/config.ts";
 import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { StoreError } from "../../../store/store-error.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, saying } from "../server/fake-engine.ts";
 import { FREE, newLines } from "../store/rows.ts";
-import { freshFolder, testStore } from "../store/test-store.ts";
+import { testStore } from "../store/test-store.ts";
 import { CALLER, type NightRig, nightRig, OWNER } from "./night-rig.ts";
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`));
@@ -162,15 +161,6 @@ it("the line timeout counts from the line's start in the engine, not its wait in
   const batch = await rig.reaches(id, "completed");
   expect(batch.request_counts).toEqual({ total: 2, completed: 1, failed: 1 });
   expect(rig.read(batch.error_file_id)).toMatchObject([{ response: null, error: { code: "request_timeout" } }]);
-});
-
-it("an input file that could not be opened is opened again for the next line", async () => {
-  const path = join(freshFolder(), "in.jsonl");
-  const input = new InputFile(path);
-  await expect(input.body(0, 10)).rejects.toMatchObject({ code: "ENOENT" });
-  writeFileSync(path, '{"body":1}');
-  expect(await input.body(0, 10)).toBe(1);
-  await input.close();
 });
 
 it("a line counts no lone death when one that its batch's end took was in the engine too", async () => {

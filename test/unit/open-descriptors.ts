@@ -1,0 +1,15 @@
+import { readdirSync, readlinkSync } from "node:fs";
+
+/** Linux has the table of a process's descriptors. */
+export const canCountDescriptors = process.platform === "linux";
+
+/** Descriptors of this process on files in a folder. */
+export function descriptorsIn(folder: string): number {
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+    } catch {
+      return false;
+    }
+  }).length;
+}

@@ -134,7 +134,10 @@ async function bring(
     }
     const [first, ...others] = partials;
     if (pieces) {
-      for (const other of others) await first!.append(other);
+      for (const other of others) {
+        await first!.append(other);
+        await other.close();
+      }
       const size = files.reduce((sum, file) => sum + file.size, 0);
       const name = files[0]!.name.replace(/\.part\d+of\d+$/, "");
       const whole = { name, size, sha256: await first!.sha256(), checked: files.every((file) => file.checked) };

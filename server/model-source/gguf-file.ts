@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { nearest } from "../options/nearest.ts";
 import { OptionsError } from "../options/options-error.ts";
 
-const SPLIT = /-(\d{5})-of-(\d{5})\.gguf$/;
+const SPLIT = /-(\d{5})-of-(?!00000)(\d{5})\.gguf$/;
 
 /**
  * Checks that a GGUF file is there, whole in number of parts, and a GGUF by its first bytes. Returns the path to load:

@@ -46,9 +46,14 @@ export class PartialFile {
     if (!goOn) await removePartial(path);
     const file = await open(`${path}.part`, goOn ? "r+" : "w+");
     const partial = new PartialFile(path, file, state);
-    if (!goOn) {
-      await file.truncate(bytes);
-      await partial.#save();
+    try {
+      if (!goOn) {
+        await file.truncate(bytes);
+        await partial.#save();
+      }
+    } catch (error) {
+      await partial.close();
+      throw error;
     }
     return partial;
   }

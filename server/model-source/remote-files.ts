@@ -19,7 +19,9 @@ const MANIFEST = z.object({ ggufFile: z.object({ rfilename: z.string().min(1) })
 /** The hub names the file only to clients of this name: github.com/ggml-org/llama.cpp/pull/11195. */
 const MANIFEST_HEADERS = { "user-agent": "llama-cpp", accept: "application/json" };
 const MAX_MANIFEST = 1024 * 1024;
-const PIECE = /\.part(\d+)of(\d+)$/;
+const PIECE = /\.part(\d+)of([1-9]\d*)$/;
+/** Of one model. All of them are open while they are fetched. */
+const MOST_FILES = 512;
 
 /** All files of a model by the value of `--model`; a quantization is looked up at the hub. */
 export async function remoteFilesOf(
@@ -29,6 +31,12 @@ export async function remoteFilesOf(
   const first = model.hub === null ? model.uri : await fileOnHub(model, deps);
   const { pathname } = new URL(first);
   const paths = piecesOf(pathname) ?? partsOf(pathname);
+  if (paths.length > MOST_FILES) {
+    throw new OptionsError(
+      `${model.uri} is one of more than ${MOST_FILES} files, the most that a model may have. ` +
+        "Name a GGUF file that is whole or has fewer parts.",
+    );
+  }
   if (paths.length > 1 && model.sha256 !== null) {
     throw new OptionsError(`${model.uri} has several files, and #sha256= is for one.`);
   }
@@ -66,14 +74,14 @@ async function fileOnHub(model: RemoteModel, deps: { hub: Hub; web: Web; signal:
   );
 }
 
-/** All pieces of a GGUF file that was cut up, by any one of them; null for another file. */
+/** All pieces of a GGUF file that was cut up, by any one of them, but not far beyond the bound; null for another file. */
 function piecesOf(path: string): string[] | null {
   const match = PIECE.exec(path);
   if (match === null) return null;
   const [, number = "", count = ""] = match;
   const stem = path.slice(0, match.index);
   return Array.from(
-    { length: Number(count) },
+    { length: Math.min(Number(count), MOST_FILES + 1) },
     (_, i) => `${stem}.part${String(i + 1).padStart(number.length, "0")}of${count}`,
   );
 }

@@ -47,6 +47,8 @@ export async function transfer(
   deps: TransferDeps,
   signal: AbortSignal,
 ): Promise<void> {
+  // An event that was dispatched before this does not reach the listener below.
+  signal.throwIfAborted();
   const todo = file.missing;
   const stop = new AbortController();
   const abort = () => stop.abort(signal.reason);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { mountSmallDisk } from "../../faults/small-disk.ts";
+import { canCountDescriptors, descriptorsIn } from "../open-descriptors.ts";
 import { download, freshFolder, leftovers, MB } from "./downloading.ts";
 import { FakeHub, fakeGguf } from "./fake-hub.ts";
 
@@ -69,8 +70,30 @@ describe("a download", () => {
     expect(model?.path).toMatch(/m\.gguf$/);
     expect(readFileSync(model!.path).equals(file)).toBe(true);
     expect(leftovers(folder)).toHaveLength(2);
+    if (canCountDescriptors) expect(descriptorsIn(folder)).toBe(0);
     const again = await download(hub, "hf:o/r/m.gguf.part1of2", folder, { offline: true }).models;
     expect(again[0]?.path).toBe(model?.path);
+  });
+
+  it.each([
+    ["its own name", "hf:o/r/m.gguf.part1of4000000000"],
+    ["its own name as a part", "hf:o/r/m-00001-of-99999.gguf"],
+    ["the hub's manifest", "hf:o/r:Q4_K_M"],
+  ])("of more than 512 files, by %s, is refused before any is asked for", async (_, value) => {
+    const hub = await FakeHub.start();
+    hub.manifests.set("/v2/o/r/manifests/Q4_K_M", "m.gguf.part1of4000000000");
+    const { models } = download(hub, value, freshFolder());
+    await expect(models).rejects.toThrow(/more than 512 files, the most that a model may have\. Name a GGUF file/);
+    expect(hub.requests.filter(({ path }) => !path.includes("/manifests/"))).toEqual([]);
+  });
+
+  it("of a name that says 'one of none' brings that file", async () => {
+    const hub = await FakeHub.start();
+    for (const name of ["m.gguf.part1of0", "m-00001-of-00000.gguf"]) {
+      hub.files.set(`/o/r/resolve/main/${name}`, fakeGguf(MB));
+      const [model] = await download(hub, `hf:o/r/${name}`, freshFolder()).models;
+      expect(readFileSync(model!.path).equals(fakeGguf(MB))).toBe(true);
+    }
   });
 
   it("from a server that sends no parts of files brings the whole", async () => {

@@ -1,8 +1,12 @@
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
+import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { PartialFile } from "../../../server/model-source/partial-file.ts";
+import { TRANSFER_RULES, transfer } from "../../../server/model-source/transfer.ts";
+import { Web } from "../../../server/model-source/web.ts";
 import { download, freshFolder, leftovers, MB, pieceSaved } from "./downloading.ts";
 import { etagOf, FakeHub, fakeGguf } from "./fake-hub.ts";
 
@@ -60,6 +64,20 @@ describe("a download that was stopped", () => {
     const [model] = await download(hub, "hf:o/r/m.gguf", folder).models;
     expect(readFileSync(model!.path).equals(fakeGguf(12 * MB, 2))).toBe(true);
   });
+});
+
+it("a transfer whose signal was aborted before asks for nothing", async () => {
+  const hub = await FakeHub.start();
+  hub.files.set(PATH, fakeGguf(MB));
+  const announced = { bytes: MB, sha256: null, validator: null, ranges: true };
+  const file = await PartialFile.open(join(freshFolder(), "m.gguf"), announced, MB);
+  onTestFinished(() => file.close());
+  const web = new Web({ hub: { endpoint: hub.endpoint, token: null }, env: {} });
+  onTestFinished(() => web.close());
+  const deps = { web, rules: TRANSFER_RULES, received: () => {}, failed: () => {} };
+  const stopped = AbortSignal.abort(new Error("enough"));
+  await expect(transfer(`${hub.endpoint}${PATH}`, file, announced, deps, stopped)).rejects.toThrow("enough");
+  expect(hub.requests).toEqual([]);
 });
 
 describe("a download that goes on", () => {

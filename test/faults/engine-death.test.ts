@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FAST_RESTART, freshFile, Rig } from "./engine-fixture.ts";
+import { FAST_RESTART, freshFile, HANG_MS, Rig, stopWatchdogs, TICK_MS } from "./engine-fixture.ts";
 
 function alive(pid: number): boolean {
   try {
@@ -93,20 +93,26 @@ describe("kill -9 of the engine under load", () => {
 
 describe("an engine that hangs", () => {
   it("is killed and replaced when it owes an answer and says nothing", async () => {
-    const rig = new Rig("", { hangTimeoutMs: 400 });
+    const pass = stopWatchdogs();
+    const rig = new Rig("", { hangTimeoutMs: HANG_MS });
     await rig.engine.ready();
     const before = rig.pid;
     const run = rig.run("silent");
+    await rig.logged("submit 1 silent");
+    pass(HANG_MS + TICK_MS);
     await run.hears("mayRestart");
     const state = rig.engine.state;
     expect(state).toMatchObject({ name: "restarting", reason: expect.stringContaining("said nothing") });
     expect(alive(before)).toBe(false);
+    await rig.engine.ready();
+    pass(HANG_MS + TICK_MS);
     expect(await run.failure()).toMatchObject({ code: "engine_died" });
   });
 
   it("is killed where every client leaves before the timeout, and none is there at its end", async () => {
+    const pass = stopWatchdogs();
     // It is not started again: the state stays as the death left it.
-    const rig = new Rig("", { hangTimeoutMs: 400, restart: { ...FAST_RESTART, firstMs: 600_000, capMs: 600_000 } });
+    const rig = new Rig("", { hangTimeoutMs: HANG_MS, restart: { ...FAST_RESTART, firstMs: 600_000, capMs: 600_000 } });
     await rig.engine.ready();
     const before = rig.pid;
     while (rig.engine.state.name === "ready") {
@@ -114,38 +120,57 @@ describe("an engine that hangs", () => {
       await Promise.race([run.hears("accepted"), run.hears("mayRestart"), run.ended]);
       run.ticket.cancel();
       expect(rig.engine.pending).toBe(0);
+      pass(TICK_MS);
     }
     expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
     expect(alive(before)).toBe(false);
   });
 
   it("is left alone after a request was cancelled that no step hangs in", async () => {
-    const rig = new Rig("", { hangTimeoutMs: 200 });
+    const pass = stopWatchdogs();
+    const rig = new Rig("", { hangTimeoutMs: HANG_MS });
     await rig.engine.ready();
     const before = rig.pid;
     const left = rig.run("hold");
     await left.hears("accepted");
     left.ticket.cancel();
-    expect(await rig.run("count:300").ended).toBe("finished");
+    // Its answers come after that to the cancellation.
+    expect(await rig.run("count:1").ended).toBe("finished");
+    pass(3 * HANG_MS);
+    expect(await rig.run("count:1").ended).toBe("finished");
     expect(rig.pid).toBe(before);
     expect(rig.restarts).toBe(0);
   });
 
   it("is left alone while it owes nothing or answers", async () => {
-    const rig = new Rig("", { hangTimeoutMs: 2000 });
+    const pass = stopWatchdogs();
+    const rig = new Rig("", { hangTimeoutMs: HANG_MS });
     await rig.engine.ready();
     const before = rig.pid;
-    // 1200 steps of at least 2 ms: longer than the timeout.
-    expect(await rig.run("count:1200").ended).toBe("finished");
+    pass(3 * HANG_MS);
+    const run = rig.run("drip");
+    for (let limits = 0; limits < 3; limits++) {
+      const heard = rig.steps.length;
+      await expect.poll(() => rig.steps.length).toBeGreaterThan(heard);
+      pass(HANG_MS);
+    }
+    run.ticket.cancel();
+    expect(await rig.run("count:1").ended).toBe("finished");
     expect(rig.pid).toBe(before);
     expect(rig.restarts).toBe(0);
   });
 
   it("is killed when it makes no progress while it loads", async () => {
-    const rig = new Rig("hang-loading", { hangTimeoutMs: 80, loadTimeoutMs: 200 });
-    await expect(rig.engine.ready()).rejects.toThrow(
+    const pass = stopWatchdogs();
+    const loadTimeoutMs = 3 * HANG_MS;
+    const rig = new Rig("hang-loading", { hangTimeoutMs: HANG_MS, loadTimeoutMs });
+    const failed = expect(rig.engine.ready()).rejects.toThrow(
       /died 2 times while it loaded[\s\S]*was loading the model and said nothing/,
     );
+    pass(loadTimeoutMs + TICK_MS);
+    await expect.poll(() => rig.restarts).toBe(1);
+    pass(loadTimeoutMs + TICK_MS);
+    await failed;
   });
 });
 

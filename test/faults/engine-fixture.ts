@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import type { LocalEngineDeps } from "../../engine/client/local-engine-deps.ts";
 import type { EngineConfig } from "../../engine/config.ts";
@@ -51,6 +51,19 @@ export const CONFIG: EngineConfig = {
   adapters: [],
   toolFormat: null,
 };
+
+/** A watchdog ticks eight times within it. */
+export const HANG_MS = 80_000;
+export const TICK_MS = HANG_MS / 8;
+
+/** Stops the ticks of the watchdogs that are made from now on, to the end of the test; they come by the function that is returned. */
+export function stopWatchdogs(): (ms: number) => void {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  return (ms) => void vi.advanceTimersByTime(ms);
+}
 
 /** A file that does not exist, in a folder that ends with the test. */
 export function freshFile(): string {

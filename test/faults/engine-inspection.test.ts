@@ -1,7 +1,12 @@
-import { expect, test } from "vitest";
-import { Rig } from "./engine-fixture.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { HANG_MS, Rig, stopWatchdogs, TICK_MS } from "./engine-fixture.ts";
 
 test("those who ask at once share one answer", async () => {
+  // Of the time that an answer may take nothing passes.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
   const rig = new Rig("");
   await rig.engine.ready();
   expect(await Promise.all([rig.engine.inspect(), rig.engine.inspect()])).toEqual([{ asked: 1 }, { asked: 1 }]);
@@ -23,28 +28,28 @@ test("an engine that dies before it answers is told as null at once", async () =
 });
 
 test("answers are no sign of life: an engine whose step hangs is killed although it is asked", async () => {
-  const rig = new Rig("", { hangTimeoutMs: 400 });
+  const pass = stopWatchdogs();
+  const rig = new Rig("", { hangTimeoutMs: HANG_MS });
   await rig.engine.ready();
   const run = rig.run("silent");
-  const asking = setInterval(() => void rig.engine.inspect(), 20);
-  try {
-    await run.hears("mayRestart");
-  } finally {
-    clearInterval(asking);
+  for (let ms = 0; ms <= HANG_MS; ms += TICK_MS) {
+    await rig.engine.inspect();
+    pass(TICK_MS);
   }
+  await run.hears("mayRestart");
   expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
 });
 
 test("a decode that hangs is found however many new requests are accepted beside it", async () => {
-  const rig = new Rig("", { hangTimeoutMs: 400 });
+  const pass = stopWatchdogs();
+  const rig = new Rig("", { hangTimeoutMs: HANG_MS });
   await rig.engine.ready();
   const run = rig.run("hold");
   await run.hears("accepted");
-  const asking = setInterval(() => rig.run("hold"), 20);
-  try {
-    await run.hears("mayRestart");
-  } finally {
-    clearInterval(asking);
+  for (let ms = 0; ms <= HANG_MS; ms += TICK_MS) {
+    await rig.run("hold").hears("accepted");
+    pass(TICK_MS);
   }
+  await run.hears("mayRestart");
   expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
 });

@@ -1,8 +1,11 @@
-import { expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { BatchQuota } from "../../../batch/quota.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
 import { CALLER, nightRig, OWNER } from "./night-rig.ts";
+import { pass, stopTime } from "./stopped-time.ts";
+
+beforeEach(stopTime);
 
 const line = (custom_id: string) =>
   JSON.stringify({
@@ -16,10 +19,11 @@ it("a batch that a budget holds up expires with its window all the same", async 
   const engine = new FakeEngine();
   // Answers that are far longer than the lines allow cost more than was held back for them.
   engine.script = saying(..."a".repeat(100));
-  const rig = await nightRig(engine, { windowSeconds: 3 });
+  const rig = await nightRig(engine, { windowSeconds: 600 });
   await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1e6, monthlyNano: null, softRatio: null });
   const id = await rig.submit(Array.from({ length: 200 }, (_, i) => line(`line-${i}`)).join("\n"));
   await expect.poll(async () => (await rig.get(id)).nightshift.reason).toMatch(/^paused: the owner's daily/);
+  await pass(600);
   const { request_counts, error_file_id } = await rig.reaches(id, "expired");
   expect(request_counts.completed).toBeGreaterThan(0);
   const errors = rig.read(error_file_id);

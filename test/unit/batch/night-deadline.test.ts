@@ -1,8 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../server/fake-engine.ts";
 import { nightRig } from "./night-rig.ts";
+import { pass, stopTime } from "./stopped-time.ts";
 import { neverValid } from "./validate-here.ts";
+
+beforeEach(stopTime);
+
+const WINDOW = { windowSeconds: 30 };
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`));
 
@@ -19,9 +24,10 @@ describe("the window's end", () => {
     engine.script = (request) => {
       if (count++ < 7) saying("yes")(request);
     };
-    const rig = await nightRig(engine, { windowSeconds: 5 });
+    const rig = await nightRig(engine, WINDOW);
     const id = await rig.submit(jsonl(lines(90)));
     await expect.poll(async () => (await rig.get(id)).request_counts.completed).toBe(7);
+    await pass(WINDOW.windowSeconds);
     const batch = await rig.reaches(id, "expired");
     expect(batch).toMatchObject({ request_counts: { total: 90, completed: 7, failed: 0 }, cancelled_at: null });
     expect(batch.expired_at).not.toBeNull();
@@ -35,20 +41,21 @@ describe("the window's end", () => {
   });
 
   it("ends a batch that waits for another's validation too", async () => {
-    const rig = await nightRig(answering(), { windowSeconds: 1, validate: neverValid });
+    const rig = await nightRig(answering(), { ...WINDOW, validate: neverValid });
     const [one, two] = [await rig.submit(jsonl(lines(1))), await rig.submit(jsonl(lines(1)))];
+    await pass(WINDOW.windowSeconds);
     for (const id of [one, two]) {
       expect(await rig.reaches(id, "expired")).toMatchObject({ in_progress_at: null, error_file_id: null });
     }
   });
 
   it("by the time of a clock that was looked at only once ends nothing", async () => {
-    const first = await nightRig(new FakeEngine(), { windowSeconds: 2 });
+    const first = await nightRig(new FakeEngine(), WINDOW);
     const id = await first.submit(jsonl(lines(3)));
     const { expires_at } = await first.reaches(id, "in_progress");
     await first.night.stop();
     await first.store.close();
-    await expect.poll(() => Date.now() / 1000).toBeGreaterThan(expires_at);
+    await pass(expires_at - Date.now() / 1000);
     const engine = new FakeEngine();
     const second = await nightRig(engine, {}, first.folder, { settled: false });
     await engine.next();
@@ -58,13 +65,13 @@ describe("the window's end", () => {
   });
 
   it("while no server runs: it expires when the next one starts", async () => {
-    const first = await nightRig(new FakeEngine(), { windowSeconds: 2 });
+    const first = await nightRig(new FakeEngine(), WINDOW);
     const id = await first.submit(jsonl(lines(10)));
     const before = await first.reaches(id, "in_progress");
     await first.night.stop();
     await first.store.close();
     const { expires_at } = before;
-    await expect.poll(() => Date.now() / 1000).toBeGreaterThan(expires_at);
+    await pass(expires_at - Date.now() / 1000);
     const second = await nightRig(answering(), {}, first.folder);
     const batch = await second.reaches(id, "expired");
     expect(batch.request_counts).toEqual({ total: 10, completed: 0, failed: 0 });

@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { ModelFacts } from "../../../engine/config.ts";
 import { ApiError, unavailable } from "../../../openapi/api-error.ts";
 import { StoreError } from "../../../store/store-error.ts";
@@ -8,7 +8,10 @@ import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, saying } from "../server/fake-engine.ts";
 import { FREE, newLines } from "../store/rows.ts";
 import { testStore } from "../store/test-store.ts";
-import { CALLER, type NightRig, nightRig, OWNER } from "./night-rig.ts";
+import { CALLER, nightRig, OWNER } from "./night-rig.ts";
+import { pass, stopTime } from "./stopped-time.ts";
+
+beforeEach(stopTime);
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`));
 
@@ -20,12 +23,6 @@ function answeringBut(first: (request: Parameters<NonNullable<FakeEngine["script
     else saying("yes")(request);
   };
   return engine;
-}
-
-/** Lines that failed may be claimed again at once. */
-function instantly(rig: NightRig): void {
-  const { release } = rig.store.claims;
-  rig.store.claims.release = ({ claims }) => release({ claims, notBeforeMs: 0 });
 }
 
 const nope = () => new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." });
@@ -49,12 +46,12 @@ describe("while the store takes nothing", () => {
     expect(refused).toBeGreaterThan(1);
   });
 
-  it("each try to end a batch removes the files that it wrote in vain", async () => {
+  it("a try to end a batch removes the files that it wrote in vain", async () => {
     const rig = await nightRig(answeringBut((request) => request.fail(nope())));
     const { finalize } = rig.store.batches;
     let refused = 0;
     rig.store.batches.finalize = async (args) => {
-      if (refused++ < 2) throw new StoreError("full", "full");
+      if (refused++ === 0) throw new StoreError("full", "full");
       return finalize(args);
     };
     await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
@@ -83,7 +80,6 @@ describe("what the server itself fails at", () => {
     "a result that the store refuses (%s) becomes an error",
     async (code) => {
       const rig = await nightRig(answeringBut((request) => saying("yes")(request)));
-      instantly(rig);
       const { commit } = rig.store.claims;
       let refused = 0;
       rig.store.claims.commit = async (args) => {
@@ -112,7 +108,6 @@ describe("what the server itself fails at", () => {
       return submit.call(engine, submission, listener);
     };
     const rig = await nightRig(engine);
-    instantly(rig);
     const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
     expect(rig.read(batch.error_file_id)).toMatchObject(givenUp);
     expect(thrown).toBe(5);
@@ -127,7 +122,6 @@ describe("what the server itself fails at", () => {
     });
     engine.ready = () => facts;
     const rig = await nightRig(engine);
-    instantly(rig);
     const id = await rig.submit(jsonl(lines(3)));
     const { input_file_id } = await rig.reaches(id, "in_progress");
     rmSync(rig.files.pathOf(input_file_id));
@@ -149,13 +143,16 @@ describe("what the server itself fails at", () => {
 
 it("the line timeout counts from the line's start in the engine, not its wait in the queue", async () => {
   const engine = new FakeEngine();
-  const rig = await nightRig(engine, { lineTimeoutMs: 40 });
+  const rig = await nightRig(engine, { lineTimeoutMs: 60_000 });
   const id = await rig.submit(jsonl(lines(2)));
   await expect.poll(() => engine.requests.length).toBe(2);
   const [queued, slow] = engine.requests;
   slow?.begin();
+  // Longer than the timeout for the one that waits, and not for the one that runs.
+  await pass(59);
+  expect(slow?.cancelled).toBe(false);
+  await pass(1);
   await slow?.whenCancelled;
-  // It waited at least as long as the one that ran out of time.
   expect(queued?.cancelled).toBe(false);
   saying("yes")(queued!);
   const batch = await rig.reaches(id, "completed");

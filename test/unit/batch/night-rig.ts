@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Registry } from "prom-client";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
 import type { Validate } from "../../../batch/validation.ts";
 import type { Engine } from "../../../engine/engine.ts";
@@ -21,6 +21,7 @@ import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
 import { until } from "../../api/until.ts";
 import { GRAMMARS_HERE } from "../server/grammars-here.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
+import { pass } from "./stopped-time.ts";
 import { validateHere } from "./validate-here.ts";
 
 const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
@@ -131,6 +132,7 @@ export async function nightRig(
     async reaches(id: string, status: Batch["status"]): Promise<Batch> {
       let batch = await batches.get(OWNER, id);
       await until(`${id} to be ${status}`, async () => {
+        if (vi.isFakeTimers()) await pass(1);
         batch = await batches.get(OWNER, id);
         return batch.status === status;
       }).catch((error: unknown) => {

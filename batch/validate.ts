@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { ApiError } from "../openapi/api-error.ts";
 import { type BatchEndpoint, type BatchError, MAX_BATCH_INPUTS } from "../openapi/batches.ts";
 import { JsonScan } from "../openapi/json-scan.ts";
-import { decodeText, parseText } from "../openapi/json-text.ts";
+import { decodeText } from "../openapi/json-text.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { InputLine } from "./input-lines.ts";
 import { type BodyCheck, bodyCheck } from "./line-check.ts";
@@ -99,9 +99,10 @@ export class Validator {
     if (input.bytes === null) {
       return fault("invalid_request", null, `The line is longer than ${this.#rules.maxLineBytes} bytes.`);
     }
-    const tooMuch = new JsonScan().push(input.bytes);
+    const text = decoded(input.bytes);
+    const tooMuch = text === null ? null : new JsonScan().push(text);
     if (tooMuch !== null) return fault("invalid_json_line", null, `This line ${tooMuch}.`);
-    const request = parse(input.bytes);
+    const request = text === null ? null : parse(text);
     if (request === null) return fault("invalid_json_line", null, "This line is not parseable as valid JSON.");
     const { custom_id: customId, method, url, body } = request;
     const named = this.#checkCustomId(customId) ?? this.#checkTarget(method, url);
@@ -198,14 +199,23 @@ function missing(param: string): Fault {
   return fault("missing_required_parameter", param, `Missing required parameter: '${param}'.`);
 }
 
-/** Null for what is no JSON object; to be called within the bounds of JsonScan. */
-function parse(bytes: Uint8Array): Record<string, unknown> | null {
+/** Null for what is not UTF-8. */
+function decoded(bytes: Uint8Array): string | null {
   try {
-    const value = parseText(decodeText(bytes));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+    return decodeText(bytes);
   } catch (error) {
     if (error instanceof ApiError) return null;
     throw error;
+  }
+}
+
+/** Null for what is no JSON object; to be called within the bounds of JsonScan. */
+function parse(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+  } catch {
+    return null;
   }
 }
 

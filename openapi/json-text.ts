@@ -1,44 +1,61 @@
+import { finished, type PausedWork } from "../grammar/paused-work.ts";
 import { type ApiError, invalidRequest } from "./api-error.ts";
+import { JsonCuts } from "./json-cuts.ts";
 import { JsonScan } from "./json-scan.ts";
+import { JsonFault, jsonValue } from "./json-value.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/**
- * Bytes to a JSON value. Throws a 400 for what is not UTF-8, begins with a byte order mark, has more than JSON_BOUNDS
- * of anything, is not JSON, or has text that is no text: NUL and lone surrogates, which JSON can write as escapes.
- */
+/** The value of a whole JSON text. Throws as JsonText does. */
 export function parseJson(bytes: Uint8Array): unknown {
-  checkBounds(new JsonScan(), bytes);
-  const text = decodeText(bytes);
-  return checkedText(text, parseText(text));
+  const text = new JsonText();
+  text.push(bytes);
+  return finished(text.value());
 }
 
 /** Bytes of a text that are decoded together. */
 const DECODED_BYTES = 128 * 1024;
 
-/** A JSON text whose bytes come in pieces. */
-export class BodyText {
-  readonly #scan = new JsonScan();
+/**
+ * A JSON text whose bytes come in pieces. Throws a 400 for what is not UTF-8, begins with a byte order mark, has more than
+ * JSON_BOUNDS of anything, is not JSON, or has text that is no text: NUL and lone surrogates, which JSON can write as
+ * escapes.
+ */
+export class JsonText {
+  readonly #cuts = new JsonCuts();
+  readonly #scan = new JsonScan(this.#cuts);
   #text = "";
   #chunks: Uint8Array[] = [];
   #size = 0;
 
-  /** Throws a 400 for bytes that are not UTF-8, or take the text beyond JSON_BOUNDS. */
   push(bytes: Uint8Array): void {
-    checkBounds(this.#scan, bytes);
     this.#chunks.push(bytes);
     this.#size += bytes.byteLength;
     if (this.#size < DECODED_BYTES) return;
     const joined = this.#joined();
     const end = lastCharacterStart(joined);
-    this.#text += decodeText(joined.subarray(0, end));
+    this.#add(decodeText(joined.subarray(0, end)));
     this.#chunks = [joined.subarray(end)];
     this.#size = joined.length - end;
   }
 
-  /** The whole text. Throws a 400. */
-  end(): string {
-    return this.#text + decodeText(this.#joined());
+  /** Parses the text, which is whole. */
+  *value(): PausedWork<unknown> {
+    this.#add(decodeText(this.#joined()));
+    const text = this.#text;
+    if (text === "") throw malformed("The request body is empty; a JSON object is expected.");
+    this.#cuts.end(text.length);
+    try {
+      return yield* jsonValue(text, this.#cuts.cuts);
+    } catch (error) {
+      throw error instanceof JsonFault ? malformed(FAULTS[error.kind]) : error;
+    }
+  }
+
+  #add(text: string): void {
+    const tooMuch = this.#scan.push(text);
+    if (tooMuch !== null) throw malformed(`The request body ${tooMuch}.`);
+    this.#text += text;
   }
 
   #joined(): Uint8Array {
@@ -53,11 +70,11 @@ function lastCharacterStart(bytes: Uint8Array): number {
   return at;
 }
 
-/** Throws a 400 when the bytes, which go on where the scan is, take the text beyond JSON_BOUNDS. */
-function checkBounds(scan: JsonScan, bytes: Uint8Array): void {
-  const tooMuch = scan.push(bytes);
-  if (tooMuch !== null) throw malformed(`The request body ${tooMuch}.`);
-}
+// The parser's own message quotes the body, and the body is the prompt.
+const FAULTS: Record<JsonFault["kind"], string> = {
+  syntax: "We could not parse the JSON body of your request.",
+  text: "The request body has a string with a NUL character or half of a surrogate pair.",
+};
 
 /** UTF-8 to text. Throws a 400. */
 export function decodeText(bytes: Uint8Array): string {
@@ -68,36 +85,6 @@ export function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Only for a text whose bytes were within the bounds. Throws a 400. */
-export function parseText(text: string): unknown {
-  if (text === "") throw malformed("The request body is empty; a JSON object is expected.");
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The parser's own message quotes the body, and the body is the prompt.
-    throw malformed("We could not parse the JSON body of your request.");
-  }
-}
-
-/** The value of the text. Throws a 400 where it has text that is no text. */
-export function checkedText(text: string, value: unknown): unknown {
-  if (text.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(text) && hasBrokenText(value)) {
-    throw malformed("The request body has a string with a NUL character or half of a surrogate pair.");
-  }
-  return value;
-}
-
 function malformed(message: string): ApiError {
   return invalidRequest("invalid_json", null, message);
-}
-
-function hasBrokenText(value: unknown): boolean {
-  if (typeof value === "string") return isBroken(value);
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(hasBrokenText);
-  return Object.entries(value).some(([key, entry]) => isBroken(key) || hasBrokenText(entry));
-}
-
-function isBroken(text: string): boolean {
-  return text.includes("\0") || /\p{Surrogate}/u.test(text);
 }

@@ -31,9 +31,9 @@ const { messages, choices, prompts, promptTokens } = DEFAULT_REQUEST_LIMITS;
 
 const JSON_ITEMS =
   `${JSON_BOUNDS.depth} levels, ${count(JSON_BOUNDS.containers)} arrays and objects, ` +
-  `${count(JSON_BOUNDS.members)} members, ${count(JSON_BOUNDS.values)} values; checked up to the first fault`;
+  `${count(JSON_BOUNDS.members)} members, ${count(JSON_BOUNDS.values)} values, names of ${count(JSON_BOUNDS.name)} characters; checked up to the first fault`;
 const JSON_TIME =
-  "120 s to arrive; read in slices of 256 KiB; larger ones parsed and checked in turns of their own, one at a time";
+  "120 s to arrive; read in slices of 256 KiB; larger ones parsed in slices too, and checked in turns of their own, one at a time";
 const BODY_MEMORY = "the body once; all that are read at once --body-memory";
 const FORM_TIME = "1 kB/s over 30 s; synced by other threads";
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { finished, type PausedWork } from "../grammar/paused-work.ts";
 import { ApiError, unsupportedMedia } from "../openapi/api-error.ts";
-import { BodyText, checkedText, parseText } from "../openapi/json-text.ts";
+import { JsonText } from "../openapi/json-text.ts";
 import { checkEncoding, decoded, malformedEncoding } from "./body-encoding.ts";
 import type { BodyHold } from "./body-memory.ts";
 import { loopTurn } from "./loop-turn.ts";
@@ -27,20 +28,21 @@ export async function readJson(req: IncomingMessage, res: ServerResponse, limit:
       delete req.headers.expect;
     }
     const { text, size } = await readText(req, limit, hold);
-    return size <= SLICE_BYTES ? checkedText(text, parseText(text)) : await parseSliced(text);
+    return size <= SLICE_BYTES ? finished(text.value()) : await inTurns(text.value());
   } finally {
     hold.end();
   }
 }
 
-/** Each step in a turn of its own, what the caller makes of the value too. */
-async function parseSliced(text: string): Promise<unknown> {
-  await loopTurn();
-  const value = parseText(text);
-  await loopTurn();
-  checkedText(text, value);
-  await loopTurn();
-  return value;
+/** Each part of the work in a turn of its own, what the caller makes of the value too. */
+async function inTurns<T>(work: PausedWork<T>): Promise<T> {
+  for (;;) {
+    await loopTurn();
+    const { done, value } = work.next();
+    if (!done) continue;
+    await loopTurn();
+    return value;
+  }
 }
 
 /** The bytes that the head announces: 0 where it names no length. */
@@ -63,10 +65,10 @@ function checkHeaders(req: IncomingMessage, limit: number): number {
  * Counts bytes and what they hold as they come, since a chunked or packed body names no length, and makes text of them. A
  * sender on a fast line is stopped after each slice: Node would otherwise read megabytes of every connection in one turn.
  */
-function readText(req: IncomingMessage, limit: number, hold: BodyHold): Promise<{ text: string; size: number }> {
+function readText(req: IncomingMessage, limit: number, hold: BodyHold): Promise<{ text: JsonText; size: number }> {
   return new Promise((resolve, reject) => {
     const body = decoded(req);
-    const text = new BodyText();
+    const text = new JsonText();
     let size = 0;
     let sliceEnd = SLICE_BYTES;
     let over = false;
@@ -98,11 +100,7 @@ function readText(req: IncomingMessage, limit: number, hold: BodyHold): Promise<
     });
     body.once("end", () => {
       over = true;
-      try {
-        resolve({ text: text.end(), size });
-      } catch (error) {
-        reject(error);
-      }
+      resolve({ text, size });
     });
     const leave = () => {
       if (!req.complete) fail(new ClientGone());

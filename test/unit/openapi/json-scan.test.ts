@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { JSON_BOUNDS, JsonScan } from "../../../openapi/json-scan.ts";
 import { parseJson } from "../../../openapi/json-text.ts";
 
-const { depth, containers, members, values } = JSON_BOUNDS;
+const { depth, containers, members, values, name } = JSON_BOUNDS;
 
 const list = (item: string, count: number) => `[${Array(count).fill(item).join()}]`;
-const scan = (text: string) => new JsonScan().push(Buffer.from(text));
+const scan = (text: string) => new JsonScan().push(text);
 
 describe("what one JSON text may have", () => {
   it.each([
@@ -15,26 +15,27 @@ describe("what one JSON text may have", () => {
     ["arrays and objects", (count: number) => list("{}", count - 1), containers],
     ["object members", (count: number) => `{${Array(count).fill('"k":1').join()}}`, members],
     ["values", (count: number) => list("1", count), values],
+    ["name", (count: number) => `{"${"k".repeat(count)}":1}`, name],
   ])("%s", (what, text, most) => {
     expect(scan(text(most))).toBeNull();
     expect(scan(text(most + 1))).toContain(`${most}`);
     expect(scan(text(most + 1))).toContain(what);
   });
 
-  it("counts nothing within strings, however the bytes are cut", () => {
-    const bytes = Buffer.from(JSON.stringify({ 'a[{,:"\\': ["[{:,", "\\", '\\"', 'é"{', "\\\\[["] }));
+  it("counts nothing within strings, however the text is cut", () => {
+    const text = JSON.stringify({ 'a[{,:"\\': ["[{:,", "\\", '\\"', 'é"{', "\\\\[["] });
     fc.assert(
-      fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 8 }), (cuts) => {
+      fc.property(fc.array(fc.nat({ max: text.length }), { maxLength: 8 }), (cuts) => {
         // A count that is off by one container or level more is seen where just so many still fit.
         const counted = new JsonScan();
-        counted.push(Buffer.from("[".repeat(depth - 2)));
+        counted.push("[".repeat(depth - 2));
         let from = 0;
-        for (const cut of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
-          expect(counted.push(bytes.subarray(from, cut))).toBeNull();
+        for (const cut of [...cuts.toSorted((a, b) => a - b), text.length]) {
+          expect(counted.push(text.slice(from, cut))).toBeNull();
           from = cut;
         }
-        expect(counted.push(Buffer.from("[["))).toBeNull();
-        expect(counted.push(Buffer.from("["))).toContain("levels");
+        expect(counted.push("[[")).toBeNull();
+        expect(counted.push("[")).toContain("levels");
       }),
     );
   });

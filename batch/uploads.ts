@@ -1,6 +1,3 @@
-import { createReadStream } from "node:fs";
-import { mkdir, readdir, rename, unlink } from "node:fs/promises";
-import { join } from "node:path";
 import { ApiError, invalidRequest } from "../openapi/api-error.ts";
 import { type FilePurpose, uploadPurpose } from "../openapi/files.ts";
 import { MAX_PARTS } from "../openapi/uploads.ts";
@@ -14,7 +11,7 @@ import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./f
 import { overQuota, tooManyFiles, tooManyUploads, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
-import { sync } from "./sync.ts";
+import { UploadParts } from "./upload-parts.ts";
 
 export interface UploadRoomDeps {
   store: Pick<Store, "files" | "uploads">;
@@ -43,12 +40,10 @@ const REMEMBERED_SECONDS = 7 * 86_400;
 /** Of one owner: without parts they take no storage. */
 const MAX_OPEN = 1000;
 const SWEEP_ROWS = 100;
-const ROWS_AT_ONCE = 1000;
-const READ_BYTES = 256 * 1024;
 
 /**
- * Files that come in parts, in any order and side by side. The parts lie in `<data-dir>/parts/<id>` until `complete` has
- * put them together, so they outlive a restart.
+ * Files that come in parts, in any order and side by side. The parts lie on the disk until `complete` has put them together,
+ * so they outlive a restart.
  *
  * | status | goes to | by |
  * |---|---|---|
@@ -57,27 +52,18 @@ const READ_BYTES = 256 * 1024;
  */
 export class UploadRoom {
   readonly #deps: UploadRoomDeps;
-  readonly #dir: string;
+  readonly #parts: UploadParts;
   /** Completions that run, by upload: a second call waits for the first and gets the same file. */
   readonly #completing = new Map<string, Promise<unknown>>();
 
-  private constructor(deps: UploadRoomDeps) {
+  private constructor(deps: UploadRoomDeps, parts: UploadParts) {
     this.#deps = deps;
-    this.#dir = join(deps.dataDir, "parts");
+    this.#parts = parts;
   }
 
-  /** Removes parts that no upload has. Before it resolves no part may be added. */
+  /** Before it resolves no part may be added. */
   static async open(deps: UploadRoomDeps): Promise<UploadRoom> {
-    const room = new UploadRoom(deps);
-    await mkdir(room.#dir, { recursive: true, mode: 0o700 });
-    const orphans = new Set(await readdir(room.#dir));
-    for (let after: string | null = ""; after !== null; ) {
-      const ids: string[] = await deps.store.uploads.partIds({ after, limit: ROWS_AT_ONCE });
-      for (const id of ids) orphans.delete(id);
-      after = ids.length === ROWS_AT_ONCE ? ids.at(-1)! : null;
-    }
-    await room.#removeParts([...orphans]);
-    return room;
+    return new UploadRoom(deps, await UploadParts.open(deps));
   }
 
   /** Throws 400, 413 or 507. */
@@ -134,8 +120,7 @@ export class UploadRoom {
     const createdAt = epochSeconds(this.#deps.clock);
     const part: PartRow = { id: objectId("part_"), uploadId, bytes, md5, createdAt };
     try {
-      await rename(path, join(this.#dir, part.id));
-      await sync(this.#dir);
+      await this.#parts.place(path, part.id);
       const quotaBytes = this.#deps.files.quota(storageBytes);
       const outcome = await this.#deps.store.uploads.addPart({
         owner,
@@ -156,8 +141,7 @@ export class UploadRoom {
         throw invalidRequest("invalid_value", "data", message);
       }
     } catch (error) {
-      await unlink(path).catch(() => {});
-      if (!mayBeCommitted(error)) await this.#removeParts([part.id]);
+      if (!mayBeCommitted(error)) await this.#parts.remove([part.id]);
       throw writeFailure(error);
     }
     return part;
@@ -192,7 +176,7 @@ export class UploadRoom {
     await this.get(owner, id);
     const ended = await this.#deps.store.uploads.cancel({ owner, id });
     if (ended === "absent") throw noSuchUpload(id);
-    if (ended !== "not_pending") await this.#removeParts(ended.partIds);
+    if (ended !== "not_pending") await this.#parts.remove(ended.partIds);
     const upload = await this.get(owner, id);
     if (upload.status !== "cancelled") throw notPending(upload);
     return upload;
@@ -203,7 +187,7 @@ export class UploadRoom {
     let expired = 0;
     for (let ended: EndedUpload[] | null = null; ended === null || ended.length === SWEEP_ROWS; ) {
       ended = await this.#deps.store.uploads.expire({ now, limit: SWEEP_ROWS });
-      for (const { partIds } of ended) await this.#removeParts(partIds);
+      for (const { partIds } of ended) await this.#parts.remove(partIds);
       expired += ended.length;
     }
     return expired;
@@ -211,7 +195,7 @@ export class UploadRoom {
 
   /** Removes the bytes of parts whose rows are gone. */
   unlink(partIds: readonly string[]): Promise<void> {
-    return this.#removeParts(partIds);
+    return this.#parts.remove(partIds);
   }
 
   /** Forgets uploads that have been over for a week. Returns how many. */
@@ -245,7 +229,7 @@ export class UploadRoom {
       const ended = await this.#deps.store.uploads.complete({ owner, id, file, maxFiles });
       if (ended === "too_many") throw tooManyFiles(maxFiles);
       if (ended === "not_pending") throw notPending(await this.get(owner, id));
-      await this.#removeParts(ended.partIds);
+      await this.#parts.remove(ended.partIds);
     } catch (error) {
       if (!mayBeCommitted(error)) await files.withdraw(file);
       throw error;
@@ -255,24 +239,11 @@ export class UploadRoom {
 
   async #join(owner: string, id: string, parts: readonly PartRow[]): Promise<Incoming> {
     try {
-      return await this.#deps.files.write(this.#bytesOf(parts), { reserve: true });
+      return await this.#deps.files.write(this.#parts.bytesOf(parts.map((part) => part.id)), { reserve: true });
     } catch (error) {
       // A cancel or the sweeper may have taken the parts away meanwhile.
       const upload = await this.get(owner, id);
       throw upload.status === "pending" ? error : notPending(upload);
-    }
-  }
-
-  async *#bytesOf(parts: readonly PartRow[]): AsyncGenerator<Uint8Array> {
-    for (const { id } of parts) yield* createReadStream(join(this.#dir, id), { highWaterMark: READ_BYTES });
-  }
-
-  async #removeParts(ids: readonly string[]): Promise<void> {
-    for (const id of ids) {
-      await unlink(join(this.#dir, id)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === "ENOENT") return;
-        this.#deps.log.error({ id, code: error.code }, "A part of an upload could not be removed from disk");
-      });
     }
   }
 }

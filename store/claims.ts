@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { Standing } from "./budget-row.ts";
 import { type LedgerRow, ledgerInsertion } from "./ledger.ts";
+import { type LineSize, lineHoldsOf } from "./line-holds.ts";
 import {
   type Claim,
   type Claimed,
@@ -9,17 +10,12 @@ import {
   LONGEST_LINE_WAIT_MS,
   type SuspectGroup,
 } from "./line-row.ts";
-import { isUsedUp, lineReservation, reservationsOf, standingsOf } from "./reservations.ts";
 import { type ResultKind, resultInsertion } from "./results.ts";
-import { dayOf } from "./utc-day.ts";
 
 /** So many engine deaths with this line alone in the engine, and it fails. */
 const LONE_DEATHS = 3;
 /** The same with online requests beside it, which may have been what killed: under steady load it is never alone. */
 export const SOLE_DEATHS = 6;
-
-/** Of what is left of a budget, all lines of its owner or key together hold back at most so much: the rest is for requests. */
-const LINES_PART = 0.5;
 
 /** What a line came to. */
 export interface Outcome {
@@ -31,16 +27,6 @@ export interface Outcome {
   body: string;
 }
 
-/** A line that may be claimed, and what it may take. */
-interface DueLine {
-  number: number;
-  /** Bytes, of its JSON: more than its prompt can have tokens. */
-  length: number;
-  choices: number;
-  /** Null: as many as the context has room for. */
-  maxTokens: number | null;
-}
-
 interface Deaths {
   loneDeaths: number;
   soleDeaths: number;
@@ -50,12 +36,8 @@ interface Deaths {
 export function claims(db: Database) {
   const insertResult = resultInsertion(db);
   const insertLedger = ledgerInsertion(db);
-  const reservations = reservationsOf(db);
-  const standings = standingsOf(db);
-  const payerOf = db.prepare<{ batchId: string }, { owner: string; keyId: string | null }>(
-    "SELECT owner, key_id AS keyId FROM batches WHERE id = @batchId",
-  );
-  const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, DueLine>(
+  const holds = lineHoldsOf(db);
+  const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, LineSize>(
     `SELECT number, length, choices, max_tokens AS maxTokens FROM lines
      WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending'
        AND (not_before_ms <= @nowMs OR not_before_ms > @nowMs + ${LONGEST_LINE_WAIT_MS})
@@ -118,12 +100,11 @@ export function claims(db: Database) {
   );
   const recover = db.prepare("UPDATE lines SET state = 'pending' WHERE state = 'running'");
   const endWaits = db.prepare("UPDATE lines SET not_before_ms = 0 WHERE not_before_ms > 0");
-  const freeAll = db.prepare("DELETE FROM reservations");
 
   function commit(claim: Claim, outcome: Outcome, ledger: LedgerRow | null): number | "stale" {
     const line = settle.get({ ...claim, state: outcome.state });
     if (line === undefined) return "stale";
-    const day = free(claim);
+    const day = holds.free(claim);
     const { kind, requestId, statusCode, body } = outcome;
     insertResult.run({ batchId: claim.batchId, number: claim.number, kind, requestId, statusCode, body });
     if (ledger !== null) insertLedger({ ...ledger, day: day ?? ledger.day });
@@ -141,14 +122,7 @@ export function claims(db: Database) {
     return counted?.remaining ?? 0;
   }
 
-  function free({ batchId, number }: Claim): number | null {
-    return reservations.free(lineReservation(batchId, number));
-  }
-
-  /**
-   * Each line holds back what it may cost; with `bounded`, none starts once a budget of its batch is used up, or its
-   * owner's lines hold their part of what is left. One that may cost more than that part runs when no other does.
-   */
+  /** With `bounded`, none starts once a budget of its batch is used up or its owner's lines hold their part of what is left. */
   function claimFrom(
     batchId: string,
     wanted: { suspect: number; nowMs: number; limit: number },
@@ -156,26 +130,15 @@ export function claims(db: Database) {
     bounded: boolean,
   ): { lines: ClaimedLine[]; usedUp: Standing[] } {
     const lines: ClaimedLine[] = [];
-    const payer = payerOf.get({ batchId });
-    const ready = payer === undefined ? [] : due.all({ batchId, ...wanted });
-    if (payer === undefined || ready.length === 0) return { lines, usedUp: [] };
-    const day = dayOf(wanted.nowMs);
-    let budgets = standings({ ...payer, day }).map((one) => ({
-      ...one,
-      lineNano: reservations.ofLines(payer.owner, one),
-    }));
+    const ready = due.all({ batchId, ...wanted });
+    const budgets = ready.length === 0 ? null : holds.of(batchId, wanted.nowMs, terms);
+    if (budgets === null) return { lines, usedUp: [] };
     for (const line of ready) {
-      const most = mostNano(line, terms);
-      const usedUp =
-        !bounded || most === 0
-          ? []
-          : budgets.filter((one) => isUsedUp(one) || (one.lineNano > 0 && most > roomForLines(one)));
+      const usedUp = bounded ? budgets.usedUpFor(line) : [];
       if (usedUp.length > 0) return { lines, usedUp };
       const started = start.get({ batchId, number: line.number });
       if (started === undefined) continue;
-      const nano = Math.max(0, Math.min(most, ...budgets.map(roomForLines)));
-      reservations.hold({ id: lineReservation(batchId, line.number), ...payer, day, nano });
-      budgets = budgets.map((one) => ({ ...one, heldNano: one.heldNano + nano, lineNano: one.lineNano + nano }));
+      budgets.hold(line);
       lines.push(started);
     }
     return { lines, usedUp: [] };
@@ -234,7 +197,7 @@ export function claims(db: Database) {
         let released = 0;
         for (const claim of claims) {
           if (release.run({ ...claim, notBeforeMs }).changes === 0) continue;
-          free(claim);
+          holds.free(claim);
           released++;
         }
         return released;
@@ -256,7 +219,7 @@ export function claims(db: Database) {
         if (dead.length > 1) {
           const half = Math.ceil(dead.length / 2);
           dead.forEach(({ claim, ...deaths }, index) => {
-            free(claim);
+            holds.free(claim);
             suspectLine.run({ ...claim, ...deaths, suspect: index < half ? group : group + 1 });
           });
           return { failed: [], suspects: [group, group + 1] };
@@ -268,7 +231,7 @@ export function claims(db: Database) {
         const loneDeaths = alone.loneDeaths + (sole && !args.withOthers ? 1 : 0);
         const soleDeaths = alone.soleDeaths + (sole ? 1 : 0);
         if (loneDeaths < LONE_DEATHS && soleDeaths < SOLE_DEATHS) {
-          free(alone.claim);
+          holds.free(alone.claim);
           suspectLine.run({ ...alone.claim, suspect: group, loneDeaths, soleDeaths });
           return { failed: [], suspects: [group] };
         }
@@ -281,23 +244,11 @@ export function claims(db: Database) {
        * requests, is free. No line waits: the clock may have been another one. Attempts stay, nothing is suspected.
        */
       recover(): number {
-        freeAll.run();
+        holds.freeAll();
         endWaits.run();
         return recover.run().changes;
       },
     },
     rebuilds: {},
   };
-}
-
-/** What further lines may hold back of a budget, of which `lineNano` is held for lines. */
-function roomForLines({ limitNano, spentNano, heldNano, lineNano }: Standing & { lineNano: number }): number {
-  return Math.floor((limitNano - spentNano - (heldNano - lineNano)) * LINES_PART) - lineNano;
-}
-
-/** Whole nano-dollars, rounded up. What generates nothing may have many inputs, each as long as the context. */
-function mostNano({ length, choices, maxTokens }: DueLine, { inputNano, outputNano, context }: LineTerms): number {
-  const prompt = choices === 0 ? length : Math.min(length, context);
-  const answers = choices * Math.min(maxTokens ?? context, context);
-  return Math.ceil(prompt * inputNano + answers * outputNano);
 }

@@ -35,6 +35,8 @@ export interface EndedUpload {
 
 /** Of one owner's uploads that are over, the latest. */
 export const REMEMBERED = 200;
+/** Of those before them, so many are forgotten when an upload ends: an earlier version kept any number. */
+const SURPLUS_AT_ONCE = 20;
 
 const UPLOAD = columns<UploadRow>([
   "id",
@@ -81,16 +83,13 @@ export function uploads(db: Database) {
     `DELETE FROM uploads WHERE id IN
        (SELECT id FROM uploads WHERE status <> 'pending' AND expires_at < @before ORDER BY expires_at LIMIT @limit)`,
   );
-  // An owner's rows are few, so the sort is of few.
   const forgetSurplus = db.prepare<{ id: string }>(
     `DELETE FROM uploads WHERE id IN
        (SELECT id FROM uploads WHERE owner = (SELECT owner FROM uploads WHERE id = @id)
-          AND status IN ('completed', 'cancelled', 'expired') AND id <> @id
-        ORDER BY expires_at DESC, id LIMIT -1 OFFSET ${REMEMBERED - 1})`,
+          AND status <> 'pending' AND id <> @id
+        ORDER BY expires_at DESC, id LIMIT ${SURPLUS_AT_ONCE} OFFSET ${REMEMBERED - 1})`,
   );
-  const partIds = db.prepare<{ after: string; limit: number }, { id: string }>(
-    "SELECT id FROM upload_parts WHERE id > @after ORDER BY id LIMIT @limit",
-  );
+  const isPart = db.prepare<{ id: string }, { found: 1 }>("SELECT 1 AS found FROM upload_parts WHERE id = @id");
 
   function endUpload(id: string, status: UploadRow["status"], fileId: string | null): EndedUpload {
     end.run({ id, status, fileId });
@@ -103,8 +102,8 @@ export function uploads(db: Database) {
     reads: {
       get: (args: { owner: string; id: string }): UploadRow | null => get.get(args) ?? null,
       parts: (args: { uploadId: string }): PartRow[] => parts.all(args),
-      /** Ids of all parts, to compare with the disk at start; begin with after "". */
-      partIds: (args: { after: string; limit: number }): string[] => partIds.all(args).map(({ id }) => id),
+      /** Those of these ids that no part has, to compare the disk with the rows at start. */
+      withoutPart: ({ ids }: { ids: string[] }): string[] => ids.filter((id) => isPart.get({ id }) === undefined),
     },
     writes: {
       /** "too_many": its owner has `maxOpen` that are pending. */

@@ -10,6 +10,7 @@ import { sql as storage } from "./009-storage.ts";
 import { sql as removedFiles } from "./010-removed-files.ts";
 import { sql as validations } from "./011-validations.ts";
 import { sql as retention } from "./012-retention.ts";
+import { sql as surplusUploads } from "./013-surplus-uploads.ts";
 
 /** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
 export const MIGRATIONS: readonly string[] = [
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly string[] = [
   removedFiles,
   validations,
   retention,
+  surplusUploads,
 ];

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { UploadParts } from "../../../batch/upload-parts.ts";
 import type { NewUpload } from "../../../batch/uploads.ts";
 import { freshFolder } from "../store/test-store.ts";
 import { bytesOf, openRooms } from "./rooms.ts";
@@ -61,6 +62,21 @@ describe("an upload", () => {
     const { uploads } = await openRooms();
     const creating = uploads.create({ ...UPLOAD, bytes: 201 * MiB });
     await expect(creating).rejects.toMatchObject({ status: 413, code: "file_too_large", param: "bytes" });
+  });
+
+  test("is held against the disk at a start a few hundred parts at a time", async () => {
+    const rooms = await openRooms();
+    const { inOrder } = await withParts(rooms);
+    for (let n = 0; n < 1200; n++) writeFileSync(rooms.at("parts", `part_${n}`), "");
+    const { withoutPart } = rooms.store.uploads;
+    const asked: number[] = [];
+    rooms.store.uploads.withoutPart = (args) => {
+      asked.push(args.ids.length);
+      return withoutPart(args);
+    };
+    await UploadParts.open(rooms);
+    expect(readdirSync(rooms.at("parts")).sort()).toEqual([...inOrder].sort());
+    expect(asked).toEqual([500, 500, 203]);
   });
 
   test("of no bytes has no parts", async () => {

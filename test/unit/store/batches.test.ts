@@ -200,6 +200,19 @@ describe("what an owner stores is counted", () => {
     expect(insert("upload_more")).toBe("inserted");
   });
 
+  test("uploads of an earlier version that are over, of which each end of one forgets a few", () => {
+    const { uploads, db } = memoryTables();
+    const insert = (id: string, status: "pending" | "completed") =>
+      uploads.writes.insert({ row: { ...pending, id, status, bytes: 0 }, maxOpen: 10 });
+    for (let n = 0; n < REMEMBERED + 30; n++) insert(`upload_${n}`, "completed");
+    const left = () => db.prepare("SELECT count(*) FROM uploads").pluck().get();
+    for (const expected of [REMEMBERED + 11, REMEMBERED]) {
+      insert(`ended_${expected}`, "pending");
+      uploads.writes.cancel({ owner: "local", id: `ended_${expected}` });
+      expect(left()).toBe(expected);
+    }
+  });
+
   test("parts of an upload up to a number, and empty ones of an empty upload alone", () => {
     const { files, uploads } = memoryTables();
     uploads.writes.insert({ row: { ...pending, id: "upload_1", bytes: 10 }, maxOpen: 10 });

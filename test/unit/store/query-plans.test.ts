@@ -40,6 +40,12 @@ describe("of all batches only those that are not over are read", () => {
   });
 });
 
+test("an owner's surplus uploads are found in order, without reading the others", () => {
+  const [surplus] = statements.filter(({ sql }) => /DELETE FROM uploads[\s\S]*OFFSET/.test(sql));
+  expect(surplus?.plan.join("\n")).toMatch(/SEARCH uploads USING INDEX uploads_over_by_owner \(owner=\?\)/);
+  expect(surplus?.plan.join("\n")).not.toContain("TEMP B-TREE FOR ORDER BY");
+});
+
 /** Every statement of the store with the steps of its plan. */
 function statementPlans(): { sql: string; plan: string[] }[] {
   const db = new Database(":memory:");

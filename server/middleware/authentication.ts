@@ -105,6 +105,7 @@ function unauthorized(message: string): ApiError {
 function tooManyFailures(waitMs: number): ApiError {
   const message = "Too many wrong API keys came from this address; try again later.";
   const code = "rate_limit_exceeded";
+  // The client's key may be right: after that time it is looked at, and a wrong one is 401, which SDKs do not retry.
   const retryAfter = waitMs / 1000;
-  return new ApiError({ status: 429, type: "rate_limit_error", code, message, retryAfter, shouldRetry: false });
+  return new ApiError({ status: 429, type: "rate_limit_error", code, message, retryAfter });
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Caller } from "../ledger/key.ts";
+import { type Caller, storedKeyId } from "../ledger/key.ts";
 import { ApiError, invalidRequest } from "../openapi/api-error.ts";
 import { type Batch, type BatchRequest, batchRequest } from "../openapi/batches.ts";
 import { validate } from "../openapi/validate.ts";
@@ -9,6 +9,7 @@ import { batchObject } from "./batch-object.ts";
 import { type Clock, epochSeconds } from "./clock.ts";
 import type { NightShift } from "./night-shift.ts";
 import { isObjectId, objectId } from "./object-id.ts";
+import { ownerErased } from "./owner-erased.ts";
 import { type BatchQuota, tooManyTokens } from "./quota.ts";
 
 /** What holds for batches that are created from now on. */
@@ -79,7 +80,9 @@ export class Batches {
       idempotency,
       maxOpen,
       maxTokens: key?.limits.enqueuedTokens ?? null,
+      storedKeyId: storedKeyId(key),
     });
+    if (creation.outcome === "erased") throw ownerErased();
     if (creation.outcome === "conflict") throw keyConflict();
     if (creation.outcome === "too_many") throw tooManyOpen(maxOpen);
     if (creation.outcome === "too_many_tokens") {

@@ -16,6 +16,7 @@ import { reconcile } from "./files-reconcile.ts";
 import { DiskSpace, type FreeBytes, overQuota, tooManyFiles, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
+import { ownerErased } from "./owner-erased.ts";
 import { sync } from "./sync.ts";
 
 export interface FileRoomDeps {
@@ -42,6 +43,8 @@ export interface FileMeta {
   expiresAfter: number | null;
   /** As for `admit`. */
   storageBytes?: number | null;
+  /** The stored key of the request. */
+  keyId?: string | null;
 }
 
 /** Rows that one round of a sweep removes; more take more rounds. */
@@ -134,7 +137,8 @@ export class FileRoom {
     const quotaBytes = this.quota(meta.storageBytes ?? null);
     const { store, maxFiles } = this.#deps;
     try {
-      const outcome = await store.files.insert({ row, quotaBytes, maxFiles });
+      const outcome = await store.files.insert({ row, keyId: meta.keyId ?? null, quotaBytes, maxFiles });
+      if (outcome === "erased") throw ownerErased();
       if (outcome === "over_quota") throw overQuota(quotaBytes ?? 0);
       if (outcome === "too_many") throw tooManyFiles(maxFiles);
     } catch (error) {

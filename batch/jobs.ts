@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Caller } from "../ledger/key.ts";
+import { type Caller, storedKeyId } from "../ledger/key.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import { type Batch, type BatchEndpoint, COMPLETION_WINDOW } from "../openapi/batches.ts";
 import type { Job } from "../openapi/jobs.ts";
@@ -42,7 +42,9 @@ export class Jobs {
     const incoming = await files.write(once(line), { reserve: true });
     const { owner, key } = caller;
     const storageBytes = key?.limits.storageBytes ?? null;
-    const meta = { owner, purpose: "batch", filename: "job.jsonl", expiresAfter: KEPT_SECONDS, storageBytes } as const;
+    const keyId = storedKeyId(key);
+    const terms = { expiresAfter: KEPT_SECONDS, storageBytes, keyId };
+    const meta = { owner, purpose: "batch", filename: "job.jsonl", ...terms } as const;
     const input = await files.add(incoming, meta);
     failpoint("job.input");
     const request = {

@@ -11,6 +11,7 @@ import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./f
 import { overQuota, tooManyFiles, tooManyUploads, writeFailure } from "./files-space.ts";
 import type { Log } from "./log.ts";
 import { isObjectId, objectId } from "./object-id.ts";
+import { ownerErased } from "./owner-erased.ts";
 import { UploadParts } from "./upload-parts.ts";
 
 export interface UploadRoomDeps {
@@ -32,6 +33,8 @@ export interface NewUpload {
   expiresAfter: number | null;
   /** The most bytes that the client's key may store; null is no bound, here and below. */
   storageBytes?: number | null;
+  /** The stored key of the request. */
+  keyId?: string | null;
 }
 
 const LIFETIME_SECONDS = 3600;
@@ -68,7 +71,7 @@ export class UploadRoom {
 
   /** Throws 400, 413 or 507. */
   async create(upload: NewUpload): Promise<UploadRow> {
-    const { owner, filename, purpose, bytes, mimeType, expiresAfter, storageBytes } = upload;
+    const { owner, filename, purpose, bytes, mimeType, expiresAfter, storageBytes, keyId } = upload;
     checkForPurpose(purpose, filename, bytes, "bytes");
     if (bytes > MAX_UPLOAD_BYTES) throw tooLarge("bytes", MAX_UPLOAD_BYTES);
     await this.#deps.files.admit(owner, bytes, storageBytes);
@@ -86,7 +89,8 @@ export class UploadRoom {
       expiresAt: createdAt + LIFETIME_SECONDS,
       fileId: null,
     };
-    const outcome = await this.#deps.store.uploads.insert({ row, maxOpen: MAX_OPEN });
+    const outcome = await this.#deps.store.uploads.insert({ row, maxOpen: MAX_OPEN, keyId: keyId ?? null });
+    if (outcome === "erased") throw ownerErased();
     if (outcome === "too_many") throw tooManyUploads(MAX_OPEN);
     return row;
   }

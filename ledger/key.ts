@@ -95,3 +95,8 @@ export function mayUseModel({ key }: Caller, model: string): boolean {
 export function mayUseTier({ key }: Caller, tier: LedgerTier): boolean {
   return key === null || key.tiers.includes(tier);
 }
+
+/** The id of a key that has a row; null for none, and for that of the environment. */
+export function storedKeyId(key: Key | null): string | null {
+  return key === null || key === ENVIRONMENT_KEY ? null : key.id;
+}

@@ -1,6 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { BatchStatus } from "../openapi/batches.ts";
 import { BATCH, type BatchRow, NEW_BATCH, type NewBatch } from "./batch-row.ts";
+import { erasedKeyOf } from "./erased-key.ts";
 import { type FileRow, fileInsertion } from "./files.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
 import { type Page, page } from "./page.ts";
@@ -13,6 +14,8 @@ export type Creation =
   | { outcome: "created" | "replayed"; batch: BatchRow }
   | { outcome: "conflict" }
   | { outcome: "too_many" }
+  /** The owner of the request's key was erased. */
+  | { outcome: "erased" }
   | { outcome: "too_many_tokens"; enqueuedTokens: number };
 
 /** "terminal": completed, failed or expired; "unchanged": already cancelling or cancelled. */
@@ -38,6 +41,7 @@ const UNFINISHED = `EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state =
 
 export function batches(db: Database) {
   const insertFile = fileInsertion(db);
+  const isErased = erasedKeyOf(db);
   const insertEvents = eventInsertion(db);
   const insert = db.prepare<NewBatch, BatchRow>(
     `INSERT INTO batches (${NEW_BATCH.names}, status) VALUES (${NEW_BATCH.values}, 'validating')
@@ -165,8 +169,11 @@ export function batches(db: Database) {
         maxOpen: number | null;
         /** Of the batch's key; null is no bound. */
         maxTokens?: number | null;
+        /** The stored key of the request. */
+        storedKeyId?: string | null;
       }): Creation {
-        const { batch, idempotency, maxOpen, maxTokens = null } = args;
+        const { batch, idempotency, maxOpen, maxTokens = null, storedKeyId = null } = args;
+        if (isErased(storedKeyId)) return { outcome: "erased" };
         const { owner, keyId, createdAt, estimatedTokens } = batch;
         if (idempotency !== null) {
           const used = keyed.get({ owner, key: idempotency.key });

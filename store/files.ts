@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "./columns.ts";
+import { erasedKeyOf } from "./erased-key.ts";
 import { type Page, page } from "./page.ts";
 
 export interface FileRow {
@@ -68,6 +69,7 @@ export function storageOf(db: Database): (owner: string) => Storage {
 export function files(db: Database) {
   const insertRow = fileInsertion(db);
   const storage = storageOf(db);
+  const isErased = erasedKeyOf(db);
   const removeWithResults = fileRemoval(db);
   const get = db.prepare<{ owner: string; id: string }, FileRow>(
     `SELECT ${FILE.select} FROM files WHERE id = @id AND owner = @owner`,
@@ -132,8 +134,12 @@ export function files(db: Database) {
       hasResults: (args: { id: string }): boolean => hasResults.get(args)?.has === 1,
     },
     writes: {
-      /** The file on disk must be durable before its row. */
-      insert({ row, quotaBytes, maxFiles }: { row: FileRow } & StorageBounds): "inserted" | "over_quota" | "too_many" {
+      /** The file on disk must be durable before its row. "erased": the owner of the request's key was. */
+      insert(
+        args: { row: FileRow; keyId?: string | null } & StorageBounds,
+      ): "inserted" | "over_quota" | "too_many" | "erased" {
+        const { row, keyId = null, quotaBytes, maxFiles } = args;
+        if (isErased(keyId)) return "erased";
         const stored = storage(row.owner);
         if (stored.files >= maxFiles) return "too_many";
         if (quotaBytes !== null && stored.bytes + Math.max(row.bytes, LEAST_BYTES) > quotaBytes) return "over_quota";

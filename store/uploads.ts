@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "./columns.ts";
+import { erasedKeyOf } from "./erased-key.ts";
 import { type FileRow, fileInsertion, LEAST_BYTES, storageOf } from "./files.ts";
 
 export interface UploadRow {
@@ -56,6 +57,7 @@ const PART = columns<PartRow>(["id", "uploadId", "bytes", "md5", "createdAt"]);
 export function uploads(db: Database) {
   const insertFile = fileInsertion(db);
   const storage = storageOf(db);
+  const isErased = erasedKeyOf(db);
   const insert = db.prepare<UploadRow>(`INSERT INTO uploads (${UPLOAD.names}) VALUES (${UPLOAD.values})`);
   const pending = db.prepare<{ owner: string; limit: number }, { open: number }>(
     "SELECT count(*) AS open FROM (SELECT 1 FROM uploads WHERE owner = @owner AND status = 'pending' LIMIT @limit)",
@@ -106,8 +108,10 @@ export function uploads(db: Database) {
       withoutPart: ({ ids }: { ids: string[] }): string[] => ids.filter((id) => isPart.get({ id }) === undefined),
     },
     writes: {
-      /** "too_many": its owner has `maxOpen` that are pending. */
-      insert({ row, maxOpen }: { row: UploadRow; maxOpen: number }): "inserted" | "too_many" {
+      /** "too_many": its owner has `maxOpen` that are pending. "erased": the owner of the request's key was. */
+      insert(args: { row: UploadRow; maxOpen: number; keyId?: string | null }): "inserted" | "too_many" | "erased" {
+        const { row, maxOpen, keyId = null } = args;
+        if (isErased(keyId)) return "erased";
         if ((pending.get({ owner: row.owner, limit: maxOpen })?.open ?? 0) >= maxOpen) return "too_many";
         insert.run(row);
         return "inserted";

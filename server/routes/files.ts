@@ -3,6 +3,7 @@ import type { RequestHandler, Response } from "express";
 import type { FileRoom } from "../../batch/files.ts";
 import type { Incoming } from "../../batch/files-inbox.ts";
 import { MAX_BATCH_BYTES, MAX_FILE_BYTES, tooLarge } from "../../batch/files-purpose.ts";
+import { storedKeyId } from "../../ledger/key.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import { createFileFields, type FileDeleted, type FileList, fileListQuery } from "../../openapi/files.ts";
 import { listPage } from "../../openapi/list.ts";
@@ -45,6 +46,7 @@ export function createFile(files: FileRoom): RequestHandler {
         filename,
         expiresAfter: meta.expires_after?.seconds ?? null,
         storageBytes,
+        keyId: storedKeyId(key),
       }),
     );
     sendJson(req, res, 200, JSON.stringify(fileObject(row)));

@@ -3,6 +3,7 @@ import type { FileRoom } from "../../batch/files.ts";
 import type { Incoming } from "../../batch/files-inbox.ts";
 import { MAX_PART_BYTES, tooLarge } from "../../batch/files-purpose.ts";
 import type { UploadRoom } from "../../batch/uploads.ts";
+import { storedKeyId } from "../../ledger/key.ts";
 import { completeUpload, createUpload, type Upload, type UploadPart, upload } from "../../openapi/uploads.ts";
 import { validate } from "../../openapi/validate.ts";
 import type { FileRow } from "../../store/files.ts";
@@ -25,6 +26,7 @@ export function startUpload(uploads: UploadRoom): RequestHandler {
       uploads.create({
         owner,
         storageBytes: key?.limits.storageBytes ?? null,
+        keyId: storedKeyId(key),
         filename: fileName(body.filename, "filename"),
         purpose: body.purpose,
         bytes: body.bytes,

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { usagePage } from "../../../openapi/organization-usage.ts";
 import { ownersCommand } from "../../../server/cli/owners-command.ts";
+import { until } from "../../api/until.ts";
 import { ledgerRow } from "../store/rows.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
 const ADMIN_KEY = "the administrator's own key";
+const UPLOAD = { filename: "a.txt", purpose: "user_data", bytes: 1, mime_type: "text/plain" };
+const BATCH = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
 let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer({ apiKeys: true }, {}, ADMIN_KEY);
@@ -55,6 +58,43 @@ test("an owner is erased: its keys are refused at once, its files go, and a new 
     .toMatchObject({ erasure: null, budget: { daily_usd: null } });
   expect(await call("GET", "nightshift/keys?owner=team-a", ADMIN_KEY)).toMatchObject({ body: { data: [] } });
   expect(await call("GET", "files", await keyOf("team-a"))).toMatchObject({ status: 200, body: { data: [] } });
+});
+
+/** Erases an owner while an operation of the store is about to run, and lets it run once that is over. */
+function erasedBefore<Args, Result>(owner: string, operation: (args: Args) => Promise<Result>) {
+  return async (args: Args): Promise<Result> => {
+    await call("DELETE", `nightshift/owners/${owner}`, ADMIN_KEY);
+    await until(`${owner} to be erased`, async () => {
+      const { body } = await call("GET", `nightshift/owners/${owner}`, ADMIN_KEY);
+      return body.erasure === null;
+    });
+    return operation(args);
+  };
+}
+
+test("what a request whose key was checked before its owner was erased would add after it is refused", async () => {
+  const { files, uploads, batches } = server.store;
+  const { insert } = files;
+  const { insert: insertUpload } = uploads;
+  const { create } = batches;
+  const requests: [string, (key: string) => Promise<number>][] = [
+    ["team-e", upload],
+    ["team-f", async (key) => (await call("POST", "uploads", key, UPLOAD)).status],
+    ["team-g", async (key) => (await call("POST", "batches", key, BATCH)).status],
+  ];
+  files.insert = erasedBefore("team-e", insert);
+  uploads.insert = erasedBefore("team-f", insertUpload);
+  batches.create = erasedBefore("team-g", create);
+  onTestFinished(() => {
+    Object.assign(files, { insert });
+    Object.assign(uploads, { insert: insertUpload });
+    Object.assign(batches, { create });
+  });
+  for (const [owner, request] of requests) {
+    expect([owner, await request(await keyOf(owner))]).toEqual([owner, 401]);
+    expect((await call("GET", "files", await keyOf(owner))).body).toMatchObject({ data: [] });
+    expect((await call("GET", "batches", await keyOf(owner))).body).toMatchObject({ data: [] });
+  }
 });
 
 test("an erased owner's sums of the running hour stay in reports of hours and days", async () => {

@@ -124,3 +124,15 @@ test("what comes after the request stays, and a second request takes it too", ()
   expect(erasures.reads.files({ ...second, limit: 2 })).toEqual(["file-later"]);
   expect(keys.reads.get({ id: "key_later" })?.revokedAt).toBe(6000);
 });
+
+test("while an owner is being erased nothing is added for a key of before, and for a key made later all is", () => {
+  const { keys, erasures, files } = memoryTables();
+  keys.writes.insert({ ...KEY_ROW, id: "key_before", prefix: "a", owner: "gone", createdAt: 4000 });
+  const insert = (id: string, keyId: string) =>
+    files.writes.insert({ row: fileRow(id, { owner: "gone" }), keyId, quotaBytes: null, maxFiles: 10 });
+  expect(insert("file-1", "key_before")).toBe("inserted");
+  erasures.writes.begin(erasure);
+  keys.writes.insert({ ...KEY_ROW, id: "key_after", prefix: "b", owner: "gone", createdAt: 5001 });
+  expect(insert("file-2", "key_before")).toBe("erased");
+  expect(insert("file-3", "key_after")).toBe("inserted");
+});

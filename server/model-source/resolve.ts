@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Adapter } from "../../engine/config.ts";
-import { type DownloadOptions, downloadModel } from "./download.ts";
+import type { DownloadOptions } from "./download.ts";
 import { checkGgufFile } from "./gguf-file.ts";
 import { hubOf } from "./hub.ts";
 import { refuseTwins } from "./model-name.ts";
@@ -37,6 +37,8 @@ export async function resolveModels(values: readonly string[], options: ResolveO
   const { env, signal = new AbortController().signal } = options;
   for (const model of models) {
     if (model.kind === "path") continue;
+    // With its HTTP client it is a tenth of all that a server would load at its start.
+    const { downloadModel } = await import("./download.ts");
     paths.set(model.name, await downloadModel(model, { ...options, hub: hubOf(env), signal }));
   }
   return models.map(({ name, adapters }) => ({ name, path: paths.get(name)!, adapters }));

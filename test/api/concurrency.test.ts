@@ -33,12 +33,46 @@ const QUESTIONS = KNOWN.map(([question]) => question);
 const ANSWERS = KNOWN.map(([, answer]) => answer);
 
 const CACHES: [string, string[]][] = [
-  ["a split cache", ["--kv", "split"]],
-  ["a unified cache", ["--kv", "unified"]],
   ["fewer sequences than requests", ["--kv", "split", "--sequences", "8"]],
   ["a unified cache that is far too small for all", ["--kv", "unified", "--cells", "512", "--context", "256"]],
   ["steps of 32 tokens at most", ["--kv", "unified", "--sequences", "16", "--step-tokens", "32"]],
 ];
+
+/** Tests of a running server, whatever its cache. */
+function answersEachAsAlone(running: () => TestServer): void {
+  test("each alone is answered", async () => {
+    for (const [question, answer] of KNOWN) expect(await ask(running().client, question)).toBe(answer);
+  });
+
+  test("16 at once are answered as each alone", async () => {
+    const answers = await Promise.all(QUESTIONS.map((question) => ask(running().client, question)));
+    expect(answers).toEqual(ANSWERS);
+  });
+
+  test("64 at once are answered as each alone", async () => {
+    const asked = Array.from({ length: 64 }, (_, i) => KNOWN[(5 * i) % KNOWN.length]!);
+    const answers = await Promise.all(asked.map(([question]) => ask(running().client, question)));
+    expect(answers).toEqual(asked.map(([, answer]) => answer));
+    await running().idle();
+  });
+
+  test("choices, streams and requests that leave do not disturb the others", async () => {
+    const leaving = QUESTIONS.slice(0, 8).map(async (question, i) => {
+      const body = { model: "demo", messages: [user(question)], n: 2, stream: true as const };
+      let chunks = 0;
+      for await (const _ of await running().client.chat.completions.create(body)) if (++chunks > 4 * i) break;
+    });
+    const staying = Promise.all(
+      QUESTIONS.map(async (question) => {
+        const { choices } = await complete(running().client, question, { n: 2 });
+        return choices.map(({ message }) => message.content);
+      }),
+    );
+    expect(await staying).toEqual(ANSWERS.map((answer) => [answer, answer]));
+    await Promise.all(leaving);
+    await running().idle();
+  });
+}
 
 describe.each(CACHES)("with %s", (_, args) => {
   let server: TestServer;
@@ -47,91 +81,64 @@ describe.each(CACHES)("with %s", (_, args) => {
   });
   afterAll(() => server.stop());
 
-  test("each alone is answered", async () => {
-    for (const [question, answer] of KNOWN) expect(await ask(server.client, question)).toBe(answer);
-  });
-
-  test("16 at once are answered as each alone", async () => {
-    const answers = await Promise.all(QUESTIONS.map((question) => ask(server.client, question)));
-    expect(answers).toEqual(ANSWERS);
-  });
-
-  test("64 at once are answered as each alone", async () => {
-    const asked = Array.from({ length: 64 }, (_, i) => KNOWN[(5 * i) % KNOWN.length]!);
-    const answers = await Promise.all(asked.map(([question]) => ask(server.client, question)));
-    expect(answers).toEqual(asked.map(([, answer]) => answer));
-    await server.idle();
-  });
-
-  test("choices, streams and requests that leave do not disturb the others", async () => {
-    const leaving = QUESTIONS.slice(0, 8).map(async (question, i) => {
-      const body = { model: "demo", messages: [user(question)], n: 2, stream: true as const };
-      let chunks = 0;
-      for await (const _ of await server.client.chat.completions.create(body)) if (++chunks > 4 * i) break;
-    });
-    const staying = Promise.all(
-      QUESTIONS.map(async (question) => {
-        const { choices } = await complete(server.client, question, { n: 2 });
-        return choices.map(({ message }) => message.content);
-      }),
-    );
-    expect(await staying).toEqual(ANSWERS.map((answer) => [answer, answer]));
-    await Promise.all(leaving);
-    await server.idle();
-  });
+  answersEachAsAlone(() => server);
 });
 
-describe.each([["split"], ["unified"]])("a prefix that many share, in a %s cache", (kv) => {
+describe.each([["split"], ["unified"]])("a %s cache", (kv) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startServer("--kv", kv);
   });
   afterAll(() => server.stop());
 
-  const prefix = "You are a careful labeller. ".repeat(40);
+  answersEachAsAlone(() => server);
 
-  async function computed(questions: string[]): Promise<number[]> {
-    const asked = questions.map((question): Promise<OpenAI.ChatCompletion> => {
-      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "system", content: prefix }, user(question)];
-      return complete(server.client, messages, { max_tokens: 4 });
-    });
-    const usages = (await Promise.all(asked)).map(({ usage }) => usage!);
-    return usages.map(
-      ({ prompt_tokens, prompt_tokens_details }) => prompt_tokens - prompt_tokens_details!.cached_tokens!,
-    );
-  }
+  describe("a prefix that many share", () => {
+    const prefix = "You are a careful labeller. ".repeat(40);
 
-  test("is computed once, although all come at the same time", async () => {
-    const costs = await computed(Array.from({ length: 16 }, (_, i) => `Count from ${i + 1} to ${i + 5}.`));
-    const [whole, ...others] = costs.sort((a, b) => b - a);
-    expect(whole).toBeGreaterThan(200);
-    // What is left of each is its own question and the head of the answer.
-    for (const cost of others) expect(cost).toBeLessThanOrEqual(20);
-  });
-
-  test("is still there for those who come later", async () => {
-    const costs = await computed(["Capital of Chile?", "Capital of Ghana?"]);
-    for (const cost of costs) expect(cost).toBeLessThanOrEqual(20);
-  });
-
-  test("whose owner leaves is computed by another", async () => {
-    const long = "The kettle is fine. ".repeat(300);
-    const abort = new AbortController();
-    const asked = (question: string, signal?: AbortSignal) =>
-      server.client.chat.completions.create(
-        { model: "demo", messages: [{ role: "system", content: long }, user(question)], max_tokens: 2 },
-        { signal },
+    async function computed(questions: string[]): Promise<number[]> {
+      const asked = questions.map((question): Promise<OpenAI.ChatCompletion> => {
+        const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "system", content: prefix }, user(question)];
+        return complete(server.client, messages, { max_tokens: 4 });
+      });
+      const usages = (await Promise.all(asked)).map(({ usage }) => usage!);
+      return usages.map(
+        ({ prompt_tokens, prompt_tokens_details }) => prompt_tokens - prompt_tokens_details!.cached_tokens!,
       );
-    const owner = asked("Capital of Cuba?", abort.signal);
-    const left = expect(owner).rejects.toThrow("aborted");
-    const others = Array.from({ length: 8 }, (_, i) => asked(`Count from ${i} to 30.`));
-    await server.reaches("nightshift_requests_running", 1);
-    abort.abort();
-    await left;
-    const usages = (await Promise.all(others)).map(({ usage }) => usage!);
-    const costs = usages.map((usage) => usage.prompt_tokens - usage.prompt_tokens_details!.cached_tokens!);
-    // At most one of them computed what the owner had not.
-    expect(costs.filter((cost) => cost > 20).length).toBeLessThanOrEqual(1);
-    await server.idle();
+    }
+
+    test("is computed once, although all come at the same time", async () => {
+      const costs = await computed(Array.from({ length: 16 }, (_, i) => `Count from ${i + 1} to ${i + 5}.`));
+      const [whole, ...others] = costs.sort((a, b) => b - a);
+      expect(whole).toBeGreaterThan(200);
+      // What is left of each is its own question and the head of the answer.
+      for (const cost of others) expect(cost).toBeLessThanOrEqual(20);
+    });
+
+    test("is still there for those who come later", async () => {
+      const costs = await computed(["Capital of Chile?", "Capital of Ghana?"]);
+      for (const cost of costs) expect(cost).toBeLessThanOrEqual(20);
+    });
+
+    test("whose owner leaves is computed by another", async () => {
+      const long = "The kettle is fine. ".repeat(300);
+      const abort = new AbortController();
+      const asked = (question: string, signal?: AbortSignal) =>
+        server.client.chat.completions.create(
+          { model: "demo", messages: [{ role: "system", content: long }, user(question)], max_tokens: 2 },
+          { signal },
+        );
+      const owner = asked("Capital of Cuba?", abort.signal);
+      const left = expect(owner).rejects.toThrow("aborted");
+      const others = Array.from({ length: 8 }, (_, i) => asked(`Count from ${i} to 30.`));
+      await server.reaches("nightshift_requests_running", 1);
+      abort.abort();
+      await left;
+      const usages = (await Promise.all(others)).map(({ usage }) => usage!);
+      const costs = usages.map((usage) => usage.prompt_tokens - usage.prompt_tokens_details!.cached_tokens!);
+      // At most one of them computed what the owner had not.
+      expect(costs.filter((cost) => cost > 20).length).toBeLessThanOrEqual(1);
+      await server.idle();
+    });
   });
 });

@@ -28,10 +28,10 @@ async function run(...args: string[]): Promise<{ code: number | null; output: st
   return { code, output };
 }
 
-/** 60 tokens each: MIDDLE steps, of at most 8 sequences, end some of them and far from all. */
-const MIDDLE = 200;
-const LINES = Array.from({ length: 120 }, (_, i) =>
-  chatLine(`line-${i}`, `Count from ${i % 20} to 20.`, { max_tokens: 60, ignore_eos: true }),
+/** 20 tokens each: MIDDLE steps, of at most 8 sequences, end some of them and far from all. */
+const MIDDLE = 60;
+const LINES = Array.from({ length: 80 }, (_, i) =>
+  chatLine(`line-${i}`, `Count from ${i % 20} to 20.`, { max_tokens: 20, ignore_eos: true }),
 );
 
 /** Every line is in the batch's files once, and charged once. */

@@ -70,14 +70,9 @@ test("beside a good one: that one serves, the bad one is 503 with its reason", a
   });
 });
 
-test.each([
-  ["a file that does not exist", () => join(folder, "no-such-model.gguf"), "no-such-model.gguf"],
-  ["a folder", () => folder, "nightshift-bad-model-"],
-  ["an empty file", () => file("empty", Buffer.alloc(0)), "empty.gguf"],
-  ["a file that is no GGUF", () => file("notes", Buffer.from("Dear diary, ".repeat(100))), "notes.gguf"],
-])("%s: the server ends with 1 and names it", async (_, path, named) => {
-  server = new TestServer(["--model", path()]);
+test("a file that is no GGUF: the server ends with 1 and names it", async () => {
+  server = new TestServer(["--model", file("notes", Buffer.from("Dear diary, ".repeat(100)))]);
   expect(await server.exited).toEqual({ code: 1, signal: null });
-  expect(server.output).toContain(named);
+  expect(server.output).toContain("notes.gguf");
   expect(server.output).not.toMatch(/^\s+at .*\(/m);
 });

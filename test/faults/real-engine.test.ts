@@ -1,13 +1,16 @@
 import { APIError } from "openai";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 import { ask, complete, endless, stream } from "../api/ask.ts";
 import { HeldLoads } from "../api/held-loads.ts";
 import { HeldSteps } from "../api/held-steps.ts";
-import { isAlive, readied, startServer, TestServer } from "../api/server.ts";
+import { isAlive, readied, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
-let server: TestServer;
-afterEach(() => server.stop());
+/** Stopped at the end of the test, which may run beside others. */
+async function started(context: TestContext, server: TestServer): Promise<TestServer> {
+  context.onTestFinished(() => server.stop());
+  return readied(server);
+}
 
 /** Reads a stream to its end, however it ends. */
 async function drain(chunks: AsyncIterable<unknown>): Promise<unknown> {
@@ -20,7 +23,7 @@ async function drain(chunks: AsyncIterable<unknown>): Promise<unknown> {
 }
 
 /** Streams of which each has been sent something. */
-async function runningStreams(count: number) {
+async function runningStreams(server: TestServer, count: number) {
   const opened = Array.from({ length: count }, async (_, i) => {
     const chunks = await stream(server.client, `Count from ${i} to 20.`, endless(3000));
     const iterator = chunks[Symbol.asyncIterator]();
@@ -39,14 +42,15 @@ const QUESTIONS: [string, string][] = [
 ];
 
 describe("kill -9 of the engine process under load", () => {
-  test("open streams get an error event, all others are run again, and it serves on", async () => {
+  test("open streams get an error event, all others are run again, and it serves on", async (context) => {
     const steps = new HeldSteps();
     const loads = new HeldLoads();
     const failpoints = [steps, loads].map(({ env }) => env.NIGHTSHIFT_FAILPOINTS).join(",");
-    server = await readied(new TestServer(["--sequences", "6"], { NIGHTSHIFT_FAILPOINTS: failpoints }));
+    const env = { NIGHTSHIFT_FAILPOINTS: failpoints };
+    const server = await started(context, new TestServer(["--sequences", "6"], env));
     steps.allow(20);
     const [engine] = server.enginePids;
-    const streams = await runningStreams(4);
+    const streams = await runningStreams(server, 4);
     const whole = complete(server.client, "Count from 5 to 9.", { n: 2, min_tokens: 600, max_tokens: 700 });
     const waiting = QUESTIONS.map(([question]) => ask(server.client, question));
     const unstarted = stream(server.client, "Capital of Kenya?");
@@ -81,8 +85,8 @@ describe("kill -9 of the engine process under load", () => {
     await server.idle();
   });
 
-  test("an error event is the last of a stream, without [DONE]", async () => {
-    server = await startServer();
+  test("an error event is the last of a stream, without [DONE]", async (context) => {
+    const server = await started(context, new TestServer([]));
     const response = await server.post("/v1/chat/completions", {
       ...{ model: "demo", messages: [{ role: "user", content: "Count from 1 to 20." }], stream: true },
       ...endless(3000),
@@ -96,10 +100,12 @@ describe("kill -9 of the engine process under load", () => {
   });
 });
 
-test("an engine that hangs under load is killed and started again", async () => {
-  server = await startServer("--engine-timeout", "5");
+// These two wait for timeouts and backoffs for most of their time.
+test.concurrent("an engine that hangs under load is killed and started again", async (context) => {
+  const { expect } = context;
+  const server = await started(context, new TestServer(["--engine-timeout", "5"]));
   const [engine] = server.enginePids;
-  const [running] = await runningStreams(1);
+  const [running] = await runningStreams(server, 1);
   process.kill(engine!, "SIGSTOP");
   const waiting = ask(server.client, "Capital of Norway?");
   expect(await drain(running!)).toMatchObject({ code: "engine_died" });
@@ -108,8 +114,9 @@ test("an engine that hangs under load is killed and started again", async () => 
   expect((await server.metrics()).sum("nightshift_engine_restarts_total")).toBe(1);
 });
 
-test("an engine that is killed again and again is given up, and the server says so", async () => {
-  server = await startServer();
+test.concurrent("an engine that is killed again and again is given up, and the server says so", async (context) => {
+  const { expect } = context;
+  const server = await started(context, new TestServer([]));
   const killed = new Set<number>();
   const failed = async () => (await (await server.ready()).text()).includes('"failed"');
   await until("the engine to be given up", async () => {

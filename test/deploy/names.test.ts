@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { LEAST_ITL_MS, LEAST_TTFT_MS } from "../../engine/worker/scheduler/objectives.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { type Expression, readExpression, type Selector } from "./promql.ts";
 import { servedAfterTraffic } from "./running-server.ts";
@@ -114,16 +113,25 @@ describe("the alerts", () => {
   it.each([
     ["time_to_first_token_seconds", "ttft"],
     ["inter_token_latency_seconds", "itl"],
-  ])("of %s hold the least objective that is derived, which is a bound of the histogram", async (metric, short) => {
-    const bounds = [...recorded]
-      .filter(([name]) => name.includes(`_${short}_`))
-      .flatMap(([, { selectors }]) =>
-        selectors.flatMap(({ matchers }) => matchers.filter(({ label }) => label === "le")),
-      );
-    expect(bounds).toHaveLength(7);
-    const objective = short === "ttft" ? LEAST_TTFT_MS : LEAST_ITL_MS;
-    for (const { value } of bounds) expect(Number(value) * 1000).toBe(objective);
-    expect(served.valuesOf(`nightshift_${metric}_bucket`, "le")).toContain(bounds[0]!.value);
+  ])("of %s compare with the objective that is served, at the percentile of their burn rate", (metric, short) => {
+    const own = rules.filter(({ record }) => record?.includes(`_${short}_`));
+    expect(own).toHaveLength(8);
+    for (const { record = "", expr } of own) {
+      const [, percentile, window] = /:p(\d+)_rate(\w+)$/.exec(record) ?? [];
+      expect(expr).toContain(`histogram_quantile(0.${percentile}, `);
+      expect(expr.match(/\[\w+\]/g)).toEqual([`[${window}]`, `[${window}]`]);
+      const { selectors } = readExpression(expr);
+      expect(selectors.map(({ name }) => name)).toEqual([
+        `nightshift_${metric}_bucket`,
+        `nightshift_objective_${metric}`,
+      ]);
+      expect(selectors.flatMap(({ matchers }) => matchers.map(({ label }) => label))).toEqual(["tier"]);
+    }
+    const page = read("docs/observability.md");
+    for (const [, percentile = ""] of own.flatMap(({ record = "" }) => [...record.matchAll(/:p(\d+)_/g)])) {
+      const late = (100 - Number(`0.${percentile}`) * 100).toFixed(1).replace(/\.0$/, "");
+      expect(page).toContain(`| ${late} | ${late} %, `);
+    }
   });
 });
 

@@ -16,12 +16,12 @@ const CYCLE = 7;
 const FELT_ITL_MS = 200;
 const LEAST_CYCLE = 4;
 /** Shorter gaps look the same to whoever reads. */
-export const LEAST_ITL_MS = 50;
+const LEAST_ITL_MS = 50;
 /** A cycle of the streams that there are is at least so many times as long as their step alone. */
 const STREAMS_ROOM = 2;
 /** The prompt whose first token should come in time, beside the usual crowd. */
 const USUAL_PROMPT = 512;
-export const LEAST_TTFT_MS = 500;
+const LEAST_TTFT_MS = 500;
 const MOST_MS = 60_000;
 /** A new value is taken when it is so many times the old one, or the reciprocal: a fit that wavers moves nothing. */
 const HYSTERESIS = 1.25;

@@ -17,14 +17,17 @@ export interface ShutdownWork {
   /** Milliseconds, monotonic. */
   now(): number;
   /**
-   * Milliseconds after a signal in which another one is the same again. npm passes on what it gets, and Ctrl-C, `timeout`
-   * and systemd have signalled its whole group already. 0 where no such parent is there.
+   * Milliseconds after the first signal in which the second one is taken for the same again. npm passes on what it gets,
+   * and Ctrl-C, `timeout` and systemd have signalled its whole group already. 0 where no such parent is there.
    */
   echoMs: number;
 }
 
-/** What `echoMs` is below npm, npx and the like. */
-export const NPM_ECHO_MS = 250;
+/**
+ * What `echoMs` is below npm, npx and the like: long enough for an npm that a busy machine keeps from running. A second
+ * Ctrl-C within it ends the server all the same, by the third signal or the fourth.
+ */
+export const NPM_ECHO_MS = 10_000;
 
 /** The process' events that end it. */
 export interface ProcessEvents {
@@ -38,7 +41,7 @@ export interface ProcessEvents {
  * | event | what follows |
  * |---|---|
  * | SIGTERM, SIGINT | not ready; after the delay nothing new, running streams finish within the grace, exit 0 |
- * | the second of them, unless it is the echo of the first | exit 1 at once |
+ * | the second of them, or the third where the second is the echo of the first | exit 1 at once |
  * | a drain that does not end | exit 1 when its limit is over |
  * | uncaughtException, unhandledRejection | logged, then as SIGTERM, exit 1: the state is not to be trusted any longer |
  */
@@ -47,7 +50,8 @@ export class Shutdown {
   #running: Promise<void> | null = null;
   #exitCode = 0;
   #draining = false;
-  #signalledAt = Number.NEGATIVE_INFINITY;
+  /** Until then one more signal is the echo of the first. */
+  #echoUntil = Number.NEGATIVE_INFINITY;
 
   constructor(work: ShutdownWork, events: ProcessEvents) {
     this.#work = work;
@@ -97,15 +101,17 @@ export class Shutdown {
   }
 
   #signalled(signal: string): void {
-    const sinceLast = this.#work.now() - this.#signalledAt;
-    if (this.begun && sinceLast < this.#work.echoMs) return;
-    this.#signalledAt = this.#work.now();
+    if (this.#work.now() < this.#echoUntil) {
+      this.#echoUntil = Number.NEGATIVE_INFINITY;
+      return;
+    }
     if (this.begun) {
       this.#work.log.warn({ signal }, "Second signal: ending at once");
       this.#work.exit(1);
       return;
     }
     this.#work.log.info({ signal }, "Shutting down: running requests may finish; a second signal ends at once");
+    this.#echoUntil = this.#work.now() + this.#work.echoMs;
     void this.begin(0);
   }
 

@@ -7,7 +7,7 @@ import type { Prompt } from "../protocol/prompt.ts";
  *
  * - `engine.submit:abort-on=TEXT` kills the process when a prompt contains the text, as a crash in llama.cpp would;
  * - `engine.submit:throw-on=TEXT` throws an error that nothing expects;
- * - `engine.load:hold=PATH` holds the loading of the model while the file PATH exists;
+ * - `engine.load:hold=PATH` holds the loading of the model, and its measurement, while the file PATH exists;
  * - `engine.step:hold=PATH` holds the step loop while the file PATH exists. Its text is `ORDER STEPS`: each new ORDER
  *   lets so many more steps run.
  */
@@ -28,7 +28,7 @@ export function submitFailpoint(prompt: Prompt): void {
   if (FAULT !== undefined && JSON.stringify(prompt).includes(FAULT)) throw new TypeError(`failpoint: ${FAULT}`);
 }
 
-/** Resolves when the model may be loaded; null where the failpoint is not armed. */
+/** Resolves when the model may be loaded or measured; null where the failpoint is not armed. */
 export const heldLoad: (() => Promise<void>) | null =
   LOAD === undefined
     ? null

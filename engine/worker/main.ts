@@ -27,7 +27,10 @@ async function handle(message: ToEngine): Promise<void> {
     await serve(engine);
     return;
   }
-  if (message.type === "measure") return tellNeeds(message.config);
+  if (message.type === "measure") {
+    await heldLoad?.();
+    return tellNeeds(message.config);
+  }
   const loaded = await engine;
   if (loaded === null) return;
   switch (message.type) {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Holds the loading of models, so that a test sees a server whose engines start. Use within one test. */
+/** Holds the loading of models and their measurement, so that a test sees a server whose engines start. Use within one test. */
 export class HeldLoads {
   readonly #folder = mkdtempSync(join(tmpdir(), "nightshift-loads-"));
   readonly #path = join(this.#folder, "held");

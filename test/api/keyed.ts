@@ -14,8 +14,13 @@ export class KeyedServer {
     this.server = server;
   }
 
-  static async start(...args: string[]): Promise<KeyedServer> {
-    return new KeyedServer(await readied(new TestServer(args, { NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY })));
+  static start(...args: string[]): Promise<KeyedServer> {
+    return KeyedServer.startWith({}, ...args);
+  }
+
+  /** With an addition to its environment. */
+  static async startWith(env: Record<string, string>, ...args: string[]): Promise<KeyedServer> {
+    return new KeyedServer(await readied(new TestServer(args, { ...env, NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY })));
   }
 
   get admin(): OpenAI {

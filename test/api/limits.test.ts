@@ -2,12 +2,14 @@ import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { complete, endless, stream, user } from "./ask.ts";
 import { failure } from "./failure.ts";
+import { HeldSteps } from "./held-steps.ts";
 import { KeyedServer } from "./keyed.ts";
 import { until } from "./until.ts";
 
+const steps = new HeldSteps();
 let keyed: KeyedServer;
 beforeAll(async () => {
-  keyed = await KeyedServer.start("--prices", "demo=10/5/20");
+  keyed = await KeyedServer.startWith(steps.env, "--prices", "demo=10/5/20");
 });
 afterAll(() => keyed.server.stop());
 
@@ -70,12 +72,14 @@ test("tokens a minute are taken by prompt and max_tokens, and given back by what
 
 test("of concurrent requests one more is refused until one of them ends", async () => {
   const { client } = await keyed.key({ concurrent: 1 });
-  const running = await stream(client, "Count from 1 to 20.", { ...endless(3000), n: 8 });
+  steps.allow(5);
+  const running = await stream(client, "Count from 1 to 20.", endless(100));
   await running[Symbol.asyncIterator]().next();
   const error = await failure(client.chat.completions.create(BODY));
   expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded" });
   expect(error.headers?.get("retry-after-ms")).toBe("1000");
   running.controller.abort();
+  steps.release();
   await until("the stream's place to be free", async () => {
     return client.chat.completions.create(BODY).then(
       () => true,

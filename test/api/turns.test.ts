@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readiness } from "../../openapi/health.ts";
 import { complete } from "./ask.ts";
-import { DEMO_MODEL, startServer, TestServer } from "./server.ts";
+import { HeldSteps } from "./held-steps.ts";
+import { DEMO_MODEL, readied, TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
 /** Room for one of them: each needs some 265 MiB, most of it for llama.cpp's buffers. */
 const TIGHT = ["--total-memory", "400MiB", "--model", `day=${DEMO_MODEL}`, "--model", `night=${DEMO_MODEL}`];
 
+const steps = new HeldSteps();
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer("--threads", "1", "--sequences", "4", "--keep-alive", "1h", ...TIGHT);
+  const options = ["--threads", "1", "--sequences", "4", "--keep-alive", "1h", ...TIGHT];
+  server = await readied(new TestServer(options, steps.env));
 });
 afterAll(() => server.stop());
 
@@ -40,7 +43,8 @@ test("they take turns: the idle one leaves for the one that is asked for", async
 
 test("batch lines of one give way to an online request of the other", async () => {
   await capital("day");
-  const body = { model: "day", messages: [{ role: "user", content: "Count." }], ignore_eos: true, max_tokens: 3000 };
+  steps.allow(5);
+  const body = { model: "day", messages: [{ role: "user", content: "Count." }], ignore_eos: true, max_tokens: 100 };
   const lines = Array.from({ length: 8 }, (_, i) => {
     return JSON.stringify({ custom_id: `${i}`, method: "POST", url: "/v1/chat/completions", body });
   });
@@ -53,7 +57,10 @@ test("batch lines of one give way to an online request of the other", async () =
   });
   const inEngine = async () => (await server.metrics()).sum("nightshift_batch_lines_in_engine", { model: "day" }) > 0;
   await until("lines in the engine", inEngine);
-  expect(await capital("night")).toBe("The capital of Greece is Athens.");
+  const online = capital("night");
+  await until("the model of the lines to be unloaded", async () => (await states()).day === "unloaded");
+  steps.release();
+  expect(await online).toBe("The capital of Greece is Athens.");
   expect(await states()).toEqual({ day: "unloaded", night: "ready" });
   const { status, request_counts } = await server.client.batches.retrieve(batch.id);
   expect(status).toBe("in_progress");

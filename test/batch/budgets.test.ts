@@ -3,6 +3,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { complete, endless, stream } from "../api/ask.ts";
 import { failure } from "../api/failure.ts";
+import { HeldSteps } from "../api/held-steps.ts";
 import { KeyedServer } from "../api/keyed.ts";
 import { until } from "../api/until.ts";
 import { chatLine, freshDataDir, jsonl, reaches, submit, uploadText } from "./batch-rig.ts";
@@ -133,16 +134,22 @@ test("a key's enqueued tokens are those of its batches that are not over", () =>
 test("kill -9 while requests and lines hold money back: the next server holds none, and the sums are the ledger's", async () => {
   const dataDir = freshDataDir();
   let used = { id: "", key: "" };
-  const doomed = await KeyedServer.start(...PRICES, "--data-dir", dataDir);
+  const steps = new HeldSteps();
+  const doomed = await KeyedServer.startWith(steps.env, ...PRICES, "--data-dir", dataDir, "--sequences", "8");
   try {
     const { id, client } = await doomed.key({ budget: { daily_usd: 1 } });
     used = { id, key: client.apiKey! };
     await doomed.owner("team", { monthly_usd: 2 });
     await complete(client, "Hi", { max_tokens: 4 });
-    const long = Array.from({ length: 80 }, (_, i) => chatLine(`long-${i}`, "Hi", { ...endless(30) }));
+    const long = Array.from({ length: 24 }, (_, i) => chatLine(`long-${i}`, "Hi", { ...endless(30) }));
+    steps.allow(0);
     await submit(client, jsonl(long));
+    await doomed.server.reaches("nightshift_batch_lines_in_engine", 16);
+    // Enough for those that run to end, and not for the next ones.
+    steps.allow(50);
     await doomed.server.reaches("nightshift_batch_lines_total", 3);
-    const running = await stream(client, "Count from 1 to 20.", { ...endless(3000), n: 4 });
+    steps.allow(5);
+    const running = await stream(client, "Count from 1 to 20.", endless(100));
     await running[Symbol.asyncIterator]().next();
     expect((await doomed.owner("team")).spending.held_usd).toBeGreaterThan(0);
     doomed.server.kill("SIGKILL");

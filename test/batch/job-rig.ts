@@ -1,4 +1,5 @@
 import { endless, stream } from "../api/ask.ts";
+import type { HeldSteps } from "../api/held-steps.ts";
 import type { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
@@ -11,11 +12,19 @@ export function postChat(server: TestServer, body: object, prefer: string): Prom
   });
 }
 
-/** A stream that takes the place of a server with one sequence, choice after choice, until it is left. */
-export async function occupied(server: TestServer) {
+/**
+ * A stream that takes the place of a server with one sequence until it is left: with `steps` however long that is, else
+ * choice after choice.
+ */
+export async function occupied(server: TestServer, steps?: HeldSteps) {
+  steps?.allow(5);
   const running = await stream(server.client, "Count from 1 to 20.", { ...endless(3000), n: 16 });
   await running[Symbol.asyncIterator]().next();
-  return { leave: () => running.controller.abort() };
+  const leave = () => {
+    running.controller.abort();
+    steps?.release();
+  };
+  return { leave };
 }
 
 /** What a job's address answers once that is no longer 202. */

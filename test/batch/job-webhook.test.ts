@@ -5,7 +5,8 @@ import OpenAI from "openai";
 import { expect, onTestFinished, test } from "vitest";
 import { job as jobSchema } from "../../openapi/jobs.ts";
 import { user } from "../api/ask.ts";
-import { startServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { readied, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 import { receiver, SECRET } from "../faults/webhook-rig.ts";
 import { occupied, postChat } from "./job-rig.ts";
@@ -16,9 +17,11 @@ test("a job's end is told by its batch's webhook, and its answer is there by the
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const config = join(folder, "nightshift.yaml");
   writeFileSync(config, JSON.stringify({ webhooks: [{ url, secret: SECRET, events: ["batch.completed"] }] }));
-  const server = await startServer("--sequences", "1", "--webhook-allow-private", "on", "--config", config);
+  const steps = new HeldSteps();
+  const options = ["--sequences", "1", "--webhook-allow-private", "on", "--config", config];
+  const server = await readied(new TestServer(options, steps.env));
   try {
-    const busy = await occupied(server);
+    const busy = await occupied(server, steps);
     const putOff = await postChat(server, { messages: [user("What is 7 + 8?")] }, "respond-async, wait=0");
     expect(putOff.status).toBe(202);
     const job = jobSchema.parse(await putOff.json());

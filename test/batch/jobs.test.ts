@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { job as jobSchema } from "../../openapi/jobs.ts";
 import { complete, user } from "../api/ask.ts";
-import { startServer, type TestServer } from "../api/server.ts";
+import { HeldSteps } from "../api/held-steps.ts";
+import { readied, TestServer } from "../api/server.ts";
 import { occupied, poll, postChat } from "./job-rig.ts";
 
+const steps = new HeldSteps();
 let server: TestServer;
 beforeAll(async () => {
-  server = await startServer("--sequences", "1");
+  server = await readied(new TestServer(["--sequences", "1"], steps.env));
 });
 afterAll(() => server.stop());
 
@@ -21,7 +23,7 @@ async function putOff(content: string, more: object = {}): Promise<string> {
 
 test("a request that would wait becomes a job, and its answer is the synchronous call's", async () => {
   const expected = await complete(server.client, "What is 7 + 8?");
-  const busy = await occupied(server);
+  const busy = await occupied(server, steps);
   const response = await postChat(server, { messages: [user("What is 7 + 8?")] }, IMPATIENT);
   expect(response.status).toBe(202);
   expect(response.headers.get("preference-applied")).toBe("respond-async");
@@ -61,7 +63,7 @@ test("who need not wait is answered at once, as is a stream", async () => {
 test("a request that fails when it runs fails with the status and body of the synchronous call", async () => {
   const words = { messages: [user("word ".repeat(5000))] };
   const expected = await postChat(server, words, "");
-  const busy = await occupied(server);
+  const busy = await occupied(server, steps);
   const location = await putOff(words.messages[0]!.content as string);
   busy.leave();
   const answered = await poll(server, location);
@@ -70,7 +72,7 @@ test("a request that fails when it runs fails with the status and body of the sy
 });
 
 test("deleted while it waits it does not run; deleted afterwards, request and answer are gone", async () => {
-  const busy = await occupied(server);
+  const busy = await occupied(server, steps);
   const unwanted = await putOff("What is 2 + 3?");
   const cancelled = await fetch(server.origin + unwanted, { method: "DELETE" });
   expect(cancelled.status).toBe(200);

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { endless, stream } from "../api/ask.ts";
 import { HeldSteps } from "../api/held-steps.ts";
@@ -41,16 +40,17 @@ test("Ctrl-C, which the server gets from the terminal and from npm, counts once"
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
-test("a second Ctrl-C ends it at once", async () => {
+test("Ctrl-C again ends it at once", async () => {
   const { lastChunk } = await busyServer();
   const cut = expect(lastChunk()).rejects.toThrow();
   server.killGroup("SIGINT");
   await server.says("Shutting down: running requests may finish; a second signal ends at once");
   const { pid } = (await server.says("Listening; the models are loading")) as { pid: number };
-  // Longer than what counts as an echo of the first.
-  await wait(300);
-  server.killGroup("SIGINT");
-  await until("the server to be gone", () => !isAlive(pid));
+  // Signals that come before a process has run are one to it: on a busy machine two Ctrl-C may be no more than two signals.
+  await until("the server to be gone", () => {
+    server.killGroup("SIGINT");
+    return !isAlive(pid);
+  });
   await cut;
   expect((await server.exited).code).not.toBe(0);
 });

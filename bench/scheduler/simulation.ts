@@ -60,6 +60,8 @@ class Guest implements Sequence {
   state: Sequence["state"] = "waiting";
   /** Prompt tokens found in the cache at its first start. */
   cached: number | null = null;
+  /** Whether a step had it. */
+  begun = false;
 
   constructor(plan: Arrival, arrival: number) {
     this.plan = plan;
@@ -106,6 +108,10 @@ export class Simulation {
   #prompts = 0;
   /** Steps in a row that had lower tiers alone although online work ran. */
   #between = 0;
+  /** Whether the last step had streams. */
+  #followsStreams = false;
+  /** What the last step took if it had lower tiers alone although streams and online prompts ran. */
+  #turnMs = 0;
   /** What lower tiers may take of online time by the tax, and what they have not taken. */
   #untaken = 0;
 
@@ -201,30 +207,46 @@ export class Simulation {
     const decodes = entries.filter(({ sequence }) => isDecode(sequence)).length;
     if (kind === "split") assert.ok(decodes === 0 || decodes === entries.length);
     const turns = kind === "split" && oldest !== undefined && streams.length > 0;
-    if (turns && decodes > 0) assert.ok(this.#prompts > 0);
+    const between = online.length > 0 && entries.every(({ sequence }) => !isOnline(sequence));
+    if (turns && decodes > 0 && !between) assert.ok(this.#prompts > 0);
     // More than one step of prompts in a row only while they outnumber the streams.
     const prompts = online.length - streams.length;
-    if (turns && decodes === 0) assert.ok(this.#prompts < (prompts > streams.length ? 4 : 1));
-    const between = online.length > 0 && entries.every(({ sequence }) => !isOnline(sequence));
-    if (oldest !== undefined && between) assert.ok(entries.every(({ sequence }) => sequence.tier === "flex"));
+    if (turns && decodes === 0 && !between) assert.ok(this.#prompts < (prompts > streams.length ? 4 : 1));
+    // Beside both, lower tiers have a step after one of streams, and never before an online request's first.
+    const lowerTurn = between && oldest !== undefined && streams.length > 0;
+    if (lowerTurn) assert.ok(this.#followsStreams && online.every(({ begun }) => begun) && !waiting.some(isOnline));
+    if (oldest !== undefined && between && !lowerTurn)
+      assert.ok(entries.every(({ sequence }) => sequence.tier === "flex"));
     if (oldest !== undefined && !(turns && decodes > 0) && !between) assert.ok(planned.has(oldest));
     if (!(turns && decodes === 0) && !between)
       for (const stream of streams.slice(0, stepTokens - 1)) assert.ok(planned.has(stream));
     this.#between = between ? this.#between + 1 : 0;
-    assert.ok(this.#between <= 1);
-    if (entries.length > 0) this.#prompts = decodes > 0 ? 0 : this.#prompts + 1;
+    if (entries.length > 0 && !lowerTurn) this.#prompts = decodes > 0 ? 0 : this.#prompts + 1;
 
     // The cap, but for what was saved of the tax, and for a flex sequence that has waited for long.
     const lower = entries.filter(({ sequence }) => !isOnline(sequence));
     const overdue = lower.length === 1 && lower[0]!.sequence.tier === "flex" && lower[0]!.count <= 16;
+    assert.ok(this.#between <= (overdue ? 2 : 1));
     const streamsMs = streams.length === 0 ? 0 : 5 + streams.length;
-    const gapMs = between ? streamsMs + predictedMs : predictedMs;
+    // With a chunk of online prompts, in the same step or in one of its own.
+    const withChunkMs = (count: number) => streamsMs + (kind === "split" ? 5 : 0) + Math.min(count, stepTokens);
+    const restMs = lowerTurn ? withChunkMs(Math.min(16, remaining(oldest))) : streamsMs;
+    const gapMs = between ? restMs + predictedMs : predictedMs;
     if (online.length > 0) {
       this.#untaken += onlineMs * (1 + batchTax) - (overdue ? onlineMs : predictedMs);
       assert.ok(this.#untaken >= -1e-9);
-      if (lower.length > 0 && !overdue && Math.max(onlineMs, streamsMs) <= itlMs) assert.ok(gapMs <= itlMs);
+      if (lower.length > 0 && !overdue && Math.max(onlineMs, restMs) <= itlMs) assert.ok(gapMs <= itlMs);
       if (lower.length > 1 && onlineMs > 0) assert.ok(predictedMs <= onlineMs * (1 + batchTax) + 1e-9);
     }
+    // The chunk after a turn of lower tiers is shorter by it, where the objective bounds it.
+    const bounded = streams.length > 0 && prompts <= Math.max(1, streams.length / 2);
+    if (this.#turnMs > 0 && bounded && oldest !== undefined && planned.has(oldest)) {
+      const onceMs = this.#turnMs + onlineMs + (kind === "split" ? streamsMs : 0);
+      assert.ok(onceMs <= Math.max(itlMs, 2 * streamsMs, this.#turnMs + withChunkMs(16)) + 1e-9);
+    }
+    this.#turnMs = lowerTurn ? predictedMs : 0;
+    this.#followsStreams = entries.some(({ sequence }) => isOnline(sequence) && isDecode(sequence));
+    for (const { sequence } of entries) sequence.begun = true;
     if (onlineMs === 0 && lower.length > 0) {
       // Of the tier that came first: it is flex, but for batch that was left out for long.
       const cheapest = Math.max(

@@ -16,9 +16,13 @@ export interface Circumstances {
   kind: StepKind | null;
   /** A lower tier that was left out for so long that it comes before the other; if flex, one goes on whatever the tax. */
   overdue: LowerTier | null;
+  /** Whether the step is of lower tiers alone though streams and online prompts run (LowerTurn). */
+  between: boolean;
+  /** What a step of lower tiers alone has taken between one of streams and this one: time between two tokens of theirs. */
+  lowerMs: number;
   /** What copies have taken of the lower tiers' share. */
   copiedMs: number;
-  /** What steps of streams have left of the tax (SavedTax): a step of lower prompts between two of them may take it. */
+  /** What steps of online work have left of the tax (SavedTax): a step of lower tiers between two of them may take it. */
   savedMs: number;
   /** How many times their forecast steps of lower tiers alone take (Overrun): what they may take holds for the measured step. */
   overrun: number;
@@ -32,11 +36,12 @@ export interface Circumstances {
  * | nothing online | what a step of theirs may take alone |
  * | online work of the step's kind | the tax, within the objective; the first of them what was saved of it too |
  * | streams, in a step of prompts | what was saved of the tax, within the objective, when that is worth a step |
- * | streams and online prompts, which take turns | nothing: they wait until there is only one of them |
+ * | streams and online prompts, in a step between them | the same; in other steps of one kind nothing |
  *
  * A flex prompt comes before batch decodes: these would else fill the cap for as long as they run.
  *
- * @param streamsMs what the next tokens of all online streams take, in this step or in one of their own
+ * @param streamsMs what the next tokens of all online streams take, in this step or in one of their own; for a step between
+ * these and online prompts, with the shortest chunk of those
  */
 export function addLower<S extends Sequence>(
   running: readonly S[],
@@ -45,7 +50,7 @@ export function addLower<S extends Sequence>(
   streamsMs: number,
   circumstances: Circumstances,
 ): void {
-  const { kind, overdue, copiedMs, overrun } = circumstances;
+  const { kind, overdue, between, lowerMs, copiedMs, overrun } = circumstances;
   const savedMs = circumstances.savedMs - copiedMs;
   const ofKind = (sequence: S) => kind === null || isDecode(sequence) === (kind === "decodes");
   const tiers: LowerTier[] = overdue === "batch" ? ["batch", "flex"] : ["flex", "batch"];
@@ -59,17 +64,17 @@ export function addLower<S extends Sequence>(
     fill(draft, lower, limits, aloneCap);
     return;
   }
-  const besideMs = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits) - copiedMs);
-  const savedCap = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits, savedMs));
+  const besideMs = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits, lowerMs) - copiedMs);
+  const savedCap = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits, lowerMs, savedMs));
   // In the order of `lower` flex is first, if there is any.
   const late = overdue === "flex" && first.tier === "flex" && draft.tokens < limits.stepTokens;
   if (late) draft.add(first, Math.min(shortest(first, draft, limits), limits.stepTokens - draft.tokens));
   const others = late ? lower.slice(1) : lower;
-  if (online.every(ofKind)) {
+  if (online.every(ofKind) && !between) {
     const saves = kind === "decodes" && awaitsStep(running, limits, draft, streamsMs);
     const riders = saves ? others.filter(({ tier }) => tier === "flex") : others;
     fill(draft, riders, limits, besideMs, savedCap);
-  } else if (kind === "prompts" && online.every(isDecode)) {
+  } else if (between || (kind === "prompts" && online.every(isDecode) && lowerMs === 0)) {
     const room = Math.min(aloneCap, betweenMs(streamsMs, limits));
     // What is worth a step of its own, or all there is if that is less.
     const worth = draft.another();

@@ -1,4 +1,3 @@
-import type { StepKind } from "./alternation.ts";
 import { goodChunk, least, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
 import { addLower, type Circumstances } from "./lower-plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
@@ -24,7 +23,7 @@ export function planStep<S extends Sequence>(
   draft: StepDraft<S>,
   circumstances: Circumstances,
 ): PlanEntry<S>[] {
-  const streamsMs = addOnline(running.filter(isOnline), limits, draft, circumstances.kind);
+  const streamsMs = addOnline(running.filter(isOnline), limits, draft, circumstances);
   addLower(running, limits, draft, streamsMs, circumstances);
   return draft.entries;
 }
@@ -39,7 +38,7 @@ function addOnline<S extends Sequence>(
   online: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
-  kind: StepKind | null,
+  { kind, lowerMs }: Circumstances,
 ): number {
   const { stepTokens, itlMs, mostStepMs } = limits;
   const decodes = online.filter(isDecode);
@@ -55,8 +54,8 @@ function addOnline<S extends Sequence>(
   if (kind === "decodes") return streamsMs;
   const late = streamsMs > itlMs;
   const few = late ? Math.max(1, decodes.length * PROMPTS_PER_LATE_STREAM) : decodes.length;
-  // The step of the streams, before this one or after it, has its part of the time between two tokens.
-  const before = streams === draft ? 0 : streamsMs;
+  // The step of the streams, before this one or after it, and one of lower tiers have their part of the time between two tokens.
+  const before = lowerMs + (streams === draft ? 0 : streamsMs);
   const objective = prefills.length <= few ? mixedStepMs(streamsMs, itlMs) - before : Number.POSITIVE_INFINITY;
   const most = Math.min(objective, mostStepMs);
   for (const sequence of prefills) {

@@ -1,21 +1,17 @@
 import type { Tier } from "../../protocol/request.ts";
 import type { Backlog } from "../../protocol/step.ts";
 import type { KvCache } from "../kv/cache.ts";
-import { Alternation, type StepKind } from "./alternation.ts";
 import { BacklogCount } from "./backlog.ts";
 import { shortest } from "./chunk.ts";
-import { WORTH_A_STEP } from "./lower-plan.ts";
 import { Turns } from "./order.ts";
 import { Overrun } from "./overrun.ts";
-import { Patience } from "./patience.ts";
-import { planStep } from "./plan.ts";
 import { PrefixWaits } from "./prefix-waits.ts";
 import { insert } from "./rank.ts";
-import { SavedTax } from "./saved-tax.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./sequence.ts";
 import { copyBudget, type PlanLimits } from "./step-caps.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import type { StepCosts } from "./step-model.ts";
+import { StepPlanner } from "./step-planner.ts";
 import { TierPlaces, type TierPlacesOptions } from "./tier-places.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierPlacesOptions {
@@ -58,11 +54,9 @@ export class Scheduler<S extends Sequence> {
   readonly #running: S[] = [];
   readonly #backlog = new BacklogCount<S>();
   readonly #prefixWaits: PrefixWaits<S>;
-  readonly #patience = new Patience();
   readonly #overrun = new Overrun();
   readonly #places: TierPlaces;
-  readonly #alternation: Alternation;
-  readonly #savedTax: SavedTax;
+  readonly #planner: StepPlanner<S>;
   /** Plans that the rules left empty though one ran. Anything but 0 is a fault of the rules. */
   forced = 0;
   /** The last one sent back in this step. */
@@ -75,8 +69,7 @@ export class Scheduler<S extends Sequence> {
     this.#options = options;
     this.#costs = costs;
     this.#places = new TierPlaces(options);
-    this.#alternation = new Alternation(options);
-    this.#savedTax = new SavedTax(options.batchTax);
+    this.#planner = new StepPlanner(options, this.#split, () => this.#emptyDraft());
     this.#prefixWaits = new PrefixWaits(cache);
   }
 
@@ -142,22 +135,11 @@ export class Scheduler<S extends Sequence> {
     const draft = this.#draft();
     const planned = draft.entries.map((entry) => entry.sequence);
     this.#cache.settle(planned.filter(isDecode));
-    this.#patience.count(this.#running, planned);
-    this.#alternation.count(planned);
     const forecast = draft.forecast();
-    this.#savedTax.count(forecast, this.#cache.prefixes.host.spentMs, this.#mostSaved);
+    this.#planner.count(this.#running, planned, forecast, this.#cache.prefixes.host.spentMs);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return { entries, started, displaced: this.#displaced, unstartable: this.#unstartable, ...forecast };
-  }
-
-  /** Enough for the first lower prompt, or else decode, to be worth a step of its own; more would be felt as a burst. */
-  get #mostSaved(): number {
-    const lower = this.#running.filter((sequence) => !isOnline(sequence));
-    const first = lower.find((sequence) => !isDecode(sequence)) ?? lower[0];
-    if (!first) return 0;
-    const draft = this.#emptyDraft();
-    return WORTH_A_STEP * draft.msWith(first, shortest(first, draft, this.#options));
   }
 
   #emptyDraft(): StepDraft<S> {
@@ -201,16 +183,7 @@ export class Scheduler<S extends Sequence> {
 
   /** What the rules want of a step, whoever has the cells for it; empty when nothing runs. */
   #wanted(): StepDraft<S> {
-    const overdue = this.#patience.overdue(this.#running);
-    const copiedMs = this.#cache.prefixes.host.spentMs;
-    const circumstances = { overdue, copiedMs, savedMs: this.#savedTax.ms, overrun: this.overrun };
-    const draftOf = (kind: StepKind | null) => {
-      const draft = this.#emptyDraft();
-      planStep(this.#running, this.#options, draft, { kind, ...circumstances });
-      return draft;
-    };
-    const kind = this.#split ? this.#alternation.next(this.#running, overdue, (kind) => draftOf(kind).ms) : null;
-    const draft = draftOf(kind);
+    const draft = this.#planner.plan(this.#running, this.#waiting[0], this.#cache.prefixes.host.spentMs, this.overrun);
     const [first] = this.#running;
     if (draft.entries.length > 0 || first === undefined) return draft;
     // No combination of rules and forecasts may stop the engine: then the first goes on, in the least that is worth a step.

@@ -49,10 +49,15 @@ export function mixedStepMs(decodesMs: number, itlMs: number): number {
   return Math.max(itlMs, decodesMs / (1 - PROMPT_SHARE));
 }
 
-/** How long a step with online work may take: it, the tax and what was saved of that, within the objective unless it is lost already. */
-export function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits, savedMs = 0): number {
+/**
+ * How long a step with online work may take: it, the tax and what was saved of that, within the objective unless it is lost
+ * already.
+ *
+ * @param lowerMs what a step of lower tiers alone has taken of the objective before it
+ */
+export function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits, lowerMs = 0, savedMs = 0): number {
   const taxed = onlineMs * (1 + batchTax) + savedMs;
-  return onlineMs > itlMs ? taxed : Math.min(taxed, itlMs);
+  return onlineMs > itlMs ? taxed : Math.min(taxed, itlMs - lowerMs);
 }
 
 /** What the objective leaves between two steps of streams; where these miss it by themselves, it is lost whatever comes between. */

@@ -14,7 +14,15 @@ export const LIMITS: PlanLimits = {
   mostStepMs: 30_000,
 };
 /** Nothing special: steps of both kinds, nobody overdue, nothing spent or saved. */
-export const PLAIN: Circumstances = { kind: null, overdue: null, copiedMs: 0, savedMs: 0, overrun: 1 };
+export const PLAIN: Circumstances = {
+  kind: null,
+  overdue: null,
+  between: false,
+  lowerMs: 0,
+  copiedMs: 0,
+  savedMs: 0,
+  overrun: 1,
+};
 export const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY };
 /** 10 ms, 0.2 a prompt token, 1 a decode. */
 export const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, r: 0, m: 0 };

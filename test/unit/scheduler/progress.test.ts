@@ -7,7 +7,7 @@ import type { KvCache, KvMemory } from "../../../engine/worker/kv/cache.ts";
 import { SplitCache } from "../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../engine/worker/kv/unified.ts";
 import { Scheduler, type Step } from "../../../engine/worker/scheduler/scheduler.ts";
-import { remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
+import { isDecode, remaining, type Sequence } from "../../../engine/worker/scheduler/sequence.ts";
 import type { StepCosts } from "../../../engine/worker/scheduler/step-model.ts";
 import { LIMITS } from "./plan-rig.ts";
 
@@ -100,6 +100,38 @@ test.each<[string, Tier, StepCosts, KvKind]>([
   expect(share).toBeGreaterThan(0.9 * LIMITS.batchTax);
   expect(share).toBeLessThan(LIMITS.batchTax + (tier === "flex" ? 0.06 : 0.001));
 });
+
+test.each<[KvKind, Tier, string, StepCosts]>([
+  ["split", "batch", "keep", COSTS],
+  ["split", "flex", "keep", COSTS],
+  ["split", "batch", "miss", LATE],
+  ["unified", "batch", "keep", COSTS],
+  ["unified", "batch", "miss", LATE],
+])(
+  "in a %s cache %s gets on beside a stream and a long online prompt that %s the objective",
+  (kind, tier, _, costs) => {
+    const rig = new Rig(costs, kind);
+    rig.add("default", 20);
+    rig.step();
+    const prompt = rig.add("default", 60_000);
+    const lower = rig.add(tier, 400);
+    let [onlineMs, lowerMs, gapMs, steps] = [0, 0, 0, 0];
+    while (lower.tokens.length < 420 && steps++ < 5000) {
+      const step = rig.next();
+      onlineMs += step.onlineMs;
+      lowerMs += step.predictedMs - step.onlineMs;
+      gapMs += step.predictedMs;
+      if (!step.entries.some(({ sequence }) => sequence.arrival === 0)) continue;
+      // Flex has one step in 129 besides.
+      if (tier === "batch" && costs !== LATE) expect(gapMs).toBeLessThanOrEqual(LIMITS.itlMs);
+      gapMs = 0;
+    }
+    expect(lower.tokens.length).toBe(420);
+    expect(isDecode(prompt)).toBe(false);
+    expect(lowerMs / onlineMs).toBeGreaterThan(0.5 * LIMITS.batchTax);
+    expect(lowerMs / onlineMs).toBeLessThan(LIMITS.batchTax + (tier === "flex" ? 0.06 : 0.001));
+  },
+);
 
 test("a plan that the forecasts leave empty is made without them: the first goes on, token by token", () => {
   const rig = new Rig({ ...COSTS, predict: () => Number.NaN });

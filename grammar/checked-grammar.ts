@@ -1,5 +1,6 @@
 import { GrammarBuilder } from "./builder.ts";
 import { GbnfError } from "./gbnf.ts";
+import { isLongerThan } from "./json-length.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { kept } from "./kept-grammars.ts";
 import { compileGbnf } from "./network.ts";
@@ -32,8 +33,7 @@ export function checkSchema(schema: JsonSchema): void {
 }
 
 function boundedText(schema: JsonSchema): string {
-  const text = JSON.stringify(schema);
-  if (text.length <= MOST_SCHEMA_CHARACTERS) return text;
+  if (!isLongerThan(schema, MOST_SCHEMA_CHARACTERS)) return JSON.stringify(schema);
   throw new UnsupportedSchema([], `it has more than ${MOST_SCHEMA_CHARACTERS} characters.`);
 }
 

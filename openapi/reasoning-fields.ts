@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedMap } from "./bounded.ts";
 import { INT32_MAX } from "./sampling-fields.ts";
 
 const MAX_VARIABLES = 16;
@@ -26,15 +27,12 @@ export const reasoningFields = {
   ),
   thinking_budget_tokens: thoughtTokens.describe("Extension. Another name of thinking_token_budget."),
   reasoning_budget_tokens: thoughtTokens.describe("Extension. Another name of thinking_token_budget."),
-  chat_template_kwargs: z
-    .record(z.string().max(64), variable.nullable())
+  chat_template_kwargs: boundedMap(z.string().max(64), variable.nullable(), MAX_VARIABLES)
     .check((context) => {
-      const names = Object.keys(context.value);
-      const taken = names.find((name) => TAKEN_NAMES.includes(name));
-      const complain = (path: string[], message: string) =>
-        context.issues.push({ code: "custom", input: context.value, path, message });
-      if (taken !== undefined) complain([taken], "the request's other fields say this");
-      if (names.length > MAX_VARIABLES) complain([], `at most ${MAX_VARIABLES} variables are taken`);
+      const taken = Object.keys(context.value).find((name) => TAKEN_NAMES.includes(name));
+      if (taken === undefined) return;
+      const message = "the request's other fields say this";
+      context.issues.push({ code: "custom", input: context.value, path: [taken], message });
     })
     .nullish()
     .describe(

@@ -6,20 +6,30 @@ import { refusedField } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { INT32_MAX } from "./sampling-fields.ts";
 
+/** Characters of the query, as often as there are documents: each is read together with it. */
+const MOST_QUERY_CHARACTERS = 16 * 1024 * 1024;
+
 /** POST /v1/rerank, in the shape that llama-server and vLLM share. Fields that are not named here are ignored. */
 export function rerankRequest(limits: RequestLimits) {
   const text = z.string().min(1).max(limits.textLength);
-  return z.object({
-    model: z.string(),
-    query: text,
-    documents: boundedList(text, { min: 1, max: MOST_INPUTS }),
-    top_n: z.int().min(1).max(INT32_MAX).nullish().describe("Only so many of the best. Default all."),
-    return_documents: z.boolean().nullish().describe("Default false."),
-    service_tier: askedTier,
-    user: z.string().nullish().describe("Taken and ignored."),
-    truncate_prompt_tokens: refusedField("a document that is too long is refused, never cut."),
-    nightshift: vendorFieldsOfInputs.nullish(),
-  });
+  return z
+    .object({
+      model: z.string(),
+      query: text,
+      documents: boundedList(text, { min: 1, max: MOST_INPUTS }),
+      top_n: z.int().min(1).max(INT32_MAX).nullish().describe("Only so many of the best. Default all."),
+      return_documents: z.boolean().nullish().describe("Default false."),
+      service_tier: askedTier,
+      user: z.string().nullish().describe("Taken and ignored."),
+      truncate_prompt_tokens: refusedField("a document that is too long is refused, never cut."),
+      nightshift: vendorFieldsOfInputs.nullish(),
+    })
+    .check((context) => {
+      const { query, documents } = context.value;
+      if (query.length * documents.length <= MOST_QUERY_CHARACTERS) return;
+      const message = `its length times the number of documents must not be more than ${MOST_QUERY_CHARACTERS}`;
+      context.issues.push({ code: "custom", input: context.value, path: ["query"], message });
+    });
 }
 export type RerankRequest = z.infer<ReturnType<typeof rerankRequest>>;
 

@@ -2,14 +2,15 @@ import { z } from "zod";
 import { checkGbnf, jsonObjectGrammar, schemaGrammar } from "../grammar/checked-grammar.ts";
 import { GbnfError } from "../grammar/gbnf.ts";
 import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
+import { anyObject } from "./any-object.ts";
 import type { Refusal } from "./refused.ts";
 
 export const MOST_GRAMMAR_CHARACTERS = 64 * 1024;
 
 /** A JSON schema that can be enforced; what can't be is refused by its path. */
-export const enforceableSchema = z
-  .record(z.string(), z.unknown())
+export const enforceableSchema = anyObject()
   .check((context) => {
+    if (context.issues.length > 0) return;
     try {
       schemaGrammar(context.value);
     } catch (error) {

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { checkSchema, MOST_SCHEMA_CHARACTERS } from "../grammar/checked-grammar.ts";
+import { isLongerThan } from "../grammar/json-length.ts";
 import { UnsupportedSchema } from "../grammar/unsupported-schema.ts";
+import { anyObject } from "./any-object.ts";
 import { boundedList } from "./bounded.ts";
 import type { Refusal } from "./refused.ts";
 
@@ -8,7 +10,7 @@ const MAX_TOOLS = 128;
 const MAX_DESCRIPTION = 65_536;
 
 const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
-const jsonSchema = z.record(z.string(), z.unknown());
+const jsonSchema = anyObject();
 
 const described = z
   .object({
@@ -61,7 +63,7 @@ export const toolFields = {
   // Each schema that is to be enforced is made a grammar: what bounds one bounds those of a request together.
   tools: z
     .preprocess((value, context) => {
-      if (strictCharacters(value) <= MOST_SCHEMA_CHARACTERS) return value;
+      if (!isLongerThan(strictSchemas(value), MOST_SCHEMA_CHARACTERS)) return value;
       const message = `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
       context.issues.push({ code: "custom", input: value, message, continue: false });
       return value;
@@ -75,14 +77,9 @@ export const toolFields = {
   parallel_tool_calls: z.boolean().nullish().describe("false: at most one call in an answer. Default true."),
 };
 
-function strictCharacters(value: unknown): number {
-  if (!Array.isArray(value) || value.length > MAX_TOOLS) return 0;
-  let characters = 0;
-  for (const tool of value) {
-    const { data } = strictSchema.safeParse(tool);
-    if (data !== undefined) characters += JSON.stringify(data.function.parameters).length;
-  }
-  return characters;
+function strictSchemas(value: unknown): unknown[] {
+  if (!Array.isArray(value) || value.length > MAX_TOOLS) return [];
+  return value.flatMap((tool) => strictSchema.safeParse(tool).data?.function.parameters ?? []);
 }
 
 interface ToolBody {

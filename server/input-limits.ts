@@ -67,7 +67,7 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),
-  "post /v1/rerank": prompt("2,048 documents"),
+  "post /v1/rerank": prompt("2,048 documents, 16,777,216 characters of the query times the documents"),
   "post /v1/tokenize": prompt("a text of a multiple of the model's context", "requests and tokens of the key"),
   "post /v1/detokenize": prompt(`${count(promptTokens)} tokens`, "requests and tokens of the key"),
   "post /v1/files": form(MAX_FILE_BYTES),

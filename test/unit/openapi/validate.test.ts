@@ -4,6 +4,7 @@ import { ApiError } from "../../../openapi/api-error.ts";
 import { chatRequest } from "../../../openapi/chat.ts";
 import { completionRequest } from "../../../openapi/completions.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
+import { rerankRequest } from "../../../openapi/rerank.ts";
 import { validate } from "../../../openapi/validate.ts";
 
 const chat = chatRequest(DEFAULT_REQUEST_LIMITS);
@@ -212,4 +213,23 @@ it("the schemas of strict tools are bounded together, before any is made a gramm
   expect(chatFault({ tools: tools(2, true) })).toBeNull();
   expect(chatFault({ tools: tools(3, true) })).toMatchObject({ code: "invalid_value", param: "tools" });
   expect(chatFault({ tools: tools(3, false) })).toBeNull();
+});
+
+it("refuses a query that would be read again for each of very many documents", () => {
+  const schema = rerankRequest(DEFAULT_REQUEST_LIMITS);
+  const body = { model: "m", query: "q".repeat(16_384), documents: Array<string>(1024).fill("d") };
+  expect(fault(() => validate(schema, body))).toBeNull();
+  const more = { ...body, documents: [...body.documents, "d"] };
+  expect(fault(() => validate(schema, more))).toMatchObject({ code: "invalid_value", param: "query", status: 400 });
+});
+
+it("copies nothing of a schema of very many members, and refuses it by its length", () => {
+  const parameters = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, "v"]));
+  const tool = (strict: boolean) => [{ type: "function", function: { name: "f", parameters, strict } }];
+  const body = validate(chat, { model: "demo", messages: MESSAGES, tools: tool(false) });
+  const [first] = body.tools!;
+  expect(first?.type === "function" && first.function.parameters).toBe(parameters);
+  expect(chatFault({ tools: tool(true) })?.message).toContain("more than 131072 characters");
+  expect(chatFault({ json_schema: parameters })?.message).toContain("more than 131072 characters");
+  for (const wrong of [5, [], "x"]) expect(chatFault({ json_schema: wrong })).toMatchObject({ code: "invalid_type" });
 });

@@ -1,0 +1,23 @@
+/**
+ * Whether a JSON value takes more than so many characters. Of what is far longer only a part is written or looked at: a
+ * million values take a fifth of a second to write.
+ */
+export function isLongerThan(value: unknown, characters: number): boolean {
+  return leftAfter(value, characters) < 0 || JSON.stringify(value).length > characters;
+}
+
+/** What is left of the characters after the fewest that the value may take; negative where it takes more. */
+function leftAfter(value: unknown, characters: number): number {
+  if (typeof value === "string") return characters - value.length - 2;
+  if (typeof value !== "object" || value === null) return characters - 1;
+  let left = characters - 2;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && left >= 0; i++) left = leftAfter(value[i], left);
+    return left;
+  }
+  for (const key in value) {
+    left = leftAfter(Reflect.get(value, key), left - key.length - 3);
+    if (left < 0) break;
+  }
+  return left;
+}

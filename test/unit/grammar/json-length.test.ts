@@ -1,0 +1,24 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { isLongerThan } from "../../../grammar/json-length.ts";
+
+it("tells whether JSON takes more than so many characters", () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.integer({ min: -3, max: 3 }), (value, more) => {
+      const { length } = JSON.stringify(value);
+      expect(isLongerThan(value, length + more)).toBe(more < 0);
+    }),
+  );
+});
+
+it("looks at no more of a long value than takes as many characters", () => {
+  let looks = 0;
+  const item = {
+    get x() {
+      looks++;
+      return "text";
+    },
+  };
+  expect(isLongerThan(Array(100_000).fill(item), 1000)).toBe(true);
+  expect(looks).toBeLessThan(200);
+});

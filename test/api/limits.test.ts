@@ -28,7 +28,7 @@ test("requests a minute are counted down in OpenAI's headers, and then refused w
   expect(error).toBeInstanceOf(OpenAI.RateLimitError);
   expect(error).toMatchObject({ status: 429, code: "rate_limit_exceeded", type: "rate_limit_error" });
   const waitMs = Number(error.headers?.get("retry-after-ms"));
-  expect(waitMs).toBeGreaterThan(1000);
+  expect(waitMs).toBeGreaterThan(0);
   expect(waitMs).toBeLessThanOrEqual(30_000);
   expect(Number(error.headers?.get("retry-after"))).toBe(Math.ceil(waitMs / 1000));
   expect(error.headers?.get("x-ratelimit-remaining-requests")).toBe("0");

@@ -1,15 +1,16 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { readdirSync, rmSync, statSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { until } from "../api/until.ts";
 import { openSocket } from "../unit/server/raw-socket.ts";
 import { startTestServer, type TestServer } from "../unit/server/test-server.ts";
 
-/** For bodies that are not forms: a busy machine needs part of it to see that a body is one. */
-const BODY_MS = 1000;
+/** For bodies that are not forms: less than the half minute after which a form's rate is looked at. */
+const BODY_MS = 10_000;
 const STALL_MS = 100;
 
 let server: TestServer;
@@ -27,6 +28,17 @@ const HEAD = [
   '--X\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\nthe beginning',
 ].join("");
 
+/** Resolves when the server has closed the connection of the answer that it begins next. */
+function nextAnswerClosed(): Promise<void> {
+  return new Promise((resolve) => {
+    const begun = (message: unknown) => {
+      unsubscribe("http.server.request.start", begun);
+      (message as { response: ServerResponse }).response.once("close", resolve);
+    };
+    subscribe("http.server.request.start", begun);
+  });
+}
+
 const tmp = () => readdirSync(join(server.dataDir, "tmp")).map((name) => join(server.dataDir, "tmp", name));
 
 async function upload(bytes: number): Promise<string> {
@@ -38,14 +50,14 @@ async function upload(bytes: number): Promise<string> {
 }
 
 test("a file may take longer than other bodies, but not come at a drip", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval"] });
+  vi.useFakeTimers({ toFake: ["setInterval", "setTimeout", "clearTimeout"] });
   const socket = await openSocket(server.port, HEAD);
   let answer = "";
   socket.on("data", (data: Buffer) => {
     answer += data.toString();
   });
   await until("the file on its way", () => tmp().length === 1);
-  await wait(2 * BODY_MS);
+  await vi.advanceTimersByTimeAsync(2 * BODY_MS);
   for (let i = 1; i <= 3; i++) {
     socket.write(Buffer.alloc(40_000));
     // The parser keeps a few bytes back: they may be the beginning of the boundary.
@@ -63,11 +75,12 @@ test("a file may take longer than other bodies, but not come at a drip", async (
 
 test("a client that reads nothing of a download is dropped", async () => {
   const id = await upload(30_000_000);
+  const dropped = nextAnswerClosed();
   const socket = connect({ port: server.port, host: "127.0.0.1" });
   socket.on("error", () => {});
   socket.write(`GET /v1/files/${id}/content HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
   const closed = once(socket, "close");
-  await wait(12 * STALL_MS);
+  await dropped;
   let received = 0;
   socket.on("data", (data: Buffer) => {
     received += data.byteLength;

@@ -1,8 +1,9 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { EventEmitter, once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import OpenAI from "openai";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { StoreError } from "../../store/store-error.ts";
 import { testStore } from "../unit/store/test-store.ts";
 import { Rig, receiver, SECRET } from "./webhook-rig.ts";
@@ -164,7 +165,16 @@ describe("a webhook receiver", () => {
 
   it("that drips its answer slower than the timeout has answered all the same", async () => {
     const { url } = await receiver((_, response) => response.writeHead(202).write("."));
-    const rig = await Rig.start([url], { timeoutMs: 100 });
+    const timeout = new AbortController();
+    const timeouts = vi.spyOn(AbortSignal, "timeout").mockReturnValue(timeout.signal);
+    // It is over as soon as the answer has begun.
+    const begun = () => void setImmediate(() => timeout.abort());
+    subscribe("http.client.response.finish", begun);
+    onTestFinished(() => {
+      unsubscribe("http.client.response.finish", begun);
+      timeouts.mockRestore();
+    });
+    const rig = await Rig.start([url]);
     await rig.queue();
     expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
   });

@@ -71,6 +71,8 @@ export class ChaosServer {
       await response?.body?.cancel();
       if (response?.status === 200) return;
       if (performance.now() > deadline) throw new Error(`the server was not ready in time: ${this.#tail}`);
+      // However long the start takes: what asks meanwhile finds no server.
+      this.breaks();
       await wait(POLL_MS);
     }
   }

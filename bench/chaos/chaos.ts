@@ -111,7 +111,7 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
     const began = performance.now();
     await act({ ...scene, random }).catch((error: unknown) => {
       // A disturbance that a breakage crossed may fail; what it left behind is looked at in the end.
-      if (!server.brokenAt.some((at) => at >= began - CALM_MS)) wrong.push(`${name}: ${String(error)}`);
+      if (!server.brokenAt.some((at) => at >= began - CALM_MS)) wrong.push(`${name}: ${reasonOf(error)}`);
     });
   };
   const client = async (stream: number) => {
@@ -176,6 +176,11 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
   wrong.push(...databaseFaults(dataDir), ...(await leftovers(dataDir)));
   const result = { online: account, batches, disturbances: count, refused: Object.fromEntries(refused) };
   return { ...result, lives: server.lives, books, memory, openFiles, hubAsked: hub.asked, wrong };
+}
+
+/** fetch names what went wrong in the cause alone. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && error.cause ? `${String(error)} (${String(error.cause)})` : String(error);
 }
 
 function streamed(random: Random) {

@@ -63,7 +63,7 @@ describe("kill -9 of the server", () => {
   test.each(FAILPOINTS)("at %s: each line once, one charge, files whole", async (failpoint) => {
     const doomed = await servers.running();
     const { data: earlier } = await doomed.client.batches.list({ limit: 100 });
-    servers.arm(failpoint);
+    await servers.arm(failpoint);
     await submitTo(doomed);
     const server = await servers.next(failpoint);
     await expectConserved(server, servers.dataDir, earlier.length + 1);

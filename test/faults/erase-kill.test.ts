@@ -25,7 +25,7 @@ test.each(FAILPOINTS)("kill -9 at %s: the next start carries the erasure through
   const upload = { filename: "somebody.jsonl", bytes: 4, mime_type: "application/jsonl", purpose: "batch" } as const;
   const { id } = await doomed.client.uploads.create(upload);
   await doomed.client.uploads.parts.create(id, { data: await toFile(Buffer.from("{}"), "part") });
-  servers.arm(failpoint);
+  await servers.arm(failpoint);
   await fetch(doomed.origin + OWNER, { method: "DELETE" }).catch(() => {});
   const server = await servers.next(failpoint);
   await until("the owner to be erased", async () => {

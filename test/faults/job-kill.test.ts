@@ -12,7 +12,7 @@ const servers = new KilledServers(["job.input", ...FAILPOINTS], ["--sequences", 
 test("kill -9 before the job is made: it was never promised, and nothing runs", async () => {
   const doomed = await servers.running();
   await occupied(doomed);
-  servers.arm("job.input");
+  await servers.arm("job.input");
   const asked = postChat(doomed, { messages: [user("What is 7 + 8?")] }, "respond-async, wait=0");
   await expect(asked).rejects.toThrow();
   const server = await servers.next("job.input");
@@ -33,7 +33,7 @@ test.each(FAILPOINTS)(
     };
     const earlier = charges();
     const busy = await occupied(doomed);
-    servers.arm(failpoint);
+    await servers.arm(failpoint);
     const response = await postChat(doomed, { messages: [user("What is 7 + 8?")] }, "respond-async, wait=0");
     expect(response.status).toBe(202);
     busy.leave();

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterAll, onTestFailed } from "vitest";
 import { TestServer } from "../api/server.ts";
+import { until } from "../api/until.ts";
 
 /**
  * Servers of one data directory, one after the other: a test has one killed at a failpoint, and the next one, which
@@ -35,8 +37,18 @@ export class KilledServers {
     return server;
   }
 
-  /** From now on the running server dies when it passes this failpoint. */
-  arm(failpoint: string): void {
+  /**
+   * From now on the running server dies when it passes this failpoint. First all that an earlier batch leaves to be
+   * cleaned up must be gone, so that nothing but the test's own work passes it.
+   */
+  async arm(failpoint: string): Promise<void> {
+    const db = new Database(join(this.dataDir, "nightshift.db"), { readonly: true });
+    const left = db.prepare("SELECT (SELECT count(*) FROM lines) + (SELECT count(*) FROM results)").pluck();
+    try {
+      await until("earlier batches to be cleaned up", () => left.get() === 0);
+    } finally {
+      db.close();
+    }
     writeFileSync(this.#mark(failpoint), "");
   }
 

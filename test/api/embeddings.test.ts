@@ -6,8 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RerankResponse } from "../../openapi/rerank.ts";
 import { complete, stream } from "./ask.ts";
 import { failure } from "./failure.ts";
+import { HeldSteps } from "./held-steps.ts";
 import { randomModels } from "./random-models.ts";
-import { startServer, type TestServer } from "./server.ts";
+import { readied, TestServer } from "./server.ts";
+import { until } from "./until.ts";
 
 /** A model that generates, encoders that pool in two ways, one that ranks, and one that has no attention at all. */
 const SHAPED = {
@@ -19,13 +21,15 @@ const SHAPED = {
 const WIDTH = { demo: 128, embedder: 64, first: 64, recurrent: 64 };
 
 const folder = mkdtempSync(join(tmpdir(), "nightshift-embeddings-"));
+const steps = new HeldSteps();
 let server: TestServer;
 beforeAll(async () => {
   const models = await randomModels(folder, SHAPED);
   const demo = ["--model", "demo=models/demo.gguf"];
   // No multiple of what a piece may begin: llama.cpp aborts when it is asked to pool such.
   const odd = ["--step-tokens", "200"];
-  server = await startServer("--threads", "1", "--sequences", "4", ...odd, ...demo, ...models);
+  const options = ["--threads", "1", "--sequences", "4", ...odd, ...demo, ...models];
+  server = await readied(new TestServer(options, steps.env));
 });
 afterAll(async () => {
   await server?.stop();
@@ -137,10 +141,23 @@ describe("a request for embeddings", () => {
     const body = { model: "demo", input: Array.from({ length: 1000 }, () => "The cat sat on the mat. ".repeat(16)) };
     const inputs = async () => (await server.metrics()).sum("nightshift_embedding_inputs_total", { model: "demo" });
     const before = await inputs();
+    // Beside a stream no piece is computed while the steps are held.
+    steps.allow(5);
+    const streaming = await stream(server.client, "Count from 3 to 7.", { ignore_eos: true, max_tokens: 200 });
+    await streaming[Symbol.asyncIterator]().next();
     const left = failure(server.client.embeddings.create(body, { signal: leaves.signal }).then());
-    await server.reaches("nightshift_embedding_inputs_total", before + 1, { model: "demo" });
+    await until("the first inputs to be computed", async () => {
+      steps.allow(1);
+      return (await inputs()) > before;
+    });
     leaves.abort();
     expect(await left).toBeInstanceOf(OpenAI.APIUserAbortError);
+    await until("the stream to be the only request", async () => {
+      const metrics = await server.metrics();
+      return metrics.sum("nightshift_requests_running") + metrics.sum("nightshift_requests_waiting") === 1;
+    });
+    streaming.controller.abort();
+    steps.release();
     await server.idle();
     await embed({});
     expect(await inputs()).toBeLessThan(before + 800);

@@ -148,9 +148,16 @@ test("kill -9 while requests and lines hold money back: the next server holds no
     // Enough for those that run to end, and not for the next ones.
     steps.allow(50);
     await doomed.server.reaches("nightshift_batch_lines_total", 3);
-    steps.allow(5);
-    const running = await stream(client, "Count from 1 to 20.", endless(100));
-    await running[Symbol.asyncIterator]().next();
+    // The steps that a stream needs for its first token come when it is there: lines would use up earlier ones.
+    const first = stream(client, "Count from 1 to 20.", endless(100)).then((chunks) =>
+      chunks[Symbol.asyncIterator]().next(),
+    );
+    await until("the stream to be in the engine", async () => {
+      const metrics = await doomed.server.metrics();
+      return metrics.sum("nightshift_requests_waiting") + metrics.sum("nightshift_requests_running") > 0;
+    });
+    steps.allow(20);
+    await first;
     expect((await doomed.owner("team")).spending.held_usd).toBeGreaterThan(0);
     doomed.server.kill("SIGKILL");
     await doomed.server.exited;

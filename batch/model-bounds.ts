@@ -1,3 +1,4 @@
+import { tooLongText } from "../engine/protocol/prompt.ts";
 import { invalidRequest } from "../openapi/api-error.ts";
 import type { ChatRequest } from "../openapi/chat.ts";
 import type { CompletionRequest } from "../openapi/completions.ts";
@@ -29,8 +30,7 @@ export function checkBounds(body: ChatRequest | CompletionRequest, bounds: Model
   for (const tokens of tokenPrompts(body.prompt)) {
     checkVocabulary(tokens, "prompt", vocabulary);
     if (tokens.length < context) continue;
-    const message = `This model's maximum context length is ${context} tokens, and the prompt alone has ${tokens.length}.`;
-    throw invalidRequest("context_length_exceeded", "prompt", message);
+    throw invalidRequest("context_length_exceeded", "prompt", tooLongText(context, String(tokens.length)));
   }
 }
 

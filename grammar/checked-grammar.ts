@@ -1,6 +1,6 @@
 import { GrammarBuilder } from "./builder.ts";
 import { GbnfError } from "./gbnf.ts";
-import { isLongerThan } from "./json-length.ts";
+import { jsonWithin } from "./json-length.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { kept } from "./kept-grammars.ts";
 import { compileGbnf } from "./network.ts";
@@ -33,7 +33,8 @@ export function checkSchema(schema: JsonSchema): void {
 }
 
 function boundedText(schema: JsonSchema): string {
-  if (!isLongerThan(schema, MOST_SCHEMA_CHARACTERS)) return JSON.stringify(schema);
+  const text = jsonWithin(schema, MOST_SCHEMA_CHARACTERS);
+  if (text !== null) return text;
   throw new UnsupportedSchema([], `it has more than ${MOST_SCHEMA_CHARACTERS} characters.`);
 }
 

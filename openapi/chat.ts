@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { boundedList, boundedMap } from "./bounded.ts";
+import { boundedMap } from "./bounded.ts";
 import { vendorFields } from "./dry-run.ts";
 import { chatLogprobs, MOST_CHAT_LOGPROBS } from "./logprobs.ts";
-import { chatMessage } from "./message.ts";
+import { chatMessages } from "./message.ts";
 import { reasoningFields } from "./reasoning-fields.ts";
 import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
@@ -23,7 +23,7 @@ export function chatRequest(limits: RequestLimits) {
   return z
     .object({
       model: z.string(),
-      messages: boundedList(chatMessage(limits), { min: 1, max: limits.messages }),
+      messages: chatMessages(limits),
       max_completion_tokens: tokenBudget.nullish().describe("Default: until the context is full."),
       max_tokens: tokenBudget.nullish().describe("Deprecated; max_completion_tokens goes before it."),
       ...samplingFields(limits),

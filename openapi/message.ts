@@ -5,6 +5,8 @@ import { refusedField } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 
 const MAX_PARTS = 1024;
+/** Two of each of the most messages. */
+export const MAX_ALL_PARTS = 8192;
 const MAX_TOOL_CALLS = 128;
 const MAX_NAME_LENGTH = 256;
 
@@ -71,6 +73,27 @@ export function chatMessage(limits: RequestLimits) {
     z.object({ role: z.literal("tool"), content, tool_call_id: z.string().max(MAX_NAME_LENGTH) }),
     z.object({ role: z.literal("function"), content: text.nullable(), name: z.string().max(MAX_NAME_LENGTH) }),
   ]);
+}
+
+/** The messages of one request; their parts are counted before any is looked at, since zod copies each. */
+export function chatMessages(limits: RequestLimits) {
+  return z.preprocess(
+    (messages, context) => {
+      if (Array.isArray(messages) && messages.length <= limits.messages && partsOf(messages) > MAX_ALL_PARTS) {
+        const message = `at most ${MAX_ALL_PARTS} content parts of all messages together`;
+        context.issues.push({ code: "custom", input: messages, message, continue: false });
+      }
+      return messages;
+    },
+    boundedList(chatMessage(limits), { min: 1, max: limits.messages }),
+  );
+}
+
+function partsOf(messages: readonly unknown[]): number {
+  return messages.reduce<number>((sum, message) => {
+    const content: unknown = Object(message).content;
+    return Array.isArray(content) ? sum + content.length : sum;
+  }, 0);
 }
 
 export type RequestMessage = z.infer<ReturnType<typeof chatMessage>>;

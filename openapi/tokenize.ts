@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedList } from "./bounded.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { tokenList } from "./token-list.ts";
 
@@ -14,8 +15,7 @@ export function tokenizeRequest(limits: RequestLimits) {
       content: text
         .nullish()
         .describe("A text, tokenized as llama-server does it: control tokens are read, none added."),
-      messages: z
-        .array(z.unknown())
+      messages: boundedList(z.unknown(), { max: limits.messages })
         .nullish()
         .describe("A conversation, rendered and tokenized as /v1/chat/completions does it, by all of its fields."),
       add_special_tokens: z

@@ -8,6 +8,8 @@ import type { Refusal } from "./refused.ts";
 
 const MAX_TOOLS = 128;
 const MAX_DESCRIPTION = 65_536;
+/** Of a request's tools as JSON: 128 of 8 KiB, far more than any context has room for. The engine is sent all of it. */
+export const MOST_TOOLS_CHARACTERS = 1024 * 1024;
 
 const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
 const jsonSchema = anyObject();
@@ -63,13 +65,12 @@ export const toolFields = {
   // Each schema that is to be enforced is made a grammar: what bounds one bounds those of a request together.
   tools: z
     .preprocess((value, context) => {
-      if (!isLongerThan(strictSchemas(value), MOST_SCHEMA_CHARACTERS)) return value;
-      const message = `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
-      context.issues.push({ code: "custom", input: value, message, continue: false });
+      const message = tooLong(value);
+      if (message !== null) context.issues.push({ code: "custom", input: value, message, continue: false });
       return value;
     }, tools)
     .nullish()
-    .describe("Functions that the model may call."),
+    .describe(`Functions that the model may call; at most ${MOST_TOOLS_CHARACTERS} characters of JSON together.`),
   tool_choice: z
     .union([z.enum(["none", "auto", "required"]), z.discriminatedUnion("type", [named, allowed, foreignTool])])
     .nullish()
@@ -77,9 +78,17 @@ export const toolFields = {
   parallel_tool_calls: z.boolean().nullish().describe("false: at most one call in an answer. Default true."),
 };
 
-function strictSchemas(value: unknown): unknown[] {
-  if (!Array.isArray(value) || value.length > MAX_TOOLS) return [];
-  return value.flatMap((tool) => strictSchema.safeParse(tool).data?.function.parameters ?? []);
+/** Which bound on the length of all tools together they exceed; null for none. */
+function tooLong(value: unknown): string | null {
+  if (!Array.isArray(value) || value.length > MAX_TOOLS) return null;
+  if (isLongerThan(value, MOST_TOOLS_CHARACTERS))
+    return `they have more than ${MOST_TOOLS_CHARACTERS} characters of JSON together`;
+  if (!isLongerThan(strictSchemas(value), MOST_SCHEMA_CHARACTERS)) return null;
+  return `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
+}
+
+function strictSchemas(tools: unknown[]): unknown[] {
+  return tools.flatMap((tool) => strictSchema.safeParse(tool).data?.function.parameters ?? []);
 }
 
 interface ToolBody {

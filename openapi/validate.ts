@@ -38,6 +38,9 @@ function describe(issue: Issue, prefix: Path, body: unknown): ApiError {
     case "invalid_value":
       return wrongValue(param, issue.values, value);
     case "too_big":
+      // To count entries takes milliseconds for each ten thousand, and has been done once.
+      if (issue.origin === "object")
+        return invalidRequest("invalid_value", param, `Invalid '${param}': ${tooBig(issue)}.`);
       return invalidValue(param, tooBig(issue), value);
     case "too_small":
       return invalidValue(param, tooSmall(issue), value);

@@ -21,9 +21,9 @@ export function generationAsk(submissions: readonly Asked[], place: Place, tier:
   const usualAnswer = Math.ceil(place.load.answerTokens) || USUAL_ANSWER;
   const ask = empty(place, tier);
   for (const { prompt, n, maxTokens } of submissions) {
-    const { usual, most } = promptSize(prompt);
-    ask.promptTokens += Math.min(usual, context);
-    ask.mostPromptTokens += Math.min(most, context);
+    const { usual, most } = promptSize(prompt, context);
+    ask.promptTokens += usual;
+    ask.mostPromptTokens += most;
     ask.answerTokens += n * Math.min(maxTokens ?? usualAnswer, context);
     ask.mostAnswerTokens += n * Math.min(maxTokens ?? context, context);
   }

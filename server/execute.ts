@@ -57,7 +57,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
         model: request.model,
         at(place, { owner, signal }) {
           requireTask(place.facts, "generate");
-          checkTokens(request.submissions, place.facts.vocabulary);
+          checkTokens(request.submissions, place.facts);
           return new LineCall(deps, endpoint, idPrefix, request, place).run(owner, signal);
         },
       };

@@ -90,7 +90,7 @@ export class GenerationRoute {
       const meter = open(model.id, request.tier);
       const place = this.#admission.place(model);
       requireTask(place.facts, "generate");
-      checkTokens(request.submissions, place.facts.vocabulary);
+      checkTokens(request.submissions, place.facts);
       // A job runs as a batch does.
       const asynchronous = request.stream || !mayUseTier(caller, "batch") ? null : respondAsync(req.headers.prefer);
       const patience = this.#patience(request.tier, asynchronous);
@@ -116,7 +116,7 @@ export class GenerationRoute {
   ): Promise<void> {
     const place = this.#admission.place(model);
     requireTask(place.facts, "generate");
-    checkTokens(request.submissions, place.facts.vocabulary);
+    checkTokens(request.submissions, place.facts);
     const { prices } = this.#dependencies;
     const parts = {
       admission: this.#admission,

@@ -3,10 +3,12 @@ import { MOST_SCHEMA_CHARACTERS } from "../grammar/checked-grammar.ts";
 import { MAX_BATCH_INPUTS, MAX_BATCH_LINES } from "../openapi/batches.ts";
 import { MOST_INPUTS } from "../openapi/embeddings.ts";
 import { JSON_BOUNDS } from "../openapi/json-scan.ts";
+import { MAX_ALL_PARTS } from "../openapi/message.ts";
 import type { Operation } from "../openapi/operation.ts";
 import { operations } from "../openapi/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
 import { MOST_GRAMMAR_CHARACTERS } from "../openapi/response-format.ts";
+import { MOST_TOOLS_CHARACTERS } from "../openapi/tools.ts";
 
 const KiB = 1024;
 
@@ -63,7 +65,7 @@ const NO_BODY: InputLimits = {
 
 const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/chat/completions": prompt(
-    `${count(messages)} messages of 1,024 parts, 128 tools, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
+    `${count(messages)} messages of 1,024 parts, ${count(MAX_ALL_PARTS)} together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
   ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),

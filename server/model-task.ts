@@ -37,7 +37,15 @@ export function checkInputs(
   { inputs, dimensions }: AskedVectors,
   { vocabulary, embedding }: Pick<ModelFacts, "vocabulary" | "embedding">,
 ): void {
-  for (const input of inputs) if (input.kind === "tokens") checkVocabulary(input.tokens, "input", vocabulary);
+  for (const [index, input] of inputs.entries()) {
+    if (input.kind !== "tokens") continue;
+    const { length } = input.tokens;
+    checkVocabulary(input.tokens, "input", vocabulary);
+    if (embedding === null || length <= embedding.context) continue;
+    const named = inputs.length > 1 ? `input[${index}]` : "input";
+    const message = `Invalid '${named}': this model reads at most ${embedding.context} tokens of one input, and it has ${length}.`;
+    throw invalidRequest("context_length_exceeded", "input", message);
+  }
   if (embedding === null || dimensions === null || dimensions <= embedding.width) return;
   const message = `Invalid 'dimensions': this model's vectors have ${embedding.width} numbers.`;
   throw invalidRequest("invalid_value", "dimensions", message);

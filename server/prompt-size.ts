@@ -1,5 +1,6 @@
 import type { EmbeddingInput } from "../engine/protocol/embedding.ts";
 import type { Prompt } from "../engine/protocol/prompt.ts";
+import { jsonWithin } from "../grammar/json-length.ts";
 
 /** How many tokens a prompt may have, before the engine has counted them. */
 export interface PromptSize {
@@ -10,14 +11,22 @@ export interface PromptSize {
 
 const CHARS_PER_TOKEN = 4;
 
-export function promptSize(prompt: Prompt): PromptSize {
+/** At most `context` of each: of a prompt that is longer in any case nothing is written. */
+export function promptSize(prompt: Prompt, context: number): PromptSize {
+  const { usual, most } = fullSize(prompt, context);
+  return { usual: Math.min(usual, context), most: Math.min(most, context) };
+}
+
+function fullSize(prompt: Prompt, context: number): PromptSize {
   switch (prompt.kind) {
     case "tokens":
       return { usual: prompt.tokens.length, most: prompt.tokens.length };
     case "text":
       return sizeOf(prompt.text);
-    case "chat":
-      return sizeOf(JSON.stringify([prompt.messages, prompt.tools]));
+    case "chat": {
+      const text = jsonWithin([prompt.messages, prompt.tools], CHARS_PER_TOKEN * context);
+      return text === null ? { usual: context, most: context } : sizeOf(text);
+    }
   }
 }
 

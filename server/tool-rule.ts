@@ -5,6 +5,7 @@ import type { GrammarRule } from "../engine/protocol/request.ts";
 import type { CallableTool, ToolFormat } from "../engine/tools/format.ts";
 import { toolFormat } from "../engine/tools/formats.ts";
 import { GrammarBuilder } from "../grammar/builder.ts";
+import { jsonWithin } from "../grammar/json-length.ts";
 import { isSchemaObject } from "../grammar/json-schema.ts";
 import { kept } from "../grammar/kept-grammars.ts";
 import { GrammarTooLarge, UnsupportedSchema } from "../grammar/unsupported-schema.ts";
@@ -43,11 +44,11 @@ function keptRule(choice: ToolChoice, format: ModelFacts["toolFormat"]): Grammar
   const callable = choice.callable.map(({ type, function: { name, parameters, strict } }) => {
     return { type, function: { name, parameters, strict } };
   });
-  const textOf = (tools: FunctionTool[]) =>
-    JSON.stringify({ choice: { ...choice, callable: tools }, format } satisfies ToolSource);
-  let text = textOf(callable);
-  if (text.length > MOST_SOURCE_CHARACTERS) text = textOf(callable.map(withNamesAlone));
-  if (text.length > MOST_SOURCE_CHARACTERS) throw tooLarge();
+  const sourceOf = (tools: FunctionTool[]): ToolSource => ({ choice: { ...choice, callable: tools }, format });
+  const text =
+    jsonWithin(sourceOf(callable), MOST_SOURCE_CHARACTERS) ??
+    jsonWithin(sourceOf(callable.map(withNamesAlone)), MOST_SOURCE_CHARACTERS);
+  if (text === null) throw tooLarge();
   const made = kept({ kind: "tools", text }, () => toolOutcome(text));
   if (made === "") return null;
   const outcome = JSON.parse(made) as ToolOutcome;

@@ -37,3 +37,11 @@ export type Prompt =
     }
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] };
+
+/** Why a prompt is refused that fills the context alone; `size` is what it has. Both processes refuse some of them. */
+export function tooLongText(context: number, size: string): string {
+  return (
+    `This model's maximum context length is ${context} tokens, and the prompt alone has ${size}. ` +
+    "Shorten it, or start the server with a larger --context."
+  );
+}

@@ -1,5 +1,5 @@
 import type { EngineError } from "../protocol/messages.ts";
-import type { Prompt } from "../protocol/prompt.ts";
+import { type Prompt, tooLongText } from "../protocol/prompt.ts";
 
 /** A request that can't be answered for its own reasons; `error` is what its client is told. */
 export class RequestRefusal extends Error {
@@ -31,10 +31,7 @@ export function promptRefusal(
 
 /** Of a prompt whose tokens are more than the context; `size` is what it has. */
 export function tooLong(kind: Prompt["kind"], context: number, size: string): EngineError {
-  const message =
-    `This model's maximum context length is ${context} tokens, and the prompt alone has ${size}. ` +
-    "Shorten it, or start the server with a larger --context.";
-  return refusal("context_length_exceeded", paramOf(kind), message);
+  return refusal("context_length_exceeded", paramOf(kind), tooLongText(context, size));
 }
 
 export function invalidGrammar(message: string): EngineError {

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isLongerThan } from "../../../grammar/json-length.ts";
+import { isLongerThan, jsonWithin } from "../../../grammar/json-length.ts";
 
 it("tells whether JSON takes more than so many characters", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.integer({ min: -3, max: 3 }), (value, more) => {
       const { length } = JSON.stringify(value);
       expect(isLongerThan(value, length + more)).toBe(more < 0);
+      expect(jsonWithin(value, length + more)).toBe(more < 0 ? null : JSON.stringify(value));
     }),
   );
 });

@@ -138,7 +138,7 @@ describe("a body made to hurt", () => {
   it("of a million faults ends at the first one", () => {
     const faults = { role: "user", content: Array(1000).fill(1) };
     const before = process.memoryUsage().heapUsed;
-    expect(chatFault({ messages: Array(4000).fill(faults) })?.param).toBe("messages[0].content[0]");
+    expect(chatFault({ messages: Array(8).fill(faults) })?.param).toBe("messages[0].content[0]");
     expect(promptFault(Array(1_000_000).fill("1"))?.status).toBe(400);
     expect(promptFault(Array(1_000_000).fill(-1))?.param).toBe("prompt[0]");
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(64 * 1024 * 1024);
@@ -232,4 +232,61 @@ it("copies nothing of a schema of very many members, and refuses it by its lengt
   expect(chatFault({ tools: tool(true) })?.message).toContain("more than 131072 characters");
   expect(chatFault({ json_schema: parameters })?.message).toContain("more than 131072 characters");
   for (const wrong of [5, [], "x"]) expect(chatFault({ json_schema: wrong })).toMatchObject({ code: "invalid_type" });
+});
+
+describe("what is counted before it is copied", () => {
+  /** Items that count how often one of their fields is read. */
+  function counted(fields: object, length: number): { items: object[]; looks: () => number } {
+    let looks = 0;
+    const item = Object.defineProperty({ ...fields }, "type", {
+      enumerable: true,
+      get() {
+        looks++;
+        return "text";
+      },
+    });
+    return { items: Array(length).fill(item), looks: () => looks };
+  }
+
+  it("content parts of all messages together: 8,192", () => {
+    const { items, looks } = counted({ text: "x" }, 1024);
+    const messages = (count: number) => Array(count).fill({ role: "user", content: items });
+    expect(chatFault({ messages: messages(8) })).toBeNull();
+    const before = looks();
+    expect(chatFault({ messages: [...messages(8), { role: "user", content: items.slice(0, 1) }] })).toMatchObject({
+      code: "invalid_value",
+      param: "messages",
+      message: "Invalid 'messages': at most 8192 content parts of all messages together.",
+    });
+    expect(looks()).toBe(before);
+  });
+
+  it("characters of all tools together: 1,048,576", () => {
+    const tools = (characters: number) => [
+      { type: "function", function: { name: "f", parameters: { description: "x".repeat(characters) } } },
+    ];
+    const frame = JSON.stringify(tools(0)).length;
+    expect(chatFault({ tools: tools(2 ** 20 - frame) })).toBeNull();
+    expect(chatFault({ tools: tools(2 ** 20 - frame + 1) })).toMatchObject({ code: "invalid_value", param: "tools" });
+    const { items, looks } = counted({}, 1_000_000);
+    const large = [{ type: "function", function: { name: "f", parameters: { anyOf: items } } }];
+    expect(chatFault({ tools: large })).toMatchObject({ code: "invalid_value", param: "tools" });
+    expect(looks()).toBeLessThan(2 ** 20 / JSON.stringify(items[0]).length + 10);
+  });
+
+  it("pairs of metadata: the keys are listed once", () => {
+    let lists = 0;
+    const metadata = new Proxy(
+      {},
+      {
+        ownKeys() {
+          lists++;
+          return Array.from({ length: 17 }, (_, i) => `k${i}`);
+        },
+        getOwnPropertyDescriptor: () => ({ value: "v", enumerable: true, configurable: true }),
+      },
+    );
+    expect(chatFault({ metadata })).toMatchObject({ message: "Invalid 'metadata': at most 16 entries." });
+    expect(lists).toBe(1);
+  });
 });

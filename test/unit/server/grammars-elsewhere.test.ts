@@ -45,3 +45,19 @@ it("schemas of tools past 512 Ki characters are left out, but for the names of a
   expect(source!.text).toContain('"parameters":{"properties":{"name":{}}}');
   expect(source!.text.length).toBeLessThan(1000);
 });
+
+it("of schemas far past 512 Ki characters only a part is looked at", () => {
+  let looks = 0;
+  const item = {
+    get title() {
+      looks++;
+      return "text";
+    },
+  };
+  const { callable, ...choice } = read({ ...CHAT, tools: [tool({})], tool_choice: "required" }).toolChoice!;
+  const parameters = { anyOf: Array(1_000_000).fill(item) };
+  const large = callable.map(({ type, function: { name } }) => ({ type, function: { name, parameters } }));
+  const request = { submissions: [], toolChoice: { ...choice, callable: large } };
+  withoutMaking(() => enforceForm(request, FACTS), none);
+  expect(looks).toBeLessThan((512 * 1024) / JSON.stringify(item).length + 10);
+});

@@ -150,6 +150,7 @@ export class Engine {
     if (tags !== null) vocabulary.show([tags.openToken ?? tags.open, tags.close]);
     // After show(), which gives tokens a text.
     const grammars = new VocabularyGrammars(vocabulary);
+    const wake = () => this.#loop.wake();
     this.#generations = new GenerationMaker({
       library,
       vocabulary,
@@ -159,6 +160,7 @@ export class Engine {
       context: plan.context,
       cacheScope: config.cacheScope,
       reasoningBudget: config.reasoningBudget,
+      wake,
     });
     const tokenizer = new Tokenizer(vocabulary);
     this.#prompts = new PromptBuilder({
@@ -180,7 +182,6 @@ export class Engine {
       context: plan.context,
       reservedCells,
     };
-    const wake = () => this.#loop.wake();
     this.#steps = new StepLoop({
       context,
       vocabulary,

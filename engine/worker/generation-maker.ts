@@ -33,6 +33,8 @@ export interface GenerationMakerParts {
   cacheScope: CacheScope;
   /** Most tokens of a chat's thoughts where the request says nothing; null is without bound. */
   reasoningBudget: number | null;
+  /** There is something to do for the steps. */
+  wake: () => void;
 }
 
 /** Makes the sequences of requests, each with all that it needs to draw tokens and to turn them into text. */
@@ -49,7 +51,7 @@ export class GenerationMaker {
 
   /**
    * Checks the grammar and has it compiled. Which grammars are kept is for their bound to say, so that no request in the
-   * queue holds one.
+   * queue holds one; a sequence takes its own when it starts.
    *
    * @throws GbnfError
    */
@@ -59,7 +61,7 @@ export class GenerationMaker {
 
   /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
   make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
-    const { library, vocabulary, template, calls, context } = this.#parts;
+    const { library, vocabulary, template, calls, context, wake } = this.#parts;
     const { sampling, grammar: rule, logprobs: wanted } = request;
     const { tokens, opening, startsInReasoning } = prompt;
     const reasoning = {
@@ -81,7 +83,7 @@ export class GenerationMaker {
         limit: Math.min(room, request.maxTokens ?? room),
         sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
         rules: LogitRules.for(rules, tokens),
-        constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning }),
+        constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning, wake }),
         logprobs: wanted === null ? null : new LogprobTrail({ wanted, prompt: tokens, opening, vocabulary }),
         text: new SequenceText({
           stop: request.stop,

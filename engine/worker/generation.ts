@@ -98,6 +98,12 @@ export class Generation implements Sequence {
     return this.tokens.length - this.#promptLength;
   }
 
+  /** Whether its grammar is at hand. One that was dropped while it waited is compiled again beside the steps. */
+  ready(): boolean {
+    const isWanted = () => !this.cancelled && this.state !== "ended";
+    return this.constraint?.ready({ tier: this.tier, isWanted }) ?? true;
+  }
+
   /** Its text is complete or a token ended it: nothing more is to be computed. */
   get finished(): boolean {
     return this.#finish !== null;

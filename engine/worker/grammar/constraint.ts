@@ -1,5 +1,6 @@
 import type { GrammarRule } from "../../protocol/request.ts";
 import type { ReasoningTags } from "../text/reasoning.ts";
+import type { TextOwner } from "../text/tokenize-queue.ts";
 import type { Automaton, State } from "./automaton.ts";
 import { type Left, maskLogits } from "./logit-mask.ts";
 import type { VocabularyGrammars } from "./vocabulary-grammar.ts";
@@ -34,6 +35,8 @@ export interface ConstraintOptions {
   reasoningTags: ReasoningTags | null;
   /** The prompt ends inside a thought. */
   startsInReasoning: boolean;
+  /** Called when one that was not ready is. */
+  wake: () => void;
 }
 
 /** Holds one sequence to its grammar. No token is drawn that it does not allow. */
@@ -43,6 +46,9 @@ export class Constraint {
   readonly #close: string;
   readonly #triggers: readonly string[] | null;
   #position: Position;
+  /** Its own from its start on, whichever are kept. */
+  #automaton: Automaton | null = null;
+  #compiling = false;
   /** Of the token that was asked for last, so that taking it is no second walk. */
   #asked: { token: number; next: Position | null } | null = null;
 
@@ -54,6 +60,16 @@ export class Constraint {
     this.#triggers = rule.triggers === null ? null : rule.triggers.map(bytesOf);
     this.#position =
       startsInReasoning && reasoningTags !== null ? { phase: "thoughts", tail: "" } : { phase: "opening" };
+  }
+
+  /** Whether it may be asked for tokens. The first call takes its automaton, or begins to have it compiled. */
+  ready(owner: TextOwner): boolean {
+    if (this.#automaton === null && !this.#compiling) {
+      const { grammars, rule } = this.#options;
+      this.#automaton = grammars.kept(rule);
+      if (this.#automaton === null) void this.#compile(owner);
+    }
+    return this.#automaton !== null;
   }
 
   /** Nothing may come any more but an end token. */
@@ -92,12 +108,21 @@ export class Constraint {
     if (phase !== "grammar" && this.#triggers !== null) return null;
     const { grammars } = this.#options;
     if (this.#position.phase === "grammar") return grammars.allowed(this.#position.automaton, this.#position.state);
-    const automaton = this.#automaton();
+    const automaton = this.#held;
     return grammars.allowed(automaton, automaton.start);
   }
 
-  #automaton(): Automaton {
-    return this.#options.grammars.automaton(this.#options.rule);
+  async #compile(owner: TextOwner): Promise<void> {
+    this.#compiling = true;
+    const { grammars, rule, wake } = this.#options;
+    this.#automaton = await grammars.again(rule, owner);
+    this.#compiling = false;
+    wake();
+  }
+
+  get #held(): Automaton {
+    if (this.#automaton === null) throw new Error("A sequence was computed before its grammar was ready.");
+    return this.#automaton;
   }
 
   #after(token: number): Position | null {
@@ -129,7 +154,7 @@ export class Constraint {
   #mayEnd(position: Position): boolean {
     if (position.phase === "grammar") return position.state.complete;
     if (position.phase === "search") return true;
-    return position.phase === "opening" && (this.#triggers !== null || this.#automaton().start.complete);
+    return position.phase === "opening" && (this.#triggers !== null || this.#held.start.complete);
   }
 
   #think(tail: string, text: string): Position | null {
@@ -148,7 +173,7 @@ export class Constraint {
 
   #begin(text: string): Position | null {
     if (this.#triggers !== null) return this.#search("", text);
-    const automaton = this.#automaton();
+    const automaton = this.#held;
     return this.#read(automaton, automaton.start, Buffer.from(text, "latin1"));
   }
 
@@ -160,7 +185,7 @@ export class Constraint {
       const longest = Math.max(1, ...triggers.map((trigger) => trigger.length));
       return { phase: "search", tail: longest === 1 ? "" : all.slice(-(longest - 1)) };
     }
-    const automaton = this.#automaton();
+    const automaton = this.#held;
     return this.#read(automaton, automaton.start, Buffer.from(all.slice(Math.min(...found)), "latin1"));
   }
 

@@ -1,5 +1,5 @@
 import { setImmediate as rest } from "node:timers/promises";
-import { compiledGbnf, compileGbnf } from "../../../grammar/network.ts";
+import { compiledGbnf } from "../../../grammar/network.ts";
 import type { GrammarRule } from "../../protocol/request.ts";
 import { type TextOwner, TokenizeQueue } from "../text/tokenize-queue.ts";
 import { Automaton, type State } from "./automaton.ts";
@@ -26,9 +26,11 @@ export class VocabularyGrammars {
   readonly #trie: TokenTrie;
   readonly #slices: Slices;
   /** Those that are compiled at once are few, as each takes some megabytes. */
-  readonly #queue = new TokenizeQueue();
+  readonly #submitted = new TokenizeQueue();
+  /** Sequences that have started do not wait behind requests that are submitted. */
+  readonly #started = new TokenizeQueue();
   readonly #automatons = new Map<string, Automaton>();
-  readonly #compiling = new Map<string, Promise<void>>();
+  readonly #compiling = new Map<string, Promise<Automaton>>();
   readonly #masks = new Map<State, Uint32Array>();
   readonly #mostMasks: number;
 
@@ -43,21 +45,29 @@ export class VocabularyGrammars {
   }
 
   /**
-   * Compiles a grammar beside the steps, so that automaton() finds it: a large one takes a quarter of a second.
+   * Compiles the grammar of a submitted request beside the steps: a large one takes a quarter of a second.
    *
    * @throws GbnfError
    */
   async prepare(rule: Grammar, owner: TextOwner): Promise<void> {
-    const key = keyOf(rule);
-    if (!this.#keepsOn(key)) await this.#queue.run(owner, () => this.#prepared(key, rule));
+    if (this.kept(rule) === null) await this.#submitted.run(owner, () => this.#compiled(rule));
   }
 
-  /** @throws GbnfError */
-  automaton(rule: Grammar): Automaton {
+  /** Null for one that is not kept. One that is counts as asked for. */
+  kept(rule: Grammar): Automaton | null {
     const key = keyOf(rule);
-    const automaton = this.#automatons.get(key) ?? new Automaton(compileGbnf(rule.gbnf, rule.lead));
-    keep(this.#automatons, key, automaton, MOST_GRAMMARS);
+    const automaton = this.#automatons.get(key) ?? null;
+    if (automaton !== null) keep(this.#automatons, key, automaton, MOST_GRAMMARS);
     return automaton;
+  }
+
+  /**
+   * For a sequence that has started, compiles beside the steps a grammar that is no longer kept.
+   *
+   * @returns null when the sequence is cancelled before its turn
+   */
+  again(rule: Grammar, owner: TextOwner): Promise<Automaton | null> {
+    return this.#started.run(owner, () => this.#compiled(rule));
   }
 
   /** The tokens that may come now, one bit each; end tokens where the text is complete. Not to be written to. */
@@ -68,23 +78,19 @@ export class VocabularyGrammars {
     return mask;
   }
 
-  async #prepared(key: string, rule: Grammar): Promise<void> {
-    if (this.#keepsOn(key)) return;
-    const compiling = this.#compiling.get(key) ?? this.#compiled(key, rule).finally(() => this.#compiling.delete(key));
+  async #compiled(rule: Grammar): Promise<Automaton> {
+    const kept = this.kept(rule);
+    if (kept !== null) return kept;
+    const key = keyOf(rule);
+    const compiling = this.#compiling.get(key) ?? this.#compile(key, rule).finally(() => this.#compiling.delete(key));
     this.#compiling.set(key, compiling);
-    await compiling;
+    return compiling;
   }
 
-  async #compiled(key: string, { gbnf, lead }: Grammar): Promise<void> {
-    const network = await this.#slices.run(compiledGbnf(gbnf, lead));
-    keep(this.#automatons, key, new Automaton(network), MOST_GRAMMARS);
-  }
-
-  /** Whether it is kept; then it counts as asked for. */
-  #keepsOn(key: string): boolean {
-    const automaton = this.#automatons.get(key);
-    if (automaton !== undefined) keep(this.#automatons, key, automaton, MOST_GRAMMARS);
-    return automaton !== undefined;
+  async #compile(key: string, { gbnf, lead }: Grammar): Promise<Automaton> {
+    const automaton = new Automaton(await this.#slices.run(compiledGbnf(gbnf, lead)));
+    keep(this.#automatons, key, automaton, MOST_GRAMMARS);
+    return automaton;
   }
 
   #made(automaton: Automaton, state: State): Uint32Array {

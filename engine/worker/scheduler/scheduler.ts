@@ -19,7 +19,7 @@ export interface SchedulerOptions extends PlanLimits, TierPlacesOptions {
   reuse: boolean;
 }
 
-/** The next step: its plan, by ascending id as a split cache needs it, empty when nothing is to be done. */
+/** The next step: its plan, by ascending id as a split cache needs it, empty when nothing is to be done or nothing is ready. */
 export interface Step<S extends Sequence> extends Forecast {
   entries: PlanEntry<S>[];
   started: S[];
@@ -136,7 +136,7 @@ export class Scheduler<S extends Sequence> {
     const planned = draft.entries.map((entry) => entry.sequence);
     this.#cache.settle(planned.filter(isDecode));
     const forecast = draft.forecast();
-    this.#planner.count(this.#running, planned, forecast, this.#cache.prefixes.host.spentMs);
+    this.#planner.count(this.#ready, planned, forecast, this.#cache.prefixes.host.spentMs);
     for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
     const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
     return { entries, started, displaced: this.#displaced, unstartable: this.#unstartable, ...forecast };
@@ -144,6 +144,11 @@ export class Scheduler<S extends Sequence> {
 
   #emptyDraft(): StepDraft<S> {
     return new StepDraft<S>(this.#costs, (sequence, count) => this.#cache.attended(sequence, count), this.#split);
+  }
+
+  /** Those that run, but for those that no step may compute yet. */
+  get #ready(): S[] {
+    return this.#running.filter((sequence) => sequence.ready?.() ?? true);
   }
 
   get #unstartable(): S | null {
@@ -155,7 +160,7 @@ export class Scheduler<S extends Sequence> {
   #allowCopies(): void {
     const { host } = this.#cache.prefixes;
     const streams = this.#emptyDraft();
-    for (const sequence of this.#running) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
+    for (const sequence of this.#ready) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
     const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0, read: 0, passes: 1 });
     // Both lists begin with who is online, if anyone is.
     const awaited = [this.#running[0], this.#waiting[0]].some((first) => first !== undefined && isOnline(first));
@@ -163,7 +168,7 @@ export class Scheduler<S extends Sequence> {
   }
 
   /**
-   * A plan of which everyone has the cells; never empty while one runs. When none of a plan found cells, those who held
+   * A plan of which everyone has the cells; never empty while one that is ready runs. When none of a plan found cells, those who held
    * them were sent back and the others have room now: every round plans something or leaves fewer who run.
    */
   #draft(): StepDraft<S> {
@@ -181,10 +186,11 @@ export class Scheduler<S extends Sequence> {
     return draft;
   }
 
-  /** What the rules want of a step, whoever has the cells for it; empty when nothing runs. */
+  /** What the rules want of a step, whoever has the cells for it; empty when nothing that runs is ready. */
   #wanted(): StepDraft<S> {
-    const draft = this.#planner.plan(this.#running, this.#waiting[0], this.#cache.prefixes.host.spentMs, this.overrun);
-    const [first] = this.#running;
+    const ready = this.#ready;
+    const draft = this.#planner.plan(ready, this.#waiting[0], this.#cache.prefixes.host.spentMs, this.overrun);
+    const [first] = ready;
     if (draft.entries.length > 0 || first === undefined) return draft;
     // No combination of rules and forecasts may stop the engine: then the first goes on, in the least that is worth a step.
     this.forced++;

@@ -11,7 +11,8 @@ import type { Resident } from "../kv/resident.ts";
  * | ended | nothing | — |
  *
  * There is no state for prefill: whatever is not yet computed of `tokens` is to be computed, and when one token is left,
- * that is a decode. Nor is there one for parked: a running sequence that a plan leaves out keeps all it holds.
+ * that is a decode. Nor is there one for parked: a running sequence that a plan leaves out, as it does one that is not
+ * ready, keeps all it holds.
  */
 export interface Sequence extends Resident {
   readonly tier: Tier;
@@ -26,6 +27,11 @@ export interface Sequence extends Resident {
   /** Tokens that it has generated, and that it may still generate at most; nothing where its end is not known. */
   readonly answer?: { written: number; left: number };
   state: "waiting" | "running" | "ended";
+  /**
+   * Whether a step may compute it; without it, any may. Asked before each step while it runs. One that is not ready keeps
+   * its place and all it holds, and wakes the steps when it is; from then on it stays ready.
+   */
+  ready?(): boolean;
 }
 
 /** What may be sent back for what: online for nothing, flex for online, batch for both. */

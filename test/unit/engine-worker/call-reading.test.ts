@@ -49,12 +49,19 @@ describe("marks that detokenizers hide", () => {
     expect(subject.marks.has(EOS)).toBe(false);
   });
 
-  test("can be asked for by a grammar", () => {
+  test("can be asked for by a grammar", async () => {
     const rule = { gbnf: 'root ::= "[TOOL_CALLS]f[ARGS]" "{" [^}]* "}"\n', triggers: null };
-    const options = { rule, reasoningTags: null, startsInReasoning: false };
-    const constraint = new Constraint({ ...options, grammars: subject.grammars });
+    const owner = { tier: "default", isWanted: () => true } as const;
+    const held = async (grammars: VocabularyGrammars) => {
+      await grammars.prepare(rule, owner);
+      const options = { rule, reasoningTags: null, startsInReasoning: false, wake: () => {} };
+      const constraint = new Constraint({ ...options, grammars });
+      expect(constraint.ready(owner)).toBe(true);
+      return constraint;
+    };
+    const constraint = await held(subject.grammars);
     expect([constraint.allows(CALLS), constraint.allows(NO)]).toEqual([true, false]);
-    expect(new Constraint({ ...options, grammars }).allows(CALLS)).toBe(false);
+    expect((await held(grammars)).allows(CALLS)).toBe(false);
     for (const token of [CALLS, NAME, ARGS, JSON_TEXT]) constraint.accept(token);
     expect(constraint.allows(EOS)).toBe(true);
   });

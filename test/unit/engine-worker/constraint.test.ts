@@ -35,9 +35,17 @@ const grammars = new VocabularyGrammars({
   piece: (token) => pieces[token]!,
 });
 
-function constraint(gbnf: string, change: Partial<ConstraintOptions> & { triggers?: string[] } = {}): Constraint {
+const OWNER = { tier: "default", isWanted: () => true } as const;
+
+type Change = Partial<Omit<ConstraintOptions, "wake">> & { triggers?: string[] };
+
+async function constraint(gbnf: string, change: Change = {}): Promise<Constraint> {
   const rule = { gbnf, triggers: change.triggers ?? null };
-  return new Constraint({ rule, grammars, reasoningTags: null, startsInReasoning: false, ...change });
+  return new Promise((resolve) => {
+    const options = { rule, grammars, reasoningTags: null, startsInReasoning: false, ...change };
+    const subject = new Constraint({ ...options, wake: () => resolve(subject) });
+    if (subject.ready(OWNER)) resolve(subject);
+  });
 }
 
 function at(subject: Constraint, ...texts: (string | number)[]): Constraint {
@@ -56,8 +64,8 @@ function allowed(subject: Constraint): string[] {
 const TAGS = { reasoningTags: { open: "<think>", close: "</think>" } };
 
 describe("a sequence is held to its grammar", () => {
-  test("from its first token to its end", () => {
-    const subject = constraint('root ::= "a" "b"+');
+  test("from its first token to its end", async () => {
+    const subject = await constraint('root ::= "a" "b"+');
     expect(allowed(subject)).toEqual(["a", "ab"]);
     at(subject, "ab");
     expect(allowed(subject)).toEqual([String(END), "b"]);
@@ -65,17 +73,17 @@ describe("a sequence is held to its grammar", () => {
     expect(() => subject.accept(TEXTS.indexOf("a"))).toThrow("does not allow");
   });
 
-  test("and is over when only its end could come", () => {
-    expect(at(constraint('root ::= "ab"'), "a", "b").over).toBe(true);
+  test("and is over when only its end could come", async () => {
+    expect(at(await constraint('root ::= "ab"'), "a", "b").over).toBe(true);
   });
 
-  test("with half a character in one token", () => {
-    const subject = at(constraint("root ::= [é]"), HALF);
+  test("with half a character in one token", async () => {
+    const subject = at(await constraint("root ::= [é]"), HALF);
     expect(allowed(subject)).toEqual([String(OTHER_HALF)]);
   });
 
-  test("after the thought that the prompt opened", () => {
-    const subject = constraint('root ::= "ab"', { ...TAGS, startsInReasoning: true });
+  test("after the thought that the prompt opened", async () => {
+    const subject = await constraint('root ::= "ab"', { ...TAGS, startsInReasoning: true });
     at(subject, "x<call>", "{");
     expect(subject.allows(END)).toBe(false);
     at(subject, "</think>", "\n\n");
@@ -83,20 +91,20 @@ describe("a sequence is held to its grammar", () => {
     expect(at(subject, "ab").over).toBe(true);
   });
 
-  test("after a thought that it opens itself, or none", () => {
-    expect(at(constraint('root ::= "ab"', TAGS), "<think>", "b", "</think>", "ab").over).toBe(true);
-    expect(at(constraint('root ::= "ab"', TAGS), "ab").over).toBe(true);
-    expect(constraint('root ::= "ab"').allows(TEXTS.indexOf("<think>"))).toBe(false);
+  test("after a thought that it opens itself, or none", async () => {
+    expect(at(await constraint('root ::= "ab"', TAGS), "<think>", "b", "</think>", "ab").over).toBe(true);
+    expect(at(await constraint('root ::= "ab"', TAGS), "ab").over).toBe(true);
+    expect((await constraint('root ::= "ab"')).allows(TEXTS.indexOf("<think>"))).toBe(false);
   });
 
-  test("after a thought whose tag begins with a token of its own", () => {
+  test("after a thought whose tag begins with a token of its own", async () => {
     const tags = { reasoningTags: { open: "<think>ab", close: "</think>", openToken: "<think>" } };
-    expect(at(constraint('root ::= "1"', tags), "<think>", "ab", "b", "</think>", "1").over).toBe(true);
+    expect(at(await constraint('root ::= "1"', tags), "<think>", "ab", "b", "</think>", "1").over).toBe(true);
   });
 
-  test("after white space without end no more", () => {
+  test("after white space without end no more", async () => {
     const subject = at(
-      constraint('root ::= "ab"', TAGS),
+      await constraint('root ::= "ab"', TAGS),
       "<think>",
       "</think>",
       ..."12345678".split("").map(() => "\n\n"),
@@ -104,17 +112,19 @@ describe("a sequence is held to its grammar", () => {
     expect(subject.allows(TEXTS.indexOf("\n\n"))).toBe(false);
   });
 
-  test("from a trigger's first character", () => {
+  test("from a trigger's first character", async () => {
     const lazy = { triggers: ["<call>"] };
-    const subject = at(constraint('root ::= "<call>" "1"', lazy), "b", "{", "x<call>");
+    const subject = at(await constraint('root ::= "<call>" "1"', lazy), "b", "{", "x<call>");
     expect(allowed(subject)).toEqual(["1"]);
-    expect(at(constraint('root ::= "<call>" "1"', lazy), "b").allows(END)).toBe(true);
+    expect(at(await constraint('root ::= "<call>" "1"', lazy), "b").allows(END)).toBe(true);
     // The grammar does not begin as the trigger does, so the trigger can't come.
-    expect(constraint('root ::= "1"', lazy).allows(TEXTS.indexOf("<call>"))).toBe(false);
+    expect((await constraint('root ::= "1"', lazy)).allows(TEXTS.indexOf("<call>"))).toBe(false);
   });
 
-  test("from a trigger that came in parts", () => {
-    expect(allowed(at(constraint('root ::= "a{" "1"', { triggers: ["a{"] }), "b", "ab", "a", "{"))).toEqual(["1"]);
+  test("from a trigger that came in parts", async () => {
+    expect(allowed(at(await constraint('root ::= "a{" "1"', { triggers: ["a{"] }), "b", "ab", "a", "{"))).toEqual([
+      "1",
+    ]);
   });
 });
 
@@ -134,25 +144,28 @@ describe("what is refused is drawn again", () => {
 
   test("not at all when it is allowed", async () => {
     const logits = Float32Array.from(pieces, (_, token) => (TEXTS[token] === "a" ? 9 : token / 100));
-    expect(await draw(constraint('root ::= "a" | "b"'), logits)).toEqual({ token: TEXTS.indexOf("a"), rounds: 0 });
+    expect(await draw(await constraint('root ::= "a" | "b"'), logits)).toEqual({
+      token: TEXTS.indexOf("a"),
+      rounds: 0,
+    });
   });
 
   test("without a draw where one token is left", async () => {
     const logits = Float32Array.from(pieces, (_, token) => token);
-    expect(await draw(constraint('root ::= "b"'), logits)).toEqual({ token: TEXTS.indexOf("b"), rounds: 0 });
+    expect(await draw(await constraint('root ::= "b"'), logits)).toEqual({ token: TEXTS.indexOf("b"), rounds: 0 });
   });
 
   test("never one that a rule forbids: then the sequence is stuck", async () => {
     const forbidden = (token: number) => (TEXTS[token] === "b" ? Number.NEGATIVE_INFINITY : 1);
     const logits = Float32Array.from(pieces, (_, token) => forbidden(token));
-    expect((await draw(constraint('root ::= "b"'), logits)).token).toBeNull();
+    expect((await draw(await constraint('root ::= "b"'), logits)).token).toBeNull();
   });
 
   test("by the highest of those that the grammar allows, whatever they are", async () => {
     const grammar = 'root ::= ("a" | "{" | "é" "1")* "ab" "}"? [ \\n]*';
     await fc.assert(
       fc.asyncProperty(fc.array(fc.float({ min: -9, max: 9, noNaN: true }), { minLength: 200 }), async (noise) => {
-        const subject = constraint(grammar);
+        const subject = await constraint(grammar);
         const automaton = new Automaton(compileGbnf(grammar));
         let state = automaton.start;
         for (let step = 0; step < 8; step++) {
@@ -175,8 +188,10 @@ describe("what is refused is drawn again", () => {
   });
 });
 
-test("grammars past the bound are forgotten, and sequences go on in theirs (fault 22)", () => {
-  const subject = at(constraint('root ::= "ab" "1"{4}'), "ab", "1");
-  for (let i = 0; i < 200; i++) grammars.automaton({ gbnf: `root ::= "${i}"` });
+test("grammars past the bound are forgotten, and sequences go on in theirs (fault 22)", async () => {
+  const gbnf = 'root ::= "ab" "1"{4}';
+  const subject = at(await constraint(gbnf), "ab", "1");
+  for (let i = 0; i < 200; i++) await grammars.prepare({ gbnf: `root ::= "${i}"` }, OWNER);
+  expect(grammars.kept({ gbnf })).toBeNull();
   expect(allowed(subject)).toEqual(["1"]);
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
 import { Slices } from "../../../engine/worker/grammar/slices.ts";
 import { VocabularyGrammars } from "../../../engine/worker/grammar/vocabulary-grammar.ts";
 import { schemaGrammar } from "../../../grammar/checked-grammar.ts";
@@ -95,10 +96,9 @@ describe("grammars are compiled in slices between the steps", () => {
 
   test("with the masks of those that are compiled at once", async () => {
     const rule = { gbnf: wide(40) };
-    const [prepared, plain] = [new VocabularyGrammars(VOCABULARY, slices().slices), new VocabularyGrammars(VOCABULARY)];
-    await prepared.prepare(rule, OWNER);
-    const masks = [prepared, plain].map((grammars) => {
-      const automaton = grammars.automaton(rule);
+    const grammars = new VocabularyGrammars(VOCABULARY, slices().slices);
+    await grammars.prepare(rule, OWNER);
+    const masks = [grammars.kept(rule)!, new Automaton(compileGbnf(rule.gbnf))].map((automaton) => {
       const after = ["", '{"', '{"p1', '{"p1":"é', '{"p1":"é"}'].map((text) => Buffer.from(text));
       return after.map((text) => grammars.allowed(automaton, automaton.walk(automaton.start, text)!));
     });
@@ -114,9 +114,10 @@ describe("a grammar that requests share", () => {
     await Promise.all([1, 2, 3].map(() => grammars.prepare({ ...rule }, OWNER)));
     const { rests } = counted;
     expect(rests).toBe(Math.floor(pausesOf(rule.gbnf) / 2));
-    const automaton = grammars.automaton(rule);
+    const automaton = grammars.kept(rule);
+    expect(automaton).not.toBeNull();
     await grammars.prepare(rule, OWNER);
-    expect(grammars.automaton(rule)).toBe(automaton);
+    expect(grammars.kept(rule)).toBe(automaton);
     expect(counted.rests).toBe(rests);
   });
 

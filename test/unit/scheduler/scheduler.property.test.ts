@@ -23,6 +23,7 @@ const arrival: fc.Arbitrary<Arrival> = fc.record({
   prompt,
   goal: fc.integer({ min: 1, max: LONGEST_GOAL }),
   cancelAt: fc.option(fc.nat({ max: 80 }), { freq: 3 }),
+  lag: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat({ max: 40 })),
 });
 const arrivals = fc.array(arrival, { maxLength: 24 });
 

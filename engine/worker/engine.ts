@@ -37,6 +37,7 @@ import { StepModel } from "./scheduler/step-model.ts";
 import { type StatusParts, statusOf } from "./status.ts";
 import { StepLoop } from "./step-loop.ts";
 import { ChatTemplate } from "./text/chat-template.ts";
+import { Renderer } from "./text/renderer.ts";
 import type { TextOwner } from "./text/tokenize-queue.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
 import { TokenQuestions } from "./token-questions.ts";
@@ -167,6 +168,7 @@ export class Engine {
       vocabulary,
       tokenizer,
       template: this.#template,
+      renderer: new Renderer({ template: this.#template, context: plan.context }),
       context: plan.context,
       now: () => new Date(),
     });

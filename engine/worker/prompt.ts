@@ -2,6 +2,7 @@ import type { Prompt } from "../protocol/prompt.ts";
 import type { Vocabulary } from "./native/vocabulary.ts";
 import { RequestRefusal, tooLong } from "./refusal.ts";
 import type { ChatTemplate } from "./text/chat-template.ts";
+import type { Renderer } from "./text/renderer.ts";
 import { thinkingPlan } from "./text/thinking.ts";
 import type { TextOwner } from "./text/tokenize-queue.ts";
 import type { TextPart, Tokenizer } from "./text/tokenizer.ts";
@@ -18,7 +19,8 @@ export interface BuiltPrompt {
 export interface PromptBuilderParts {
   vocabulary: Pick<Vocabulary, "addBos" | "bos" | "piece">;
   tokenizer: Pick<Tokenizer, "tokens" | "mostBytes">;
-  template: ChatTemplate;
+  template: Pick<ChatTemplate, "thinking">;
+  renderer: Pick<Renderer, "render">;
   /** The longest request in tokens. */
   context: number;
   now: () => Date;
@@ -41,7 +43,7 @@ export class PromptBuilder {
   async build(prompt: Prompt, owner: TextOwner): Promise<BuiltPrompt | null> {
     const plain = { startsInReasoning: false, thoughtBudget: null };
     if (prompt.kind === "tokens") return { tokens: prompt.tokens, opening: 0, ...plain };
-    const { vocabulary, template, now } = this.#parts;
+    const { vocabulary, template, renderer, now } = this.#parts;
     const opening = openingOf(vocabulary);
     if (prompt.kind === "text") {
       // A plain prompt is the user's from end to end: nothing in it may become a control token.
@@ -49,8 +51,10 @@ export class PromptBuilder {
       return tokens === null ? null : { tokens, opening: opening.length, ...plain };
     }
     const { variables, budget } = thinkingPlan(prompt.thinking, template.thinking);
-    const given = { ...variables, ...prompt.variables };
-    const rendered = template.render(prompt.messages, given, now(), prompt.tools);
+    const { messages, tools } = prompt;
+    const chat = { messages, tools, variables: { ...variables, ...prompt.variables } };
+    const rendered = await renderer.render(chat, now(), owner);
+    if (rendered === null || !owner.isWanted()) return null;
     const { startsInReasoning, startsWithBos } = rendered;
     const parts = rendered.pieces.map(({ text, literal }) => ({ text, special: !literal }));
     const tokens = await this.#tokens(prompt.kind, parts, startsWithBos ? [] : opening, owner);

@@ -32,6 +32,15 @@ export interface TemplateVocabulary {
   hasToken?: (text: string) => boolean;
 }
 
+/** What an equal ChatTemplate is made of on another thread. */
+export interface TemplateSource {
+  source: string | null;
+  vocabulary: Omit<TemplateVocabulary, "hasToken">;
+  /** Tokens' texts that tell which tags stand around thoughts. */
+  tagTokens: string[];
+  format: string | null;
+}
+
 export interface RenderedPrompt {
   /** In order; their texts together are the prompt. */
   pieces: PromptPiece[];
@@ -65,10 +74,16 @@ export class ChatTemplate {
   readonly reasoningTags: ReasoningTags | null;
   /** How the model writes tool calls, as far as its template tells. */
   readonly toolFormat: ToolFormat;
+  /** Plain data. */
+  readonly parts: TemplateSource;
   readonly #template: JinjaTemplate;
   readonly #vocabulary: TemplateVocabulary;
   readonly #tokens: SpecialTokens;
   readonly #traits: TemplateTraits;
+
+  static of({ source, vocabulary, tagTokens, format }: TemplateSource): ChatTemplate {
+    return new ChatTemplate(source, { ...vocabulary, hasToken: (text) => tagTokens.includes(text) }, format);
+  }
 
   /** `format` names the tool format where the template is not to decide. */
   constructor(source: string | null, vocabulary: TemplateVocabulary, format: string | null = null) {
@@ -80,7 +95,10 @@ export class ChatTemplate {
     this.#tokens = new SpecialTokens([...vocabulary.specialTokens, vocabulary.bos, vocabulary.eos]);
     this.#traits = traits;
     this.toolFormat = format === null ? formatOf(template.source, this.#traits) : toolFormat(format);
-    this.reasoningTags = reasoningTags(template.source, vocabulary.hasToken ?? (() => false));
+    const { hasToken = () => false, ...texts } = vocabulary;
+    this.reasoningTags = reasoningTags(template.source, hasToken);
+    const tagTokens = this.reasoningTags === null ? [] : [this.reasoningTags.open, this.reasoningTags.close];
+    this.parts = { source, vocabulary: texts, tagTokens, format };
   }
 
   /** The means that it has to steer how much the model thinks. */

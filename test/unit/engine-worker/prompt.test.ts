@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { PromptBuilder } from "../../../engine/worker/prompt.ts";
 import { ChatTemplate } from "../../../engine/worker/text/chat-template.ts";
+import { Renderer } from "../../../engine/worker/text/renderer.ts";
 
 const CONTEXT = 100;
 const MOST_BYTES = 1000;
@@ -8,6 +9,7 @@ const MOST_BYTES = 1000;
 /** A builder that counts the texts which it has tokenized. */
 function makeBuilder() {
   const tokenized: string[] = [];
+  const template = new ChatTemplate(null, { bos: "", eos: "", specialTokens: ["<|im_end|>"] });
   const builder = new PromptBuilder({
     vocabulary: { addBos: false, bos: -1, piece: () => new Uint8Array() },
     tokenizer: {
@@ -17,7 +19,8 @@ function makeBuilder() {
         return parts.map(() => Int32Array.of(7));
       },
     },
-    template: new ChatTemplate(null, { bos: "", eos: "", specialTokens: ["<|im_end|>"] }),
+    template,
+    renderer: new Renderer({ template, context: CONTEXT }),
     context: CONTEXT,
     now: () => new Date(0),
   });

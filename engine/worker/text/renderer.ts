@@ -1,0 +1,117 @@
+import { Worker } from "node:worker_threads";
+import { isLongerThan } from "../../../grammar/json-length.ts";
+import { RequestRefusal, tooLong } from "../refusal.ts";
+import { type ChatTemplate, type RenderedPrompt, TemplateError, type TemplateSource } from "./chat-template.ts";
+import { type RenderJob, type RenderReply, unpacked } from "./rendering.ts";
+import { type TextOwner, TokenizeQueue } from "./tokenize-queue.ts";
+
+/** Of messages, tools and variables as JSON. Above this many characters they are rendered on the thread: it can take a second. */
+const LONG_CHARACTERS = 8 * 1024;
+/** Pieces of a prompt that are taken whatever the context is; each is a token at least. */
+const LEAST_PIECES = 65_536;
+/** Arguments of calls are JSON in JSON: a body's bounds do not count what they hold. */
+const MOST_HEAP_MB = 1024;
+
+/** A thread that serves rendering.ts's jobs. */
+export interface RenderThread {
+  postMessage(job: RenderJob): void;
+  on(event: "message", listener: (reply: RenderReply) => void): unknown;
+  /** It is over, or about to be. */
+  on(event: "error" | "exit", listener: () => void): unknown;
+}
+
+export interface RendererParts {
+  template: ChatTemplate;
+  /** The longest request in tokens. */
+  context: number;
+  start?: (source: TemplateSource) => RenderThread;
+}
+
+/** What a chat's prompt is rendered from. */
+export type Chat = Omit<RenderJob, "id" | "now">;
+
+interface Pending {
+  resolve(prompt: RenderedPrompt): void;
+  reject(error: unknown): void;
+}
+
+/** Renders chats: short ones at once, long ones on a thread of their own, which the first of them starts. */
+export class Renderer {
+  readonly #parts: Required<RendererParts>;
+  readonly #queue = new TokenizeQueue();
+  #thread: RenderThread | null = null;
+  #pending = new Map<number, Pending>();
+  #lastId = 0;
+
+  constructor(parts: RendererParts) {
+    this.#parts = { start: startThread, ...parts };
+  }
+
+  /**
+   * Null when the request is cancelled meanwhile.
+   *
+   * @throws RequestRefusal
+   */
+  async render(chat: Chat, now: Date, owner: TextOwner): Promise<RenderedPrompt | null> {
+    const { messages, variables, tools } = chat;
+    if (!isLongerThan([messages, variables, tools], LONG_CHARACTERS)) {
+      return this.#parts.template.render(messages, variables, now, tools);
+    }
+    return this.#queue.run(owner, () => this.#ask({ ...chat, id: ++this.#lastId, now: now.getTime() }));
+  }
+
+  #ask(job: RenderJob): Promise<RenderedPrompt> {
+    this.#thread ??= this.#started();
+    const thread = this.#thread;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(job.id, { resolve, reject });
+      thread.postMessage(job);
+    });
+  }
+
+  #started(): RenderThread {
+    const thread = this.#parts.start(this.#parts.template.parts);
+    thread.on("message", (reply) => this.#answer(reply));
+    const over = () => {
+      if (this.#thread !== thread) return;
+      this.#thread = null;
+      const pending = [...this.#pending.values()];
+      this.#pending.clear();
+      const reason = "The model's chat template takes more memory for these messages than there is.";
+      for (const { reject } of pending) reject(new TemplateError("template_error", "messages", reason));
+    };
+    thread.on("error", over);
+    thread.on("exit", over);
+    return thread;
+  }
+
+  #answer(reply: RenderReply): void {
+    const pending = this.#pending.get(reply.id);
+    this.#pending.delete(reply.id);
+    try {
+      pending?.resolve(this.#promptOf(reply));
+    } catch (error) {
+      pending?.reject(error);
+    }
+  }
+
+  #promptOf(reply: RenderReply): RenderedPrompt {
+    if ("refused" in reply) throw new RequestRefusal(reply.refused);
+    if ("fault" in reply) throw reply.fault;
+    const { context } = this.#parts;
+    const { length } = reply.packed.ends;
+    if (length <= Math.max(LEAST_PIECES, context)) return unpacked(reply.packed);
+    throw new RequestRefusal(tooLong("chat", context, `${length} or more`));
+  }
+}
+
+function startThread(source: TemplateSource): RenderThread {
+  const thread = new Worker(new URL("./render-thread.js", import.meta.url), {
+    workerData: source,
+    name: "render",
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB },
+  });
+  thread.unref();
+  return thread;
+}

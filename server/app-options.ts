@@ -7,7 +7,7 @@ export interface AppOptions {
   host: string;
   /** Most bytes of a request body; more is 413. */
   bodyLimit: number;
-  /** Most bytes of all request bodies that are read at once; one more is 503. */
+  /** Most bytes of all request bodies whose requests have not ended; more is 503. */
   bodyMemory: number;
   /** Requests that may wait at one model; one more is 503. */
   queueLimit: number;

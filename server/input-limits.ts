@@ -36,7 +36,7 @@ const JSON_ITEMS =
   `${count(JSON_BOUNDS.members)} members, ${count(JSON_BOUNDS.values)} values, names of ${count(JSON_BOUNDS.name)} characters; checked up to the first fault`;
 const JSON_TIME =
   "120 s to arrive; read in slices of 256 KiB; larger ones parsed in slices too, and checked in turns of their own, one at a time";
-const BODY_MEMORY = "the body once; all that are read at once --body-memory";
+const BODY_MEMORY = "the body once, until the answer is over; all together --body-memory";
 const FORM_TIME = "1 kB/s over 30 s; synced by other threads";
 
 function json(bytes: string, items: string, pays: string): InputLimits {

@@ -5,6 +5,7 @@ import { JsonText } from "../openapi/json-text.ts";
 import { checkEncoding, decoded, malformedEncoding } from "./body-encoding.ts";
 import type { BodyHold } from "./body-memory.ts";
 import { loopTurn } from "./loop-turn.ts";
+import { callerOf } from "./middleware/authentication.ts";
 import { contextOf } from "./middleware/request-context.ts";
 
 /** The client went away before its request was whole: there is nobody to answer. */
@@ -16,22 +17,22 @@ export class ClientGone extends Error {
 const SLICE_BYTES = 256 * 1024;
 
 /**
- * Reads and parses a JSON body of at most `limit` bytes, unpacked. Sends 100 Continue where the client waits for it: call
- * this only after everything that can be refused without the body. Throws 413, 415, 400, 503, or ClientGone.
+ * Reads and parses a JSON body of at most `limit` bytes, unpacked, and holds memory for it until the response is over. Sends
+ * 100 Continue where the client waits for it: call this only after everything that can be refused without the body. Throws
+ * 413, 415, 400, 503, or ClientGone.
  */
 export async function readJson(req: IncomingMessage, res: ServerResponse, limit: number): Promise<unknown> {
   const announced = checkHeaders(req, limit);
-  const hold = contextOf(req).bodies.open(announced);
-  try {
-    if (req.headers.expect?.toLowerCase() === "100-continue") {
-      res.writeContinue();
-      delete req.headers.expect;
-    }
-    const { text, size } = await readText(req, limit, hold);
-    return size <= SLICE_BYTES ? finished(text.value()) : await inTurns(text.value());
-  } finally {
-    hold.end();
+  // Nothing more would be told of a response that is over.
+  if (res.destroyed) throw new ClientGone();
+  const hold = contextOf(req).bodies.open(callerOf(req).owner, announced);
+  res.once("close", () => hold.end());
+  if (req.headers.expect?.toLowerCase() === "100-continue") {
+    res.writeContinue();
+    delete req.headers.expect;
   }
+  const { text, size } = await readText(req, limit, hold);
+  return size <= SLICE_BYTES ? finished(text.value()) : await inTurns(text.value());
 }
 
 /** Each part of the work in a turn of its own, what the caller makes of the value too. */

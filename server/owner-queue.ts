@@ -1,4 +1,4 @@
-/** How many of which owner wait: requests, sequences, tokens. */
+/** How much of what they share each owner has: requests, sequences or tokens that wait, bytes of bodies. */
 export class OwnerQueue {
   readonly #waiting = new Map<string, number>();
   total = 0;

@@ -39,7 +39,7 @@ export const LIMIT_OPTIONS = {
     "Limits",
     size(1024, 64 * GiB),
     128 * MiB,
-    "Bytes of all JSON bodies that are read at once, --max-body at least; one more is answered 503.",
+    "Bytes of all JSON bodies whose requests are read, wait or run, --max-body at least, shared between owners; more is answered 503. Of each, 64 KiB are not counted.",
   ),
   maxN: row("Limits", integer(1, 128), 16, "The most choices (`n`) that one request may ask for."),
   diskReserve: row(

@@ -2,6 +2,7 @@ import { type ClientRequest, request } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
 import { BodyMemory } from "../../../server/body-memory.ts";
 import { until } from "../../api/until.ts";
+import { saying } from "./fake-engine.ts";
 import { startTestServer } from "./test-server.ts";
 
 const KiB = 1024;
@@ -41,13 +42,49 @@ it("bodies that are read at once have room for so many bytes together: more is a
 
 it("a body that is refused while it comes gives back what it held, and no more", () => {
   const memory = new BodyMemory(1024 * KiB);
-  const first = memory.open(0);
+  const first = memory.open("a", 0);
   first.add(1064 * KiB);
   const held = memory.held;
-  const second = memory.open(0);
+  const second = memory.open("a", 0);
   expect(() => second.add(128 * KiB)).toThrow("at most");
   second.end();
   expect(memory.held).toBe(held);
   first.end();
   expect(memory.held).toBe(0);
+});
+
+it("owners share what there is: one whose part is less than an equal one gets more", () => {
+  const memory = new BodyMemory(1024 * KiB);
+  const hold = (owner: string, bytes: number) => memory.open(owner, 0).add((bytes + 64) * KiB);
+  hold("a", 1024);
+  expect(() => hold("a", 1)).toThrow("at most");
+  hold("b", 512);
+  expect(() => hold("b", 1)).toThrow("at most");
+  expect(memory.held).toBe(1536 * KiB);
+});
+
+it.each([
+  ["/v1/chat/completions", (content: string) => ({ messages: [{ role: "user", content }] })],
+  ["/v1/embeddings", (input: string) => ({ input })],
+])("a body of %s counts until its request has ended: it may have to run once more", async (path, fields) => {
+  const server = await startTestServer({ bodyLimit: 2048 * KiB, bodyMemory: 1024 * KiB });
+  onTestFinished(() => server.close());
+  const send = (characters: number) => server.post(path, { model: "demo", ...fields("x".repeat(characters)) });
+  const first = send(900 * KiB);
+  await until(
+    "the request is submitted",
+    async () => server.engine.requests.length + server.engine.readings.length > 0,
+  );
+  const refused = await send(500 * KiB);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  server.engine.script = saying("ok");
+  server.engine.embeds = ({ listener }) => {
+    listener.accepted(1, null);
+    listener.started();
+    listener.vector(0, Float32Array.of(1, 0, 0, 0));
+  };
+  for (const request of server.engine.requests) saying("ok")(request);
+  for (const reading of server.engine.readings) server.engine.embeds(reading);
+  expect((await first).status).toBe(200);
+  await until("room for another", async () => (await send(500 * KiB)).status === 200);
 });

@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { Request, Response } from "express";
@@ -5,6 +6,7 @@ import { expect, it } from "vitest";
 import { DEFAULT_APP_OPTIONS } from "../../../server/app-options.ts";
 import { BodyMemory } from "../../../server/body-memory.ts";
 import { readJson } from "../../../server/json-body.ts";
+import { withoutKeys } from "../../../server/middleware/authentication.ts";
 import { requestContext } from "../../../server/middleware/request-context.ts";
 import { startTestServer } from "./test-server.ts";
 
@@ -45,7 +47,8 @@ it.each(BODIES)(
       if (!over) setImmediate(count);
     };
     setImmediate(count);
-    const value = await readJson(request, {} as ServerResponse, DEFAULT_APP_OPTIONS.bodyLimit);
+    const response = new EventEmitter() as ServerResponse;
+    const value = await readJson(request, response, DEFAULT_APP_OPTIONS.bodyLimit);
     over = true;
     expect(JSON.stringify(value) === text).toBe(true);
     // One for each slice that is read, one for each that is parsed (of as many characters), and what is made of the value.
@@ -63,5 +66,6 @@ function asRequest(body: Readable, headers: Record<string, string>): Request {
   const response = { setHeader: () => {} } as unknown as Response;
   const clock = { now: () => performance.now(), epochSeconds: () => 0 };
   requestContext(clock, () => "id", new BodyMemory(Number.POSITIVE_INFINITY))(request, response, () => {});
+  withoutKeys(request, response, () => {});
   return request;
 }

@@ -3,6 +3,7 @@ import { type Caller, storedKeyId } from "../ledger/key.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import { type Batch, type BatchEndpoint, COMPLETION_WINDOW } from "../openapi/batches.ts";
 import type { Job } from "../openapi/jobs.ts";
+import { jsonBytes } from "../openapi/json-pieces.ts";
 import type { Batches } from "./batches.ts";
 import { failpoint } from "./failpoint.ts";
 import type { FileRoom } from "./files.ts";
@@ -20,6 +21,8 @@ export type JobState = { over: false; job: Job } | { over: true; statusCode: num
 
 /** Tells the batch of a job from others; a batch of one line that names itself so is its owner's own affair. */
 const MARK = "nightshift_job";
+const PART_BYTES = 256 * 1024;
+const LINE_BREAK = Buffer.from("\n");
 const KEPT_SECONDS = 30 * 86_400;
 const ENDED: readonly Batch["status"][] = ["completed", "failed", "expired", "cancelled"];
 
@@ -37,9 +40,10 @@ export class Jobs {
   /** Durable when it resolves. Null: the body is too long for a line. Throws 507 where there is no room for it. */
   async create(caller: Caller, endpoint: BatchEndpoint, body: unknown): Promise<Job | null> {
     const { files, batches, maxLineBytes } = this.#deps;
-    const line = Buffer.from(`${JSON.stringify({ custom_id: "job", method: "POST", url: endpoint, body })}\n`);
-    if (line.byteLength > maxLineBytes) return null;
-    const incoming = await files.write(once(line), { reserve: true });
+    const line = await jsonBytes({ custom_id: "job", method: "POST", url: endpoint, body });
+    // With the line break.
+    if (line.byteLength + 1 > maxLineBytes) return null;
+    const incoming = await files.write(written(line), { reserve: true });
     const { owner, key } = caller;
     const storageBytes = key?.limits.storageBytes ?? null;
     const keyId = storedKeyId(key);
@@ -139,6 +143,8 @@ function unlessGoneOrInUse(error: unknown): null {
   return unlessGone(error);
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+/** Each part is hashed at once. */
+async function* written(line: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < line.byteLength; at += PART_BYTES) yield line.subarray(at, at + PART_BYTES);
+  yield LINE_BREAK;
 }

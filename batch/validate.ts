@@ -1,8 +1,10 @@
 import { hash } from "node:crypto";
+import { finished } from "../grammar/paused-work.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import { type BatchEndpoint, type BatchError, MAX_BATCH_INPUTS } from "../openapi/batches.ts";
 import { JsonScan } from "../openapi/json-scan.ts";
 import { decodeText } from "../openapi/json-text.ts";
+import { JsonFault, jsonValue } from "../openapi/json-value.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { InputLine } from "./input-lines.ts";
 import { type BodyCheck, bodyCheck } from "./line-check.ts";
@@ -102,8 +104,8 @@ export class Validator {
     const text = decoded(input.bytes);
     const tooMuch = text === null ? null : new JsonScan().push(text);
     if (tooMuch !== null) return fault("invalid_json_line", null, `This line ${tooMuch}.`);
-    const request = text === null ? null : parse(text);
-    if (request === null) return fault("invalid_json_line", null, "This line is not parseable as valid JSON.");
+    const request = text === null ? NO_JSON : parse(text);
+    if (typeof request === "string") return fault("invalid_json_line", null, request);
     const { custom_id: customId, method, url, body } = request;
     const named = this.#checkCustomId(customId) ?? this.#checkTarget(method, url);
     if (named !== null) return named;
@@ -209,13 +211,17 @@ function decoded(bytes: Uint8Array): string | null {
   }
 }
 
-/** Null for what is no JSON object; to be called within the bounds of JsonScan. */
-function parse(text: string): Record<string, unknown> | null {
+const NO_JSON = "This line is not parseable as valid JSON.";
+const NO_TEXT = "This line has a string with a NUL character or half of a surrogate pair.";
+
+/** What is wrong with what is no JSON object, or has what no request's body may have; to be called within the bounds of JsonScan. */
+function parse(text: string): Record<string, unknown> | string {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
-  } catch {
-    return null;
+    const value = finished(jsonValue(text, []));
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : NO_JSON;
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    return error.kind === "text" ? NO_TEXT : NO_JSON;
   }
 }
 

@@ -1,4 +1,5 @@
 import { finished, type PausedWork } from "../grammar/paused-work.ts";
+import { loopTurn } from "../platform/loop-turn.ts";
 import { type ApiError, invalidRequest } from "./api-error.ts";
 import { JsonCuts } from "./json-cuts.ts";
 import { JsonScan } from "./json-scan.ts";
@@ -11,6 +12,33 @@ export function parseJson(bytes: Uint8Array): unknown {
   const text = new JsonText();
   text.push(bytes);
   return finished(text.value());
+}
+
+/** Bytes that are scanned and decoded in one slice of the event loop's time: one to three milliseconds. */
+export const SLICE_BYTES = 256 * 1024;
+
+/** As parseJson; a long text is read, scanned and parsed in slices of the event loop's time. */
+export async function parseJsonInTurns(bytes: Uint8Array): Promise<unknown> {
+  const text = new JsonText();
+  for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
+    if (bytes.byteLength > SLICE_BYTES) await loopTurn();
+    text.push(bytes.subarray(at, at + SLICE_BYTES));
+  }
+  return parsed(text, bytes.byteLength);
+}
+
+/** The value of a text of so many bytes that is whole. Each part of a long one is parsed in a turn of its own. */
+export async function parsed(text: JsonText, bytes: number): Promise<unknown> {
+  const work = text.value();
+  if (bytes <= SLICE_BYTES) return finished(work);
+  for (;;) {
+    await loopTurn();
+    const { done, value } = work.next();
+    if (!done) continue;
+    // What the caller makes of the value has a turn of its own too.
+    await loopTurn();
+    return value;
+  }
 }
 
 /** Bytes of a text that are decoded together. */

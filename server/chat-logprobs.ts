@@ -1,6 +1,6 @@
 import type { RankedLogprob, TokenLogprob } from "../engine/protocol/output.ts";
+import { LateList, type Unwritten } from "../openapi/json-pieces.ts";
 import type { ChatLogprobs } from "../openapi/logprobs.ts";
-import { LateList, type Unwritten } from "./json-pieces.ts";
 import { tokenName } from "./token-name.ts";
 
 /** As chat completions write them. */

@@ -1,6 +1,6 @@
 import type { PromptLogprob } from "../engine/protocol/output.ts";
+import { LateList, type Unwritten } from "../openapi/json-pieces.ts";
 import type { CompletionLogprobs } from "../openapi/logprobs.ts";
-import { LateList, type Unwritten } from "./json-pieces.ts";
 import { tokenName } from "./token-name.ts";
 
 /** What stands before the bytes of a token that is no whole characters. */

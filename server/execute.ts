@@ -1,6 +1,7 @@
 import type { Execute, Executed, LineUsage } from "../batch/execute.ts";
 import { ApiError } from "../openapi/api-error.ts";
 import type { BatchEndpoint } from "../openapi/batches.ts";
+import { jsonBytes } from "../openapi/json-pieces.ts";
 import type { RequestLimits } from "../openapi/request-limits.ts";
 import type { Usage } from "../openapi/usage.ts";
 import type { Place } from "./admission.ts";
@@ -10,7 +11,6 @@ import type { Clock } from "./dependencies.ts";
 import { embedLine } from "./embed-line.ts";
 import type { GenerationRequest } from "./generation-route.ts";
 import type { Grammars } from "./grammar-compiler.ts";
-import { jsonBytes } from "./json-pieces.ts";
 import { LineSink } from "./line-sink.ts";
 import { failedLine, refusedLine, timedOutLine, watchLine } from "./line-watch.ts";
 import { Load, type Loads } from "./load.ts";

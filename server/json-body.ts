@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { finished, type PausedWork } from "../grammar/paused-work.ts";
 import { ApiError, unsupportedMedia } from "../openapi/api-error.ts";
-import { JsonText } from "../openapi/json-text.ts";
+import { JsonText, parsed, SLICE_BYTES } from "../openapi/json-text.ts";
+import { loopTurn } from "../platform/loop-turn.ts";
 import { checkEncoding, decoded, malformedEncoding } from "./body-encoding.ts";
 import type { BodyHold } from "./body-memory.ts";
-import { loopTurn } from "./loop-turn.ts";
 import { callerOf } from "./middleware/authentication.ts";
 import { contextOf } from "./middleware/request-context.ts";
 
@@ -12,9 +11,6 @@ import { contextOf } from "./middleware/request-context.ts";
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }
-
-/** Bytes that are scanned and decoded in one slice of the event loop's time: one to three milliseconds. */
-const SLICE_BYTES = 256 * 1024;
 
 /**
  * Reads and parses a JSON body of at most `limit` bytes, unpacked, and holds memory for it until the response is over. Sends
@@ -32,18 +28,7 @@ export async function readJson(req: IncomingMessage, res: ServerResponse, limit:
     delete req.headers.expect;
   }
   const { text, size } = await readText(req, limit, hold);
-  return size <= SLICE_BYTES ? finished(text.value()) : await inTurns(text.value());
-}
-
-/** Each part of the work in a turn of its own, what the caller makes of the value too. */
-async function inTurns<T>(work: PausedWork<T>): Promise<T> {
-  for (;;) {
-    await loopTurn();
-    const { done, value } = work.next();
-    if (!done) continue;
-    await loopTurn();
-    return value;
-  }
+  return await parsed(text, size);
 }
 
 /** The bytes that the head announces: 0 where it names no length. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiError } from "../openapi/api-error.ts";
+import { jsonBytes } from "../openapi/json-pieces.ts";
 import { sendCompressed, wantsCompressed } from "./compression.ts";
-import { jsonBytes } from "./json-pieces.ts";
 import { stampProcessingTime } from "./middleware/request-context.ts";
 import { dropWhenStalled } from "./stall.ts";
 

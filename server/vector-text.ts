@@ -1,5 +1,5 @@
 import type { EncodingFormat } from "../openapi/embeddings.ts";
-import { loopTurn } from "./loop-turn.ts";
+import { loopTurn } from "../platform/loop-turn.ts";
 
 /** Numbers that are written before other clients get their turn: some 5 ms. */
 const WRITTEN_AT_ONCE = 32_768;

@@ -1,4 +1,5 @@
 import { type ChatResponse, chatRequest } from "../../openapi/chat.ts";
+import type { Unwritten } from "../../openapi/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Usage } from "../../openapi/usage.ts";
 import { validate } from "../../openapi/validate.ts";
@@ -6,7 +7,6 @@ import { ChatChunks } from "../chat-chunks.ts";
 import { lateChatLogprobs } from "../chat-logprobs.ts";
 import type { CallIdentity } from "../chunk-format.ts";
 import type { GenerationRequest } from "../generation-route.ts";
-import type { Unwritten } from "../json-pieces.ts";
 import { chatSubmission, tierOf } from "../submission.ts";
 import { toolChoice } from "../tool-choice.ts";
 import type { WholeChoice, WholeToolCall } from "../whole-sink.ts";

@@ -1,4 +1,5 @@
 import { type CompletionResponse, completionRequest } from "../../openapi/completions.ts";
+import type { Unwritten } from "../../openapi/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Usage } from "../../openapi/usage.ts";
 import { validate } from "../../openapi/validate.ts";
@@ -6,7 +7,6 @@ import type { CallIdentity } from "../chunk-format.ts";
 import { CompletionChunks } from "../completion-chunks.ts";
 import { lateCompletionLogprobs } from "../completion-logprobs.ts";
 import type { GenerationRequest } from "../generation-route.ts";
-import type { Unwritten } from "../json-pieces.ts";
 import { completionSubmissions, tierOf } from "../submission.ts";
 import type { WholeChoice } from "../whole-sink.ts";
 

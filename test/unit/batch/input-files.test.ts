@@ -1,14 +1,16 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { InputFiles } from "../../../batch/input-files.ts";
 import { until } from "../../api/until.ts";
 import { chatLine, jsonl } from "../../batch/batch-rig.ts";
 import { canCountDescriptors, descriptorsIn } from "../open-descriptors.ts";
+import { countingTurns } from "../platform/counting-turns.ts";
 import { FACTS, FakeEngine, saying } from "../server/fake-engine.ts";
 import { freshFolder } from "../store/test-store.ts";
 import { nightRig } from "./night-rig.ts";
 
+const realParse = JSON.parse;
 const LINE = '{"body":1}';
 
 function inputs(count: number): string[] {
@@ -41,6 +43,28 @@ describe("input files", () => {
     const bodies = await Promise.all(paths.map((path) => files.body(path, 0, LINE.length)));
     expect(bodies).toEqual(paths.map(() => 1));
     expect(files.size).toBe(1);
+    await files.closeAll();
+  });
+
+  it("have a long line parsed in parts, each in a turn of the event loop", async () => {
+    const [path] = inputs(1) as [string];
+    const body = { prompt: Array.from({ length: 100_000 }, (_, i) => `word ${i}`) };
+    const line = JSON.stringify({ body });
+    writeFileSync(path, line);
+    const files = new InputFiles();
+    const loop = countingTurns();
+    const parses: { length: number; turn: number }[] = [];
+    const parse = vi.spyOn(JSON, "parse").mockImplementation((text) => {
+      parses.push({ length: text.length, turn: loop.turns });
+      return realParse(text);
+    });
+    onTestFinished(() => parse.mockRestore());
+    expect(await files.body(path, 0, line.length)).toEqual(body);
+    loop.end();
+    const long = parses.filter(({ length }) => length > 64 * 1024);
+    expect(Math.max(...long.map(({ length }) => length))).toBeLessThan(256 * 1024);
+    expect(long.length).toBeGreaterThan(line.length / (256 * 1024));
+    expect(new Set(long.map(({ turn }) => turn)).size).toBe(long.length);
     await files.closeAll();
   });
 

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { Jobs, type JobsDeps } from "../../../batch/jobs.ts";
 import { ApiError } from "../../../openapi/api-error.ts";
 import { type Batch, COMPLETION_WINDOW } from "../../../openapi/batches.ts";
+import { countingTurns } from "../platform/counting-turns.ts";
 import { startTestServer } from "../server/test-server.ts";
 
 it("is not what a batch of several lines says that it is", async () => {
@@ -56,6 +57,30 @@ it("whose answer is deleted between its row and its bytes is gone, and no fault 
   };
   const jobs = jobsOver({ get, pathOf: () => "/nowhere/file-out" });
   await expect(jobs.get("local", "job_a")).rejects.toMatchObject({ status: 410, code: "job_deleted" });
+});
+
+it("whose body is large is written, hashed and stored in parts, each in a turn of the event loop", async () => {
+  const body = {
+    messages: Array.from({ length: 4000 }, (_, i) => ({ role: "user", content: `${i} ${"x".repeat(500)}` })),
+  };
+  const parts: Uint8Array[] = [];
+  const files = {
+    write: async (source: AsyncIterable<Uint8Array>) => {
+      for await (const part of source) parts.push(part);
+      return {} as never;
+    },
+    add: async () => ({ id: "file-in" }) as never,
+  };
+  const batches = { create: async () => ENDED } as unknown as JobsDeps["batches"];
+  const jobs = new Jobs({ batches, files: files as unknown as JobsDeps["files"], maxLineBytes: 10 * 1024 * 1024 });
+  const caller = { owner: "local", key: null } as unknown as Parameters<Jobs["create"]>[0];
+  const loop = countingTurns();
+  await jobs.create(caller, "/v1/chat/completions", body);
+  loop.end();
+  const line = { custom_id: "job", method: "POST", url: "/v1/chat/completions", body };
+  expect(String(Buffer.concat(parts))).toBe(`${JSON.stringify(line)}\n`);
+  expect(Math.max(...parts.map(({ byteLength }) => byteLength))).toBeLessThanOrEqual(256 * 1024);
+  expect(loop.turns).toBeGreaterThan(JSON.stringify(line).length / (64 * 1024) - 2);
 });
 
 it("is deleted although another batch reads its request, which stays for that one", async () => {

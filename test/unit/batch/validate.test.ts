@@ -70,6 +70,8 @@ describe("validation of an input file", () => {
   it.each([
     ["not JSON", "{", "invalid_json_line", null],
     ["no object", "[1]", "invalid_json_line", null],
+    ["a NUL in its text", chatLine("a", "h\0i"), "invalid_json_line", null],
+    ["half of a surrogate pair in its text", chatLine("a", "h\ud800i"), "invalid_json_line", null],
     [
       "nested deeper than any request",
       `{"custom_id":${"[".repeat(100)}1${"]".repeat(100)}}`,

@@ -8,6 +8,7 @@ import { BodyMemory } from "../../../server/body-memory.ts";
 import { readJson } from "../../../server/json-body.ts";
 import { withoutKeys } from "../../../server/middleware/authentication.ts";
 import { requestContext } from "../../../server/middleware/request-context.ts";
+import { countingTurns } from "../platform/counting-turns.ts";
 import { startTestServer } from "./test-server.ts";
 
 const KIB = 1024;
@@ -40,19 +41,13 @@ it.each(BODIES)(
       bytes.subarray(i * CHUNK, (i + 1) * CHUNK),
     );
     const request = asRequest(Readable.from(chunks), headers);
-    let turns = 0;
-    let over = false;
-    const count = () => {
-      turns++;
-      if (!over) setImmediate(count);
-    };
-    setImmediate(count);
     const response = new EventEmitter() as ServerResponse;
+    const loop = countingTurns();
     const value = await readJson(request, response, DEFAULT_APP_OPTIONS.bodyLimit);
-    over = true;
+    loop.end();
     expect(JSON.stringify(value) === text).toBe(true);
     // One for each slice that is read, one for each that is parsed (of as many characters), and what is made of the value.
-    expect(turns).toBeGreaterThanOrEqual(2 * Math.floor(bytes.byteLength / SLICE) + 1);
+    expect(loop.turns).toBeGreaterThanOrEqual(2 * Math.floor(bytes.byteLength / SLICE) + 1);
 
     const server = await startTestServer();
     expect((await server.post("/v1/chat/completions", text)).status).toBe(400);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { loopTurn } from "../../../server/loop-turn.ts";
+import { loopTurn } from "../../../platform/loop-turn.ts";
 
 it("gives each turn of the event loop to one slice, however many wait", async () => {
   let turn = 0;

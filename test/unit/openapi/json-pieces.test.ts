@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { jsonBytes, jsonPieces, LateList } from "../../../openapi/json-pieces.ts";
 import { chatLogprobs, lateChatLogprobs } from "../../../server/chat-logprobs.ts";
 import { CompletionTokens, lateCompletionLogprobs } from "../../../server/completion-logprobs.ts";
-import { jsonBytes, jsonPieces, LateList } from "../../../server/json-pieces.ts";
 
 it("writes what JSON.stringify writes", async () => {
   await fc.assert(
@@ -38,4 +38,11 @@ it("makes no more of a large answer than one piece at a time", () => {
     before = made;
   }
   expect(made).toBe(100_000);
+});
+
+it("cuts between the members of an object too", () => {
+  const members = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, "x".repeat(20)]));
+  const pieces = [...jsonPieces(members)];
+  expect(pieces.join("")).toBe(JSON.stringify(members));
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(66_000);
 });

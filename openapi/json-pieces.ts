@@ -1,4 +1,4 @@
-import { loopTurn } from "./loop-turn.ts";
+import { loopTurn } from "../platform/loop-turn.ts";
 
 /** Characters of a piece: a millisecond of writing. */
 const PIECE = 64 * 1024;
@@ -47,6 +47,9 @@ function* written(value: unknown, piece: { text: string }): Generator<string, vo
       piece.text += `${separator}${JSON.stringify(key)}:`;
       separator = ",";
       yield* written(entry, piece);
+      if (piece.text.length < PIECE) continue;
+      yield piece.text;
+      piece.text = "";
     }
     piece.text += separator === "{" ? "{}" : "}";
   }

@@ -6,8 +6,11 @@ import { refusedField } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 import { INT32_MAX } from "./sampling-fields.ts";
 
-/** Characters of the query, as often as there are documents: each is read together with it. */
-const MOST_QUERY_CHARACTERS = 16 * 1024 * 1024;
+/**
+ * Characters of the query, as often as there are documents: each is read, and sent to the engine, together with it. They are
+ * near a million tokens, and the engine reads 300,000 for one request.
+ */
+export const MOST_QUERY_CHARACTERS = 4 * 1024 * 1024;
 
 /** POST /v1/rerank, in the shape that llama-server and vLLM share. Fields that are not named here are ignored. */
 export function rerankRequest(limits: RequestLimits) {

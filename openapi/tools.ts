@@ -10,6 +10,8 @@ const MAX_TOOLS = 128;
 const MAX_DESCRIPTION = 65_536;
 /** Of a request's tools as JSON: 128 of 8 KiB, far more than any context has room for. The engine is sent all of it. */
 export const MOST_TOOLS_CHARACTERS = 1024 * 1024;
+/** And of all their objects: 128 tools of 85 properties with a type and a description. Each is a microsecond in the engine. */
+export const MOST_TOOLS_MEMBERS = 32_768;
 
 const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
 const jsonSchema = anyObject();
@@ -83,8 +85,19 @@ function tooLong(value: unknown): string | null {
   if (!Array.isArray(value) || value.length > MAX_TOOLS) return null;
   if (isLongerThan(value, MOST_TOOLS_CHARACTERS))
     return `they have more than ${MOST_TOOLS_CHARACTERS} characters of JSON together`;
+  if (membersLeft(value, MOST_TOOLS_MEMBERS) < 0)
+    return `they have more than ${MOST_TOOLS_MEMBERS} object members together`;
   if (!isLongerThan(strictSchemas(value), MOST_SCHEMA_CHARACTERS)) return null;
   return `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
+}
+
+/** What is left of so many members; negative where a value has more. Looks at no more than it has to. */
+function membersLeft(value: unknown, most: number): number {
+  if (typeof value !== "object" || value === null) return most;
+  const items: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let left = Array.isArray(value) ? most : most - items.length;
+  for (let i = 0; i < items.length && left >= 0; i++) left = membersLeft(items[i], left);
+  return left;
 }
 
 function strictSchemas(tools: unknown[]): unknown[] {

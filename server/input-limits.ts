@@ -7,8 +7,9 @@ import { MAX_ALL_PARTS } from "../openapi/message.ts";
 import type { Operation } from "../openapi/operation.ts";
 import { operations } from "../openapi/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../openapi/request-limits.ts";
+import { MOST_QUERY_CHARACTERS } from "../openapi/rerank.ts";
 import { MOST_GRAMMAR_CHARACTERS } from "../openapi/response-format.ts";
-import { MOST_TOOLS_CHARACTERS } from "../openapi/tools.ts";
+import { MOST_TOOLS_CHARACTERS, MOST_TOOLS_MEMBERS } from "../openapi/tools.ts";
 
 const KiB = 1024;
 
@@ -65,11 +66,13 @@ const NO_BODY: InputLimits = {
 
 const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/chat/completions": prompt(
-    `${count(messages)} messages of 1,024 parts, ${count(MAX_ALL_PARTS)} together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
+    `${count(messages)} messages of 1,024 parts, ${count(MAX_ALL_PARTS)} together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
   ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),
-  "post /v1/rerank": prompt("2,048 documents, 16,777,216 characters of the query times the documents"),
+  "post /v1/rerank": prompt(
+    `2,048 documents, ${count(MOST_QUERY_CHARACTERS)} characters of the query times the documents`,
+  ),
   "post /v1/tokenize": prompt("a text of a multiple of the model's context", "requests and tokens of the key"),
   "post /v1/detokenize": prompt(`${count(promptTokens)} tokens`, "requests and tokens of the key"),
   "post /v1/files": form(MAX_FILE_BYTES),

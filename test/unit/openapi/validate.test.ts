@@ -217,14 +217,14 @@ it("the schemas of strict tools are bounded together, before any is made a gramm
 
 it("refuses a query that would be read again for each of very many documents", () => {
   const schema = rerankRequest(DEFAULT_REQUEST_LIMITS);
-  const body = { model: "m", query: "q".repeat(16_384), documents: Array<string>(1024).fill("d") };
+  const body = { model: "m", query: "q".repeat(4096), documents: Array<string>(1024).fill("d") };
   expect(fault(() => validate(schema, body))).toBeNull();
   const more = { ...body, documents: [...body.documents, "d"] };
   expect(fault(() => validate(schema, more))).toMatchObject({ code: "invalid_value", param: "query", status: 400 });
 });
 
 it("copies nothing of a schema of very many members, and refuses it by its length", () => {
-  const parameters = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, "v"]));
+  const parameters = Object.fromEntries(Array.from({ length: 32_000 }, (_, i) => [`k${i}`, "v"]));
   const tool = (strict: boolean) => [{ type: "function", function: { name: "f", parameters, strict } }];
   const body = validate(chat, { model: "demo", messages: MESSAGES, tools: tool(false) });
   const [first] = body.tools!;
@@ -272,6 +272,24 @@ describe("what is counted before it is copied", () => {
     const large = [{ type: "function", function: { name: "f", parameters: { anyOf: items } } }];
     expect(chatFault({ tools: large })).toMatchObject({ code: "invalid_value", param: "tools" });
     expect(looks()).toBeLessThan(2 ** 20 / JSON.stringify(items[0]).length + 10);
+  });
+
+  it("object members of all tools together: 32,768", () => {
+    const tools = (members: number) => [
+      {
+        type: "function",
+        function: {
+          name: "f",
+          parameters: Object.fromEntries(Array.from({ length: members }, (_, i) => [`p${i}`, 0])),
+        },
+      },
+    ];
+    // Of the tool and its function there are four.
+    expect(chatFault({ tools: tools(2 ** 15 - 4) })).toBeNull();
+    expect(chatFault({ tools: tools(2 ** 15 - 3) })).toMatchObject({
+      param: "tools",
+      message: "Invalid 'tools': they have more than 32768 object members together.",
+    });
   });
 
   it("pairs of metadata: the keys are listed once", () => {

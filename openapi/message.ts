@@ -5,7 +5,7 @@ import { refusedField } from "./refused.ts";
 import type { RequestLimits } from "./request-limits.ts";
 
 const MAX_PARTS = 1024;
-/** Two of each of the most messages. */
+/** And tool calls: two of each of the most messages. */
 export const MAX_ALL_PARTS = 8192;
 const MAX_TOOL_CALLS = 128;
 const MAX_NAME_LENGTH = 256;
@@ -75,12 +75,12 @@ export function chatMessage(limits: RequestLimits) {
   ]);
 }
 
-/** The messages of one request; their parts are counted before any is looked at, since zod copies each. */
+/** The messages of one request; their parts and calls are counted before any is looked at, since zod copies each. */
 export function chatMessages(limits: RequestLimits) {
   return z.preprocess(
     (messages, context) => {
       if (Array.isArray(messages) && messages.length <= limits.messages && partsOf(messages) > MAX_ALL_PARTS) {
-        const message = `at most ${MAX_ALL_PARTS} content parts of all messages together`;
+        const message = `at most ${MAX_ALL_PARTS} content parts and tool calls of all messages together`;
         context.issues.push({ code: "custom", input: messages, message, continue: false });
       }
       return messages;
@@ -91,9 +91,13 @@ export function chatMessages(limits: RequestLimits) {
 
 function partsOf(messages: readonly unknown[]): number {
   return messages.reduce<number>((sum, message) => {
-    const content: unknown = Object(message).content;
-    return Array.isArray(content) ? sum + content.length : sum;
+    const { content, tool_calls: calls }: { content?: unknown; tool_calls?: unknown } = Object(message);
+    return sum + lengthOf(content) + lengthOf(calls);
   }, 0);
+}
+
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
 }
 
 export type RequestMessage = z.infer<ReturnType<typeof chatMessage>>;

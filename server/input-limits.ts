@@ -66,7 +66,7 @@ const NO_BODY: InputLimits = {
 
 const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/chat/completions": prompt(
-    `${count(messages)} messages of 1,024 parts, ${count(MAX_ALL_PARTS)} together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
+    `${count(messages)} messages of 1,024 parts and 128 calls, ${count(MAX_ALL_PARTS)} of both together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
   ),
   "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
   "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),

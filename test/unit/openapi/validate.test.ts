@@ -248,7 +248,7 @@ describe("what is counted before it is copied", () => {
     return { items: Array(length).fill(item), looks: () => looks };
   }
 
-  it("content parts of all messages together: 8,192", () => {
+  it("content parts and tool calls of all messages together: 8,192", () => {
     const { items, looks } = counted({ text: "x" }, 1024);
     const messages = (count: number) => Array(count).fill({ role: "user", content: items });
     expect(chatFault({ messages: messages(8) })).toBeNull();
@@ -256,9 +256,13 @@ describe("what is counted before it is copied", () => {
     expect(chatFault({ messages: [...messages(8), { role: "user", content: items.slice(0, 1) }] })).toMatchObject({
       code: "invalid_value",
       param: "messages",
-      message: "Invalid 'messages': at most 8192 content parts of all messages together.",
+      message: "Invalid 'messages': at most 8192 content parts and tool calls of all messages together.",
     });
     expect(looks()).toBe(before);
+    const call = { id: "c", type: "function", function: { name: "f", arguments: "{}" } };
+    const calling = (count: number) => ({ role: "assistant", tool_calls: Array(count).fill(call) });
+    expect(chatFault({ messages: Array(64).fill(calling(128)) })).toBeNull();
+    expect(chatFault({ messages: [...Array(64).fill(calling(128)), calling(1)] })).toMatchObject({ param: "messages" });
   });
 
   it("characters of all tools together: 1,048,576", () => {

@@ -1,10 +1,16 @@
 import { createHash } from "node:crypto";
 import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
+import { RequestRefusal } from "../refusal.ts";
 import type { TemplateTraits } from "./template-traits.ts";
 import { toolInstructions, withCallsAsText, withInstructions } from "./tool-prompt.ts";
 
 /** The depth that the server allows a request's own JSON; arguments are JSON inside of a string, which it can't see. */
 const DEEPEST = 64;
+/**
+ * Values in the arguments of all calls together, which the server does not count either. The template's interpreter makes an
+ * object with all its methods of each: five million took 15 s and 1 GB.
+ */
+const MOST_VALUES = 131_072;
 /** What the deprecated `function_call` and `function` messages have for an id. */
 const LEGACY_CALL_ID = "call_0";
 
@@ -26,6 +32,7 @@ export function templateMessages(
   traits: TemplateTraits,
   tools: readonly FunctionTool[] = [],
 ): TemplateMessage[] {
+  checkArguments(messages, traits);
   let shaped = withNames(messages.map((message) => withKnownRole(message, traits)));
   const instructed = tools.length > 0 && !traits.tools;
   // Calls stand in the history in the form that the instructions ask for, whatever form the template has for them.
@@ -33,6 +40,38 @@ export function templateMessages(
   else if (!traits.parallelCalls) shaped = withSingleCalls(shaped);
   if (instructed) shaped = withInstructions(shaped, toolInstructions(tools));
   return (traits.system ? shaped : withoutSystem(shaped)).map((message) => templateMessage(message, traits));
+}
+
+/** @throws RequestRefusal where a template that wants objects would be given too many */
+function checkArguments(messages: readonly ChatMessage[], { argumentsAs }: TemplateTraits): void {
+  if (argumentsAs === "text") return;
+  let left = MOST_VALUES;
+  for (const { tool_calls: calls = [] } of messages) {
+    for (const call of calls) left -= valuesIn(call.function.arguments);
+  }
+  if (left >= 0) return;
+  const message = `Invalid 'messages': the arguments of their tool calls hold more than ${MOST_VALUES} values together.`;
+  const error = {
+    status: 400,
+    type: "invalid_request_error" as const,
+    code: "invalid_value",
+    param: "messages",
+    message,
+  };
+  throw new RequestRefusal(error);
+}
+
+/** Of a JSON text: what opens a container, or stands before another value. */
+function valuesIn(json: string): number {
+  let count = 0;
+  let inString = false;
+  for (let i = 0; i < json.length; i++) {
+    const character = json[i];
+    if (character === '"') inString = !inString;
+    else if (inString && character === "\\") i++;
+    else if (!inString && (character === "[" || character === "{" || character === ",")) count++;
+  }
+  return count;
 }
 
 function withKnownRole(message: ChatMessage, traits: TemplateTraits): ChatMessage {

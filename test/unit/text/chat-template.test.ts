@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ChatMessage, FunctionTool } from "../../../engine/protocol/prompt.ts";
-import { ChatTemplate, TemplateError, type TemplateVocabulary } from "../../../engine/worker/text/chat-template.ts";
+import { RequestRefusal } from "../../../engine/worker/refusal.ts";
+import { ChatTemplate, type TemplateVocabulary } from "../../../engine/worker/text/chat-template.ts";
 import {
   CHATML,
   DEEPSEEK,
@@ -47,7 +48,7 @@ function refusal(source: string, vocabulary: TemplateVocabulary, messages: ChatM
   try {
     text(source, vocabulary, messages, variables);
   } catch (error) {
-    if (error instanceof TemplateError) return error.error;
+    if (error instanceof RequestRefusal) return error.error;
     throw error;
   }
   throw new Error("rendered");
@@ -144,6 +145,24 @@ describe("golden prompts", () => {
         '<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call><|im_end|>\n' +
         "<|im_start|>tool\nyes<|im_end|>\n<|im_start|>assistant\n",
     );
+  });
+
+  test("arguments of very many values together are refused before they are parsed", () => {
+    const called = (args: string, count: number) => [
+      user("?"),
+      ...Array.from({ length: count }, (_, i): ChatMessage => {
+        const call = { id: `c${i}`, type: "function" as const, function: { name: "f", arguments: args } };
+        return { role: "assistant", content: null, tool_calls: [call] };
+      }),
+    ];
+    const lists = `{"a":[${Array(1024).fill("[]").join()}],"text":"[,{\\"[,{"}`;
+    const parse = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parse.mockRestore());
+    expect(refusal(QWEN, CHATML, called(lists, 64))).toMatchObject({ code: "invalid_value", param: "messages" });
+    expect(parse.mock.calls.filter(([text]) => text === lists)).toEqual([]);
+    expect(text(QWEN, CHATML, called(lists, 2))).toContain("<tool_call>");
+    // A template that shows the text has nothing to parse.
+    expect(text(DEEPSEEK_TEMPLATE, DEEPSEEK, called(lists, 64))).toContain("[],[]");
   });
 
   test("arguments that are no JSON object stay text, however deep", () => {

@@ -10,8 +10,8 @@ export interface AskedObjectives {
 /** The usual load: sequences, and the positions of each where the context allows so many. */
 const CROWD = 8;
 const USUAL_CONTEXT = 512;
-/** A prompt beside the usual crowd gets six sevenths of each cycle, and takes 7/6 of what it takes alone. */
-const CYCLE = 7;
+/** A prompt beside the usual crowd gets eight ninths of each cycle, and takes 9/8 of what it takes alone. */
+const CYCLE = 9;
 /** From a fifth of a second on a gap is felt: there a prompt gets less, down to three quarters. */
 const FELT_ITL_MS = 200;
 const LEAST_CYCLE = 4;

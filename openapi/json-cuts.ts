@@ -1,5 +1,5 @@
 /** Characters that are parsed at once: some milliseconds, whatever they are. Names, numbers and white space may be longer. */
-export const CUT_LENGTH = 128 * 1024;
+export const CUT_LENGTH = 64 * 1024;
 
 /** A part of a JSON text, in the order of the text. */
 export type Cut =

@@ -315,6 +315,8 @@ export class Simulation {
   #checkOrder(entries: Step<Guest>["entries"], running: Guest[]): void {
     const { kind, reuse, ids } = this.house;
     if (kind === "unified" || !reuse) return;
+    // One that is not ready has its id all the same, and those beside it are no run.
+    if (!running.every((guest) => guest.ready())) return;
     const idsOf = (guests: Guest[]) => guests.map((guest) => guest.id).sort((a, b) => a - b);
     const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
     const online = running.filter(isOnline);

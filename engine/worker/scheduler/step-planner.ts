@@ -62,7 +62,7 @@ export class StepPlanner<S extends Sequence> {
     this.#patience.count(running, planned);
     (this.#between ? this.#lowerAlternation : this.#alternation).count(planned);
     this.#lowerTurn.count(planned, forecast.predictedMs);
-    this.#savedTax.count(forecast, copiedMs, this.#mostSaved(running));
+    this.#savedTax.count(forecast, copiedMs, this.#mostSaved(running), running.some(isOnline));
   }
 
   #ofKind(

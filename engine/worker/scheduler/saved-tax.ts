@@ -1,7 +1,7 @@
 import type { Forecast } from "./step-draft.ts";
 
 /**
- * Steps in a row with online work, after which it is spent. Before, a moment without online work may come soon, in which the
+ * Steps in a row with online work, after which batch may spend it. Before, a moment without online work may come soon, in which the
  * same time computes more: steps of many decodes and long chunks.
  */
 const SPEND_AFTER_STEPS = 64;
@@ -19,9 +19,9 @@ export class SavedTax {
     this.#batchTax = batchTax;
   }
 
-  /** What may be spent. */
-  get ms(): number {
-    return this.#onlineSteps >= SPEND_AFTER_STEPS ? this.#ms : 0;
+  /** What may be spent: by flex at once, whose client waits. */
+  ms(flex: boolean): number {
+    return flex || this.#onlineSteps >= SPEND_AFTER_STEPS ? this.#ms : 0;
   }
 
   /**

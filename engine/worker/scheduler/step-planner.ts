@@ -40,7 +40,13 @@ export class StepPlanner<S extends Sequence> {
   plan(running: readonly S[], waiting: S | undefined, copiedMs: number, overrun: number): StepDraft<S> {
     const overdue = this.#patience.overdue(running);
     const { lowerMs } = this.#lowerTurn;
-    const circumstances = { overdue, lowerMs, copiedMs, savedMs: this.#savedTax.ms, overrun };
+    const circumstances = {
+      overdue,
+      lowerMs,
+      copiedMs,
+      savedMs: this.#savedTax.ms(running.some(({ tier }) => tier === "flex")),
+      overrun,
+    };
     // Flex that waited for long rides in a step of online work.
     this.#between = overdue !== "flex" && this.#lowerTurn.isNext(running, waiting);
     if (this.#between) {

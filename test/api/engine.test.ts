@@ -36,7 +36,7 @@ test("a fresh engine has no fit, and no plan", async () => {
 });
 
 test("what runs is told while it runs, and what it left afterwards", async () => {
-  steps.allow(20);
+  steps.allow(400);
   const running = await Promise.all(
     ["default", "flex"].map((service_tier) =>
       stream(server.client, "Count from 1 to 20.", {

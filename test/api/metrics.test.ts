@@ -85,7 +85,7 @@ describe("after known traffic", () => {
   });
 
   test("what runs and waits is seen while it does", async () => {
-    steps.allow(20);
+    steps.allow(400);
     const running = await Promise.all(
       Array.from({ length: 4 }, () => stream(server.client, "Count from 1 to 20.", endless(3000))),
     );

@@ -14,7 +14,7 @@ export class HeldSteps {
     return { NIGHTSHIFT_FAILPOINTS: `engine.step:hold=${this.#path}` };
   }
 
-  /** Lets so many more steps run, until the end of the test or `release`. */
+  /** Lets so many more steps run, until the end of the test or `release`. Streams that are to run share them. */
   allow(steps: number): void {
     onTestFinished(() => this.release());
     writeFileSync(`${this.#path}.new`, `${++this.#orders} ${steps}`);

@@ -1,10 +1,10 @@
 import type { Forecast } from "./step-draft.ts";
 
 /**
- * Steps in a row with online work, after which batch may spend it. Before, a moment without online work may come soon, in which the
- * same time computes more: steps of many decodes and long chunks.
+ * Milliseconds of online work without a pause, after which batch may spend it. Before, a pause may come soon, in which the same
+ * time computes more: one decode at a time takes lines that ran side by side apart, and each gap between them is a pass.
  */
-const SPEND_AFTER_STEPS = 64;
+const SPEND_AFTER_MS = 10_000;
 
 /**
  * Milliseconds that flex and batch may take of the time of online work by the tax, and have not taken. What one step leaves
@@ -13,7 +13,7 @@ const SPEND_AFTER_STEPS = 64;
 export class SavedTax {
   readonly #batchTax: number;
   #ms = 0;
-  #onlineSteps = 0;
+  #onlineForMs = 0;
 
   constructor(batchTax: number) {
     this.#batchTax = batchTax;
@@ -21,7 +21,7 @@ export class SavedTax {
 
   /** What may be spent: by flex at once, whose client waits. */
   ms(flex: boolean): number {
-    return flex || this.#onlineSteps >= SPEND_AFTER_STEPS ? this.#ms : 0;
+    return flex || this.#onlineForMs >= SPEND_AFTER_MS ? this.#ms : 0;
   }
 
   /**
@@ -37,7 +37,7 @@ export class SavedTax {
     most: number,
     online: boolean,
   ): void {
-    this.#onlineSteps = online ? this.#onlineSteps + 1 : 0;
+    this.#onlineForMs = online ? this.#onlineForMs + predictedMs : 0;
     const change = onlineMs * (1 + this.#batchTax) - predictedMs - copiedMs;
     this.#ms = Math.min(most, Math.max(0, this.#ms + change));
   }

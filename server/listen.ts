@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { limitBodyTime } from "./body-time.ts";
 import { refuseConnection } from "./connection-error.ts";
+import { OpenResponses } from "./open-responses.ts";
 
 export interface ListenOptions {
   host: string;
@@ -62,7 +63,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   let closing = false;
   let running = 0;
   let drained = () => {};
-  const answering = new WeakMap<Duplex, ServerResponse>();
+  const responses = new OpenResponses();
   const inFlight = new Set<ServerResponse>();
   // A head that promises another request on the connection would have it reset.
   const announceClose = () => {
@@ -70,7 +71,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     for (const res of inFlight) res.shouldKeepAlive = false;
   };
   const handle: RequestListener = (req, res) => {
-    answering.set(req.socket, res);
+    responses.add(req.socket, res);
     // What comes while the server closes is short, and must not put off the end.
     const awaited = !closing;
     if (announced) res.shouldKeepAlive = false;
@@ -79,12 +80,11 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     // Connections that were busy when the server closed become idle one by one.
     res.once("close", () => {
       inFlight.delete(res);
-      if (answering.get(req.socket) === res) answering.delete(req.socket);
       if (awaited && --running === 0) drained();
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
     limitBodyTime(req, options.requestTimeoutMs ?? 120_000, () => {
-      refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, req.socket, res.headersSent);
+      refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, req.socket, responses.begun(req.socket));
     });
     app(req, res);
   };
@@ -98,7 +98,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     refuseConnection({ code: "CONNECT_METHOD" }, socket, false);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    refuseConnection(error, socket, answering.get(socket)?.headersSent ?? false);
+    refuseConnection(error, socket, responses.begun(socket));
   });
 
   await bind(server, options);

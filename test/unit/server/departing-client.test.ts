@@ -1,4 +1,7 @@
+import { IncomingMessage, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { departure } from "../../../server/departure.ts";
 import { openSocket, rawPost } from "./raw-socket.ts";
 import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
 
@@ -38,6 +41,13 @@ it.each([
   await expect.poll(() => metric(cancelled)).toBe(1);
   expect(await metric('nightshift_requests_running{model="demo"}')).toBe(0);
   expect(await metric('nightshift_requests_waiting{model="demo"}')).toBe(0);
+});
+
+it("a request whose client had left before it was looked at is aborted at once", () => {
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  expect(departure(response).aborted).toBe(false);
+  response.destroy();
+  expect(departure(response).aborted).toBe(true);
 });
 
 it("a client that leaves while it sends the body disturbs nobody", async () => {

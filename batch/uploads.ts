@@ -233,6 +233,7 @@ export class UploadRoom {
       const ended = await this.#deps.store.uploads.complete({ owner, id, file, maxFiles });
       if (ended === "too_many") throw tooManyFiles(maxFiles);
       if (ended === "not_pending") throw notPending(await this.get(owner, id));
+      if (ended === "erased") throw noSuchUpload(id);
       await this.#parts.remove(ended.partIds);
     } catch (error) {
       if (!mayBeCommitted(error)) await files.withdraw(file);

@@ -91,6 +91,9 @@ export function uploads(db: Database) {
           AND status <> 'pending' AND id <> @id
         ORDER BY expires_at DESC, id LIMIT ${SURPLUS_AT_ONCE} OFFSET ${REMEMBERED - 1})`,
   );
+  const erasing = db.prepare<UploadRow, { found: 1 }>(
+    "SELECT 1 AS found FROM erasures WHERE owner = @owner AND requested_at >= @createdAt",
+  );
   const isPart = db.prepare<{ id: string }, { found: 1 }>("SELECT 1 AS found FROM upload_parts WHERE id = @id");
 
   function endUpload(id: string, status: UploadRow["status"], fileId: string | null): EndedUpload {
@@ -140,15 +143,19 @@ export function uploads(db: Database) {
         insertPart.run(part);
         return "added";
       },
-      /** Inserts the file and completes the upload together. The parts' bytes no longer count for the quota. */
+      /**
+       * Inserts the file and completes the upload together. The parts' bytes no longer count for the quota. "erased": an
+       * erasure of the owner is going to remove the upload, and would leave a file that is younger than its request.
+       */
       complete(args: {
         owner: string;
         id: string;
         file: FileRow;
         maxFiles: number;
-      }): EndedUpload | "not_pending" | "too_many" {
+      }): EndedUpload | "not_pending" | "too_many" | "erased" {
         const upload = get.get({ owner: args.owner, id: args.id });
         if (upload?.status !== "pending") return "not_pending";
+        if (erasing.get(upload) !== undefined) return "erased";
         if (storage(args.owner).files >= args.maxFiles) return "too_many";
         insertFile(args.file);
         return endUpload(args.id, "completed", args.file.id);

@@ -125,6 +125,19 @@ test("what comes after the request stays, and a second request takes it too", ()
   expect(keys.reads.get({ id: "key_later" })?.revokedAt).toBe(6000);
 });
 
+test("an upload of before an erasure becomes no file that the erasure would leave", () => {
+  const tables = memoryTables();
+  fill(tables, "gone");
+  const { erasures, files, uploads } = tables;
+  erasures.writes.begin(erasure);
+  const file = fileRow("file-joined", { owner: "gone", createdAt: 5001 });
+  const complete = () => uploads.writes.complete({ owner: "gone", id: "upload_gone", file, maxFiles: 1000 });
+  expect(complete()).toBe("erased");
+  erasures.writes.removeUploads(step);
+  expect(complete()).toBe("not_pending");
+  expect(files.reads.get({ owner: "gone", id: "file-joined" })).toBeNull();
+});
+
 test("while an owner is being erased nothing is added for a key of before, and for a key made later all is", () => {
   const { keys, erasures, files } = memoryTables();
   keys.writes.insert({ ...KEY_ROW, id: "key_before", prefix: "a", owner: "gone", createdAt: 4000 });

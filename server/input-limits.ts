@@ -73,8 +73,11 @@ const BODIES: Readonly<Record<string, InputLimits>> = {
   "post /v1/rerank": prompt(
     `2,048 documents, ${count(MOST_QUERY_CHARACTERS)} characters of the query times the documents`,
   ),
-  "post /v1/tokenize": prompt("a text of a multiple of the model's context", "requests and tokens of the key"),
-  "post /v1/detokenize": prompt(`${count(promptTokens)} tokens`, "requests and tokens of the key"),
+  "post /v1/tokenize": prompt(
+    "a text of a multiple of the model's context",
+    "requests of the key, its owner's part of the queue",
+  ),
+  "post /v1/detokenize": prompt(`${count(promptTokens)} tokens`, "requests of the key, its owner's part of the queue"),
   "post /v1/files": form(MAX_FILE_BYTES),
   "post /v1/uploads": small(BODY_BYTES.upload, "one upload", "1,000 open uploads of the owner"),
   "post /v1/uploads/:upload/parts": form(MAX_PART_BYTES),
@@ -107,7 +110,7 @@ export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
   },
   "a request's head": {
     bytes: "16 KiB",
-    items: "100 headers, one Host, no body for what is refused by it",
+    items: "100 headers, one Host; what is refused by its head has no body read",
     time: "15 s",
     memory: "16 KiB",
     pays: "the connection",

@@ -145,7 +145,7 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
     this.#ledgerLost.inc(rows);
   }
 
-  /** Makes a model's load, and the wait that admission foretells, visible; both are read when the metrics are. */
+  /** Makes a model's load, and the wait that admission predicts, visible; both are read when the metrics are. */
   watch(model: string, load: LoadReading, waitMs: (tier: OnlineTier) => number): void {
     this.#loads.set(model, load);
     this.#waits.set(model, waitMs);

@@ -24,7 +24,7 @@ export function collectProcessMetrics(registry: Registry, dropped: () => number)
   });
   new Counter({
     name: "nightshift_log_lines_dropped_total",
-    help: "Log lines dropped because nobody read the log",
+    help: "Log lines dropped because the log was not read",
     registers: [registry],
     collect() {
       this.reset();

@@ -68,7 +68,7 @@ export class PieceTurns {
   pieced(ms: number, pieces: Want, steps: Want): void {
     this.#stepped = false;
     if (pieces === "online") this.#saved += ms * this.#limits.batchTax;
-    // What it took beyond its time comes off those after it: streams pay no more than the tax, however it was foretold.
+    // What it took beyond its time comes off those after it: streams pay no more than the tax, whatever was predicted.
     else if (steps === "online") this.#saved -= ms;
     else this.#saved = Math.max(0, this.#saved - ms);
   }

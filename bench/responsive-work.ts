@@ -8,6 +8,8 @@ import { CLI } from "./server-process.ts";
 import { AUTHORIZATION } from "./target.ts";
 
 const MiB = 1024 * 1024;
+/** Of the files that a backup copies: they are there before it, and not what is measured. */
+const UPLOADS_AT_ONCE = 5;
 
 /** Work that a client may ask of the server, and that must not hold up others. */
 export const WORK_KINDS = ["bodies", "tokenize", "newlines", "answer", "schemas", "backup"] as const;
@@ -57,7 +59,9 @@ function schemas(): string[] {
 async function backedUp(order: WorkOrder): Promise<number> {
   if (order.dataDir === null)
     throw new Error("--data-dir names the server's data directory, or --gguf starts a server");
-  const ids = await Promise.all(Array.from({ length: 100 }, () => storedFile(order)));
+  const ids: string[] = [];
+  for (let i = 0; i < 100; i += UPLOADS_AT_ONCE)
+    ids.push(...(await Promise.all(Array.from({ length: UPLOADS_AT_ONCE }, () => storedFile(order)))));
   const work = await mkdtemp(join(tmpdir(), "nightshift-backup-"));
   try {
     const args = [CLI, "backup", join(work, "copy"), "--data-dir", order.dataDir];

@@ -16,9 +16,10 @@ const PROBE_MS = 500;
 const PROBE_BYTES = 256 * 1024;
 /** Results removed in one step, whatever their length. */
 const DISCARDED_ROWS = 500;
+const REMOVE_RESULTS = "results.remove";
 /** Operations that delete answers or names of files, and whether one with this result did. */
 const DELETED = new Map<string, (result: unknown) => boolean>([
-  ["results.remove", (rows) => rows !== 0],
+  [REMOVE_RESULTS, (rows) => rows !== 0],
   ["files.remove", (outcome) => outcome === "removed"],
   ["files.removeExpired", (ids) => Array.isArray(ids) && ids.length > 0],
   ["files.forget", () => true],
@@ -58,6 +59,8 @@ class StoreService {
   readonly #held: WriteJob[] = [];
   readonly #discard: () => number | null;
   #discarding = false;
+  /** Whether the group that runs removed results. */
+  #removed = false;
   #closing = false;
   #replies: Reply[] = [];
   #scheduled = false;
@@ -106,7 +109,7 @@ class StoreService {
     }
     const write = this.#writes.get(`${table}.${name}`);
     if (write === undefined) throw new Error(`The store has no operation ${table}.${name}`);
-    this.#enqueue({
+    const job: WriteJob = {
       durable: write.durable,
       run: () => write.run(...args),
       done: (result) => {
@@ -114,12 +117,22 @@ class StoreService {
         if (DELETED.get(`${table}.${name}`)?.(result)) this.#deleted();
       },
       failed: (error) => this.#replies.push({ id, error: wireError(error) }),
-    });
+    };
+    if (`${table}.${name}` === REMOVE_RESULTS) this.#enqueueRemoval(job);
+    else this.#enqueue(job, !job.durable && this.#log.isBehind);
+  }
+
+  #enqueueRemoval(job: WriteJob): void {
+    const run = () => {
+      this.#removed = true;
+      return job.run();
+    };
+    this.#enqueue({ ...job, run }, this.#log.isCopying);
   }
 
   /** What can be done again, and is the most that is written, does not outrun the log's copy. */
-  #enqueue(job: WriteJob): void {
-    if (!job.durable && this.#log.isBehind) {
+  #enqueue(job: WriteJob, held: boolean): void {
+    if (held) {
       this.#held.push(job);
       return;
     }
@@ -144,7 +157,7 @@ class StoreService {
     this.#scrubber.due();
     if (this.#discarding || this.#closing) return;
     this.#discarding = true;
-    this.#enqueue({
+    this.#enqueueRemoval({
       durable: false,
       run: this.#discard,
       done: (removed) => {
@@ -171,7 +184,8 @@ class StoreService {
   #runGroup(): void {
     if (this.#waiting.length === 0) return;
     const failure = this.#writer.runSome(this.#waiting, GROUP_MS);
-    if (failure === null) this.#log.look();
+    if (failure === null) this.#log.look(this.#removed);
+    this.#removed = false;
     const replies = this.#replies;
     this.#replies = [];
     if (replies.length > 0) post(this.#port, { type: "replies", replies });

@@ -19,9 +19,9 @@ function openLog() {
   let asked = 0;
   const log = new WriteAheadLog(writer, () => asked++);
   /** As a commit of so many pages, and what the service does after it. */
-  const write = (pages: number) => {
+  const write = (pages: number, removed = false) => {
     writer.exec(`INSERT INTO written VALUES (zeroblob(${pages * PAGE}))`);
-    log.look();
+    log.look(removed);
   };
   return { folder, writer, copier, log, write, size: logSize(writer), asked: () => asked };
 }
@@ -37,6 +37,19 @@ test("a copy is asked for once 16 MiB wait for it, and once at a time", () => {
   expect(size().left).toBe(0);
   log.copied();
   write(100);
+  expect(asked()).toBe(1);
+});
+
+test("after results were removed a copy is asked for once 4 MiB wait for it, and the next removal is held back", () => {
+  const { log, write, copier, asked } = openLog();
+  write(1100);
+  expect([asked(), log.isCopying]).toEqual([0, false]);
+  write(10, true);
+  expect([asked(), log.isCopying]).toEqual([1, true]);
+  copyLog(copier);
+  log.copied();
+  expect(log.isCopying).toBe(false);
+  write(100, true);
   expect(asked()).toBe(1);
 });
 

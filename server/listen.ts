@@ -3,12 +3,15 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { limitBodyTime } from "./body-time.ts";
 import { refuseConnection } from "./connection-error.ts";
+import { isLoopback } from "./loopback.ts";
 import { OpenResponses } from "./open-responses.ts";
 
 export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
+  /** A listening socket that is there already, of the same host: a restart then refuses no connection. */
+  fd?: number | null;
   /** Milliseconds for all headers of a request to arrive; then 408. */
   headersTimeoutMs?: number;
   /** Milliseconds for a request's body to arrive; then 408. Forms with files are held to a rate instead. */
@@ -140,12 +143,25 @@ function limitConnections(server: Server, most: number): void {
 
 function bind(server: Server, options: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.host, () => {
+    const { host, port, fd = null } = options;
+    const bound = () => {
       server.off("error", reject);
-      resolve();
-    });
+      const mismatch = fd === null ? null : whyNotServed(server.address(), host);
+      if (mismatch === null) return resolve();
+      server.close();
+      reject(new Error(mismatch));
+    };
+    server.once("error", reject);
+    if (fd === null) server.listen(port, host, bound);
+    else server.listen({ fd }, bound);
   });
+}
+
+/** Keys, /metrics and the Host check go by --host: a socket that others reach may not be served as one of loopback. */
+function whyNotServed(address: AddressInfo | string | null, host: string): string | null {
+  if (address === null || typeof address === "string") return "the inherited socket is none of TCP";
+  if (isLoopback(address.address) || !isLoopback(host)) return null;
+  return `the inherited socket listens on ${address.address}; say so with --host ${address.address}`;
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

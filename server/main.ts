@@ -26,6 +26,7 @@ import { watchEngines } from "./engine-metrics.ts";
 import { EngineObservers } from "./engine-observers.ts";
 import { GrammarCompiler } from "./grammar-compiler.ts";
 import type { Hangup } from "./hangup.ts";
+import { inheritedSocket } from "./inherited-socket.ts";
 import { version } from "./installation.ts";
 import { BudgetMetrics } from "./limit-metrics.ts";
 import { type Listening, listen, whyNotListening } from "./listen.ts";
@@ -290,6 +291,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     }
     listening = await listen(app, {
       ...options,
+      fd: inheritedSocket(process.env, process.pid),
       maxConnections,
       keepAliveTimeoutMs: options.keepAliveTimeout * 1000,
     });

@@ -9,6 +9,7 @@ import { until } from "./until.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CLI = `${ROOT}dist/server/cli.js`;
+export const SERVE = [process.execPath, CLI, "serve"] as const;
 export const DEMO_MODEL = `${ROOT}models/demo.gguf`;
 
 export interface Exit {
@@ -29,11 +30,15 @@ export class TestServer {
   output = "";
   readonly #child: ChildProcess;
 
-  /** `env` is added to the test's own environment, `command` is what the arguments are given to. */
+  /**
+   * `env` is added to the test's own environment, `command` is what the arguments are given to, and `fds` are open files of
+   * the test that the child has from 3 on.
+   */
   constructor(
     args: readonly string[],
     env: Record<string, string> = {},
-    command: readonly [string, ...string[]] = [process.execPath, CLI, "serve"],
+    command: readonly [string, ...string[]] = SERVE,
+    fds: readonly number[] = [],
   ) {
     if (!existsSync(CLI)) throw new Error("dist/ is missing: run `npm run build`, or `npm test`, which builds first");
     const dataDir = mkdtempSync(join(tmpdir(), "nightshift-data-"));
@@ -43,7 +48,7 @@ export class TestServer {
     const [program, ...first] = command;
     this.#child = spawn(program, [...first, ...options], {
       cwd: ROOT,
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe", ...fds],
       env: { ...ownEnvironment(), ...env },
       // A group of its own, which can be signalled as a terminal does it.
       detached: true,

@@ -345,7 +345,7 @@ async function orExplain<T>({ dataDir }: Options, work: () => Promise<T>): Promi
 async function tellFirstKey(keys: KeyRing): Promise<void> {
   const first = await keys.createFirst();
   if (first === null) return;
-  process.stdout.write(`API keys are on, and nobody had one. This one may do everything; it is shown this once:
+  process.stdout.write(`API keys are on, and there was none. This one may do everything; it is shown this once:
 
   ${first.secret}
 

@@ -105,6 +105,7 @@ function resolveOptions(options: Options, deps: StartModelsDeps, share: (share: 
     folder: options.modelsDir ?? join(options.dataDir, "models"),
     env: deps.env,
     offline: options.offline === "on",
+    bytesPerSecond: options.downloadRate,
     log: deps.log,
     onDownload: (model) => {
       const shown = startProgress(`Downloading ${model}`, {

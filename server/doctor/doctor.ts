@@ -23,6 +23,7 @@ export async function examine(options: Options, log: Log): Promise<DoctorReport>
     folder: options.modelsDir ?? join(options.dataDir, "models"),
     env: process.env,
     offline: options.offline === "on",
+    bytesPerSecond: options.downloadRate,
     log,
     onDownload: (model) =>
       startProgress(`Downloading ${model}`, {

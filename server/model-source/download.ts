@@ -6,6 +6,7 @@ import { type DownloadRecord, readRecord, writeRecord } from "./download-record.
 import { checkGgufFile } from "./gguf-file.ts";
 import type { Hub } from "./hub.ts";
 import type { RemoteModel } from "./model-value.ts";
+import { Pace } from "./pace.ts";
 import { bytesKept, PartialFile, removePartial } from "./partial-file.ts";
 import { type RemoteFiles, remoteFilesOf } from "./remote-files.ts";
 import { ContentChanged, TRANSFER_RULES, type TransferDeps, type TransferRules, transfer } from "./transfer.ts";
@@ -35,6 +36,8 @@ export interface DownloadOptions {
   onDownload(name: string): DownloadProgress;
   /** Stops a download; what has come stays, and the next one goes on from there. */
   signal: AbortSignal;
+  /** Most that it receives; null where a download is as fast as it can be. */
+  bytesPerSecond?: number | null;
   rules?: TransferRules;
   timeouts?: WebOptions["timeouts"];
 }
@@ -169,7 +172,7 @@ async function fetchAll(
   incoming: readonly Incoming[],
   partials: readonly PartialFile[],
   web: Web,
-  { folder, log, onDownload, signal, rules = TRANSFER_RULES }: DownloadOptions,
+  { folder, log, onDownload, signal, rules = TRANSFER_RULES, bytesPerSecond = null }: DownloadOptions,
 ): Promise<void> {
   const total = incoming.reduce((sum, { announced }) => sum + announced.bytes, 0);
   let done = total;
@@ -179,6 +182,7 @@ async function fetchAll(
   const deps: TransferDeps = {
     web,
     rules,
+    pace: bytesPerSecond === null ? null : new Pace(bytesPerSecond),
     received: (bytes) => {
       done += bytes;
       progress.update(done, total);

@@ -16,7 +16,7 @@ export interface ResolvedModel {
 }
 
 export interface ResolveOptions
-  extends Pick<DownloadOptions, "folder" | "offline" | "log" | "onDownload" | "rules" | "timeouts"> {
+  extends Pick<DownloadOptions, "folder" | "offline" | "log" | "onDownload" | "bytesPerSecond" | "rules" | "timeouts"> {
   /** Read for HF_TOKEN, MODEL_ENDPOINT and HF_ENDPOINT, and for proxies. */
   env: Record<string, string | undefined>;
   signal?: AbortSignal;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Announcement, validatorOf } from "./announcement.ts";
+import type { Pace } from "./pace.ts";
 import type { PartialFile, Piece } from "./partial-file.ts";
 import { type Answer, causeOf, type Web, WebFault } from "./web.ts";
 
@@ -26,6 +27,8 @@ export const TRANSFER_RULES: TransferRules = {
 export interface TransferDeps {
   web: Web;
   rules: TransferRules;
+  /** Null where downloads are as fast as they can. */
+  pace: Pace | null;
   /** Called with the bytes of each chunk. */
   received(bytes: number): void;
   /** A try failed, and another one follows after the pause. */
@@ -75,7 +78,7 @@ async function fetchPiece(
   piece: Piece,
   file: PartialFile,
   announced: Announcement,
-  { web, rules, received, failed }: TransferDeps,
+  { web, rules, pace, received, failed }: TransferDeps,
   signal: AbortSignal,
 ): Promise<void> {
   let at = piece.from;
@@ -94,6 +97,7 @@ async function fetchPiece(
         }
         at += chunk.length;
         received(chunk.length);
+        if (pace !== null) await sleep(pace.pauseMs(chunk.length, performance.now()), undefined, { signal });
       }
       if (at < piece.to) throw new WebFault("the connection was closed early");
     } catch (error) {

@@ -4,7 +4,7 @@ import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import { hiddenSecret, host, hostNames, networks, origins, secret } from "./access-kind.ts";
 import { keeping, seconds } from "./duration-kind.ts";
 import { ENGINE_OPTIONS } from "./engine-options.ts";
-import { choice, integer, models, optional, sizeText, text, usd } from "./kind.ts";
+import { choice, integer, models, optional, size, sizeText, text, usd } from "./kind.ts";
 import { LIMIT_OPTIONS } from "./limit-options.ts";
 import { type Option, row } from "./option.ts";
 import { prices, tierFactors } from "./price-kind.ts";
@@ -14,6 +14,7 @@ import { webhooks } from "./webhooks-kind.ts";
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
+const _KiB = 2 ** 10;
 const _MiB = 2 ** 20;
 const _GiB = 2 ** 30;
 
@@ -64,6 +65,13 @@ export const OPTIONS = {
     choice(["on", "off"]),
     "off",
     "Whether remote models come from earlier downloads alone, without network access.",
+  ),
+  downloadRate: row(
+    "Models",
+    optional(size(_KiB, 1024 * _GiB)),
+    null,
+    "Most bytes a second that a download receives, such as 20MiB; downloads run one after the other.",
+    "no bound",
   ),
   context: row(
     "Models",

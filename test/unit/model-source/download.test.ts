@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { until } from "../../api/until.ts";
 import { mountSmallDisk } from "../../faults/small-disk.ts";
 import { canCountDescriptors, descriptorsIn } from "../open-descriptors.ts";
 import { download, freshFolder, leftovers, MB } from "./downloading.ts";
@@ -34,6 +35,19 @@ describe("a download", () => {
     expect(await second.models).toEqual([{ name: "again", path: model!.path, adapters: [] }]);
     expect(hub.requests).toHaveLength(asked);
     expect(second.progress).toEqual([]);
+  });
+
+  it("receives no more than its rate", async () => {
+    const hub = await FakeHub.start();
+    hub.files.set("/o/r/resolve/main/m.gguf", fakeGguf(4 * MB));
+    const stop = new AbortController();
+    const slow = download(hub, "hf:o/r/m.gguf", freshFolder(), { bytesPerSecond: 1024, signal: stop.signal });
+    await until("the first bytes", () => slow.progress.length > 1);
+    await download(hub, "hf:o/r/m.gguf", freshFolder()).models;
+    const [done, total] = slow.progress.at(-1)!;
+    expect(done).toBeLessThan(total);
+    stop.abort(new Error("enough"));
+    await expect(slow.models).rejects.toThrow();
   });
 
   it("by file and by address brings that file", async () => {

@@ -74,7 +74,7 @@ it("a transfer whose signal was aborted before asks for nothing", async () => {
   onTestFinished(() => file.close());
   const web = new Web({ hub: { endpoint: hub.endpoint, token: null }, env: {} });
   onTestFinished(() => web.close());
-  const deps = { web, rules: TRANSFER_RULES, received: () => {}, failed: () => {} };
+  const deps = { web, rules: TRANSFER_RULES, pace: null, received: () => {}, failed: () => {} };
   const stopped = AbortSignal.abort(new Error("enough"));
   await expect(transfer(`${hub.endpoint}${PATH}`, file, announced, deps, stopped)).rejects.toThrow("enough");
   expect(hub.requests).toEqual([]);

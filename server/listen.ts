@@ -74,6 +74,9 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     for (const res of inFlight) res.shouldKeepAlive = false;
   };
   const handle: RequestListener = (req, res) => {
+    // Node parses on what a connection brought before its end. No answer can be sent, and one that ends out of turn fails an
+    // assertion of Node, which ends the process.
+    if (!req.socket.writable) return;
     responses.add(req.socket, res);
     // What comes while the server closes is short, and must not put off the end.
     const awaited = !closing;

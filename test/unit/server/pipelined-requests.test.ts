@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { listen } from "../../../server/listen.ts";
 import { openSocket, rawPost } from "./raw-socket.ts";
 import { CHAT, startTestServer, type TestServer } from "./test-server.ts";
 
@@ -40,4 +41,20 @@ it("what is no HTTP, behind a request that waits for a stream's end, is answered
   socket.write("no HTTP\r\n\r\n");
   await once(socket, "close");
   expect(received).not.toContain("malformed_request");
+});
+
+it("requests that are parsed after their connection has ended are left alone", async () => {
+  const seen: (string | undefined)[] = [];
+  const listening = await listen(
+    (req) => {
+      seen.push(req.url);
+      req.socket.destroy();
+    },
+    { host: "127.0.0.1", port: 0 },
+  );
+  onTestFinished(() => listening.close(0));
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  const socket = await openSocket(listening.port, get("/first") + get("/second") + get("/third"));
+  await once(socket.resume(), "close");
+  expect(seen).toEqual(["/first"]);
 });

@@ -1,7 +1,7 @@
 import { unavailable } from "../openapi/api-error.ts";
 import { OwnerQueue } from "./owner-queue.ts";
 
-/** Bytes of each body that are not counted: --max-connections bounds what they come to. */
+/** Bytes of each body that are not counted: --max-connections and --queue-limit bound what they come to. */
 const FREE_BYTES = 64 * 1024;
 const RETRY_SECONDS = 1;
 

@@ -55,12 +55,14 @@ describe.each([
       const body = { model: "demo", messages, temperature: 0, max_tokens: 90 };
       return server.client.chat.completions.create({ ...body, service_tier: "flex" });
     };
-    // Some of them run, and none has ended, when online requests arrive.
-    steps.allow(10);
+    const inServer = async () => (await metric("requests_running")) + (await metric("requests_waiting"));
+    // As many of them as have room run, and none has ended, when online requests arrive.
+    steps.allow(0);
     const lower = Array.from({ length: 12 }, flex);
+    await until("the flex requests to wait", async () => (await inServer()) === lower.length);
+    steps.allow(10);
     await server.reaches("nightshift_requests_running", 1);
     const online = TOPICS.map((topic) => complete(server.client, about(topic, "Count from 3 to 21.")));
-    const inServer = async () => (await metric("requests_running")) + (await metric("requests_waiting"));
     await until("the online requests to wait", async () => (await inServer()) === lower.length + online.length);
     steps.release();
     await Promise.all(online);

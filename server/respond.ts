@@ -7,7 +7,9 @@ import { dropWhenStalled } from "./stall.ts";
 
 /** Bodies up to this size are read and thrown away by Node, so that the connection can be used again. */
 const DRAINED_BYTES = 64 * 1024;
-const LINGER_MS = 1000;
+/** How long a refused body is thrown away: in all, and between two chunks of it. nginx's defaults. */
+const LINGER_MS = 30_000;
+const LINGER_GAP_MS = 5000;
 const STALL_MS = 30_000;
 const JSON_TYPE = "application/json; charset=utf-8";
 
@@ -68,7 +70,7 @@ function hasUnreadBody(req: IncomingMessage): boolean {
 
 /**
  * Answers while the client still sends. Closing at once would reset the connection, and a client that writes its whole
- * body before it reads would never see why (RFC 9112, 9.6); so what comes is thrown away for a moment before the close.
+ * body before it reads would never see why (RFC 9112, 9.6); so what comes is thrown away for a while before the close.
  */
 function sendAndLinger(req: IncomingMessage, res: ServerResponse, status: number, text: string): void {
   stampProcessingTime(req, res);
@@ -84,14 +86,21 @@ function sendAndLinger(req: IncomingMessage, res: ServerResponse, status: number
     return;
   }
   res.write(text);
-  const timer = setTimeout(close, LINGER_MS);
+  const total = setTimeout(close, LINGER_MS);
+  const gap = setTimeout(close, LINGER_GAP_MS);
   req.once("end", close);
-  res.once("close", () => clearTimeout(timer));
+  res.once("close", clear);
   req.removeAllListeners("data");
+  req.on("data", () => gap.refresh());
   req.resume();
 
+  function clear(): void {
+    clearTimeout(total);
+    clearTimeout(gap);
+  }
+
   function close(): void {
-    clearTimeout(timer);
+    clear();
     res.end();
   }
 }

@@ -40,13 +40,13 @@ function job(text: string, more: Partial<ValidationJob> = {}): ValidationJob {
 
 const GOOD = jsonl([chatLine("a", "hi")]);
 const MANY = jsonl(Array.from({ length: 3000 }, (_, i) => chatLine(`l${i}`, "hi")));
-/** Far more, parsed, than a heap of 24 MB holds. */
+/** Far more, parsed, than a heap of 16 MB holds. */
 const TOO_LARGE = jsonl([
   {
     custom_id: "a",
     method: "POST",
     url: "/v1/chat/completions",
-    body: { model: "demo", x: Array(1_000_000).fill(1.5) },
+    body: { model: "demo", x: Array(1_100_000).fill(1.5) },
   },
 ]);
 const OPTIONS: ValidationProcessOptions = {
@@ -106,7 +106,7 @@ describe("the validation process", () => {
   });
 
   test("out of heap: it ends by itself, and no process beside it", async () => {
-    const validation = started({ heapMb: 24 });
+    const validation = started({ heapMb: 16 });
     const lost = validation.validate(job(TOO_LARGE), nothing, never);
     await expect(lost).rejects.toBeInstanceOf(ValidationLost);
     expect(await validation.validate(job(GOOD), nothing, never)).toEqual(GOOD_OUTCOME);

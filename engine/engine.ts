@@ -1,11 +1,11 @@
 import type { ApiError } from "../openapi/api-error.ts";
-import type { ModelFacts } from "./config.ts";
+import type { ModelFacts } from "./protocol/config.ts";
 import type { EmbeddingRequest, PieceStats } from "./protocol/embedding.ts";
 import type { SequenceOutput } from "./protocol/output.ts";
 import type { EngineRequest } from "./protocol/request.ts";
 import type { EngineStatus } from "./protocol/status.ts";
 import type { Backlog, StepStats } from "./protocol/step.ts";
-import type { TokenAnswer, TokenQuestion } from "./protocol/tokens.ts";
+import type { TokenAnswer, TokenQuestion } from "./protocol/tokenize.ts";
 
 /**
  * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream

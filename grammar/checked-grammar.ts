@@ -1,10 +1,11 @@
-import { GrammarBuilder } from "./builder.ts";
-import { GbnfError } from "./gbnf.ts";
-import { jsonWithin } from "./json-length.ts";
-import type { JsonSchema } from "./json-schema.ts";
+import { compileGbnf } from "./gbnf/compile-gbnf.ts";
+import { GbnfError } from "./gbnf/gbnf.ts";
 import { kept } from "./kept-grammars.ts";
-import { compileGbnf } from "./network.ts";
-import { UnsupportedSchema } from "./unsupported-schema.ts";
+import { GrammarBuilder } from "./schema/builder.ts";
+import { jsonWithin } from "./schema/json-length.ts";
+import type { JsonSchema } from "./schema/json-schema.ts";
+import { schemaRule } from "./schema/schema-rules.ts";
+import { UnsupportedSchema } from "./schema/unsupported-schema.ts";
 
 /** Most characters of a schema as JSON. */
 export const MOST_SCHEMA_CHARACTERS = 128 * 1024;
@@ -40,7 +41,7 @@ function boundedText(schema: JsonSchema): string {
 
 function grammarOf(schema: JsonSchema): string {
   const builder = new GrammarBuilder();
-  const gbnf = builder.build(builder.schema(schema));
+  const gbnf = builder.build(schemaRule(builder, schema));
   try {
     compileGbnf(gbnf);
   } catch (error) {

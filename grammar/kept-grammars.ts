@@ -1,5 +1,5 @@
-import { GbnfError } from "./gbnf.ts";
-import { GrammarTooLarge, UnsupportedSchema } from "./unsupported-schema.ts";
+import { GbnfError } from "./gbnf/gbnf.ts";
+import { GrammarTooLarge, UnsupportedSchema } from "./schema/unsupported-schema.ts";
 
 /** What of a text: the grammar of a JSON schema, whether it has one, whether it is GBNF, or what a request's tools take. */
 export type SourceKind = "schema" | "enforceable" | "gbnf" | "tools";

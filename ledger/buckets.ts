@@ -1,5 +1,5 @@
 import { invalidRequest } from "../openapi/api-error.ts";
-import type { UsageSum } from "../store/usage.ts";
+import type { UsageSum } from "../store/tables/usage.ts";
 
 /** Time cut into buckets that begin at whole multiples of their width since 1970 (days are UTC days). */
 export interface BucketPage {

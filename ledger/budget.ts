@@ -1,6 +1,6 @@
 import { ApiError } from "../openapi/api-error.ts";
-import type { Standing } from "../store/budget-row.ts";
-import { monthOf, startOfDay } from "../store/utc-day.ts";
+import { monthOf, startOfDay } from "../platform/utc-day.ts";
+import type { Standing } from "../store/types/budget-row.ts";
 import { usdText } from "./prices.ts";
 
 /** What is told with a 429 when money is only held back: requests that run end in seconds. */

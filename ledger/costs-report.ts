@@ -1,6 +1,6 @@
-import type { CostsBucket, CostsPage, CostsResult } from "../openapi/organization-usage.ts";
-import type { MachineAccount, MachineSums } from "../store/machine.ts";
-import type { UsageQuery, UsageSum } from "../store/usage.ts";
+import type { CostsBucket, CostsPage, CostsResult } from "../openapi/resources/organization-usage.ts";
+import type { MachineAccount, MachineSums } from "../store/tables/machine.ts";
+import type { UsageQuery, UsageSum } from "../store/tables/usage.ts";
 import { type BucketPage, byBucket, pageOf } from "./buckets.ts";
 import { MachineShare } from "./machine-report.ts";
 import { type MachinePrice, tokensOf } from "./prices.ts";

@@ -5,7 +5,7 @@ import type {
   EmbeddingsUsageResult,
   UsagePage,
   UsageResult,
-} from "../openapi/organization-usage.ts";
+} from "../openapi/resources/organization-usage.ts";
 import { type Column, csvText } from "./csv.ts";
 import { usdText } from "./prices.ts";
 

@@ -1,6 +1,6 @@
-import type { Scope } from "../openapi/keys.ts";
-import type { KeyRow } from "../store/key-row.ts";
-import type { LedgerTier } from "../store/ledger.ts";
+import type { Scope } from "../openapi/resources/keys.ts";
+import type { LedgerTier } from "../store/tables/ledger.ts";
+import type { KeyRow } from "../store/types/key-row.ts";
 
 /** Null is no bound. */
 export interface KeyLimits {

@@ -1,8 +1,9 @@
 import type { EngineObserver } from "../engine/engine.ts";
 import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { StepStats, TimeShare } from "../engine/protocol/step.ts";
-import type { BusyTime, MachineAccount } from "../store/machine.ts";
+import { type Clock, epochSeconds } from "../platform/clock.ts";
 import type { Store } from "../store/store.ts";
+import type { BusyTime, MachineAccount } from "../store/tables/machine.ts";
 
 /** Hears where time went, for the metrics. */
 export interface MachineSink {
@@ -13,11 +14,7 @@ export interface MachineTimeDeps {
   store: Pick<Store, "machine">;
   sink: MachineSink;
   log: { error(fields: object, message: string): void };
-  clock: {
-    /** Milliseconds, monotonic. */
-    now(): number;
-    epochSeconds(): number;
-  };
+  clock: Clock;
 }
 
 /** What a crash can lose of it. */
@@ -107,7 +104,7 @@ export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
     const upUs = Math.floor(this.#upUs);
     this.#move(upUs, busy, -1);
     try {
-      await store.machine.add({ now: clock.epochSeconds(), upUs, busy });
+      await store.machine.add({ now: epochSeconds(clock), upUs, busy });
       this.#writtenAt = now;
       this.#failing = false;
     } catch (error) {

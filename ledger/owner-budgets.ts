@@ -1,5 +1,5 @@
-import type { OwnerRow } from "../store/budget-row.ts";
 import type { Store } from "../store/store.ts";
+import type { OwnerRow } from "../store/types/budget-row.ts";
 import type { Budget } from "./key.ts";
 
 /**

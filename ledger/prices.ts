@@ -1,4 +1,4 @@
-import type { LedgerTier } from "../store/ledger.ts";
+import type { LedgerTier } from "../store/tables/ledger.ts";
 
 /** USD per million tokens. */
 export interface ModelPrice {

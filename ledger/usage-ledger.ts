@@ -1,7 +1,7 @@
-import type { LedgerRow, LedgerTier } from "../store/ledger.ts";
+import { dayOf } from "../platform/utc-day.ts";
 import type { Store } from "../store/store.ts";
-import { StoreError } from "../store/store-error.ts";
-import { dayOf } from "../store/utc-day.ts";
+import type { LedgerRow, LedgerTier } from "../store/tables/ledger.ts";
+import { StoreError } from "../store/types/store-error.ts";
 import type { Prices, TokenCounts } from "./prices.ts";
 
 /** One request that was answered, in whole or in part. */

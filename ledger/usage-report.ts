@@ -3,8 +3,8 @@ import type {
   EmbeddingsUsageResult,
   UsagePage,
   UsageResult,
-} from "../openapi/organization-usage.ts";
-import type { UsageSum } from "../store/usage.ts";
+} from "../openapi/resources/organization-usage.ts";
+import type { UsageSum } from "../store/tables/usage.ts";
 import { type BucketPage, byBucket, pageOf } from "./buckets.ts";
 
 /** Sums of the ledger as OpenAI's usage page. */

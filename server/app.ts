@@ -2,25 +2,26 @@ import express, { type Express, type RequestHandler } from "express";
 import { RateLimits } from "../ledger/rate-limits.ts";
 import { ReportQueue } from "../ledger/report-queue.ts";
 import { ApiError } from "../openapi/api-error.ts";
-import type { Operation } from "../openapi/operation.ts";
-import { operations } from "../openapi/operations.ts";
-import { Admission } from "./admission.ts";
-import { Allowances } from "./allowance.ts";
-import { AuthenticationMetrics } from "./authentication-metrics.ts";
-import { BodyMemory } from "./body-memory.ts";
-import type { AppDependencies, Log } from "./dependencies.ts";
-import { EmbeddingRoute } from "./embedding-route.ts";
-import { FailureLimiter } from "./failure-limiter.ts";
-import { GenerationRoute } from "./generation-route.ts";
-import { LimitMetrics } from "./limit-metrics.ts";
-import { accessLog } from "./middleware/access-log.ts";
-import { authentication, withoutKeys } from "./middleware/authentication.ts";
-import { cors } from "./middleware/cors.ts";
-import { errorMapper, unknownRoute } from "./middleware/error-mapper.ts";
-import { hostCheck } from "./middleware/host-check.ts";
-import { originCheck } from "./middleware/origin-check.ts";
-import { requestContext } from "./middleware/request-context.ts";
-import { requireAccess } from "./permission.ts";
+import type { Operation } from "../openapi/document/operation.ts";
+import { operations } from "../openapi/document/operations.ts";
+import type { Log } from "../platform/log.ts";
+import { Admission } from "./admission/admission.ts";
+import { Allowances } from "./admission/allowance.ts";
+import type { AppDependencies } from "./app-dependencies.ts";
+import { requireAccess } from "./auth/access-control.ts";
+import { authentication, withoutKeys } from "./auth/authentication.ts";
+import { FailureLimiter } from "./auth/wrong-key-limiter.ts";
+import { EmbeddingRoute } from "./embedding/embedding-handler.ts";
+import { GenerationRoute } from "./generation/generation-handler.ts";
+import { accessLog } from "./http/access-log.ts";
+import { BodyMemory } from "./http/context/body-memory.ts";
+import { requestContext } from "./http/context/request-context.ts";
+import { cors } from "./http/cors.ts";
+import { errorMapper, unknownRoute } from "./http/error-mapper.ts";
+import { hostCheck } from "./http/host-check.ts";
+import { originCheck } from "./http/origin-check.ts";
+import { AuthenticationMetrics } from "./metrics/authentication-metrics.ts";
+import { LimitMetrics } from "./metrics/limit-metrics.ts";
 import { cancelBatch, createBatch, listBatches, retrieveBatch } from "./routes/batches.ts";
 import { chatReader } from "./routes/chat.ts";
 import { completionReader } from "./routes/completions.ts";
@@ -53,37 +54,18 @@ export function createApp(dependencies: AppDependencies): Express {
   const admission = new Admission(dependencies);
   const allowances = new Allowances({
     ...dependencies,
-    rateLimits: new RateLimits(clock.now),
+    rateLimits: new RateLimits(() => clock.now()),
     metrics: new LimitMetrics(
       dependencies.metrics.registry,
       models.list().map(({ id }) => id),
     ),
   });
-  const chat = new GenerationRoute(
-    "/v1/chat/completions",
-    "chatcmpl",
-    dependencies,
-    admission,
-    allowances,
-    chatReader(options.limits),
-  );
-  const completions = new GenerationRoute(
-    "/v1/completions",
-    "cmpl",
-    dependencies,
-    admission,
-    allowances,
-    completionReader(options.limits),
-  );
-
-  const embeddings = new EmbeddingRoute(
-    "/v1/embeddings",
-    dependencies,
-    admission,
-    allowances,
-    embeddingsReader(options.limits),
-  );
-  const rerank = new EmbeddingRoute("/v1/rerank", dependencies, admission, allowances, rerankReader(options.limits));
+  const { limits } = options;
+  const serving = { ...dependencies, admission, allowances };
+  const chat = new GenerationRoute("/v1/chat/completions", "chatcmpl", chatReader(limits), serving);
+  const completions = new GenerationRoute("/v1/completions", "cmpl", completionReader(limits), serving);
+  const embeddings = new EmbeddingRoute("/v1/embeddings", embeddingsReader(limits), serving);
+  const rerank = new EmbeddingRoute("/v1/rerank", rerankReader(limits), serving);
 
   const app = express();
   app.disable("x-powered-by");
@@ -143,7 +125,7 @@ export function createApp(dependencies: AppDependencies): Express {
   serve("/health", { get: health(version) });
   serve("/ready", { get: ready(models, store, ending, options.apiKeys) });
   serve("/metrics", { get: metrics(dependencies.metrics.registry, options.host, options.metricsToken) });
-  serve("/openapi.json", { get: openapi(options.limits, version) });
+  serve("/openapi.json", { get: openapi(limits, version) });
 
   app.use(unknownRoute);
   app.use(errorMapper(log));
@@ -151,7 +133,7 @@ export function createApp(dependencies: AppDependencies): Express {
 }
 
 function keyCheck({ keys, clock, metrics: { registry }, log }: AppDependencies): RequestHandler {
-  const limiter = new FailureLimiter(clock.now);
+  const limiter = new FailureLimiter(() => clock.now());
   return authentication({ keys, limiter, metrics: new AuthenticationMetrics(registry), log }, OPEN);
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { writeSync } from "node:fs";
+import { version } from "../platform/installation.ts";
 import { buildProgram, withDefaultCommand } from "./cli/program.ts";
-import { Hangup } from "./hangup.ts";
-import { version } from "./installation.ts";
+import { Hangup } from "./lifecycle/sighup.ts";
 
 /** `| head` that has read enough is no fault of a command; output that could not be written is one. */
 function endWithReader(error: NodeJS.ErrnoException): void {
@@ -28,7 +28,7 @@ const program = buildProgram(version(), {
     const hangup = new Hangup().listen();
     // A server goes on without a reader of its output.
     process.stdout.off("error", endWithReader);
-    await (await import("./cli/serve-command.ts")).serveCommand(flags, hangup);
+    await (await import("./serve-command.ts")).serveCommand(flags, hangup);
   },
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
   health: async (flags) => (await import("./cli/health-command.ts")).healthCommand(flags),

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
-import { codeOf } from "../batch/durable-copy.ts";
-import { Erasures } from "../batch/erasures.ts";
-import { heapMbFor } from "../batch/validation-process.ts";
-import { ValidationProcesses } from "../batch/validation-processes.ts";
+import { codeOf } from "../backup/durable-copy.ts";
+import { Erasures } from "../batch/api/owner-erasure.ts";
+import { heapMbFor } from "../batch/validation/validation-process.ts";
+import { ValidationProcesses } from "../batch/validation/validation-processes.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
 import { KeyRing } from "../ledger/key-ring.ts";
@@ -11,52 +11,53 @@ import { MachineTime } from "../ledger/machine-time.ts";
 import { OwnerBudgets } from "../ledger/owner-budgets.ts";
 import { Prices } from "../ledger/prices.ts";
 import { UsageLedger } from "../ledger/usage-ledger.ts";
+import { type Clock, epochSeconds } from "../platform/clock.ts";
+import { version } from "../platform/installation.ts";
+import type { Log } from "../platform/log.ts";
+import { OptionsError } from "../platform/options-error.ts";
 import { openStore, type Store } from "../store/store.ts";
-import { StoreError } from "../store/store-error.ts";
+import { StoreError } from "../store/types/store-error.ts";
+import { BudgetWatch } from "../webhooks/budget-warnings.ts";
 import { WebhookDelivery } from "../webhooks/delivery.ts";
 import { resolveBySystem } from "../webhooks/destination.ts";
 import { WebhookEndpoints } from "../webhooks/endpoint.ts";
+import { Loads } from "./admission/model-load.ts";
 import { createApp } from "./app.ts";
-import { banner } from "./banner.ts";
-import { BatchMetrics } from "./batch-metrics.ts";
-import { BudgetWatch } from "./budget-watch.ts";
-import { type ClosingPart, closeInOrder } from "./closing.ts";
-import type { Clock, Log } from "./dependencies.ts";
-import { watchEngines } from "./engine-metrics.ts";
-import { EngineObservers } from "./engine-observers.ts";
-import { GrammarCompiler } from "./grammar-compiler.ts";
-import type { Hangup } from "./hangup.ts";
-import { inheritedSocket } from "./inherited-socket.ts";
-import { version } from "./installation.ts";
-import { BudgetMetrics } from "./limit-metrics.ts";
-import { type Listening, listen, whyNotListening } from "./listen.ts";
-import { takeOver } from "./live-parts.ts";
-import { Loads } from "./load.ts";
-import { loadedOf } from "./loaded-models.ts";
-import { openLog } from "./log.ts";
-import { watchMachine } from "./machine-metrics.ts";
-import { MachineTimeMetrics } from "./machine-time-metrics.ts";
-import { Metrics } from "./metrics.ts";
-import { ModelSet } from "./model-set.ts";
-import { buildNight } from "./night.ts";
-import { OnlineLoad } from "./online-load.ts";
-import { checkOpenFiles, connectionsWithin, openFileLimit } from "./open-files.ts";
-import { appOptions, machinePrice, nightOptions, pricing } from "./option-parts.ts";
-import { OptionsError } from "./options/options-error.ts";
+import { GrammarCompiler } from "./grammar/grammar-compiler.ts";
+import { checkOpenFiles, connectionsWithin, openFileLimit } from "./http/connection/connection-limit.ts";
+import { inheritedSocket } from "./http/connection/inherited-socket.ts";
+import { type Listening, listen, whyNotListening } from "./http/connection/listen.ts";
+import { takeOver } from "./lifecycle/apply-reload.ts";
+import { banner } from "./lifecycle/banner.ts";
+import { buildNight } from "./lifecycle/build-batch.ts";
+import { type ClosingPart, closeInOrder } from "./lifecycle/closing.ts";
+import { openLog } from "./lifecycle/log.ts";
+import { openRooms } from "./lifecycle/open-storage.ts";
+import { appOptions, machinePrice, nightOptions, pricing } from "./lifecycle/options-by-component.ts";
+import { Reload } from "./lifecycle/reload.ts";
+import { ServiceManager } from "./lifecycle/service-manager.ts";
+import { NPM_ECHO_MS, Shutdown } from "./lifecycle/shutdown.ts";
+import type { Hangup } from "./lifecycle/sighup.ts";
+import { BatchMetrics } from "./metrics/batch-metrics.ts";
+import { EngineObservers } from "./metrics/engine-observer-fan-out.ts";
+import { watchEngines } from "./metrics/engine-state-metrics.ts";
+import { BudgetMetrics } from "./metrics/limit-metrics.ts";
+import { watchMachine } from "./metrics/machine-metrics.ts";
+import { MachineTimeMetrics } from "./metrics/machine-time-metrics.ts";
+import { Metrics } from "./metrics/metrics.ts";
+import { showMachinePrice } from "./metrics/objective-metrics.ts";
+import { OnlineLoad } from "./metrics/online-utilization.ts";
+import { collectProcessMetrics } from "./metrics/process-metrics.ts";
+import { watchStore } from "./metrics/store-metrics.ts";
+import { WebhookMetrics } from "./metrics/webhook-metrics.ts";
+import { loadedOf } from "./models/await-models.ts";
+import { ModelSet } from "./models/model-set.ts";
+import { Residency } from "./models/residency.ts";
+import { startModels } from "./models/start-models.ts";
 import { keysAreOn } from "./options/rules.ts";
 import type { Options } from "./options/table.ts";
 import { unservedNames } from "./options/unserved.ts";
 import { unreadVariables } from "./options/variables.ts";
-import { collectProcessMetrics } from "./process-metrics.ts";
-import { Reload } from "./reload.ts";
-import { Residency } from "./residency.ts";
-import { openRooms } from "./rooms.ts";
-import { ServiceManager } from "./service-manager.ts";
-import { showMachinePrice } from "./setting-metrics.ts";
-import { NPM_ECHO_MS, Shutdown } from "./shutdown.ts";
-import { startModels } from "./start-models.ts";
-import { watchStore } from "./store-metrics.ts";
-import { WebhookMetrics } from "./webhook-metrics.ts";
 
 const WEBHOOK_GRACE_MS = 2000;
 /** Beside the grace: what engines, webhooks and the store take to close, and far more. */
@@ -64,7 +65,7 @@ const CLOSING_MS = 20_000;
 
 const clock: Clock = {
   now: () => performance.now(),
-  epochSeconds: () => Math.floor(Date.now() / 1000),
+  epochMs: () => Date.now(),
 };
 
 /**
@@ -88,7 +89,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
   const metrics = new Metrics(registry);
   const store = await openOrExplain(options, log);
   watchStore(registry, store);
-  watchMachine(registry, { dataDir: options.dataDir, now: clock.now });
+  watchMachine(registry, { dataDir: options.dataDir, now: () => clock.now() });
   showMachinePrice(registry, machinePrice(options));
   const { files, uploads, time, sweeper } = await orExplain(options, () => openRooms(options, store, log));
   const prices = new Prices(...pricing(options));
@@ -107,18 +108,18 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     sinks: [metrics, budgetWatch],
     faults: metrics,
     log,
-    now: clock.epochSeconds,
+    now: () => epochSeconds(clock),
   });
-  const loads = new Loads(clock.now);
+  const loads = new Loads(() => clock.now());
   const machineTime = new MachineTime({ store, sink: new MachineTimeMetrics(registry), log, clock });
   machineTime.start();
-  const load = new OnlineLoad(clock.now);
+  const load = new OnlineLoad(() => clock.now());
   const { models, shares, fetched } = await startModels(options, {
     log,
     observer: new EngineObservers([metrics, machineTime, load, loads]),
     terminal: process.stderr,
     env: process.env,
-    created: clock.epochSeconds(),
+    created: epochSeconds(clock),
     startEngine: startLocalEngine,
     measure: measureModel,
   });
@@ -138,9 +139,9 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     bytesOf: (model) => shares.bytesOf(model),
     onlineOf: (model) => loads.of(model).waiting + loads.of(model).running,
     keepAliveMs: options.keepAlive === null ? null : options.keepAlive * 1000,
-    now: clock.now,
+    now: () => clock.now(),
   });
-  const keys = new KeyRing({ store, adminKey: options.adminKey, log, now: clock.epochSeconds });
+  const keys = new KeyRing({ store, adminKey: options.adminKey, log, now: () => epochSeconds(clock) });
   if (keysAreOn(options)) await orExplain(options, () => tellFirstKey(keys));
   const owners = await OwnerBudgets.open(store);
   // Node draws UUIDs' randomness ahead, for many at a time.
@@ -211,7 +212,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
       },
       delayMs: () => reload.options.shutdownDelay * 1000,
       limitMs: () => reload.options.shutdownGrace * 1000 + CLOSING_MS,
-      now: clock.now,
+      now: () => clock.now(),
       echoMs: process.env.npm_lifecycle_event === undefined ? 0 : NPM_ECHO_MS,
       drain: () => {
         // Beside the streams, not before them: a batch may be writing files of gigabytes.

@@ -1,10 +1,11 @@
 import { EventEmitter, once } from "node:events";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
-import { isLarge, pathOf } from "./database.ts";
-import { COPY_LOG, type FromStore, type Reply, type StoreState, type ToStore } from "./messages.ts";
-import { StoreError, type StoreErrorCode } from "./store-error.ts";
-import type { Operations } from "./tables.ts";
+import type { Operations } from "./tables/tables.ts";
+import { isLarge, pathOf } from "./thread/database.ts";
+import type { StoreWork } from "./thread/messages.ts";
+import { COPY_LOG, type FromStore, type Reply, type StoreState, type ToStore } from "./thread/messages.ts";
+import { StoreError, type StoreErrorCode } from "./types/store-error.ts";
 
 /** Calls that may be unanswered at a time. Whoever awaits its calls never comes near; a flood is refused, not hoarded. */
 const MAX_CALLS = 10_000;
@@ -37,12 +38,6 @@ interface Calling {
   reject(error: StoreError): void;
 }
 
-/** What a thread of the store does. */
-export interface StoreWork {
-  part: "store" | "reports" | "check";
-  dataDir: string;
-}
-
 /** Starts the threads; the first of them opens the database. */
 export interface StoreThreads {
   start(part: "store" | "reports"): StoreThread;
@@ -67,7 +62,11 @@ export interface StoreOptions {
 /** Opens, checks and migrates the database in a thread of its own. Rejects with the StoreError that says what to do. */
 export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> {
   const worker = (part: StoreWork["part"]) =>
-    new Worker(new URL("./worker.js", import.meta.url), { workerData: { part, dataDir }, name: part, execArgv: [] });
+    new Worker(new URL("./thread/worker.js", import.meta.url), {
+      workerData: { part, dataDir },
+      name: part,
+      execArgv: [],
+    });
   const start = (part: "store" | "reports") => {
     const port = worker(part);
     const ended = once(port, "exit").then(

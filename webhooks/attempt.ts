@@ -1,4 +1,4 @@
-import type { OutboxRow } from "../store/outbox.ts";
+import type { OutboxRow } from "../store/tables/outbox.ts";
 import { destination, type Resolve } from "./destination.ts";
 import type { WebhookEndpoint } from "./endpoint.ts";
 import { post } from "./post.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import Bottleneck from "bottleneck";
-import type { OutboxRow } from "../store/outbox.ts";
 import type { Store } from "../store/store.ts";
+import type { OutboxRow } from "../store/tables/outbox.ts";
 import { attempt, type Outcome } from "./attempt.ts";
 import { LONGEST_WAITS_MS, nextAttempt } from "./backoff.ts";
 import type { Resolve } from "./destination.ts";

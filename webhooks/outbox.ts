@@ -1,4 +1,4 @@
-import type { NewEvent } from "../store/outbox.ts";
+import type { NewEvent } from "../store/tables/outbox.ts";
 import type { EventType, WebhookEndpoints } from "./endpoint.ts";
 
 /** Those of a batch that is over. */

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { OnlineAccount } from "../books.ts";
-import { json } from "../call.ts";
-import type { Random } from "../random.ts";
-import { HttpFailure } from "../stream.ts";
+import type { Random } from "../base/random.ts";
+import type { OnlineAccount } from "../batch/books.ts";
+import { json } from "../target/call.ts";
+import { HttpFailure } from "../target/stream.ts";
 import type { ChaosServer } from "./chaos-server.ts";
 
 /** So long after the run broke something, requests may fail. */

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import type { ChildServer } from "../child-server.ts";
-import type { Endpoint } from "../prompt.ts";
-import { type OwnServer, startServer } from "../server-process.ts";
-import { connect, parseTarget, type Target } from "../target.ts";
+import type { Endpoint } from "../prompts/prompt.ts";
+import type { ChildServer } from "../target/child-server.ts";
+import { type OwnServer, startServer } from "../target/server-process.ts";
+import { connect, parseTarget, type Target } from "../target/target.ts";
 import { whole } from "./arguments.ts";
 
 /** The options of every command that drives servers. */

@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { BATCH_HEAD, batchRows, measureBatch } from "../batch.ts";
-import { machineFacts, machineLine } from "../machine.ts";
-import { writeReport } from "../report.ts";
-import { figure, table } from "../table.ts";
+import { figure, table } from "../base/table.ts";
+import { BATCH_HEAD, batchRows, measureBatch } from "../batch/batch.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
 import { whole, wholes } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addPeerOptions, type PeerOptions, withArms } from "./arms.ts";
 

@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import { EMBEDDINGS_HEAD, embeddingsRows, measureEmbeddings } from "../embeddings.ts";
-import { machineFacts, machineLine } from "../machine.ts";
-import { Random } from "../random.ts";
-import { writeReport } from "../report.ts";
-import { spread } from "../statistics.ts";
-import { figure, table } from "../table.ts";
+import { Random } from "../base/random.ts";
+import { spread } from "../base/statistics.ts";
+import { figure, table } from "../base/table.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
+import { EMBEDDINGS_HEAD, embeddingsRows, measureEmbeddings } from "../throughput/embeddings.ts";
 import { whole } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addPeerOptions, type PeerOptions, withArms } from "./arms.ts";
 

@@ -1,11 +1,11 @@
 import { Command } from "commander";
-import { disagreements } from "../books.ts";
+import { table } from "../base/table.ts";
+import { disagreements } from "../batch/books.ts";
 import { chaos } from "../chaos/chaos.ts";
-import { endurance } from "../endurance.ts";
-import { type MachineFacts, machineFacts, machineLine } from "../machine.ts";
-import { MEMORY_HEAD, memoryRow, memoryTrends } from "../memory-trend.ts";
-import { writeReport } from "../report.ts";
-import { table } from "../table.ts";
+import { endurance } from "../endurance/endurance.ts";
+import { MEMORY_HEAD, memoryRow, memoryTrends } from "../endurance/memory-trend.ts";
+import { type MachineFacts, machineFacts, machineLine } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
 import { whole } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from "commander";
-import { FLOOD_HEAD, floodDoubts, floodRow, measureFloods } from "../flood.ts";
-import { FLOOD_KINDS, type FloodKind } from "../flood-client.ts";
-import { machineFacts, machineLine } from "../machine.ts";
-import { writeReport } from "../report.ts";
-import { table } from "../table.ts";
+import { table } from "../base/table.ts";
+import { FLOOD_HEAD, floodDoubts, floodRow, measureFloods } from "../flood/flood.ts";
+import { FLOOD_KINDS, type FloodKind } from "../flood/flood-client.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
 import { whole } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 

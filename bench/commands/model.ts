@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Command, Option } from "commander";
-import { writeModel } from "../model.ts";
-import { SHAPES } from "../shapes.ts";
+import { writeModel } from "../models/model.ts";
+import { SHAPES } from "../models/shapes.ts";
 import { whole } from "./arguments.ts";
 
 const SHOWN_EVERY_MS = 1000;

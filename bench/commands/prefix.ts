@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { machineFacts, machineLine } from "../machine.ts";
-import { measurePrefix, PREFIX_HEAD, prefixRows } from "../prefix.ts";
-import { doubts, writeReport } from "../report.ts";
-import { figure, table } from "../table.ts";
+import { figure, table } from "../base/table.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { doubts, writeReport } from "../target/report.ts";
+import { measurePrefix, PREFIX_HEAD, prefixRows } from "../throughput/prefix.ts";
 import { whole } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addPeerOptions, type PeerOptions, withArms } from "./arms.ts";
 

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from "commander";
-import { machineFacts, machineLine } from "../machine.ts";
-import { writeReport } from "../report.ts";
-import { measureResponsiveness, RESPONSIVE_HEAD, responsiveDoubts, responsiveRow } from "../responsive.ts";
-import { WORK_KINDS, type WorkKind } from "../responsive-work.ts";
-import { table } from "../table.ts";
+import { table } from "../base/table.ts";
+import { measureResponsiveness, RESPONSIVE_HEAD, responsiveDoubts, responsiveRow } from "../responsive/responsive.ts";
+import { WORK_KINDS, type WorkKind } from "../responsive/responsive-work.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
 import { type ArmOptions, addArmOptions, withArms } from "./arms.ts";
 
 interface Options extends ArmOptions {

@@ -1,6 +1,6 @@
 import { Command } from "commander";
+import { table } from "../base/table.ts";
 import { runScheduler, SCHEDULER_HEAD, schedulerRows } from "../scheduler/long-run.ts";
-import { table } from "../table.ts";
 import { whole } from "./arguments.ts";
 
 interface Options {

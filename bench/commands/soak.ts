@@ -1,10 +1,10 @@
 import { Command } from "commander";
-import { machineFacts, machineLine } from "../machine.ts";
-import { totalMib } from "../memory.ts";
-import { MEMORY_HEAD, memoryRow, memoryTrends } from "../memory-trend.ts";
-import { writeReport } from "../report.ts";
-import { soak } from "../soak.ts";
-import { figure, table } from "../table.ts";
+import { figure, table } from "../base/table.ts";
+import { MEMORY_HEAD, memoryRow, memoryTrends } from "../endurance/memory-trend.ts";
+import { soak } from "../endurance/soak.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { totalMib } from "../target/memory.ts";
+import { writeReport } from "../target/report.ts";
 import { whole } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
-import { machineFacts, machineLine } from "../machine.ts";
-import { writeReport } from "../report.ts";
-import { measureStore, STORE_HEAD, storeRows } from "../store.ts";
-import { figure, table } from "../table.ts";
+import { figure, table } from "../base/table.ts";
+import { measureStore, STORE_HEAD, storeRows } from "../store/store.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
 import { whole } from "./arguments.ts";
 
 interface Options {

@@ -1,10 +1,8 @@
 import { access, mkdir, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Command, Option } from "commander";
-import { type MachineFacts, machineFacts } from "../machine.ts";
-import { writeModel } from "../model.ts";
-import { writeReport } from "../report.ts";
-import { SHAPES } from "../shapes.ts";
+import { writeModel } from "../models/model.ts";
+import { SHAPES } from "../models/shapes.ts";
 import { document, type SuiteReport } from "../suite/document.ts";
 import { laboratory } from "../suite/laboratory.ts";
 import { PRESETS, type Preset } from "../suite/preset.ts";
@@ -13,6 +11,8 @@ import { SCENARIOS } from "../suite/scenarios.ts";
 import { type ServerOptions, startServers, withoutFolder } from "../suite/servers.ts";
 import { traceFile } from "../suite/trace-file.ts";
 import { chatTraffic, scaled } from "../suite/traffic.ts";
+import { type MachineFacts, machineFacts } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
 import { whole } from "./arguments.ts";
 
 interface Options extends ServerOptions {

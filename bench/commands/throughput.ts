@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { machineFacts, machineLine } from "../machine.ts";
-import { doubts, reuse, writeReport } from "../report.ts";
-import { figure, table } from "../table.ts";
-import { compare, measureThroughput, THROUGHPUT_HEAD, throughputRows } from "../throughput.ts";
+import { figure, table } from "../base/table.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { doubts, reuse, writeReport } from "../target/report.ts";
+import { compare, measureThroughput, THROUGHPUT_HEAD, throughputRows } from "../throughput/throughput.ts";
 import { jsonFile, whole, wholes } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addPeerOptions, type PeerOptions, withArms } from "./arms.ts";
 

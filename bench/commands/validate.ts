@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { machineFacts, machineLine } from "../machine.ts";
-import { writeReport } from "../report.ts";
-import { figure, table } from "../table.ts";
-import { measureValidation, VALIDATE_HEAD, validateRows } from "../validate.ts";
+import { figure, table } from "../base/table.ts";
+import { measureValidation, VALIDATE_HEAD, validateRows } from "../batch/validate.ts";
+import { machineFacts, machineLine } from "../target/machine.ts";
+import { writeReport } from "../target/report.ts";
 import { whole } from "./arguments.ts";
 import { type ArmOptions, addArmOptions, addProcessOptions, type ProcessOptions, withProcess } from "./arms.ts";
 

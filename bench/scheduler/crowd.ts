@@ -1,6 +1,6 @@
-import type { KvKind } from "../../engine/config.ts";
+import type { KvKind } from "../../engine/protocol/config.ts";
 import { TIERS } from "../../engine/protocol/request.ts";
-import type { Random } from "../random.ts";
+import type { Random } from "../base/random.ts";
 import type { Arrival, House } from "./simulation.ts";
 
 export const LONGEST_PROMPT = 60;

@@ -1,6 +1,6 @@
-import type { KvMemory } from "../../engine/worker/kv/cache.ts";
+import type { Resident } from "../../engine/worker/kv/cached-sequence.ts";
 import { HostMemory } from "../../engine/worker/kv/host-memory.ts";
-import type { Resident } from "../../engine/worker/kv/resident.ts";
+import type { KvMemory } from "../../engine/worker/kv/kv-cache.ts";
 
 export interface FakeEntry {
   sequence: Resident;

@@ -1,4 +1,4 @@
-import { Random } from "../random.ts";
+import { Random } from "../base/random.ts";
 import { randomCrowd, randomHouse } from "./crowd.ts";
 import { prove } from "./proof.ts";
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { TIERS, type Tier } from "../../engine/protocol/request.ts";
-import type { KvCache } from "../../engine/worker/kv/cache.ts";
-import { commonPrefix } from "../../engine/worker/kv/resident.ts";
+import type { StepShape } from "../../engine/worker/cost/step-model.ts";
+import { commonPrefix } from "../../engine/worker/kv/cached-sequence.ts";
+import type { KvCache } from "../../engine/worker/kv/kv-cache.ts";
 import { SplitCache } from "../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../engine/worker/kv/unified.ts";
+import { isDecode, isOnline, remaining, type Sequence } from "../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler, type Step } from "../../engine/worker/scheduler/scheduler.ts";
-import { isDecode, isOnline, remaining, type Sequence } from "../../engine/worker/scheduler/sequence.ts";
-import type { StepShape } from "../../engine/worker/scheduler/step-model.ts";
 import { FakeMemory, hostMemory } from "./fake-memory.ts";
 
 export interface Arrival {

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { createBatch, isOver, retrieveBatch } from "../batch-job.ts";
-import { call, json } from "../call.ts";
-import { promptMaker } from "../prompt.ts";
-import type { Random } from "../random.ts";
-import type { Body } from "../stream.ts";
-import type { Target } from "../target.ts";
-import { counters } from "./counters.ts";
+import type { Random } from "../base/random.ts";
+import { createBatch, isOver, retrieveBatch } from "../batch/batch-job.ts";
+import { promptMaker } from "../prompts/prompt.ts";
+import { call, json } from "../target/call.ts";
+import { counters } from "../target/counters.ts";
+import type { Body } from "../target/stream.ts";
+import type { Target } from "../target/target.ts";
 import type { LineShape } from "./oracle.ts";
 
 /** Batch work that never ends by itself. */

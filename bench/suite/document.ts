@@ -1,5 +1,5 @@
-import { type MachineFacts, machineLine } from "../machine.ts";
-import { table } from "../table.ts";
+import { table } from "../base/table.ts";
+import { type MachineFacts, machineLine } from "../target/machine.ts";
 import type { Preset } from "./preset.ts";
 import type { Goal, Section } from "./scenario.ts";
 

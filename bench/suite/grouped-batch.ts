@@ -1,6 +1,6 @@
-import { BATCH_HEAD, batchRows, measureBatch } from "../batch.ts";
-import { spread } from "../statistics.ts";
-import { figure } from "../table.ts";
+import { spread } from "../base/statistics.ts";
+import { figure } from "../base/table.ts";
+import { BATCH_HEAD, batchRows, measureBatch } from "../batch/batch.ts";
 import { bestArm } from "./best-arm.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 

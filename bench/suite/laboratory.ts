@@ -1,6 +1,6 @@
-import { Random } from "../random.ts";
-import { figure } from "../table.ts";
-import type { Target } from "../target.ts";
+import { Random } from "../base/random.ts";
+import { figure } from "../base/table.ts";
+import type { Target } from "../target/target.ts";
 import { bestArm } from "./best-arm.ts";
 import { measureCapacity } from "./online-load.ts";
 import type { Laboratory } from "./scenario.ts";

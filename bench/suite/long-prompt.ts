@@ -1,11 +1,11 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type PromptMaker, promptMaker } from "../prompt.ts";
-import { Random } from "../random.ts";
-import { interleave } from "../rounds.ts";
-import { distribution, median, type Spread, spread } from "../statistics.ts";
-import { stream } from "../stream.ts";
-import { figure, spreadText } from "../table.ts";
-import type { Target } from "../target.ts";
+import { Random } from "../base/random.ts";
+import { distribution, median, type Spread, spread } from "../base/statistics.ts";
+import { figure, spreadText } from "../base/table.ts";
+import { type PromptMaker, promptMaker } from "../prompts/prompt.ts";
+import { interleave } from "../target/rounds.ts";
+import { stream } from "../target/stream.ts";
+import type { Target } from "../target/target.ts";
 import { bestArm } from "./best-arm.ts";
 import { type Goal, goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Random } from "../random.ts";
-import { interleave } from "../rounds.ts";
-import { median, quantile, type Spread, spread } from "../statistics.ts";
-import { HttpFailure, stream } from "../stream.ts";
-import { figure, spreadText } from "../table.ts";
-import type { Target } from "../target.ts";
+import { Random } from "../base/random.ts";
+import { median, quantile, type Spread, spread } from "../base/statistics.ts";
+import { figure, spreadText } from "../base/table.ts";
+import { interleave } from "../target/rounds.ts";
+import { HttpFailure, stream } from "../target/stream.ts";
+import type { Target } from "../target/target.ts";
 import { arrivalBodies } from "./arrival-bodies.ts";
 import { openLoop } from "./open-loop.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";

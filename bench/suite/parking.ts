@@ -1,15 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type BatchObject, createBatch, isOver, retrieveBatch } from "../batch-job.ts";
-import { closedLoop, type LoadResult } from "../load.ts";
-import { promptMaker } from "../prompt.ts";
-import { Random } from "../random.ts";
-import { interleave } from "../rounds.ts";
-import { type Spread, spread } from "../statistics.ts";
-import { stream } from "../stream.ts";
-import { figure, spreadText } from "../table.ts";
-import type { Target } from "../target.ts";
+import { Random } from "../base/random.ts";
+import { type Spread, spread } from "../base/statistics.ts";
+import { figure, spreadText } from "../base/table.ts";
+import { type BatchObject, createBatch, isOver, retrieveBatch } from "../batch/batch-job.ts";
+import { promptMaker } from "../prompts/prompt.ts";
+import { counters } from "../target/counters.ts";
+import { closedLoop, type LoadResult } from "../target/load.ts";
+import { interleave } from "../target/rounds.ts";
+import { stream } from "../target/stream.ts";
+import type { Target } from "../target/target.ts";
 import { lineBodies } from "./batch-work.ts";
-import { counters } from "./counters.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";
 
 /** What bursts of online requests that need every place cost the batch that has them. */

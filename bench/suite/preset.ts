@@ -4,7 +4,7 @@ import type { LineShape } from "./oracle.ts";
 /** How large everything is: the same scenarios on a small machine and on a GPU. */
 export interface Preset {
   name: "cpu" | "gpu";
-  /** Of the model, one of bench/shapes.ts. */
+  /** Of the model, one of bench/models/shapes.ts. */
   shape: string;
   /** Sequences at once, of every server, and the longest request in tokens. */
   sequences: number;

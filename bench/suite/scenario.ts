@@ -1,5 +1,5 @@
 import type { Figure } from "../chart/figure.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../target/target.ts";
 import type { Preset } from "./preset.ts";
 import type { Traffic } from "./traffic.ts";
 

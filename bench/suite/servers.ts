@@ -1,8 +1,8 @@
 import { basename, isAbsolute } from "node:path";
-import type { ChildServer } from "../child-server.ts";
-import { peerArms, startLlamaServer } from "../llama-server.ts";
-import { startServer } from "../server-process.ts";
-import { connect, parseTarget, type Target } from "../target.ts";
+import type { ChildServer } from "../target/child-server.ts";
+import { peerArms, startLlamaServer } from "../target/llama-server.ts";
+import { startServer } from "../target/server-process.ts";
+import { connect, parseTarget, type Target } from "../target/target.ts";
 import type { SuiteReport } from "./document.ts";
 import type { Preset } from "./preset.ts";
 

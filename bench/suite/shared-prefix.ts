@@ -1,7 +1,7 @@
-import { measurePrefix, PREFIX_HEAD, type PrefixArm, prefixRows } from "../prefix.ts";
-import { doubts } from "../report.ts";
-import { spread } from "../statistics.ts";
-import { figure } from "../table.ts";
+import { spread } from "../base/statistics.ts";
+import { figure } from "../base/table.ts";
+import { doubts } from "../target/report.ts";
+import { measurePrefix, PREFIX_HEAD, type PrefixArm, prefixRows } from "../throughput/prefix.ts";
 import { bestArm } from "./best-arm.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 

@@ -1,11 +1,11 @@
-import { closedLoop } from "../load.ts";
-import { promptMaker } from "../prompt.ts";
-import { Random } from "../random.ts";
-import { interleave } from "../rounds.ts";
-import { median, spread } from "../statistics.ts";
-import { stream } from "../stream.ts";
-import { figure, spreadText } from "../table.ts";
-import type { Target } from "../target.ts";
+import { Random } from "../base/random.ts";
+import { median, spread } from "../base/statistics.ts";
+import { figure, spreadText } from "../base/table.ts";
+import { promptMaker } from "../prompts/prompt.ts";
+import { closedLoop } from "../target/load.ts";
+import { interleave } from "../target/rounds.ts";
+import { stream } from "../target/stream.ts";
+import type { Target } from "../target/target.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 
 /** Long streams go on after the short ones between them have ended, and leave holes in the ids of a split cache. */

@@ -1,8 +1,8 @@
+import { quantile, type Spread, spread } from "../base/statistics.ts";
+import { figure, spreadText } from "../base/table.ts";
 import { type Bar, type BarPanel, barChart } from "../chart/bar-chart.ts";
 import { BOUND_SERIES } from "../chart/svg.ts";
-import { quantile, type Spread, spread } from "../statistics.ts";
-import { figure, spreadText } from "../table.ts";
-import type { Target } from "../target.ts";
+import type { Target } from "../target/target.ts";
 import type { OnlineRun } from "./online-load.ts";
 import type { LineShape, OracleRules } from "./oracle.ts";
 import { type Goal, goal, type Section } from "./scenario.ts";

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Random } from "../random.ts";
-import { interleave } from "../rounds.ts";
-import { figure } from "../table.ts";
-import type { Target } from "../target.ts";
+import { Random } from "../base/random.ts";
+import { figure } from "../base/table.ts";
+import { counters } from "../target/counters.ts";
+import { interleave } from "../target/rounds.ts";
+import type { Target } from "../target/target.ts";
 import { type BatchWork, batchJob, clientLoop, lineBodies } from "./batch-work.ts";
-import { counters } from "./counters.ts";
 import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
 import { type OracleRules, oracle } from "./oracle.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";

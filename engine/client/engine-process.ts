@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
-import type { EngineConfig } from "../config.ts";
+import type { Log } from "../../platform/log.ts";
+import type { EngineConfig } from "../protocol/config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
-import type { EngineLog } from "./engine-log.ts";
 import { engineEnvironment } from "./environment.ts";
-import { LineTail } from "./line-tail.ts";
+import { LineTail } from "./output-tail.ts";
 
 export type FirstMessage = Extract<ToEngine, { config: EngineConfig }>;
 
@@ -35,7 +35,7 @@ export class EngineProcess {
   #killReason: string | null = null;
 
   /** @param first what the process is for */
-  constructor(entry: URL | string, first: FirstMessage, log: EngineLog, handlers: EngineProcessHandlers) {
+  constructor(entry: URL | string, first: FirstMessage, log: Log, handlers: EngineProcessHandlers) {
     this.#handlers = handlers;
     this.#gone = new Promise((resolve) => {
       this.#resolveGone = resolve;

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { TOKENIZED_AT_ONCE } from "../config.ts";
+import { TOKENIZED_AT_ONCE } from "../protocol/config.ts";
 
 /** What the loader, drivers, backends and Node itself look for. */
 const NAMES = new Set(

@@ -4,7 +4,7 @@ import type { EmbeddingRequest, PieceMessage } from "../protocol/embedding.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import type { EngineRequest } from "../protocol/request.ts";
 import type { StepMessage } from "../protocol/step.ts";
-import { apiErrorOf } from "./refusal.ts";
+import { apiErrorOf } from "./state-error.ts";
 
 /** What is to be sent for a request, and who hears of it. */
 export type Work =

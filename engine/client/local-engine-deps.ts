@@ -1,11 +1,11 @@
+import type { Log } from "../../platform/log.ts";
 import type { EngineObserver } from "../engine.ts";
-import type { EngineLog } from "./engine-log.ts";
-import { RESTART_POLICY, type RestartPolicy } from "./lifecycle.ts";
+import { RESTART_POLICY, type RestartPolicy } from "../restart-policy.ts";
 import { WORKER } from "./measurement.ts";
 
 export interface LocalEngineDeps {
   observer: EngineObserver;
-  log: EngineLog;
+  log: Log;
   /** The engine process's script. */
   entry?: URL | string;
   /** Unloaded: nothing is loaded before load() is called. */

@@ -1,4 +1,3 @@
-import type { EngineConfig, ModelFacts } from "../config.ts";
 import type {
   EmbeddingListener,
   EmbeddingSubmission,
@@ -8,19 +7,20 @@ import type {
   Submission,
   Ticket,
 } from "../engine.ts";
+import type { EngineConfig, ModelFacts } from "../protocol/config.ts";
 import type { FromEngine } from "../protocol/messages.ts";
 import type { EngineStatus } from "../protocol/status.ts";
 import type { Backlog } from "../protocol/step.ts";
-import type { TokenAnswer, TokenQuestion } from "../protocol/tokens.ts";
+import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight, messageOf, type Work } from "./in-flight.ts";
-import { Inspection } from "./inspection.ts";
 import { advance, type Lifecycle, type LifecycleEvent, newLifecycle, retryAfterSeconds } from "./lifecycle.ts";
 import { DEFAULT_DEPS, type LocalEngineDeps } from "./local-engine-deps.ts";
-import { Questions } from "./questions.ts";
-import { engineDied, refusalOf } from "./refusal.ts";
 import { refusedTicket } from "./refused-ticket.ts";
+import { engineDied, refusalOf } from "./state-error.ts";
 import { logState } from "./state-log.ts";
+import { Inspection } from "./status-query.ts";
+import { Questions } from "./tokenize-calls.ts";
 import { Waiters } from "./waiters.ts";
 import { isLife, Watchdog } from "./watchdog.ts";
 

@@ -1,5 +1,5 @@
-import type { EngineConfig, ModelNeeds } from "../config.ts";
-import type { EngineLog } from "./engine-log.ts";
+import type { Log } from "../../platform/log.ts";
+import type { EngineConfig, ModelNeeds } from "../protocol/config.ts";
 import { EngineProcess } from "./engine-process.ts";
 
 /** The engine process's script. */
@@ -9,7 +9,7 @@ export const WORKER = new URL("../worker/main.js", import.meta.url);
  * What a model would take, told by a process that ends with the answer: the server itself opens no model.
  * Rejects when the file can't be loaded.
  */
-export function measureModel(config: EngineConfig, log: EngineLog, entry: URL | string = WORKER): Promise<ModelNeeds> {
+export function measureModel(config: EngineConfig, log: Log, entry: URL | string = WORKER): Promise<ModelNeeds> {
   return new Promise((resolve, reject) => {
     const process = new EngineProcess(entry, { type: "measure", config }, log, {
       message: (message) => {

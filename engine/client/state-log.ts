@@ -1,8 +1,8 @@
-import type { EngineLog } from "./engine-log.ts";
+import type { Log } from "../../platform/log.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
 /** Tells of the state that an engine has come to. `pending`: requests that it has. */
-export function logState(log: EngineLog, model: string, { state, lastLoadMs }: Lifecycle, pending: number): void {
+export function logState(log: Log, model: string, { state, lastLoadMs }: Lifecycle, pending: number): void {
   switch (state.name) {
     case "loading":
       log.debug({ model, progress: state.progress }, "Loading the model");

@@ -1,9 +1,9 @@
-import type { EngineConfig, ModelFacts, ModelNeeds } from "../config.ts";
+import type { EngineConfig, ModelFacts, ModelNeeds } from "./config.ts";
 import type { EmbeddingRequest, PieceMessage } from "./embedding.ts";
 import type { EngineRequest } from "./request.ts";
 import type { EngineStatus } from "./status.ts";
 import type { StepMessage } from "./step.ts";
-import type { TokenAnswer, TokenQuestion } from "./tokens.ts";
+import type { TokenAnswer, TokenQuestion } from "./tokenize.ts";
 
 /**
  * The messages between the server and one engine process: plain data, one typed union per direction.

@@ -67,3 +67,8 @@ export interface EngineRequest {
   /** Null: nothing is computed for it. */
   logprobs: LogprobsWanted | null;
 }
+
+/** The tiers that a request may ask for. */
+export const ONLINE_TIERS = ["priority", "default", "flex"] as const satisfies Tier[];
+
+export type OnlineTier = (typeof ONLINE_TIERS)[number];

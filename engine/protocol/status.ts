@@ -1,4 +1,4 @@
-import type { KvKind } from "../config.ts";
+import type { KvKind } from "./config.ts";
 import type { Tier } from "./request.ts";
 import type { Fit, Objectives } from "./step.ts";
 

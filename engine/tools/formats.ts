@@ -1,17 +1,17 @@
-import { deepseek, deepseekV31 } from "./deepseek.ts";
-import { deepseekV4, deepseekV32 } from "./dsml.ts";
-import type { ToolFormat } from "./format.ts";
-import { functionary, functionaryRecipients } from "./functionary.ts";
-import { functionGemma, gemma4 } from "./gemma.ts";
-import { glm } from "./glm.ts";
-import { harmony } from "./harmony.ts";
-import { hermes } from "./hermes.ts";
-import { kimi } from "./kimi.ts";
-import { llama } from "./llama.ts";
-import { mistral, mistralArgs } from "./mistral.ts";
-import { pythonic } from "./pythonic.ts";
-import { qwenCoder } from "./qwen-coder.ts";
-import { toolCode } from "./tool-code.ts";
+import { deepseek, deepseekV31 } from "./formats/deepseek.ts";
+import { deepseekV4, deepseekV32 } from "./formats/dsml.ts";
+import { functionary, functionaryRecipients } from "./formats/functionary.ts";
+import { functionGemma, gemma4 } from "./formats/gemma.ts";
+import { glm } from "./formats/glm.ts";
+import { harmony } from "./formats/harmony.ts";
+import { hermes } from "./formats/hermes.ts";
+import { kimi } from "./formats/kimi.ts";
+import { llama } from "./formats/llama.ts";
+import { mistral, mistralArgs } from "./formats/mistral.ts";
+import { pythonic } from "./formats/pythonic.ts";
+import { qwenCoder } from "./formats/qwen-coder.ts";
+import type { ToolFormat } from "./syntax/format.ts";
+import { toolCode } from "./syntax/tool-code.ts";
 
 /** In the order in which templates are asked: those whose marks others have too come later. */
 const FORMATS: readonly ToolFormat[] = [

@@ -1,7 +1,8 @@
 import type { FunctionTool } from "../protocol/prompt.ts";
-import type { ToolEvent, ToolFormat } from "./format.ts";
-import { Input, type Reading } from "./input.ts";
-import { Output } from "./output.ts";
+import type { ToolFormat } from "./syntax/format.ts";
+import { Input, type Reading } from "./syntax/input.ts";
+import type { ToolEvent } from "./syntax/output.ts";
+import { Output } from "./syntax/output.ts";
 
 /** Reads the calls of one answer while it comes. */
 export class ToolParser {

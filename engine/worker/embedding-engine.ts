@@ -1,9 +1,11 @@
 import { availableParallelism } from "node:os";
-import type { EngineConfig, ModelFacts } from "../config.ts";
+import type { EngineConfig, ModelFacts } from "../protocol/config.ts";
 import type { EmbeddingRequest } from "../protocol/embedding.ts";
 import type { EngineError, FromEngine } from "../protocol/messages.ts";
+import { RequestRefusal } from "../protocol/refusal.ts";
 import type { EngineRequest } from "../protocol/request.ts";
-import type { TokenQuestion } from "../protocol/tokens.ts";
+import type { TokenQuestion } from "../protocol/tokenize.ts";
+import { ObjectiveWatch } from "./cost/objectives.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { openEmbedder } from "./embedding/open-embedder.ts";
 import { factsOf } from "./facts.ts";
@@ -12,13 +14,11 @@ import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import type { Library } from "./native/library.ts";
 import type { MemoryFacts } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
-import { RequestRefusal } from "./refusal.ts";
-import { ObjectiveWatch } from "./scheduler/objectives.ts";
 import { planLimits } from "./scheduler/step-caps.ts";
+import { WorkLoop } from "./step/work-loop.ts";
+import { TokenQuestions } from "./text/tokenize-answer.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
-import { TokenQuestions } from "./token-questions.ts";
 import { idleGpu } from "./warnings.ts";
-import { WorkLoop } from "./work-loop.ts";
 
 /** One loaded model that only embeds, or ranks. */
 export class EmbeddingEngine {

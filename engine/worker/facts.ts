@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../config.ts";
+import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../protocol/config.ts";
 import type { Objectives } from "../protocol/step.ts";
 import type { Calibration } from "./calibration/calibrate.ts";
 import { fileIdentity } from "./native/file-identity.ts";

@@ -1,5 +1,5 @@
 import { freemem } from "node:os";
-import type { EngineConfig } from "../config.ts";
+import type { EngineConfig } from "../protocol/config.ts";
 import type { Library } from "./native/library.ts";
 
 /** Bytes that are free, before weights are loaded. */

@@ -1,8 +1,9 @@
 /** The engine process: speaks engine/protocol/messages.ts over the channel to the server that forked it, and ends with it. */
-import type { EngineConfig } from "../config.ts";
+
+import { heldLoad } from "../../platform/engine-failpoint.ts";
+import type { EngineConfig } from "../protocol/config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
-import { Engine } from "./engine.ts";
-import { heldLoad } from "./failpoint.ts";
+import { Engine } from "./generating-engine.ts";
 import { measure } from "./measure.ts";
 import { guarded } from "./request-fault.ts";
 

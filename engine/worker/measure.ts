@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { EngineConfig, ModelNeeds } from "../config.ts";
+import type { EngineConfig, ModelNeeds } from "../protocol/config.ts";
 import { freeMemory } from "./machine-memory.ts";
 import { embeddingShape, wantedBytes } from "./native/embedding-plan.ts";
 import { loadLibrary } from "./native/library.ts";

@@ -1,9 +1,9 @@
 import type { EngineStatus } from "../protocol/status.ts";
-import type { KvCache } from "./kv/cache.ts";
-import { type OutlookOptions, outlookOf } from "./scheduler/outlook.ts";
+import type { StepModel } from "./cost/step-model.ts";
+import type { KvCache } from "./kv/kv-cache.ts";
+import { type OutlookOptions, outlookOf } from "./scheduler/capacity-forecast.ts";
+import type { Sequence } from "./scheduler/scheduled-sequence.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { Sequence } from "./scheduler/sequence.ts";
-import type { StepModel } from "./scheduler/step-model.ts";
 
 export interface StatusParts {
   cache: KvCache;

@@ -1,4 +1,4 @@
-import type { EngineConfig } from "../config.ts";
+import type { EngineConfig } from "../protocol/config.ts";
 import type { Library } from "./native/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";

@@ -1,12 +1,12 @@
-import { backUp } from "../../batch/backup.ts";
-import { BackupError } from "../../batch/backup-error.ts";
-import type { BackupManifest } from "../../batch/backup-manifest.ts";
-import { codeOf } from "../../batch/durable-copy.ts";
-import { restore } from "../../batch/restore.ts";
-import { StoreError } from "../../store/store-error.ts";
-import { version } from "../installation.ts";
+import { backUp } from "../../backup/backup.ts";
+import { BackupError } from "../../backup/backup-error.ts";
+import { codeOf } from "../../backup/durable-copy.ts";
+import type { BackupManifest } from "../../backup/manifest.ts";
+import { restore } from "../../backup/restore.ts";
+import { version } from "../../platform/installation.ts";
+import { OptionsError } from "../../platform/options-error.ts";
+import { StoreError } from "../../store/types/store-error.ts";
 import { sizeText } from "../options/kind.ts";
-import { OptionsError } from "../options/options-error.ts";
 import { readOptions } from "../options/read.ts";
 
 /** --data-dir and --config are the server's; the rest of its options does not matter here. */

@@ -1,31 +1,17 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Writable } from "node:stream";
 import { setTimeout as wait } from "node:timers/promises";
 import { Command, Option } from "commander";
-import { BATCH_ENDPOINTS, type Batch, batch, batchList } from "../../openapi/batches.ts";
-import { OptionsError } from "../options/options-error.ts";
-import type { ProgressTerminal } from "../progress.ts";
+import { BATCH_ENDPOINTS, type Batch, batch, batchList } from "../../openapi/resources/batches.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import { ApiClient, ApiFailure, Interrupted } from "./api-client.ts";
+import type { BatchCommandDeps } from "./batch-command-deps.ts";
 import { BatchProgress, batchLine } from "./batch-progress.ts";
 import { columns } from "./columns.ts";
 import { download } from "./files-command.ts";
 import { urlOption } from "./server-url.ts";
 import { submit, submitOnce } from "./submission.ts";
-
-export interface BatchCommandDeps {
-  env: Readonly<Record<string, string | undefined>>;
-  stdout: Writable;
-  stderr: ProgressTerminal;
-  /** Aborted by Ctrl-C: nothing more is sent; a batch that exists goes on. */
-  interrupted: AbortSignal;
-  exitCode(code: number): void;
-  /** Unix milliseconds. */
-  now(): number;
-  /** Between two looks at a batch. */
-  pollMs?: number;
-}
 
 /**
  * | exit code | the batch |

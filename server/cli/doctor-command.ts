@@ -1,6 +1,6 @@
 import { examine } from "../doctor/doctor.ts";
 import { reportText } from "../doctor/report.ts";
-import { openLog } from "../log.ts";
+import { openLog } from "../lifecycle/log.ts";
 import { readOptions } from "../options/read.ts";
 
 /** Exit status 1 when something is broken. */

@@ -1,5 +1,5 @@
 import { request } from "undici";
-import { OptionsError } from "../options/options-error.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import { readOptions } from "../options/read.ts";
 
 const TIMEOUT_MS = 4000;

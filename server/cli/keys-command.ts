@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type KeyObject, keyDeleted, keyList, key as keySchema, SCOPES } from "../../openapi/keys.ts";
+import { type KeyObject, keyDeleted, keyList, key as keySchema, SCOPES } from "../../openapi/resources/keys.ts";
 import { ApiClient } from "./api-client.ts";
 import { columns } from "./columns.ts";
 import { addKeyFlags, fieldsOf, type KeyFlags, secondsOf } from "./key-flags.ts";

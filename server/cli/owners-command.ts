@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Command } from "commander";
-import { owner as ownerSchema } from "../../openapi/owners.ts";
-import { OptionsError } from "../options/options-error.ts";
+import { owner as ownerSchema } from "../../openapi/resources/owners.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import { ApiClient } from "./api-client.ts";
 import { urlOption } from "./server-url.ts";
 

@@ -1,5 +1,5 @@
-import { type EngineReport, engineList } from "../../openapi/engine.ts";
-import { OptionsError } from "../options/options-error.ts";
+import { type EngineReport, engineList } from "../../openapi/resources/engine.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import { ApiClient } from "./api-client.ts";
 import { bar } from "./bar.ts";
 import { columns } from "./columns.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
+import { OptionsError } from "../../platform/options-error.ts";
 import { addFlags } from "../options/flags.ts";
-import { OptionsError } from "../options/options-error.ts";
 import { OPTIONS } from "../options/table.ts";
 import type { DataDirFlags } from "./backup-command.ts";
 import type { PlanFlags } from "./plan-command.ts";

@@ -1,4 +1,4 @@
-import { OptionsError } from "../options/options-error.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import { ApiClient } from "./api-client.ts";
 import { DIMENSIONS, type Dimension, fetchUsage, type UsageAsked } from "./usage-report.ts";
 import { usageTable, usageText } from "./usage-text.ts";

@@ -7,7 +7,7 @@ import {
   type MachineResult,
   type UsageResult,
   usagePage,
-} from "../../openapi/organization-usage.ts";
+} from "../../openapi/resources/organization-usage.ts";
 import type { ApiClient } from "./api-client.ts";
 
 /** What uses can be told apart by. */

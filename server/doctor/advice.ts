@@ -1,4 +1,4 @@
-import type { ModelFacts } from "../../engine/config.ts";
+import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { Machine } from "./machine.ts";
 
 export interface Advice {

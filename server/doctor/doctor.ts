@@ -1,14 +1,14 @@
 import { join } from "node:path";
-import { RESTART_POLICY } from "../../engine/client/lifecycle.ts";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import { measureModel } from "../../engine/client/measurement.ts";
-import type { EngineConfig } from "../../engine/config.ts";
-import type { Log } from "../dependencies.ts";
-import { demoModelPath, version } from "../installation.ts";
-import { MemoryShares } from "../memory-shares.ts";
-import { type ResolvedModel, resolveModels } from "../model-source/resolve.ts";
+import type { EngineConfig } from "../../engine/protocol/config.ts";
+import { RESTART_POLICY } from "../../engine/restart-policy.ts";
+import { demoModelPath, version } from "../../platform/installation.ts";
+import type { Log } from "../../platform/log.ts";
+import { startProgress } from "../models/download-progress.ts";
+import { MemoryShares } from "../models/memory-allocation.ts";
+import { type ResolvedModel, resolveModels } from "../models/source/resolve.ts";
 import type { Options } from "../options/table.ts";
-import { startProgress } from "../progress.ts";
 import { readMachine } from "./machine.ts";
 import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
 

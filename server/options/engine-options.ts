@@ -1,4 +1,4 @@
-import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/config.ts";
+import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/protocol/config.ts";
 import { milliseconds, seconds } from "./duration-kind.ts";
 import { choice, either, integer, optional, share, size, text } from "./kind.ts";
 import { row } from "./option.ts";

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { OptionsError } from "../../platform/options-error.ts";
 import type { Kind } from "./kind.ts";
 import { fileKey } from "./name.ts";
 import { nearest } from "./nearest.ts";
-import { OptionsError } from "./options-error.ts";
 import { OPTION_KEYS, OPTIONS } from "./table.ts";
 
 export const FILE_NAME = "nightshift.yaml";

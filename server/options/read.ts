@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { OptionsError } from "../../platform/options-error.ts";
 import { type OptionsFile, readOptionsFile } from "./file.ts";
 import type { Kind } from "./kind.ts";
 import { flagName, variableName } from "./name.ts";
-import { OptionsError } from "./options-error.ts";
 import { checkRules } from "./rules.ts";
 import { OPTION_KEYS, OPTIONS, type OptionKey, type Options } from "./table.ts";
 

@@ -1,6 +1,6 @@
+import { isLoopback } from "../../platform/loopback.ts";
+import { OptionsError } from "../../platform/options-error.ts";
 import { endpointProblem } from "../../webhooks/endpoint.ts";
-import { isLoopback } from "../loopback.ts";
-import { OptionsError } from "./options-error.ts";
 import type { Options } from "./table.ts";
 
 /** What options must hold together. Throws OptionsError for the first rule that is broken. */

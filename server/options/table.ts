@@ -1,4 +1,4 @@
-import { DEFAULT_SHIFT } from "../../batch/shift-rules.ts";
+import { DEFAULT_SHIFT } from "../../batch/shift/shift-rules.ts";
 import { TOOL_FORMAT_NAMES } from "../../engine/tools/formats.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import { hiddenSecret, host, hostNames, networks, origins, secret } from "./access-kind.ts";

@@ -1,15 +1,15 @@
 import type { RequestHandler } from "express";
-import type { Batches } from "../../batch/batches.ts";
-import { type BatchList, batchListQuery } from "../../openapi/batches.ts";
+import type { Batches } from "../../batch/api/batches.ts";
+import { validate } from "../../openapi/generation/validate.ts";
 import { listPage } from "../../openapi/list.ts";
-import { validate } from "../../openapi/validate.ts";
-import { BODY_BYTES } from "../input-limits.ts";
-import { readJson } from "../json-body.ts";
-import { callerOf } from "../middleware/authentication.ts";
-import { checkTier } from "../permission.ts";
-import { readQuery } from "../query.ts";
-import { sendJson } from "../respond.ts";
-import { fromStore } from "../store-failure.ts";
+import { type BatchList, batchListQuery } from "../../openapi/resources/batches.ts";
+import { checkTier } from "../auth/access-control.ts";
+import { readJson } from "../http/body/json-body.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { readQuery } from "../http/query.ts";
+import { sendJson } from "../http/respond.ts";
+import { fromStore } from "../http/store-error-response.ts";
+import { BODY_BYTES } from "./input-limits.ts";
 
 /** POST /v1/batches */
 export function createBatch(batches: Batches): RequestHandler {

@@ -1,15 +1,15 @@
-import { type ChatResponse, chatRequest } from "../../openapi/chat.ts";
-import type { Unwritten } from "../../openapi/json-pieces.ts";
+import { type ChatResponse, chatRequest } from "../../openapi/generation/chat.ts";
+import type { Usage } from "../../openapi/generation/usage.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
-import type { Usage } from "../../openapi/usage.ts";
-import { validate } from "../../openapi/validate.ts";
-import { ChatChunks } from "../chat-chunks.ts";
-import { lateChatLogprobs } from "../chat-logprobs.ts";
-import type { CallIdentity } from "../chunk-format.ts";
-import type { GenerationRequest } from "../generation-route.ts";
-import { chatSubmission, tierOf } from "../submission.ts";
-import { toolChoice } from "../tool-choice.ts";
-import type { WholeChoice, WholeToolCall } from "../whole-sink.ts";
+import { chatSubmission, tierOf } from "../generation/engine-request.ts";
+import type { WholeChoice, WholeToolCall } from "../generation/output/body-sink.ts";
+import { ChatChunks } from "../generation/output/chat-chunks.ts";
+import { lateChatLogprobs } from "../generation/output/chat-logprobs.ts";
+import type { CallIdentity } from "../generation/output/chunk-format.ts";
+import type { GenerationRequest } from "../generation/request.ts";
+import { toolChoice } from "../grammar/tool-choice.ts";
 
 /** Reads bodies of POST /v1/chat/completions. */
 export function chatReader(limits: RequestLimits): (body: unknown) => GenerationRequest {

@@ -1,14 +1,14 @@
-import { type CompletionResponse, completionRequest } from "../../openapi/completions.ts";
-import type { Unwritten } from "../../openapi/json-pieces.ts";
+import { type CompletionResponse, completionRequest } from "../../openapi/generation/completions.ts";
+import type { Usage } from "../../openapi/generation/usage.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
-import type { Usage } from "../../openapi/usage.ts";
-import { validate } from "../../openapi/validate.ts";
-import type { CallIdentity } from "../chunk-format.ts";
-import { CompletionChunks } from "../completion-chunks.ts";
-import { lateCompletionLogprobs } from "../completion-logprobs.ts";
-import type { GenerationRequest } from "../generation-route.ts";
-import { completionSubmissions, tierOf } from "../submission.ts";
-import type { WholeChoice } from "../whole-sink.ts";
+import { completionSubmissions, tierOf } from "../generation/engine-request.ts";
+import type { WholeChoice } from "../generation/output/body-sink.ts";
+import type { CallIdentity } from "../generation/output/chunk-format.ts";
+import { CompletionChunks } from "../generation/output/completion-chunks.ts";
+import { lateCompletionLogprobs } from "../generation/output/completion-logprobs.ts";
+import type { GenerationRequest } from "../generation/request.ts";
 
 /** Reads bodies of POST /v1/completions. */
 export function completionReader(limits: RequestLimits): (body: unknown) => GenerationRequest {

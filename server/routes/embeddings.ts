@@ -1,10 +1,10 @@
 import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
-import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/embeddings.ts";
+import { validate } from "../../openapi/generation/validate.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
-import { validate } from "../../openapi/validate.ts";
-import type { VectorRequest } from "../embedding-route.ts";
-import { tierOf } from "../submission.ts";
-import { embeddingItems, shortened } from "../vector-text.ts";
+import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";
+import type { VectorRequest } from "../embedding/embedding-handler.ts";
+import { embeddingItems, shortened } from "../embedding/vector-json.ts";
+import { tierOf } from "../generation/engine-request.ts";
 
 /** Reads bodies of POST /v1/embeddings. */
 export function embeddingsReader(limits: RequestLimits): (body: unknown) => VectorRequest {

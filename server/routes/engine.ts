@@ -1,9 +1,9 @@
 import type { RequestHandler } from "express";
 import type { MachinePrice } from "../../ledger/prices.ts";
-import type { EngineList, EngineReport } from "../../openapi/engine.ts";
-import { engineStatus } from "../engine-report.ts";
-import type { ModelSet, ServedModel } from "../model-set.ts";
-import { sendJson } from "../respond.ts";
+import type { EngineList, EngineReport } from "../../openapi/resources/engine.ts";
+import { sendJson } from "../http/respond.ts";
+import type { ModelSet, ServedModel } from "../models/model-set.ts";
+import { engineStatus } from "./engine-object.ts";
 
 /** GET /v1/nightshift/engine */
 export function engines(models: ModelSet, machine: MachinePrice): RequestHandler {

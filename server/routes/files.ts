@@ -1,21 +1,21 @@
 import { basename, dirname } from "node:path";
 import type { RequestHandler, Response } from "express";
-import type { FileRoom } from "../../batch/files.ts";
-import type { Incoming } from "../../batch/files-inbox.ts";
-import { MAX_BATCH_BYTES, MAX_FILE_BYTES, tooLarge } from "../../batch/files-purpose.ts";
+import type { FileRoom } from "../../files/file-store.ts";
+import type { Incoming } from "../../files/incoming.ts";
+import { MAX_BATCH_BYTES, MAX_FILE_BYTES, tooLarge } from "../../files/purpose-rules.ts";
 import { storedKeyId } from "../../ledger/key.ts";
 import { ApiError } from "../../openapi/api-error.ts";
-import { createFileFields, type FileDeleted, type FileList, fileListQuery } from "../../openapi/files.ts";
+import { validate } from "../../openapi/generation/validate.ts";
 import { listPage } from "../../openapi/list.ts";
-import { validate } from "../../openapi/validate.ts";
-import type { FileRow } from "../../store/files.ts";
-import { fileName } from "../file-name.ts";
-import { fileObject } from "../file-object.ts";
-import { callerOf } from "../middleware/authentication.ts";
-import { readForm } from "../multipart.ts";
-import { readQuery } from "../query.ts";
-import { sendJson } from "../respond.ts";
-import { fromStore } from "../store-failure.ts";
+import { createFileFields, type FileDeleted, type FileList, fileListQuery } from "../../openapi/resources/files.ts";
+import type { FileRow } from "../../store/tables/files.ts";
+import { fileName } from "../http/body/file-name.ts";
+import { readForm } from "../http/body/multipart.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { readQuery } from "../http/query.ts";
+import { sendJson } from "../http/respond.ts";
+import { fromStore } from "../http/store-error-response.ts";
+import { fileObject } from "./file-object.ts";
 
 /** POST /v1/files: answered once the file is durable. */
 export function createFile(files: FileRoom): RequestHandler {

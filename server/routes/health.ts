@@ -1,9 +1,9 @@
 import type { RequestHandler } from "express";
-import type { Health, ModelReadiness, Readiness, StoreReadiness } from "../../openapi/health.ts";
+import type { Health, ModelReadiness, Readiness, StoreReadiness } from "../../openapi/resources/health.ts";
 import type { Store } from "../../store/store.ts";
-import type { ModelSet, ServedModel } from "../model-set.ts";
-import { readQuery } from "../query.ts";
-import { sendJson } from "../respond.ts";
+import { readQuery } from "../http/query.ts";
+import { sendJson } from "../http/respond.ts";
+import type { ModelSet, ServedModel } from "../models/model-set.ts";
 
 /** 200 as long as the process answers. */
 export function health(version: string): RequestHandler {

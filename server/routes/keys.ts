@@ -1,7 +1,9 @@
 import type { RequestHandler } from "express";
-import type { Batches } from "../../batch/batches.ts";
+import type { Batches } from "../../batch/api/batches.ts";
 import type { KeyRing } from "../../ledger/key-ring.ts";
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import { listPage } from "../../openapi/list.ts";
 import {
   createKey as createKeyBody,
   type KeyDeleted,
@@ -10,16 +12,15 @@ import {
   revokeKeyQuery,
   rotateKey as rotateKeyBody,
   updateKey as updateKeyBody,
-} from "../../openapi/keys.ts";
-import { listPage } from "../../openapi/list.ts";
-import { validate } from "../../openapi/validate.ts";
-import type { Clock } from "../dependencies.ts";
-import { BODY_BYTES } from "../input-limits.ts";
-import { readJson } from "../json-body.ts";
-import { changesOf, keyObject, termsOf } from "../key-object.ts";
-import { readQuery } from "../query.ts";
-import { sendJson } from "../respond.ts";
-import { fromStore } from "../store-failure.ts";
+} from "../../openapi/resources/keys.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { epochSeconds } from "../../platform/clock.ts";
+import { readJson } from "../http/body/json-body.ts";
+import { readQuery } from "../http/query.ts";
+import { sendJson } from "../http/respond.ts";
+import { fromStore } from "../http/store-error-response.ts";
+import { BODY_BYTES } from "./input-limits.ts";
+import { changesOf, keyObject, termsOf } from "./key-object.ts";
 
 /** POST /v1/nightshift/keys */
 export function createKey(keys: KeyRing, clock: Clock): RequestHandler {
@@ -87,7 +88,7 @@ export function revokeKey(keys: KeyRing, batches: Batches): RequestHandler {
 }
 
 function checkExpiry(expiresAt: number | null | undefined, clock: Clock): void {
-  if (expiresAt == null || expiresAt > clock.epochSeconds()) return;
+  if (expiresAt == null || expiresAt > epochSeconds(clock)) return;
   throw invalidRequest("invalid_value", "expires_at", "Invalid 'expires_at': that time is over; DELETE revokes a key.");
 }
 

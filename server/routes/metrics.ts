@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { RequestHandler } from "express";
 import type { Registry } from "prom-client";
 import { ApiError } from "../../openapi/api-error.ts";
-import { isLoopback } from "../loopback.ts";
+import { isLoopback } from "../../platform/loopback.ts";
 
 /**
  * Behind its own bearer token; without one it is open when the server is bound to loopback, and closed elsewhere. The

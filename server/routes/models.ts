@@ -1,10 +1,10 @@
 import type { RequestHandler } from "express";
 import { mayUseModel } from "../../ledger/key.ts";
-import type { Model, ModelList } from "../../openapi/models.ts";
-import type { Admission } from "../admission.ts";
-import { callerOf } from "../middleware/authentication.ts";
-import type { ModelSet, ServedModel } from "../model-set.ts";
-import { sendJson } from "../respond.ts";
+import type { Model, ModelList } from "../../openapi/resources/models.ts";
+import type { Admission } from "../admission/admission.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { sendJson } from "../http/respond.ts";
+import type { ModelSet, ServedModel } from "../models/model-set.ts";
 
 export function listModels(models: ModelSet): RequestHandler {
   return (req, res) => {

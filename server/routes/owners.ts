@@ -1,19 +1,20 @@
 import type { RequestHandler } from "express";
-import type { Erasures } from "../../batch/erasures.ts";
+import type { Erasures } from "../../batch/api/owner-erasure.ts";
 import { ENVIRONMENT_KEY, hasScope } from "../../ledger/key.ts";
 import type { OwnerBudgets } from "../../ledger/owner-budgets.ts";
 import { ApiError } from "../../openapi/api-error.ts";
-import { type Owner, updateOwner as updateOwnerBody } from "../../openapi/owners.ts";
-import { validate } from "../../openapi/validate.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import { type Owner, updateOwner as updateOwnerBody } from "../../openapi/resources/owners.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { epochSeconds } from "../../platform/clock.ts";
+import { dayOf } from "../../platform/utc-day.ts";
 import type { Store } from "../../store/store.ts";
-import { dayOf } from "../../store/utc-day.ts";
-import type { Clock } from "../dependencies.ts";
-import { BODY_BYTES } from "../input-limits.ts";
-import { readJson } from "../json-body.ts";
-import { budgetChanges, budgetObject } from "../key-object.ts";
-import { callerOf } from "../middleware/authentication.ts";
-import { sendJson } from "../respond.ts";
-import { fromStore } from "../store-failure.ts";
+import { readJson } from "../http/body/json-body.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { sendJson } from "../http/respond.ts";
+import { fromStore } from "../http/store-error-response.ts";
+import { BODY_BYTES } from "./input-limits.ts";
+import { budgetChanges, budgetObject } from "./key-object.ts";
 
 export interface OwnerRouteDeps {
   owners: OwnerBudgets;
@@ -58,7 +59,7 @@ export function eraseOwner(deps: OwnerRouteDeps): RequestHandler {
 
 async function ownerObject({ owners, erasures, store, clock }: OwnerRouteDeps, owner: string): Promise<Owner> {
   const [spent, erasure] = await Promise.all([
-    store.budgets.spent({ owner, day: dayOf(clock.epochSeconds() * 1000) }),
+    store.budgets.spent({ owner, day: dayOf(epochSeconds(clock) * 1000) }),
     erasures.get(owner),
   ]);
   return {

@@ -1,8 +1,8 @@
+import { validate } from "../../openapi/generation/validate.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
-import { type RerankRequest, type RerankResponse, rerankRequest } from "../../openapi/rerank.ts";
-import { validate } from "../../openapi/validate.ts";
-import type { VectorRequest } from "../embedding-route.ts";
-import { tierOf } from "../submission.ts";
+import { type RerankRequest, type RerankResponse, rerankRequest } from "../../openapi/resources/rerank.ts";
+import type { VectorRequest } from "../embedding/embedding-handler.ts";
+import { tierOf } from "../generation/engine-request.ts";
 
 /** Reads bodies of POST /v1/rerank. */
 export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRequest {

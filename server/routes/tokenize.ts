@@ -1,27 +1,28 @@
 import type { RequestHandler } from "express";
-import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokens.ts";
+import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
 import { type Caller, mayUseModel } from "../../ledger/key.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import {
   type DetokenizeResponse,
   detokenizeRequest,
   type TokenizeRequest,
   tokenizeRequest,
-} from "../../openapi/tokenize.ts";
-import { validate } from "../../openapi/validate.ts";
-import { checkVocabulary } from "../../openapi/vocabulary.ts";
-import type { Admission, Place } from "../admission.ts";
-import type { Allowances } from "../allowance.ts";
-import type { AppOptions } from "../app-options.ts";
-import { departure } from "../departure.ts";
-import type { Grammars } from "../grammar-compiler.ts";
-import { ClientGone, readJson } from "../json-body.ts";
-import { callerOf } from "../middleware/authentication.ts";
-import type { ModelSet } from "../model-set.ts";
-import { sendJson } from "../respond.ts";
-import { tokenCall } from "../token-call.ts";
-import { listText, pieceAt, wholeText } from "../token-text.ts";
+} from "../../openapi/resources/tokenize.ts";
+import type { Admission, Place } from "../admission/admission.ts";
+import type { Allowances } from "../admission/allowance.ts";
+import type { Grammars } from "../grammar/grammar-compiler.ts";
+import { readJson } from "../http/body/json-body.ts";
+import { departure } from "../http/connection/client-disconnect.ts";
+import { ClientGone } from "../http/connection/client-gone.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { sendJson } from "../http/respond.ts";
+import type { ModelSet } from "../models/model-set.ts";
+import type { AppOptions } from "../options/app-options.ts";
+import { tokenCall } from "../tokenize/token-call.ts";
+import { listText, pieceAt, wholeText } from "../tokenize/token-list.ts";
 import { chatReader } from "./chat.ts";
 
 /** The longest text in bytes: so many for each token of the context, and so many whatever the context is. */

@@ -1,21 +1,21 @@
 import type { RequestHandler } from "express";
-import type { FileRoom } from "../../batch/files.ts";
-import type { Incoming } from "../../batch/files-inbox.ts";
-import { MAX_PART_BYTES, tooLarge } from "../../batch/files-purpose.ts";
-import type { UploadRoom } from "../../batch/uploads.ts";
+import type { FileRoom } from "../../files/file-store.ts";
+import type { Incoming } from "../../files/incoming.ts";
+import { MAX_PART_BYTES, tooLarge } from "../../files/purpose-rules.ts";
+import type { UploadRoom } from "../../files/upload-store.ts";
 import { storedKeyId } from "../../ledger/key.ts";
-import { completeUpload, createUpload, type Upload, type UploadPart, upload } from "../../openapi/uploads.ts";
-import { validate } from "../../openapi/validate.ts";
-import type { FileRow } from "../../store/files.ts";
-import type { UploadRow } from "../../store/uploads.ts";
-import { fileName } from "../file-name.ts";
-import { fileObject } from "../file-object.ts";
-import { BODY_BYTES } from "../input-limits.ts";
-import { readJson } from "../json-body.ts";
-import { callerOf } from "../middleware/authentication.ts";
-import { readForm } from "../multipart.ts";
-import { sendJson } from "../respond.ts";
-import { fromStore } from "../store-failure.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import { completeUpload, createUpload, type Upload, type UploadPart, upload } from "../../openapi/resources/uploads.ts";
+import type { FileRow } from "../../store/tables/files.ts";
+import type { UploadRow } from "../../store/tables/uploads.ts";
+import { fileName } from "../http/body/file-name.ts";
+import { readJson } from "../http/body/json-body.ts";
+import { readForm } from "../http/body/multipart.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { sendJson } from "../http/respond.ts";
+import { fromStore } from "../http/store-error-response.ts";
+import { fileObject } from "./file-object.ts";
+import { BODY_BYTES } from "./input-limits.ts";
 
 /** POST /v1/uploads */
 export function startUpload(uploads: UploadRoom): RequestHandler {

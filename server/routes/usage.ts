@@ -9,24 +9,25 @@ import type { MachinePrice } from "../../ledger/prices.ts";
 import type { ReportQueue } from "../../ledger/report-queue.ts";
 import { embeddingsPageOf, usagePageOf } from "../../ledger/usage-report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
+import { validate } from "../../openapi/generation/validate.ts";
 import {
   BUCKET_WIDTHS,
   COSTS_BUCKET_WIDTHS,
   costsQuery,
   embeddingsUsageQuery,
   usageQuery,
-} from "../../openapi/organization-usage.ts";
-import { validate } from "../../openapi/validate.ts";
+} from "../../openapi/resources/organization-usage.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { epochSeconds } from "../../platform/clock.ts";
 import type { Store } from "../../store/store.ts";
-import type { UsageQuery, UsageSum } from "../../store/usage.ts";
-import { departure } from "../departure.ts";
-import type { Clock } from "../dependencies.ts";
-import { ClientGone } from "../json-body.ts";
-import { callerOf } from "../middleware/authentication.ts";
-import { visibleOwners } from "../permission.ts";
-import { readQuery } from "../query.ts";
-import { sendCsv, sendJson } from "../respond.ts";
-import { fromStore } from "../store-failure.ts";
+import type { UsageQuery, UsageSum } from "../../store/tables/usage.ts";
+import { visibleOwners } from "../auth/access-control.ts";
+import { departure } from "../http/connection/client-disconnect.ts";
+import { ClientGone } from "../http/connection/client-gone.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { readQuery } from "../http/query.ts";
+import { sendCsv, sendJson } from "../http/respond.ts";
+import { fromStore } from "../http/store-error-response.ts";
 
 const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
 
@@ -167,7 +168,7 @@ function pageFor(query: Range, { seconds, limit: usual, max }: Widths, clock: Cl
   if (limit < 1 || limit > max) {
     throw invalidRequest("invalid_value", "limit", `Invalid 'limit': expected 1 to ${max} for this bucket_width.`);
   }
-  const endTime = query.end_time ?? presentEnd(clock.epochSeconds() + 1, seconds);
+  const endTime = query.end_time ?? presentEnd(epochSeconds(clock) + 1, seconds);
   if (endTime <= query.start_time) {
     throw invalidRequest("invalid_value", "end_time", "Invalid 'end_time': it must be later than start_time.");
   }

@@ -1,4 +1,4 @@
-import { writeGguf } from "../../bench/gguf.ts";
+import { writeGguf } from "../../bench/models/gguf.ts";
 
 const RANK = 4;
 /** The demo model's width, and its layers' number. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RerankResponse } from "../../openapi/rerank.ts";
+import type { RerankResponse } from "../../openapi/resources/rerank.ts";
 import { complete, stream } from "./ask.ts";
 import { failure } from "./failure.ts";
 import { HeldSteps } from "./held-steps.ts";

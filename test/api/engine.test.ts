@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type EngineReport, engineList } from "../../openapi/engine.ts";
+import { type EngineReport, engineList } from "../../openapi/resources/engine.ts";
 import { complete, endless, stream } from "./ask.ts";
 import { HeldSteps } from "./held-steps.ts";
 import { readied, TestServer } from "./server.ts";

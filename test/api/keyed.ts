@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { z } from "zod";
-import { key as keySchema } from "../../openapi/keys.ts";
-import { owner as ownerSchema } from "../../openapi/owners.ts";
+import { key as keySchema } from "../../openapi/resources/keys.ts";
+import { owner as ownerSchema } from "../../openapi/resources/owners.ts";
 import { readied, TestServer } from "./server.ts";
 
 const ADMIN_KEY = "the administrator's own key";

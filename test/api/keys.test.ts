@@ -1,8 +1,8 @@
 import OpenAI, { toFile } from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { key as keySchema } from "../../openapi/keys.ts";
-import { usagePage } from "../../openapi/organization-usage.ts";
+import { key as keySchema } from "../../openapi/resources/keys.ts";
+import { usagePage } from "../../openapi/resources/organization-usage.ts";
 import { complete, user } from "./ask.ts";
 import { DEMO_MODEL, TestServer } from "./server.ts";
 import { until } from "./until.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { LINE_OUTCOMES } from "../../batch/line-observer.ts";
-import { CHANGE_REASONS } from "../../batch/shift.ts";
+import { LINE_OUTCOMES } from "../../batch/lines/line-observer.ts";
+import { CHANGE_REASONS } from "../../batch/shift/decide.ts";
 import { ENGINE_STATES } from "../../engine/engine.ts";
-import { STORE_ERROR_CODES } from "../../store/store-error.ts";
+import { STORE_ERROR_CODES } from "../../store/types/store-error.ts";
 import { complete, endless, stream, user } from "./ask.ts";
 import { HeldSteps } from "./held-steps.ts";
 import { readied, TestServer } from "./server.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readiness } from "../../openapi/health.ts";
+import { readiness } from "../../openapi/resources/health.ts";
 import { complete } from "./ask.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
 import { until } from "./until.ts";

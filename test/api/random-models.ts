@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { writeModel } from "../../bench/model.ts";
-import { SHAPES } from "../../bench/shapes.ts";
+import { writeModel } from "../../bench/models/model.ts";
+import { SHAPES } from "../../bench/models/shapes.ts";
 
 /** Writes a model of random weights into `folder` for each name, in its shape. @returns the server's options for them */
 export async function randomModels(folder: string, shapes: Readonly<Record<string, string>>): Promise<string[]> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { tokenizeResponse } from "../../openapi/tokenize.ts";
+import { tokenizeResponse } from "../../openapi/resources/tokenize.ts";
 import { complete, endless, type Options, user } from "./ask.ts";
 import { copyGguf } from "./gguf-copy.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";

@@ -179,7 +179,7 @@ export async function readied(server: TestServer): Promise<TestServer> {
 
 /** False for the process that validates input files. */
 function isEngine(pid: number): boolean {
-  return !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("validation-main");
+  return !readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("/batch/validation/");
 }
 
 /** False for a process that has ended, reaped or not. */

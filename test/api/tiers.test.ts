@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { usagePage } from "../../openapi/organization-usage.ts";
+import { usagePage } from "../../openapi/resources/organization-usage.ts";
 import { complete, user } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 import { until } from "./until.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { z } from "zod";
-import { dryRunResponse } from "../../openapi/dry-run.ts";
 import { errorResponse } from "../../openapi/error.ts";
-import { detokenizeResponse, tokenizeResponse } from "../../openapi/tokenize.ts";
+import { dryRunResponse } from "../../openapi/generation/dry-run.ts";
+import { detokenizeResponse, tokenizeResponse } from "../../openapi/resources/tokenize.ts";
 import { complete, user } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 

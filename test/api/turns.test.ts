@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readiness } from "../../openapi/health.ts";
+import { readiness } from "../../openapi/resources/health.ts";
 import { complete } from "./ask.ts";
 import { HeldSteps } from "./held-steps.ts";
 import { DEMO_MODEL, readied, TestServer } from "./server.ts";

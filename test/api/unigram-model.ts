@@ -1,6 +1,6 @@
-import { type GgufValue, writeGguf } from "../../bench/gguf.ts";
-import { SHAPES } from "../../bench/shapes.ts";
-import { randomTensor } from "../../bench/weights.ts";
+import { type GgufValue, writeGguf } from "../../bench/models/gguf.ts";
+import { SHAPES } from "../../bench/models/shapes.ts";
+import { randomTensor } from "../../bench/models/weights.ts";
 
 /** U+FDFA, three bytes, which XLM-R's tokenizer too reads as several words. */
 export const LIGATURE = "\uFDFA";

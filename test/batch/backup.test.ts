@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { HeldSteps } from "../api/held-steps.ts";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
-import { bytesOf, openRooms } from "../unit/files/rooms.ts";
+import { bytesOf, openRooms } from "../unit/files/files-rig.ts";
 import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "./batch-rig.ts";
 
 const CLI = fileURLToPath(new URL("../../dist/server/cli.js", import.meta.url));

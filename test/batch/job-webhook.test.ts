@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { expect, onTestFinished, test } from "vitest";
-import { job as jobSchema } from "../../openapi/jobs.ts";
+import { job as jobSchema } from "../../openapi/resources/jobs.ts";
 import { user } from "../api/ask.ts";
 import { HeldSteps } from "../api/held-steps.ts";
 import { readied, TestServer } from "../api/server.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { job as jobSchema } from "../../openapi/jobs.ts";
+import { job as jobSchema } from "../../openapi/resources/jobs.ts";
 import { complete, user } from "../api/ask.ts";
 import { HeldSteps } from "../api/held-steps.ts";
 import { readied, TestServer } from "../api/server.ts";

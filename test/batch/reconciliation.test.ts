@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { costsPage, embeddingsUsagePage, usagePage } from "../../openapi/organization-usage.ts";
+import { costsPage, embeddingsUsagePage, usagePage } from "../../openapi/resources/organization-usage.ts";
 import { complete, endless, stream } from "../api/ask.ts";
 import { startServer, type TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";

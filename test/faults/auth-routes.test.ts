@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { SCOPES } from "../../openapi/keys.ts";
-import { operations } from "../../openapi/operations.ts";
+import { operations } from "../../openapi/document/operations.ts";
+import { SCOPES } from "../../openapi/resources/keys.ts";
 import { startKeyedServer } from "./keys-rig.ts";
 
 const layers = z.array(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { StoreError, type StoreErrorCode } from "../../store/store-error.ts";
+import { StoreError, type StoreErrorCode } from "../../store/types/store-error.ts";
 import { CHAT } from "../unit/server/test-server.ts";
 import { startKeyedServer } from "./keys-rig.ts";
 

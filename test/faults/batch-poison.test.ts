@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import { DEMO_MODEL } from "../api/server.ts";
 import { chatLine, ids, jsonl } from "../batch/batch-rig.ts";
-import { nightRig } from "../unit/batch/night-rig.ts";
+import { nightRig } from "../unit/batch/batch-rig.ts";
 import { CONFIG, FAST_RESTART } from "./engine-fixture.ts";
 
 const ENTRY = fileURLToPath(new URL("../../dist/engine/worker/main.js", import.meta.url));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RESTART_POLICY } from "../../engine/client/lifecycle.ts";
+import { RESTART_POLICY } from "../../engine/restart-policy.ts";
 import { Rig } from "./engine-fixture.ts";
 
 describe("a request", () => {

@@ -3,9 +3,9 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { File as ApiFile } from "../../openapi/files.ts";
+import type { File as ApiFile } from "../../openapi/resources/files.ts";
 import { until } from "../api/until.ts";
-import { exchange, openSocket } from "../unit/server/raw-socket.ts";
+import { exchange, openSocket } from "../unit/server/http/raw-socket.ts";
 import { startTestServer, type TestServer } from "../unit/server/test-server.ts";
 
 let server: TestServer;

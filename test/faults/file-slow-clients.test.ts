@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { until } from "../api/until.ts";
-import { openSocket } from "../unit/server/raw-socket.ts";
+import { openSocket } from "../unit/server/http/raw-socket.ts";
 import { startTestServer, type TestServer } from "../unit/server/test-server.ts";
 
 /** For bodies that are not forms: less than the half minute after which a form's rate is looked at. */

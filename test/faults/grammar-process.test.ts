@@ -2,10 +2,10 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { schemaGrammar } from "../../grammar/checked-grammar.ts";
 import type { GrammarSource } from "../../grammar/kept-grammars.ts";
-import { GrammarCompiler } from "../../server/grammar-compiler.ts";
-import { GrammarLost, GrammarProcess, type GrammarProcessOptions } from "../../server/grammar-process.ts";
+import { GrammarCompiler } from "../../server/grammar/grammar-compiler.ts";
+import { GrammarLost, GrammarProcess, type GrammarProcessOptions } from "../../server/grammar/grammar-process.ts";
 
-const entry = fileURLToPath(new URL("../../dist/server/grammar-main.js", import.meta.url));
+const entry = fileURLToPath(new URL("../../dist/server/grammar/main.js", import.meta.url));
 const PERSON = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 const GOOD: GrammarSource = { kind: "schema", text: JSON.stringify(PERSON) };
 /** Its grammar takes far more than a heap of 14 MB. */

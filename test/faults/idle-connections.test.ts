@@ -2,7 +2,7 @@ import { type Agent, Agent as HttpAgent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { toFile } from "openai";
 import { afterEach, expect, test } from "vitest";
-import { connectionsWithin } from "../../server/open-files.ts";
+import { connectionsWithin } from "../../server/http/connection/connection-limit.ts";
 import { ask } from "../api/ask.ts";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";

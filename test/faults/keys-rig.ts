@@ -1,8 +1,8 @@
 import OpenAI from "openai";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import { key as keySchema } from "../../openapi/keys.ts";
-import type { AppOptions } from "../../server/app-options.ts";
+import { key as keySchema } from "../../openapi/resources/keys.ts";
+import type { AppOptions } from "../../server/options/app-options.ts";
 import { saying } from "../unit/server/fake-engine.ts";
 import { startTestServer } from "../unit/server/test-server.ts";
 

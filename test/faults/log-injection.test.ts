@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
-import { exchange } from "../unit/server/raw-socket.ts";
+import { exchange } from "../unit/server/http/raw-socket.ts";
 
 const ADMIN_KEY = "administrator of this test";
 const EVIL = 'x\r\n{"level":30,"msg":"forged"}\r\nSet-Cookie: a=b\u001b[31m\u2028\u0007';

@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Backlog, TierBacklog } from "../../engine/protocol/step.ts";
-import type { AppOptions } from "../../server/app-options.ts";
+import type { AppOptions } from "../../server/options/app-options.ts";
 import { ask, complete, endless, stream } from "../api/ask.ts";
 import { failure } from "../api/failure.ts";
 import { HeldSteps } from "../api/held-steps.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Backlog, TierBacklog } from "../../engine/protocol/step.ts";
-import type { AppOptions } from "../../server/app-options.ts";
+import type { AppOptions } from "../../server/options/app-options.ts";
 import { CHAT } from "../unit/server/test-server.ts";
 import { startKeyedServer } from "./keys-rig.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
-import { owner as ownerSchema } from "../../openapi/owners.ts";
+import { owner as ownerSchema } from "../../openapi/resources/owners.ts";
 import { saying } from "../unit/server/fake-engine.ts";
 import { ADMIN_KEY, type KeyedServer, startKeyedServer } from "./keys-rig.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
-import { migrate } from "../../store/migrate.ts";
+import { migrate } from "../../store/thread/migrate.ts";
 import { fileRow } from "../unit/store/rows.ts";
 import { freshFolder, testStore } from "../unit/store/test-store.ts";
 
@@ -50,8 +50,8 @@ test("a migration that is killed half way leaves the version before, and the nex
   const path = `${freshFolder()}/nightshift.db`;
   const migrating = await processThat(`
     import { createRequire } from "node:module";
-    const Database = createRequire(${built("migrate.js")})("better-sqlite3");
-    const { migrate } = await import(${built("migrate.js")});
+    const Database = createRequire(${built("thread/migrate.js")})("better-sqlite3");
+    const { migrate } = await import(${built("thread/migrate.js")});
     const db = new Database(${JSON.stringify(path)});
     db.pragma("journal_mode = WAL");
     migrate(db, [${JSON.stringify(FIRST)}]);

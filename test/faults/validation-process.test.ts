@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ValidateRules } from "../../batch/validate.ts";
-import { type ValidationJob, ValidationLost } from "../../batch/validation.ts";
-import { ValidationProcess, type ValidationProcessOptions } from "../../batch/validation-process.ts";
-import { ValidationProcesses } from "../../batch/validation-processes.ts";
+import type { ValidateRules } from "../../batch/validation/file-validator.ts";
+import { type ValidationJob, ValidationLost } from "../../batch/validation/validation-job.ts";
+import { ValidationProcess, type ValidationProcessOptions } from "../../batch/validation/validation-process.ts";
+import { ValidationProcesses } from "../../batch/validation/validation-processes.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../openapi/request-limits.ts";
-import type { NewLines } from "../../store/line-row.ts";
+import type { NewLines } from "../../store/types/line-row.ts";
 import { isAlive } from "../api/server.ts";
 import { until } from "../api/until.ts";
 import { chatLine, jsonl } from "../batch/batch-rig.ts";
@@ -52,7 +52,7 @@ const TOO_LARGE = jsonl([
 const OPTIONS: ValidationProcessOptions = {
   log,
   heapMb: 128,
-  entry: fileURLToPath(new URL("../../dist/batch/validation-main.js", import.meta.url)),
+  entry: fileURLToPath(new URL("../../dist/batch/validation/main.js", import.meta.url)),
 };
 
 function started(options: Partial<ValidationProcessOptions> = {}): ValidationProcess {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import OpenAI from "openai";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { StoreError } from "../../store/store-error.ts";
+import { StoreError } from "../../store/types/store-error.ts";
 import { testStore } from "../unit/store/test-store.ts";
 import { Rig, receiver, SECRET } from "./webhook-rig.ts";
 

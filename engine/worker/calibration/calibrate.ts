@@ -1,14 +1,14 @@
 import { readdirSync, statSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import type { EngineConfig } from "../../config.ts";
+import type { EngineConfig } from "../../protocol/config.ts";
+import type { Tile } from "../cost/step-model.ts";
 import type { Adapters } from "../native/adapters.ts";
 import { Context } from "../native/context.ts";
 import { flashAttention, mayLackFlash } from "../native/flash-attention.ts";
 import type { Library } from "../native/library.ts";
 import type { MemoryPlan } from "../native/memory-plan.ts";
 import type { Model } from "../native/model.ts";
-import type { Tile } from "../scheduler/step-model.ts";
 import { chooseFlash, TILE_ROWS, tileOf } from "./kernels.ts";
 import { measureSteps } from "./measure.ts";
 import { Probe } from "./probe.ts";

@@ -1,4 +1,4 @@
-import { NO_TILE, type StepShape, type Tile } from "../scheduler/step-model.ts";
+import { NO_TILE, type StepShape, type Tile } from "../cost/step-model.ts";
 import type { FlashSetting, ProbeShape, Sample } from "./sample.ts";
 
 /** From so many tokens of a sequence on llama.cpp's CPU kernel of flash attention works in tiles (ggml_fa_tile_config::Q). */

@@ -1,19 +1,19 @@
-import type { EmbeddingFacts } from "../../config.ts";
+import type { EmbeddingFacts } from "../../protocol/config.ts";
 import type { EmbeddingRequest, PieceMessage } from "../../protocol/embedding.ts";
 import type { EngineError, FromEngine } from "../../protocol/messages.ts";
 import type { Tier } from "../../protocol/request.ts";
 import { TIERS } from "../../protocol/request.ts";
-import type { Batch } from "../native/batch.ts";
+import { costShares, timeShares, type WorkPart } from "../cost/cost-attribution.ts";
+import { StepModel } from "../cost/step-model.ts";
+import type { Batch } from "../native/decode-batch.ts";
 import type { EmbeddingContext } from "../native/embedding-context.ts";
-import type { EmbeddingContexts } from "../native/embedding-contexts.ts";
+import type { EmbeddingContexts } from "../native/embedding-context-pair.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
-import { StepModel } from "../scheduler/step-model.ts";
-import { costShares, timeShares, type WorkPart } from "../scheduler/time-shares.ts";
-import { InputQueue } from "./input-queue.ts";
-import type { InputTokens } from "./input-tokens.ts";
-import { cheapestMs, type PieceEntry, planPiece } from "./piece.ts";
-import { InputReading, newReading, type Reading } from "./reading.ts";
-import type { Want } from "./turns.ts";
+import { cheapestMs, type PieceEntry, planPiece } from "./embedding-batch.ts";
+import { InputReading, newReading, type Reading } from "./embedding-request.ts";
+import { InputQueue } from "./fair-input-queue.ts";
+import type { InputTokens } from "./input-tokenizer.ts";
+import type { Want } from "./step-sharing.ts";
 
 type Contexts = Pick<EmbeddingContexts, "remove"> & {
   for(tokens: number, complete: boolean): PieceContext;

@@ -1,4 +1,4 @@
-import type { Network } from "../../../grammar/network.ts";
+import type { Network } from "../../../grammar/gbnf/network.ts";
 
 /**
  * Ways to read the text so far that are followed at once, free and called edges included. Only a grammar that is very

@@ -1,4 +1,4 @@
-import type { PausedWork } from "../../../grammar/paused-work.ts";
+import type { PausedWork } from "../../../grammar/gbnf/paused-work.ts";
 
 export interface SlicesParts {
   /** Milliseconds, monotonic. */

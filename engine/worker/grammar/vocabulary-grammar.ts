@@ -1,5 +1,5 @@
 import { setImmediate as rest } from "node:timers/promises";
-import { compiledGbnf } from "../../../grammar/network.ts";
+import { compiledGbnf } from "../../../grammar/gbnf/compile-gbnf.ts";
 import type { GrammarRule } from "../../protocol/request.ts";
 import { type TextOwner, TokenizeQueue } from "../text/tokenize-queue.ts";
 import { Automaton, type State } from "./automaton.ts";

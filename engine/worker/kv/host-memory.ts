@@ -1,5 +1,5 @@
+import type { Resident } from "./cached-sequence.ts";
 import { PrefixTree } from "./prefix-tree.ts";
-import type { Resident } from "./resident.ts";
 
 /** A prefix in host memory: the state of its tokens from `from` to `computed`; who takes it has those before. */
 interface Parked extends Resident {

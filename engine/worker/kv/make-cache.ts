@@ -1,7 +1,7 @@
 import type { Context } from "../native/context.ts";
 import type { MemoryPlan } from "../native/memory-plan.ts";
-import type { KvCache } from "./cache.ts";
 import type { HostMemory } from "./host-memory.ts";
+import type { KvCache } from "./kv-cache.ts";
 import { SplitCache } from "./split.ts";
 import { UnifiedCache } from "./unified.ts";
 

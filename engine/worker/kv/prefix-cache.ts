@@ -1,6 +1,6 @@
+import { NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./cached-sequence.ts";
 import type { HostMemory, Return } from "./host-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
-import { NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
 /** What a cache did since it was last asked. */
 export interface CacheEvents {

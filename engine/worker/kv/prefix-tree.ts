@@ -1,4 +1,4 @@
-import { NO_PREFIX, type PrefixMatch, type Resident } from "./resident.ts";
+import { NO_PREFIX, type PrefixMatch, type Resident } from "./cached-sequence.ts";
 
 interface Node<R extends Resident> {
   parent: Node<R> | null;

@@ -1,9 +1,9 @@
-import type { KvCache, KvMemory } from "./cache.ts";
+import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./cached-sequence.ts";
 import { densest } from "./densest.ts";
 import type { HostMemory } from "./host-memory.ts";
-import { Places } from "./places.ts";
+import { Places } from "./id-slots.ts";
+import type { KvCache, KvMemory } from "./kv-cache.ts";
 import { PrefixCache } from "./prefix-cache.ts";
-import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./resident.ts";
 
 export interface SplitCacheOptions {
   ids: number;

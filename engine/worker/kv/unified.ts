@@ -1,8 +1,8 @@
-import type { KvCache, KvMemory } from "./cache.ts";
+import type { Resident } from "./cached-sequence.ts";
 import { CellAccount } from "./cell-account.ts";
 import type { HostMemory, Return } from "./host-memory.ts";
+import type { KvCache, KvMemory } from "./kv-cache.ts";
 import { PrefixCache } from "./prefix-cache.ts";
-import type { Resident } from "./resident.ts";
 
 export interface UnifiedCacheOptions {
   ids: number;

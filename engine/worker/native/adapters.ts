@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import type { Adapter } from "../../config.ts";
+import type { Adapter } from "../../protocol/config.ts";
 import type { Llama } from "./bindings.ts";
-import { call } from "./call.ts";
+import { call } from "./ffi-call.ts";
 import type { Library } from "./library.ts";
 import type { Model } from "./model.ts";
 import type { Pointer } from "./structs.ts";

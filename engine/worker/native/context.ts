@@ -1,17 +1,17 @@
 import koffi from "koffi";
-import type { EngineConfig } from "../../config.ts";
-import { MOST_SCORED } from "../scheduler/step-draft.ts";
+import type { EngineConfig } from "../../protocol/config.ts";
 import type { Adapters } from "./adapters.ts";
 import { argmax } from "./argmax.ts";
-import { Batch } from "./batch.ts";
 import type { Llama } from "./bindings.ts";
-import { call } from "./call.ts";
+import { Batch } from "./decode-batch.ts";
+import { call } from "./ffi-call.ts";
 import { FLASH_ATTENTION } from "./flash-attention.ts";
 import { NativeMemory } from "./kv-memory.ts";
 import type { Library } from "./library.ts";
 import type { MemoryPlan } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 import type { Sampler } from "./sampler.ts";
+import { MOST_SCORED } from "./scored-rows.ts";
 import type { Pointer } from "./structs.ts";
 
 /** enum ggml_type */

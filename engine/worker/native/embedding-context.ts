@@ -1,11 +1,11 @@
 import koffi from "koffi";
-import { type EngineConfig, POOLINGS } from "../../config.ts";
+import { type EngineConfig, POOLINGS } from "../../protocol/config.ts";
 import type { Adapters } from "./adapters.ts";
-import { Batch } from "./batch.ts";
 import type { Llama } from "./bindings.ts";
-import { call } from "./call.ts";
 import { CACHE_TYPES, DecodeError } from "./context.ts";
+import { Batch } from "./decode-batch.ts";
 import { type EmbeddingPlan, type EmbeddingRoom, MOST_INPUTS } from "./embedding-plan.ts";
+import { call } from "./ffi-call.ts";
 import { FLASH_ATTENTION } from "./flash-attention.ts";
 import type { Library } from "./library.ts";
 import type { Model } from "./model.ts";

@@ -1,4 +1,4 @@
-import type { EngineConfig, Pooling } from "../../config.ts";
+import type { EngineConfig, Pooling } from "../../protocol/config.ts";
 import { flashAttention } from "./flash-attention.ts";
 import { cellsWithin, DEFAULT_CONTEXT, type MemoryFacts } from "./memory-plan.ts";
 import type { Model } from "./model.ts";

@@ -1,4 +1,4 @@
-import type { EngineConfig } from "../../config.ts";
+import type { EngineConfig } from "../../protocol/config.ts";
 import { type MemoryPlan, SLACK_BYTES } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 

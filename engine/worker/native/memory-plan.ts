@@ -1,4 +1,4 @@
-import type { EngineConfig, KvKind, ModelFacts, ModelNeeds } from "../../config.ts";
+import type { EngineConfig, KvKind, ModelFacts, ModelNeeds } from "../../protocol/config.ts";
 
 /** llama.cpp's limit on sequence ids in one context (LLAMA_MAX_SEQ). */
 export const MOST_IDS = 256;

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import koffi from "koffi";
-import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../config.ts";
+import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../protocol/config.ts";
 import type { Llama } from "./bindings.ts";
-import { call } from "./call.ts";
+import { call } from "./ffi-call.ts";
 import { GgufHeader } from "./gguf-header.ts";
 import { type LayerMemory, layerMemory } from "./layer-memory.ts";
 import type { Device, Library } from "./library.ts";

@@ -1,5 +1,5 @@
 import type { Llama } from "./bindings.ts";
-import { call } from "./call.ts";
+import { call } from "./ffi-call.ts";
 import type { Pointer } from "./structs.ts";
 
 const UNKNOWN = 1;

@@ -1,7 +1,7 @@
 import { TIERS, type Tier } from "../../protocol/request.ts";
 import type { Backlog, TierBacklog } from "../../protocol/step.ts";
-import { commonPrefix, reusableLength } from "../kv/resident.ts";
-import { isDecode, remaining, type Sequence } from "./sequence.ts";
+import { commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
+import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
 
 /**
  * Adds up what the scheduler has to do. Of a prompt that waits, the tokens count that it will compute itself: a burst of

@@ -1,4 +1,4 @@
-import { remaining, type Sequence } from "./sequence.ts";
+import { remaining, type Sequence } from "./scheduled-sequence.ts";
 import type { PlanLimits } from "./step-caps.ts";
 import type { StepDraft } from "./step-draft.ts";
 

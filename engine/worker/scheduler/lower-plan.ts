@@ -1,11 +1,9 @@
-import type { Tier } from "../../protocol/request.ts";
-import type { StepKind } from "./alternation.ts";
 import { shortest } from "./chunk.ts";
-import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
+import type { LowerTier } from "./scheduled-sequence.ts";
+import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
 import { aloneMs, besideOnlineMs, betweenMs, type PlanLimits } from "./step-caps.ts";
 import type { StepDraft } from "./step-draft.ts";
-
-export type LowerTier = Extract<Tier, "flex" | "batch">;
+import type { StepKind } from "./step-kind.ts";
 
 /** A step of lower prompts between two of streams takes at least so many times what one token takes: half is overhead. */
 export const WORTH_A_STEP = 2;

@@ -1,5 +1,5 @@
 import { shortest } from "./chunk.ts";
-import { isDecode, isOnline, type Sequence } from "./sequence.ts";
+import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
 import type { PlanLimits } from "./step-caps.ts";
 import type { StepDraft } from "./step-draft.ts";
 

@@ -1,7 +1,7 @@
-import type { KvCache } from "../kv/cache.ts";
-import { commonPrefix, reusableLength } from "../kv/resident.ts";
+import { commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
+import type { KvCache } from "../kv/kv-cache.ts";
 import { RANK } from "./rank.ts";
-import { isOnline, type Sequence } from "./sequence.ts";
+import { isOnline, type Sequence } from "./scheduled-sequence.ts";
 
 /** Fewer tokens than this are sooner computed twice than waited for. */
 const SHORTEST_WAIT = 16;

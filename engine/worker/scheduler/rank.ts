@@ -1,5 +1,5 @@
 import { TIERS, type Tier } from "../../protocol/request.ts";
-import type { Sequence } from "./sequence.ts";
+import type { Sequence } from "./scheduled-sequence.ts";
 
 /** By tier, the best first. */
 export const RANK = Object.fromEntries(TIERS.map((tier, rank) => [tier, rank])) as Record<Tier, number>;

@@ -1,4 +1,4 @@
-import type { EngineConfig } from "../../config.ts";
+import type { EngineConfig } from "../../protocol/config.ts";
 import type { Objectives } from "../../protocol/step.ts";
 import type { CopyBudget } from "../kv/host-memory.ts";
 

@@ -1,6 +1,7 @@
-import { Passes } from "./passes.ts";
-import { isDecode, isOnline, remaining, type Sequence } from "./sequence.ts";
-import { NO_TILE, type StepCosts, type StepShape, type Tile } from "./step-model.ts";
+import { NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
+import { MOST_SCORED } from "../native/scored-rows.ts";
+import { Passes } from "./decode-passes.ts";
+import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
 
 export interface PlanEntry<S extends Sequence> {
   sequence: S;
@@ -10,12 +11,6 @@ export interface PlanEntry<S extends Sequence> {
   kv: number;
   read: number;
 }
-
-/**
- * Most prompt tokens of a step whose logits are wanted. A row is the whole vocabulary, and reading it takes the JavaScript
- * thread half a millisecond at 151,936: these are 20 MB and 15 ms.
- */
-export const MOST_SCORED = 32;
 
 /** What a step will cost, as far as the step model tells. */
 export interface Forecast {

@@ -1,13 +1,13 @@
-import { Alternation, type StepKind } from "./alternation.ts";
 import { shortest } from "./chunk.ts";
 import { addLower, WORTH_A_STEP } from "./lower-plan.ts";
 import { LowerTurn, leastOnlineMs } from "./lower-turn.ts";
-import { Patience } from "./patience.ts";
 import { planStep } from "./plan.ts";
 import { SavedTax } from "./saved-tax.ts";
-import { isDecode, isOnline, type Sequence } from "./sequence.ts";
+import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
+import { Patience } from "./starvation-guard.ts";
 import type { PlanLimits } from "./step-caps.ts";
 import type { Forecast, StepDraft } from "./step-draft.ts";
+import { Alternation, type StepKind } from "./step-kind.ts";
 
 /** What the rules want of each step, whoever has the cells for it; remembers what the steps before have come to. */
 export class StepPlanner<S extends Sequence> {

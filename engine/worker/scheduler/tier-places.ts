@@ -1,5 +1,5 @@
 import type { Tier } from "../../protocol/request.ts";
-import { isOnline, type Sequence } from "./sequence.ts";
+import { isOnline, type Sequence } from "./scheduled-sequence.ts";
 
 /** The share of the places of lower tiers that flex leaves to batch. */
 const BATCH_SHARE = 1 / 4;

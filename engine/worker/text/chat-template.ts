@@ -1,14 +1,14 @@
 import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
-import type { ToolFormat } from "../../tools/format.ts";
+import { RequestRefusal } from "../../protocol/refusal.ts";
 import { recognise, toolFormat } from "../../tools/formats.ts";
-import { RequestRefusal } from "../refusal.ts";
+import type { ToolFormat } from "../../tools/syntax/format.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";
-import type { ReasoningTags } from "./reasoning.ts";
+import type { ThinkingTraits } from "./reasoning-effort.ts";
+import type { ReasoningTags } from "./reasoning-tags.ts";
+import { type Guard, type PromptPiece, StandIns } from "./special-token-escaping.ts";
 import { SpecialTokens } from "./special-tokens.ts";
-import { type Guard, type PromptPiece, StandIns } from "./stand-ins.ts";
 import { templateMessages } from "./template-messages.ts";
 import { reasoningTags, type TemplateTraits, templateTraits } from "./template-traits.ts";
-import type { ThinkingTraits } from "./thinking.ts";
 import { templateTool } from "./tool-prompt.ts";
 
 const CHATML =

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { isLongerThan } from "../../../grammar/json-length.ts";
-import { RequestRefusal, tooLong } from "../refusal.ts";
+import { isLongerThan } from "../../../grammar/schema/json-length.ts";
+import { RequestRefusal, tooLong } from "../../protocol/refusal.ts";
 import { type ChatTemplate, type RenderedPrompt, TemplateError, type TemplateSource } from "./chat-template.ts";
 import { type RenderJob, type RenderReply, unpacked } from "./rendering.ts";
 import { type TextOwner, TokenizeQueue } from "./tokenize-queue.ts";

@@ -1,9 +1,9 @@
 import type { ToolCallDelta } from "../../protocol/output.ts";
-import type { ToolEvent } from "../../tools/format.ts";
 import type { ToolParser } from "../../tools/parser.ts";
+import type { ToolEvent } from "../../tools/syntax/output.ts";
 import { Detokenizer } from "./detokenizer.ts";
-import { ReasoningSplitter, type ReasoningTags, type SplitText } from "./reasoning.ts";
-import { StopMatcher } from "./stop.ts";
+import { ReasoningSplitter, type ReasoningTags, type SplitText } from "./reasoning-tags.ts";
+import { StopMatcher } from "./stop-strings.ts";
 
 export interface SequenceTextOptions {
   /** Stop strings; they are looked for in the answer's text alone, so that no thought and no call holds one. */

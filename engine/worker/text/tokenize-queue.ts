@@ -1,4 +1,4 @@
-import { TOKENIZED_AT_ONCE } from "../../config.ts";
+import { TOKENIZED_AT_ONCE } from "../../protocol/config.ts";
 import { TIERS, type Tier } from "../../protocol/request.ts";
 
 const ONLINE: readonly Tier[] = ["priority", "default"];

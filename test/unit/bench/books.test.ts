@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Accounts, type BatchAccount, disagreements } from "../../../bench/books.ts";
+import { type Accounts, type BatchAccount, disagreements } from "../../../bench/batch/books.ts";
 
 const BATCH: BatchAccount = {
   status: "completed",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type FloodResult, floodDoubts, floodRow } from "../../../bench/flood.ts";
+import { type FloodResult, floodDoubts, floodRow } from "../../../bench/flood/flood.ts";
 
 /** 100 requests of 1 to 100 times so many milliseconds. */
 function round(unitMs: number, cpuSeconds: number, flood: FloodResult["quiet"][number]["flood"]) {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { closedLoop, summarize } from "../../../bench/load.ts";
-import { memoryRow, memoryTrends } from "../../../bench/memory-trend.ts";
-import { interleave } from "../../../bench/rounds.ts";
-import type { Sample } from "../../../bench/stream.ts";
-import { compare, throughputRows } from "../../../bench/throughput.ts";
+import { memoryRow, memoryTrends } from "../../../bench/endurance/memory-trend.ts";
+import { closedLoop, summarize } from "../../../bench/target/load.ts";
+import { interleave } from "../../../bench/target/rounds.ts";
+import type { Sample } from "../../../bench/target/stream.ts";
+import { compare, throughputRows } from "../../../bench/throughput/throughput.ts";
 
 const sample = (sentAt: number, endedAt: number, tokens = 10): Sample => ({
   sentAt,

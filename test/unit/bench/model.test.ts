@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readGgufFileInfo } from "node-llama-cpp";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type GgufTensor, tensorBytes, writeGguf } from "../../../bench/gguf.ts";
-import { writeModel } from "../../../bench/model.ts";
-import { SHAPES } from "../../../bench/shapes.ts";
-import { half, randomTensor } from "../../../bench/weights.ts";
+import { type GgufTensor, tensorBytes, writeGguf } from "../../../bench/models/gguf.ts";
+import { writeModel } from "../../../bench/models/model.ts";
+import { SHAPES } from "../../../bench/models/shapes.ts";
+import { half, randomTensor } from "../../../bench/models/weights.ts";
 
 let folder: string;
 beforeAll(async () => {

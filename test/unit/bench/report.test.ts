@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { LoadResult } from "../../../bench/load.ts";
-import { reuse } from "../../../bench/report.ts";
+import type { LoadResult } from "../../../bench/target/load.ts";
+import { reuse } from "../../../bench/target/report.ts";
 
 const result = (cachedTokens: number) => ({ requests: 32, promptTokens: 4096, cachedTokens }) as LoadResult;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { distribution, median, quantile, slope, spread } from "../../../bench/statistics.ts";
+import { distribution, median, quantile, slope, spread } from "../../../bench/base/statistics.ts";
 
 test("quantiles interpolate between the closest ranks, as NumPy's default does", () => {
   const values = [15, 20, 35, 40, 50];

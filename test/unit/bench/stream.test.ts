@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
-import { promptMaker } from "../../../bench/prompt.ts";
-import { Random } from "../../../bench/random.ts";
-import { HttpFailure, stream } from "../../../bench/stream.ts";
-import { connect, parseTarget, type Target } from "../../../bench/target.ts";
+import { Random } from "../../../bench/base/random.ts";
+import { promptMaker } from "../../../bench/prompts/prompt.ts";
+import { HttpFailure, stream } from "../../../bench/target/stream.ts";
+import { connect, parseTarget, type Target } from "../../../bench/target/target.ts";
 
 let close = async () => {};
 afterEach(() => close());

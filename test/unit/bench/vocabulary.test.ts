@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { syntheticVocabulary, vocabularyMetadata } from "../../../bench/vocabulary.ts";
+import { syntheticVocabulary, vocabularyMetadata } from "../../../bench/models/vocabulary.ts";
 
 /** BPE as tokenizers do it: of all neighbours the pair whose merge has the lowest rank, again and again. */
 function spell(word: string, ranks: Map<string, number>): string[] {

@@ -1,9 +1,9 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { StoreError } from "../../../store/store-error.ts";
+import { StoreError } from "../../../store/types/store-error.ts";
 import { startTestServer } from "../server/test-server.ts";
-import { bytesOf, openRooms } from "./rooms.ts";
+import { bytesOf, openRooms } from "./files-rig.ts";
 
 const LIMIT = { bytes: 1000, error: () => new Error("never") as never };
 const META = { owner: "local", purpose: "user_data", filename: "a.txt", expiresAfter: null } as const;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
 import { TokenTrie } from "../../../engine/worker/grammar/token-trie.ts";
-import { GbnfError } from "../../../grammar/gbnf.ts";
-import { compileGbnf } from "../../../grammar/network.ts";
+import { compileGbnf } from "../../../grammar/gbnf/compile-gbnf.ts";
+import { GbnfError } from "../../../grammar/gbnf/gbnf.ts";
 import { reader } from "./reads.ts";
 
 describe("GBNF", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isLongerThan, jsonWithin } from "../../../grammar/json-length.ts";
+import { isLongerThan, jsonWithin } from "../../../grammar/schema/json-length.ts";
 
 it("tells whether JSON takes more than so many characters", () => {
   fc.assert(

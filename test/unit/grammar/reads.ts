@@ -1,7 +1,8 @@
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
-import { GrammarBuilder } from "../../../grammar/builder.ts";
-import type { JsonSchema } from "../../../grammar/json-schema.ts";
-import { compileGbnf } from "../../../grammar/network.ts";
+import { compileGbnf } from "../../../grammar/gbnf/compile-gbnf.ts";
+import { GrammarBuilder } from "../../../grammar/schema/builder.ts";
+import type { JsonSchema } from "../../../grammar/schema/json-schema.ts";
+import { schemaRule } from "../../../grammar/schema/schema-rules.ts";
 
 /** @returns whether a text is complete by the grammar */
 export function reader(gbnf: string): (text: string) => boolean {
@@ -11,7 +12,7 @@ export function reader(gbnf: string): (text: string) => boolean {
 
 export function schemaAutomaton(schema: JsonSchema): Automaton {
   const builder = new GrammarBuilder();
-  return new Automaton(compileGbnf(builder.build(builder.schema(schema))));
+  return new Automaton(compileGbnf(builder.build(schemaRule(builder, schema))));
 }
 
 export function schemaReader(schema: JsonSchema): (text: string) => boolean {

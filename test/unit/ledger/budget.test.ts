@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { availableUntil, insufficientQuota, warningHeader } from "../../../ledger/budget.ts";
-import type { Standing } from "../../../store/budget-row.ts";
-import { dayOf, monthOf, startOfDay } from "../../../store/utc-day.ts";
+import { dayOf, monthOf, startOfDay } from "../../../platform/utc-day.ts";
+import type { Standing } from "../../../store/types/budget-row.ts";
 
 const TODAY = dayOf(Date.UTC(2026, 10, 21));
 

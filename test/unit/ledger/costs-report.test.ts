@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { costsPageOf } from "../../../ledger/costs-report.ts";
 import { MachineShare } from "../../../ledger/machine-report.ts";
 import type { MachinePrice } from "../../../ledger/prices.ts";
-import { costsPage } from "../../../openapi/organization-usage.ts";
-import type { BusyTime, MachineSums } from "../../../store/machine.ts";
-import type { UsageSum } from "../../../store/usage.ts";
+import { costsPage } from "../../../openapi/resources/organization-usage.ts";
+import type { BusyTime, MachineSums } from "../../../store/tables/machine.ts";
+import type { UsageSum } from "../../../store/tables/usage.ts";
 
 const CHAT = "/v1/chat/completions";
 const TIERS = ["priority", "default", "flex", "batch"] as const;

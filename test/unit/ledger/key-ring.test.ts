@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { ENVIRONMENT_KEY } from "../../../ledger/key.ts";
 import { KeyRing, NO_TERMS } from "../../../ledger/key-ring.ts";
-import type { KeyRow } from "../../../store/key-row.ts";
+import type { KeyRow } from "../../../store/types/key-row.ts";
 import { testStore } from "../store/test-store.ts";
 
 const TERMS = { ...NO_TERMS, name: "test", scopes: '["inference"]' };

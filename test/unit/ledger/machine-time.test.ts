@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MachineTime } from "../../../ledger/machine-time.ts";
-import type { MachineSpell } from "../../../store/machine.ts";
-import { StoreError } from "../../../store/store-error.ts";
+import type { MachineSpell } from "../../../store/tables/machine.ts";
+import { StoreError } from "../../../store/types/store-error.ts";
 import { memoryTables } from "../store/memory-tables.ts";
 
 const HOUR = 3600;
@@ -17,7 +17,7 @@ function running(add: (spell: MachineSpell) => void) {
     store: { machine: { add: async (spell) => add(spell), sums: () => Promise.reject(new Error("nobody asks")) } },
     sink: { spent: (_, seconds) => void spent.push(seconds) },
     log: { error: (_, message) => void errors.push(message) },
-    clock: { now: () => Date.now(), epochSeconds: () => Math.floor(Date.now() / 1000) },
+    clock: { now: () => Date.now(), epochMs: () => Date.now() },
   });
   time.start();
   const piece = (tier: "default" | "batch", ms: number, endpoint = CHAT) =>

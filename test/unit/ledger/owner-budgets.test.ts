@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { OwnerBudgets } from "../../../ledger/owner-budgets.ts";
-import { StoreError } from "../../../store/store-error.ts";
+import { StoreError } from "../../../store/types/store-error.ts";
 import { freshStore } from "../store/test-store.ts";
 
 it("keeps both of two changes that come at once", async () => {

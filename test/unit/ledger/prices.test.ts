@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices, usdText } from "../../../ledger/prices.ts";
-import type { LedgerTier } from "../../../store/ledger.ts";
+import type { LedgerTier } from "../../../store/tables/ledger.ts";
 
 const prices = new Prices(
   { ...DEFAULT_PRICES, fine: { input: 0.0375, cachedInput: 0.000001, output: 0.3 } },

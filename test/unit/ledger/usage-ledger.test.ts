@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger, type Use } from "../../../ledger/usage-ledger.ts";
-import type { LedgerRow } from "../../../store/ledger.ts";
-import { StoreError } from "../../../store/store-error.ts";
+import type { LedgerRow } from "../../../store/tables/ledger.ts";
+import { StoreError } from "../../../store/types/store-error.ts";
 
 const use: Use = {
   owner: "local",

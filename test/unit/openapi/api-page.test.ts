@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openApiDocument } from "../../../openapi/document.ts";
-import { operations } from "../../../openapi/operations.ts";
+import { openApiDocument } from "../../../openapi/document/document.ts";
+import { operations } from "../../../openapi/document/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 
 const page = readFileSync(new URL("../../../docs/api.md", import.meta.url), "utf8");

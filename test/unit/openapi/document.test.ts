@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { openApiDocument } from "../../../openapi/document.ts";
-import { operations } from "../../../openapi/operations.ts";
+import { openApiDocument } from "../../../openapi/document/document.ts";
+import { operations } from "../../../openapi/document/operations.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import { startTestServer, type TestServer } from "../server/test-server.ts";
 

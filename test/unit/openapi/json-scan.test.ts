@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JSON_BOUNDS, JsonScan } from "../../../openapi/json-scan.ts";
-import { parseJson } from "../../../openapi/json-text.ts";
+import { JSON_BOUNDS, JsonScan } from "../../../openapi/json/json-scan.ts";
+import { parseJson } from "../../../openapi/json/json-text.ts";
 
 const { depth, containers, members, values, name } = JSON_BOUNDS;
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { finished } from "../../../grammar/paused-work.ts";
-import { CUT_LENGTH, JsonCuts } from "../../../openapi/json-cuts.ts";
-import { JsonScan } from "../../../openapi/json-scan.ts";
-import { JsonFault, jsonValue } from "../../../openapi/json-value.ts";
+import { finished } from "../../../grammar/gbnf/paused-work.ts";
+import { CUT_LENGTH, JsonCuts } from "../../../openapi/json/json-cuts.ts";
+import { JsonScan } from "../../../openapi/json/json-scan.ts";
+import { JsonFault, jsonValue } from "../../../openapi/json/json-value.ts";
 
 /** The cuts of a text that comes in pieces. */
 function cutsOf(text: string, length?: number, piece = text.length) {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ApiError } from "../../../openapi/api-error.ts";
-import { chatRequest } from "../../../openapi/chat.ts";
-import { completionRequest } from "../../../openapi/completions.ts";
+import { chatRequest } from "../../../openapi/generation/chat.ts";
+import { completionRequest } from "../../../openapi/generation/completions.ts";
+import { validate } from "../../../openapi/generation/validate.ts";
 import { narrowed } from "../../../openapi/narrowed.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
-import { validate } from "../../../openapi/validate.ts";
 
 const schemas = [
   ["chat", chatRequest(DEFAULT_REQUEST_LIMITS), { messages: [{ role: "user", content: "Hello" }] }],

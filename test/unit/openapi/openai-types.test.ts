@@ -8,16 +8,16 @@ import type {
 } from "openai/resources/admin/organization/usage";
 import { expectTypeOf, it } from "vitest";
 import type { z } from "zod";
-import type { ChatChunk, ChatRequest, ChatResponse } from "../../../openapi/chat.ts";
-import type { CompletionRequest, CompletionResponse } from "../../../openapi/completions.ts";
-import type { ModelList } from "../../../openapi/models.ts";
+import type { ChatChunk, ChatRequest, ChatResponse } from "../../../openapi/generation/chat.ts";
+import type { CompletionRequest, CompletionResponse } from "../../../openapi/generation/completions.ts";
+import type { ModelList } from "../../../openapi/resources/models.ts";
 import type {
   CostsPage,
   costsQuery,
   EmbeddingsUsagePage,
   UsagePage,
   usageQuery,
-} from "../../../openapi/organization-usage.ts";
+} from "../../../openapi/resources/organization-usage.ts";
 
 // Checked by tsc: a response that the SDK's types would not take does not compile.
 it("responses are what the SDK's types promise", () => {

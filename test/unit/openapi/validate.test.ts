@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../../../openapi/api-error.ts";
-import { chatRequest } from "../../../openapi/chat.ts";
-import { completionRequest } from "../../../openapi/completions.ts";
+import { chatRequest } from "../../../openapi/generation/chat.ts";
+import { completionRequest } from "../../../openapi/generation/completions.ts";
+import { validate } from "../../../openapi/generation/validate.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
-import { rerankRequest } from "../../../openapi/rerank.ts";
-import { validate } from "../../../openapi/validate.ts";
+import { rerankRequest } from "../../../openapi/resources/rerank.ts";
 
 const chat = chatRequest(DEFAULT_REQUEST_LIMITS);
 const completion = completionRequest(DEFAULT_REQUEST_LIMITS);

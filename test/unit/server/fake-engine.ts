@@ -1,4 +1,3 @@
-import type { ModelFacts } from "../../../engine/config.ts";
 import type {
   EmbeddingListener,
   EmbeddingSubmission,
@@ -8,10 +7,11 @@ import type {
   Submission,
   Ticket,
 } from "../../../engine/engine.ts";
+import type { ModelFacts } from "../../../engine/protocol/config.ts";
 import type { SequenceOutput } from "../../../engine/protocol/output.ts";
 import type { EngineStatus } from "../../../engine/protocol/status.ts";
 import type { Backlog } from "../../../engine/protocol/step.ts";
-import type { TokenAnswer } from "../../../engine/protocol/tokens.ts";
+import type { TokenAnswer } from "../../../engine/protocol/tokenize.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
 export const FACTS: ModelFacts = {

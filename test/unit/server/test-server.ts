@@ -1,26 +1,26 @@
 import { Registry } from "prom-client";
-import { Erasures } from "../../../batch/erasures.ts";
-import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift-rules.ts";
+import { Erasures } from "../../../batch/api/owner-erasure.ts";
+import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift/shift-rules.ts";
 import { KeyRing } from "../../../ledger/key-ring.ts";
 import { OwnerBudgets } from "../../../ledger/owner-budgets.ts";
 import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
+import { Loads } from "../../../server/admission/model-load.ts";
 import { createApp } from "../../../server/app.ts";
-import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/app-options.ts";
-import { BatchMetrics } from "../../../server/batch-metrics.ts";
-import { type ListenOptions, listen } from "../../../server/listen.ts";
-import { Loads } from "../../../server/load.ts";
-import { Metrics } from "../../../server/metrics.ts";
-import { ModelSet } from "../../../server/model-set.ts";
-import { buildNight, NIGHT_TIMES } from "../../../server/night.ts";
-import { OnlineLoad } from "../../../server/online-load.ts";
-import { Residency } from "../../../server/residency.ts";
-import { openRooms } from "../../../server/rooms.ts";
+import { type ListenOptions, listen } from "../../../server/http/connection/listen.ts";
+import { buildNight, NIGHT_TIMES } from "../../../server/lifecycle/build-batch.ts";
+import { openRooms } from "../../../server/lifecycle/open-storage.ts";
+import { BatchMetrics } from "../../../server/metrics/batch-metrics.ts";
+import { Metrics } from "../../../server/metrics/metrics.ts";
+import { OnlineLoad } from "../../../server/metrics/online-utilization.ts";
+import { ModelSet } from "../../../server/models/model-set.ts";
+import { Residency } from "../../../server/models/residency.ts";
+import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/options/app-options.ts";
 import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
-import { validateHere } from "../batch/validate-here.ts";
+import { validateHere } from "../batch/validation/validate-here.ts";
 import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
-import { GRAMMARS_HERE } from "./grammars-here.ts";
+import { GRAMMARS_HERE } from "./grammar/grammars-here.ts";
 
 const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
 
@@ -120,7 +120,7 @@ export async function startTestServer(
     ledger,
     prices,
     log,
-    clock: { now: () => performance.now(), epochSeconds: () => 1_700_000_001 },
+    clock: { now: () => performance.now(), epochMs: () => 1_700_000_001_000 },
     randomId,
     random: () => 0.5,
     ending: () => state.draining,

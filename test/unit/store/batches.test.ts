@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { REMEMBERED } from "../../../store/uploads.ts";
+import { REMEMBERED } from "../../../store/tables/uploads.ts";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
 import { FREE, fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 

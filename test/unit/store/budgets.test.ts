@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { LineTerms } from "../../../store/line-row.ts";
+import type { LineTerms } from "../../../store/types/line-row.ts";
 import { type MemoryTables, memoryTables, runningBatch } from "./memory-tables.ts";
 import { ledgerRow } from "./rows.ts";
 

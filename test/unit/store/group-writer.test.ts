@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { GroupWriter, type WriteJob } from "../../../store/group-writer.ts";
+import { GroupWriter, type WriteJob } from "../../../store/thread/group-writer.ts";
 
 const SYNCED = 2;
 

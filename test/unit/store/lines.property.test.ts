@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Claim, ClaimedLine } from "../../../store/line-row.ts";
+import type { Claim, ClaimedLine } from "../../../store/types/line-row.ts";
 import { type MemoryTables, memoryTables, runningBatch } from "./memory-tables.ts";
 import { FREE, ledgerRow } from "./rows.ts";
 

@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
-import type { NewKey } from "../../../store/key-row.ts";
-import { migrate } from "../../../store/migrate.ts";
 import { MIGRATIONS } from "../../../store/schema/migrations.ts";
-import { tables } from "../../../store/tables.ts";
+import { tables } from "../../../store/tables/tables.ts";
+import { migrate } from "../../../store/thread/migrate.ts";
+import type { NewKey } from "../../../store/types/key-row.ts";
 import { newBatch, newLines } from "./rows.ts";
 
 /** All operations on a database in memory, without thread or disk. */

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { bytesOf, openRooms } from "../files/rooms.ts";
+import { bytesOf, openRooms } from "../files/files-rig.ts";
 import { freshFolder } from "./test-store.ts";
 
 /** The mode of everything in a folder that others may reach, and of the folder; empty when all of it is private. */

@@ -1,8 +1,8 @@
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { migrate } from "../../../store/migrate.ts";
 import { MIGRATIONS } from "../../../store/schema/migrations.ts";
-import { tables } from "../../../store/tables.ts";
+import { tables } from "../../../store/tables/tables.ts";
+import { migrate } from "../../../store/thread/migrate.ts";
 
 /**
  * Scans of what does not grow with the age of the database: rows that are open now (partial indexes), one row per status

@@ -1,7 +1,7 @@
 import fs, { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ASIDE, completeReplacement, type ReplacementDisk, STAGED } from "../../../store/replacement.ts";
+import { ASIDE, completeReplacement, type ReplacementDisk, STAGED } from "../../../store/thread/replacement.ts";
 import { freshFolder } from "./test-store.ts";
 
 /** A data directory with old contents, and new ones that wait. */

@@ -1,8 +1,8 @@
-import type { NewBatch } from "../../../store/batch-row.ts";
-import type { FileRow } from "../../../store/files.ts";
-import type { LedgerRow } from "../../../store/ledger.ts";
-import type { LineTerms, NewLines } from "../../../store/line-row.ts";
-import type { NewEvent } from "../../../store/outbox.ts";
+import type { FileRow } from "../../../store/tables/files.ts";
+import type { LedgerRow } from "../../../store/tables/ledger.ts";
+import type { NewEvent } from "../../../store/tables/outbox.ts";
+import type { NewBatch } from "../../../store/types/batch-row.ts";
+import type { LineTerms, NewLines } from "../../../store/types/line-row.ts";
 
 export function fileRow(id: string, changed: Partial<FileRow> = {}): FileRow {
   return {

@@ -2,9 +2,9 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { openCopier, openDatabase } from "../../../store/database.ts";
-import { Scrubber } from "../../../store/scrubber.ts";
-import { copyLog, logSize } from "../../../store/write-ahead-log.ts";
+import { openCopier, openDatabase } from "../../../store/thread/database.ts";
+import { Scrubber } from "../../../store/thread/scrubber.ts";
+import { copyLog, logSize } from "../../../store/thread/write-ahead-log.ts";
 import { fileRow } from "./rows.ts";
 import { freshFolder, testStore } from "./test-store.ts";
 

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import { onTestFinished } from "vitest";
-import { faultOf, isLarge, pathOf } from "../../../store/database.ts";
-import { serveReports } from "../../../store/report-service.ts";
-import { serveStore } from "../../../store/service.ts";
 import { connectStore, type Store, type StoreThread } from "../../../store/store.ts";
+import { faultOf, isLarge, pathOf } from "../../../store/thread/database.ts";
+import { serveReports } from "../../../store/thread/report-service.ts";
+import { serveStore } from "../../../store/thread/service.ts";
 
 /** A folder that ends with the test. */
 export function freshFolder(): string {

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { LedgerRow } from "../../../store/ledger.ts";
-import type { UsageQuery, UsageSum } from "../../../store/usage.ts";
+import type { LedgerRow } from "../../../store/tables/ledger.ts";
+import type { UsageQuery, UsageSum } from "../../../store/tables/usage.ts";
 import { memoryTables } from "./memory-tables.ts";
 import { ledgerRow } from "./rows.ts";
 

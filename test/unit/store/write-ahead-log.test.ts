@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
-import { openCopier, openDatabase } from "../../../store/database.ts";
-import { copyLog, logSize, WriteAheadLog } from "../../../store/write-ahead-log.ts";
+import { openCopier, openDatabase } from "../../../store/thread/database.ts";
+import { copyLog, logSize, WriteAheadLog } from "../../../store/thread/write-ahead-log.ts";
 import { freshFolder } from "./test-store.ts";
 
 const PAGE = 4096;

@@ -1,0 +1,185 @@
+import { createHash } from "node:crypto";
+import { type Caller, storedKeyId } from "../../ledger/key.ts";
+import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import { ownerErased } from "../../openapi/owner-erased.ts";
+import { type Batch, type BatchRequest, batchRequest } from "../../openapi/resources/batches.ts";
+import { type Clock, epochSeconds } from "../../platform/clock.ts";
+import { isObjectId, objectId } from "../../platform/object-id.ts";
+import type { Store } from "../../store/store.ts";
+import type { NewBatch } from "../../store/types/batch-row.ts";
+import type { NightShift } from "../run/batch-runner.ts";
+import { type BatchQuota, tooManyTokens } from "../validation/enqueue-quota.ts";
+import { batchObject } from "./batch-object.ts";
+
+/** What holds for batches that are created from now on. */
+export interface BatchTerms {
+  /** Seconds from a batch's creation to its deadline. */
+  windowSeconds: number;
+  /** Most batches of one owner that are not over. */
+  maxOpen: number;
+}
+
+export interface BatchesDeps extends BatchTerms {
+  store: Pick<Store, "batches">;
+  night: Pick<NightShift, "take" | "standingOf">;
+  quota: Pick<BatchQuota, "ask">;
+  clock: Clock;
+}
+
+export interface BatchPage {
+  data: Batch[];
+  hasMore: boolean;
+}
+
+const MAX_KEY = 255;
+
+/** The batches of all owners as the API tells them. Every method throws ApiError or StoreError. */
+export class Batches {
+  readonly #deps: BatchesDeps;
+  #terms: BatchTerms;
+
+  constructor(deps: BatchesDeps) {
+    this.#deps = deps;
+    this.#terms = deps;
+  }
+
+  setTerms(terms: BatchTerms): void {
+    this.#terms = terms;
+  }
+
+  /** With a key that this owner has used before for the same request, the batch of that time. */
+  async create(caller: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
+    const request = checked(body);
+    if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
+      throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
+    }
+    const { store, night, quota, clock } = this.#deps;
+    const { windowSeconds, maxOpen } = this.#terms;
+    const { owner, key } = caller;
+    const now = epochSeconds(clock);
+    const expiresAt = now + windowSeconds;
+    const replays = idempotencyKey !== null && (await store.batches.isKeyUsed({ owner, key: idempotencyKey }));
+    const batch: NewBatch = {
+      id: objectId("batch_"),
+      owner,
+      keyId: key?.id ?? null,
+      endpoint: request.endpoint,
+      inputFileId: request.input_file_id,
+      completionWindow: request.completion_window,
+      metadata: request.metadata == null ? null : JSON.stringify(request.metadata),
+      outputExpiresAfter: request.output_expires_after == null ? null : JSON.stringify(request.output_expires_after),
+      createdAt: now,
+      expiresAt,
+      // What was created once is told again, also when there is no room for another.
+      estimatedTokens: replays ? 0 : await quota.ask(caller, request, expiresAt),
+    };
+    const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
+    const creation = await store.batches.create({
+      batch,
+      idempotency,
+      maxOpen,
+      maxTokens: key?.limits.enqueuedTokens ?? null,
+      storedKeyId: storedKeyId(key),
+    });
+    if (creation.outcome === "erased") throw ownerErased();
+    if (creation.outcome === "conflict") throw keyConflict();
+    if (creation.outcome === "too_many") throw tooManyOpen(maxOpen);
+    if (creation.outcome === "too_many_tokens") {
+      throw tooManyTokens(key?.limits.enqueuedTokens ?? 0, creation.enqueuedTokens, batch.estimatedTokens);
+    }
+    if (creation.outcome === "created") night.take(creation.batch.id);
+    return this.#object(creation.batch);
+  }
+
+  /** Throws 404, also for another owner's batch. */
+  async get(owner: string, id: string): Promise<Batch> {
+    const row = isObjectId("batch_", id) ? await this.#deps.store.batches.get({ owner, id }) : null;
+    if (row === null) throw noSuchBatch(id);
+    return this.#object(row);
+  }
+
+  /** Newest first. Throws 400 for a cursor that names none of the owner's batches. */
+  async list(owner: string, limit: number, after: string | null): Promise<BatchPage> {
+    const page = await this.#deps.store.batches.list({ owner, limit, after });
+    if (page === "unknown_cursor") {
+      const message = `Invalid 'after': there is no batch '${after?.slice(0, 64)}'.`;
+      throw invalidRequest("invalid_value", "after", message);
+    }
+    return { data: page.rows.map((row) => this.#object(row)), hasMore: page.hasMore };
+  }
+
+  /** Throws 404, or 409 for a batch that is over. Harmless when it is cancelled already. */
+  async cancel(owner: string, id: string): Promise<Batch> {
+    const { store, night, clock } = this.#deps;
+    const outcome = isObjectId("batch_", id)
+      ? await store.batches.cancel({ owner, id, now: epochSeconds(clock) })
+      : ({ outcome: "absent" } as const);
+    if (outcome.outcome === "absent") throw noSuchBatch(id);
+    if (outcome.outcome === "terminal") {
+      throw new ApiError({
+        status: 409,
+        type: "invalid_request_error",
+        code: null,
+        message: `Cannot cancel a batch with status '${outcome.batch.status}'.`,
+        shouldRetry: false,
+      });
+    }
+    if (outcome.outcome === "cancelling") night.take(id);
+    return this.#object(outcome.batch);
+  }
+
+  /** Cancels whatever was created with this key and is not over. */
+  async cancelAllOf(keyId: string): Promise<void> {
+    for (const { owner, id } of await this.#deps.store.batches.openOfKey({ keyId })) {
+      // One that ended in between needs no more.
+      await this.cancel(owner, id).catch((error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+      });
+    }
+  }
+
+  #object(row: Parameters<typeof batchObject>[0]): Batch {
+    return batchObject(row, this.#deps.night.standingOf(row));
+  }
+}
+
+function checked(body: unknown): BatchRequest {
+  try {
+    return validate(batchRequest, body);
+  } catch (error) {
+    if (!(error instanceof ApiError) || !error.param?.startsWith("metadata")) throw error;
+    // OpenAI answers so for whatever is wrong with metadata.
+    throw invalidRequest("invalid_type", error.param, error.message);
+  }
+}
+
+/** Equal for requests that ask for the same, in whatever order their fields come. */
+function fingerprintOf(request: BatchRequest): string {
+  const { input_file_id, endpoint, completion_window, metadata, output_expires_after } = request;
+  const pairs = Object.entries(metadata ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  const parts = [input_file_id, endpoint, completion_window, pairs, output_expires_after?.seconds ?? null];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+/** OpenAI's clients know a 429 as the limit that it is, but would try again within seconds, and batches take hours. */
+function tooManyOpen(maxOpen: number): ApiError {
+  const message = `You have ${maxOpen} batches that are not over, which is the most. Wait for one to end, or cancel one.`;
+  const code = "rate_limit_exceeded";
+  return new ApiError({ status: 429, type: "rate_limit_error", code, message, shouldRetry: false });
+}
+
+function keyConflict(): ApiError {
+  return new ApiError({
+    status: 409,
+    type: "invalid_request_error",
+    code: "idempotency_key_reused",
+    message: "This Idempotency-Key was used before with another request.",
+    shouldRetry: false,
+  });
+}
+
+function noSuchBatch(id: string): ApiError {
+  const message = `No batch found with id '${id.slice(0, 64)}'.`;
+  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+}

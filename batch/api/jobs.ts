@@ -1,0 +1,150 @@
+import { readFile } from "node:fs/promises";
+import type { FileRoom } from "../../files/file-store.ts";
+import { type Caller, storedKeyId } from "../../ledger/key.ts";
+import { ApiError } from "../../openapi/api-error.ts";
+import { jsonBytes } from "../../openapi/json/json-pieces.ts";
+import { type Batch, type BatchEndpoint, COMPLETION_WINDOW } from "../../openapi/resources/batches.ts";
+import type { Job } from "../../openapi/resources/jobs.ts";
+import { failpoint } from "../../platform/failpoint.ts";
+import type { Batches } from "./batches.ts";
+import { jobResult, type ResultLine } from "./job-result.ts";
+
+export interface JobsDeps {
+  batches: Pick<Batches, "create" | "get" | "cancel">;
+  files: Pick<FileRoom, "write" | "add" | "get" | "remove" | "pathOf">;
+  /** Most bytes of a batch's line. */
+  maxLineBytes: number;
+}
+
+/** A job that is not over, or what the synchronous call would have been answered. */
+export type JobState = { over: false; job: Job } | { over: true; statusCode: number; body: string };
+
+/** Tells the batch of a job from others; a batch of one line that names itself so is its owner's own affair. */
+const MARK = "nightshift_job";
+const PART_BYTES = 256 * 1024;
+const LINE_BREAK = Buffer.from("\n");
+const KEPT_SECONDS = 30 * 86_400;
+const ENDED: readonly Batch["status"][] = ["completed", "failed", "expired", "cancelled"];
+
+/**
+ * Requests that were put off, each as a batch of one line: so a job outlives any crash, is charged once, speeds up as
+ * its deadline nears, and ends with a batch's webhook. `job_X` is `batch_X`.
+ */
+export class Jobs {
+  readonly #deps: JobsDeps;
+
+  constructor(deps: JobsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Durable when it resolves. Null: the body is too long for a line. Throws 507 where there is no room for it. */
+  async create(caller: Caller, endpoint: BatchEndpoint, body: unknown): Promise<Job | null> {
+    const { files, batches, maxLineBytes } = this.#deps;
+    const line = await jsonBytes({ custom_id: "job", method: "POST", url: endpoint, body });
+    // With the line break.
+    if (line.byteLength + 1 > maxLineBytes) return null;
+    const incoming = await files.write(written(line), { reserve: true });
+    const { owner, key } = caller;
+    const storageBytes = key?.limits.storageBytes ?? null;
+    const keyId = storedKeyId(key);
+    const terms = { expiresAfter: KEPT_SECONDS, storageBytes, keyId };
+    const meta = { owner, purpose: "batch", filename: "job.jsonl", ...terms } as const;
+    const input = await files.add(incoming, meta);
+    failpoint("job.input");
+    const request = {
+      input_file_id: input.id,
+      endpoint,
+      completion_window: COMPLETION_WINDOW,
+      metadata: { [MARK]: "1" },
+      output_expires_after: { anchor: "created_at", seconds: KEPT_SECONDS },
+    };
+    try {
+      return jobOf(await batches.create(caller, request, null));
+    } catch (error) {
+      // Where even that fails it goes by itself, when its time is over.
+      await files.remove(owner, input.id).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Throws 404, also for another owner's job; 410 when its result was deleted, or it was cancelled before it ran. */
+  async get(owner: string, id: string): Promise<JobState> {
+    const batch = await this.#batch(owner, id);
+    if (!ENDED.includes(batch.status)) return { over: false, job: jobOf(batch) };
+    const fileId = batch.output_file_id ?? batch.error_file_id;
+    const line = fileId === null ? null : await this.#line(owner, fileId);
+    return { over: true, ...jobResult(batch, line) };
+  }
+
+  /** Cancels one that is not over; removes the request and the answer of one that is. Throws 404. */
+  async remove(owner: string, id: string): Promise<Job> {
+    const { files, batches } = this.#deps;
+    const batch = await this.#batch(owner, id);
+    if (!ENDED.includes(batch.status)) return jobOf(await batches.cancel(owner, batch.id));
+    for (const file of [batch.output_file_id, batch.error_file_id, batch.input_file_id]) {
+      if (file !== null) await files.remove(owner, file).catch(unlessGoneOrInUse);
+    }
+    return { ...jobOf(batch), status: "deleted" };
+  }
+
+  async #batch(owner: string, id: string): Promise<Batch> {
+    const batch = id.startsWith("job_")
+      ? await this.#deps.batches.get(owner, id.replace("job_", "batch_")).catch(unlessGone)
+      : null;
+    // An answer is read as a whole, which the results of many lines are too long for.
+    if (batch?.metadata?.[MARK] !== undefined && batch.request_counts.total <= 1) return batch;
+    const message = `No job found with id '${id.slice(0, 64)}'.`;
+    throw new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+  }
+
+  async #line(owner: string, fileId: string): Promise<ResultLine | "deleted"> {
+    const { files } = this.#deps;
+    if ((await files.get(owner, fileId).catch(unlessGone)) === null) return "deleted";
+    try {
+      const line: ResultLine = JSON.parse(await readFile(files.pathOf(fileId), "utf8"));
+      return line;
+    } catch (error) {
+      // It may have been deleted between the two.
+      if ((await files.get(owner, fileId).catch(unlessGone)) === null) return "deleted";
+      throw error;
+    }
+  }
+}
+
+function jobOf(batch: Batch): Job {
+  const { phase, reason, eta } = batch.nightshift;
+  return {
+    id: batch.id.replace("batch_", "job_"),
+    object: "nightshift.job",
+    status: statusOf(batch.status, phase),
+    endpoint: batch.endpoint,
+    batch_id: batch.id,
+    created_at: batch.created_at,
+    expires_at: batch.expires_at,
+    reason,
+    eta,
+  };
+}
+
+function statusOf(status: Batch["status"], phase: Batch["nightshift"]["phase"]): Job["status"] {
+  if (ENDED.includes(status)) return "ended";
+  if (status === "cancelling") return "cancelling";
+  return phase === "running" || phase === "finalizing" ? "running" : "queued";
+}
+
+function unlessGone(error: unknown): null {
+  if (error instanceof ApiError && error.status === 404) return null;
+  throw error;
+}
+
+/** Another batch may read the request's file: it stays for that one, and goes by itself when its time is over. */
+function unlessGoneOrInUse(error: unknown): null {
+  if (error instanceof ApiError && error.code === "file_in_use") return null;
+  return unlessGone(error);
+}
+
+/** Each part is hashed at once. */
+async function* written(line: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < line.byteLength; at += PART_BYTES) yield line.subarray(at, at + PART_BYTES);
+  yield LINE_BREAK;
+}

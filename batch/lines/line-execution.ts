@@ -1,0 +1,44 @@
+import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
+
+export interface LineUsage {
+  inputTokens: number;
+  /** Part of inputTokens. */
+  cachedTokens: number;
+  outputTokens: number;
+  /** Part of outputTokens. */
+  reasoningTokens: number;
+}
+
+/**
+ * | how | meaning | what follows |
+ * |---|---|---|
+ * | answered | the status and body that the synchronous endpoint would have sent | committed |
+ * | passing | nothing is wrong with the line: the model is not ready, say | pending again, after a while |
+ * | fault | the program failed at it | pending again a few times, then fails |
+ * | engine_died | it was in the engine when the engine process died | bisected |
+ * | timed_out | it took longer than a line may | fails |
+ * | stopped | the signal aborted it | whoever aborted knows |
+ */
+export type Executed =
+  | {
+      how: "answered";
+      statusCode: number;
+      /** JSON text. */
+      body: string;
+      /** Null where nothing is charged. */
+      usage: LineUsage | null;
+      /** Fingerprint of the weights that answered. */
+      version: string;
+    }
+  | { how: "passing"; reason: string }
+  | { how: "fault"; reason: string }
+  | { how: "engine_died"; reason: string /** Online requests were in the engine too. */; withOthers: boolean }
+  | { how: "timed_out"; message: string }
+  | { how: "stopped" };
+
+/** Runs one line's body; never rejects. */
+export type Execute = (
+  endpoint: BatchEndpoint,
+  body: unknown,
+  context: { requestId: string; owner: string; signal: AbortSignal },
+) => Promise<Executed>;

@@ -1,0 +1,239 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { FileRoom } from "../../files/file-store.ts";
+import { removeLines } from "../../files/line-removal.ts";
+import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
+import { failpoint } from "../../platform/failpoint.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Store } from "../../store/store.ts";
+import type { FileRow } from "../../store/tables/files.ts";
+import type { NewEvent } from "../../store/tables/outbox.ts";
+import type { ResultKind } from "../../store/tables/results.ts";
+import type { BatchRow } from "../../store/types/batch-row.ts";
+import type { Lane } from "../lines/line-dispatcher.ts";
+import type { LineObserver } from "../lines/line-observer.ts";
+import type { BatchValidation } from "../validation/batch-validation.ts";
+import { restoreResults, writeResults } from "./result-files.ts";
+
+export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | "batch.cancelled";
+
+export interface StewardDeps {
+  store: Pick<Store, "batches" | "lines" | "results" | "files">;
+  files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
+  laneOf: (model: string) => Lane | undefined;
+  validation: Pick<BatchValidation, "run">;
+  /** Events that go out with a batch's end, one per webhook that wants them. */
+  events: (type: BatchEvent, batchId: string) => NewEvent[];
+  /** Called when such events are in the outbox. */
+  eventsQueued: () => void;
+  /** How long the lines in the engine may go on when their batch is cancelled or expires. */
+  graceMs: number;
+  clock: DeadlineClock;
+  log: Log;
+  observer: LineObserver;
+}
+
+const ROWS = 500;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 30_000;
+
+const CANCELLED = {
+  code: "batch_cancelled",
+  message: "This request was not executed because the batch was cancelled.",
+};
+const EXPIRED = {
+  code: "batch_expired",
+  message: "This request could not be executed before the completion window expired.",
+};
+
+/**
+ * Sees one batch through, from wherever it stands. Each step looks the row up, does what its status asks for, and can be
+ * taken again from its beginning after a crash or a failure.
+ *
+ * | status | step |
+ * |---|---|
+ * | validating | validate and index the file → in_progress or failed; past the deadline → expired |
+ * | in_progress | run in the lane until no line is left → finalizing; past the deadline → end the rest, expired |
+ * | cancelling | end the rest → cancelled |
+ * | finalizing | write the files → completed |
+ * | terminal | remove the rows of lines and results |
+ */
+export class Steward {
+  readonly id: string;
+  readonly #deps: StewardDeps;
+  /** Ends the present step where the batch may stand elsewhere now. */
+  #nudged = new AbortController();
+  /** Ends every step. */
+  readonly #stopping = new AbortController();
+  /** Unix seconds at which the present step is over; null for one that goes on to its own end. */
+  #deadline: number | null = null;
+  /** This steward has read the files back itself. */
+  #filesChecked = false;
+
+  constructor(id: string, deps: StewardDeps) {
+    this.id = id;
+    this.#deps = deps;
+  }
+
+  /** Looks at the batch's row again: it was cancelled, or its time is over. */
+  nudge(): void {
+    this.#nudged.abort();
+  }
+
+  /** Ends work whose window is over; to be called every second or so. */
+  look(): void {
+    if (this.#deadline === null || !this.#isOver(this.#deadline)) return;
+    this.#deadline = null;
+    this.nudge();
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.nudge();
+  }
+
+  /** Resolves when the batch is terminal and cleaned up, or after `stop`. */
+  async run(): Promise<void> {
+    const stopping = this.#stopping.signal;
+    for (let failures = 0; !stopping.aborted; ) {
+      this.#nudged = new AbortController();
+      const nudged = this.#nudged.signal;
+      try {
+        if (await this.#step()) return;
+        failures = 0;
+      } catch (error) {
+        if (stopping.aborted) return;
+        if (nudged.aborted && isAbort(error)) continue;
+        const retryInMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures++, 10));
+        this.#deps.log.error({ batch: this.id, err: error, retryInMs }, "A step of a batch failed; it is taken again");
+        await wait(retryInMs, undefined, { signal: nudged }).catch(() => {});
+      }
+    }
+  }
+
+  /** True when nothing is left to do. */
+  async #step(): Promise<boolean> {
+    const batch = await this.#deps.store.batches.find({ id: this.id });
+    if (batch === null) return true;
+    const begins = batch.status === "validating" || batch.status === "in_progress";
+    const over = begins && this.#isOver(batch.expiresAt);
+    this.#deadline = begins && !over ? batch.expiresAt : null;
+    switch (batch.status) {
+      case "validating":
+        if (over) await this.#end(batch, "expired");
+        else await this.#deps.validation.run(batch, this.#nudged.signal);
+        return false;
+      case "in_progress":
+        if (over) await this.#end(batch, "expired");
+        else await this.#work(batch);
+        return false;
+      case "cancelling":
+        await this.#end(batch, "cancelled");
+        return false;
+      case "finalizing":
+        await this.#finalize(batch, "completed");
+        return false;
+      default:
+        await this.#cleanUp(batch);
+        return true;
+    }
+  }
+
+  #isOver(deadline: number): boolean {
+    const { clock } = this.#deps;
+    return clock.settled && deadline <= epochSeconds(clock);
+  }
+
+  async #work(batch: BatchRow): Promise<void> {
+    const { store, clock, laneOf, files } = this.#deps;
+    const { id, owner, keyId, endpoint, expiresAt, inputFileId } = batch;
+    if (await store.batches.beginFinalizing({ id, now: epochSeconds(clock) })) return;
+    const nudged = new Promise<void>((resolve) => {
+      this.#nudged.signal.addEventListener("abort", () => resolve(), { once: true });
+      if (this.#nudged.signal.aborted) resolve();
+    });
+    // Without its model the batch waits: a server that has it again runs it, or the window ends.
+    const lane = batch.model === null ? undefined : laneOf(batch.model);
+    const inputPath = files.pathOf(inputFileId);
+    const ran = lane?.run({ id, owner, keyId, endpoint, expiresAt, inputPath });
+    await (ran === undefined ? nudged : Promise.race([ran, nudged]));
+  }
+
+  /** Ends what has not ended, and the batch with it. */
+  async #end(batch: BatchRow, status: "cancelled" | "expired"): Promise<void> {
+    const { store, laneOf, graceMs, observer } = this.#deps;
+    const { id, model, endpoint } = batch;
+    if (batch.inProgressAt === null) {
+      await removeLines(store, this.id, this.#stopping.signal);
+    } else {
+      if (model !== null) await laneOf(model)?.withdraw(id, graceMs);
+      const error = JSON.stringify(status === "cancelled" ? CANCELLED : EXPIRED);
+      for (;;) {
+        this.#stopping.signal.throwIfAborted();
+        const ended = await store.lines.end({ batchId: id, state: status, running: true, error, limit: ROWS });
+        if (ended === 0) break;
+        if (model !== null) observer.linesEnded(model, endpoint, status, ended);
+      }
+    }
+    await this.#finalize(batch, status);
+  }
+
+  async #finalize(batch: BatchRow, status: "completed" | "cancelled" | "expired"): Promise<void> {
+    const { store, clock, events, laneOf, log } = this.#deps;
+    const { id, model } = batch;
+    if (model !== null) await laneOf(model)?.withdraw(id, 0);
+    failpoint("finalize.begun");
+    const placed: FileRow[] = [];
+    const write = async (kind: ResultKind) => {
+      const file = await writeResults(this.#deps, batch, kind, this.#stopping.signal);
+      if (file !== null) placed.push(file);
+      return file;
+    };
+    try {
+      const outputFile = await write("output");
+      const errorFile = await write("error");
+      failpoint("finalize.before-commit");
+      const now = epochSeconds(clock);
+      const queued = events(`batch.${status}`, id);
+      const ended = await store.batches.finalize({ id, status, now, outputFile, errorFile, events: queued });
+      failpoint("finalize.after-commit");
+      this.#filesChecked = ended;
+      if (!ended) throw new Error(`Batch ${id} cannot become ${status} from where it stands`);
+      this.#deps.eventsQueued();
+      log.info({ batch: id, status, seconds: now - batch.createdAt }, "Batch ended");
+    } catch (error) {
+      await this.#withdraw(placed);
+      throw error;
+    }
+  }
+
+  /**
+   * Removes files that this step placed in vain: each try writes anew, and on a full disk what lies there is missing. A
+   * commit whose answer was lost may have given them rows, so the batch is asked; while the store can't tell they stay,
+   * and the next start removes what has no row.
+   */
+  async #withdraw(placed: readonly FileRow[]): Promise<void> {
+    const { store, files } = this.#deps;
+    const batch = await store.batches.find({ id: this.id }).catch(() => null);
+    if (batch === null) return;
+    for (const file of placed) {
+      if (file.id !== batch.outputFileId && file.id !== batch.errorFileId) await files.withdraw(file);
+    }
+  }
+
+  /** The files hold everything now. */
+  async #cleanUp(batch: BatchRow): Promise<void> {
+    const { store } = this.#deps;
+    const stopping = this.#stopping.signal;
+    if (!this.#filesChecked) await restoreResults(this.#deps, batch, stopping);
+    while ((await store.results.remove({ batchId: this.id, limit: ROWS })) > 0) {
+      failpoint("cleanup.half");
+      stopping.throwIfAborted();
+    }
+    await removeLines(store, this.id, this.#stopping.signal);
+  }
+}
+
+/** The rejection of what a signal ended, as `fs`, streams and timers have it. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}

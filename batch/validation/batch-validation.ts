@@ -1,0 +1,157 @@
+import type { FileRoom } from "../../files/file-store.ts";
+import { removeLines } from "../../files/line-removal.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import type { BatchError } from "../../openapi/resources/batches.ts";
+import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
+import { failpoint } from "../../platform/failpoint.ts";
+import type { Log } from "../../platform/log.ts";
+import { Turns } from "../../platform/serial-queue.ts";
+import type { Store } from "../../store/store.ts";
+import type { NewEvent } from "../../store/tables/outbox.ts";
+import type { BatchRow } from "../../store/types/batch-row.ts";
+import type { BatchQuota } from "./enqueue-quota.ts";
+import type { ValidateRules } from "./file-validator.ts";
+import { inputRow } from "./input-row.ts";
+import type { ModelBounds } from "./model-bounds.ts";
+import { type Validate, ValidationLost } from "./validation-job.ts";
+
+export interface BatchValidationDeps {
+  store: Pick<Store, "batches" | "lines" | "files">;
+  files: Pick<FileRoom, "pathOf">;
+  models: readonly string[];
+  /** Which of them requests with this key may use; null for all. */
+  modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
+  /** What is known of them now. */
+  bounds: () => ReadonlyMap<string, ModelBounds>;
+  validate: Validate;
+  quota: Pick<BatchQuota, "fault">;
+  /** Events that go out with the batch's failure, one per webhook that wants them. */
+  failedEvents: (batchId: string) => NewEvent[];
+  /** Called when such events are in the outbox. */
+  eventsQueued: () => void;
+  limits: RequestLimits;
+  maxLines: number;
+  maxLineBytes: number;
+  clock: DeadlineClock;
+  log: Log;
+}
+
+const MAX_ERRORS = 100;
+/** After so many validations that did not come back a batch fails. */
+export const MOST_LOST = 3;
+/** A file of at most so many bytes is small: what validation keeps of it is, too. */
+const SMALL_BYTES = 1024 ** 2;
+/** Small files share the validation process without waiting for a large one; few large ones bound its memory. */
+const SMALL_AT_ONCE = 16;
+const LARGE_AT_ONCE = 2;
+/** What a validation costs beside its bytes, in bytes. */
+const START_BYTES = 64 * 1024;
+
+/**
+ * Takes batches from `validating` to `in_progress` or `failed`. Owners take turns, by bytes. Each try is counted durably
+ * before it begins, so that a file which ends the process that reads it, or the server, is found out: it is validated
+ * apart from others after the first try that did not come back, and not at all after the third. A try that ended without
+ * a verdict for another reason (cancelled, a full disk, the server's end) is not counted.
+ */
+export class BatchValidation {
+  readonly #deps: BatchValidationDeps;
+  readonly #small = new Turns(SMALL_AT_ONCE);
+  readonly #large = new Turns(LARGE_AT_ONCE);
+  readonly #suspects = new Turns(1);
+  /** Where the store could not take a count back: what it should have. */
+  readonly #lost = new Map<string, number>();
+
+  constructor(deps: BatchValidationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Rejects when the signal aborts, or for what may pass. */
+  async run(batch: BatchRow, signal: AbortSignal): Promise<void> {
+    const { id, owner } = batch;
+    const file = await inputRow(this.#deps, batch);
+    if ("code" in file) return this.#fail(batch, null, [file]);
+    const lost = this.#lost.get(id) ?? batch.validations;
+    if (lost >= MOST_LOST) return this.#fail(batch, null, [LOST]);
+    const small = file.bytes <= SMALL_BYTES ? this.#small : this.#large;
+    const turns = lost > 0 ? this.#suspects : small;
+    await turns.take(owner, START_BYTES + file.bytes, () => this.#counted(batch, lost, signal), signal);
+  }
+
+  async #counted(batch: BatchRow, lost: number, signal: AbortSignal): Promise<void> {
+    const { store, log } = this.#deps;
+    const { id } = batch;
+    await removeLines(store, id, signal);
+    if (!(await store.batches.countValidations({ id, count: lost + 1 }))) return;
+    try {
+      await this.#validate(batch, lost > 0, signal);
+    } catch (error) {
+      if (error instanceof ValidationLost) {
+        const about = { batch: id, lost: lost + 1, most: MOST_LOST, reason: error.message };
+        log.warn(about, "A validation did not come back; its file is validated alone");
+        return;
+      }
+      this.#lost.set(id, lost);
+      // While the store fails, the number above stands for it.
+      await store.batches.countValidations({ id, count: lost }).then(
+        () => this.#lost.delete(id),
+        () => {},
+      );
+      throw error;
+    }
+    this.#lost.delete(id);
+  }
+
+  async #validate(batch: BatchRow, alone: boolean, signal: AbortSignal): Promise<void> {
+    const { store, files, validate, clock, log } = this.#deps;
+    const { id, owner, inputFileId } = batch;
+    const startedAt = clock.now();
+    const outcome = await validate(
+      { path: files.pathOf(inputFileId), owner, rules: await this.#rulesOf(batch), alone },
+      async (lines) => {
+        await store.lines.insert({ batchId: id, lines });
+        failpoint("validate.lines");
+      },
+      signal,
+    );
+    if (!outcome.valid) return this.#fail(batch, outcome.model, outcome.errors);
+    failpoint("validate.indexed");
+    const { lines, model } = outcome;
+    const fault = await this.#deps.quota.fault(batch, model);
+    if (fault !== null) return this.#fail(batch, model, [fault]);
+    const began = await store.batches.begin({ id, now: epochSeconds(clock), model });
+    const ms = Math.round(clock.now() - startedAt);
+    if (began) log.info({ batch: id, model, lines, ms }, "Batch validated");
+  }
+
+  async #rulesOf({ endpoint, keyId }: BatchRow): Promise<ValidateRules> {
+    const { limits, maxLines, maxLineBytes, models, modelsOf, bounds } = this.#deps;
+    const allowed = await modelsOf(keyId);
+    return {
+      endpoint,
+      limits,
+      models: allowed === null ? models : models.filter((model) => allowed.includes(model)),
+      bounds: bounds(),
+      maxLines,
+      maxLineBytes,
+      maxErrors: MAX_ERRORS,
+    };
+  }
+
+  async #fail({ id }: BatchRow, model: string | null, errors: BatchError[]): Promise<void> {
+    const { store, clock, failedEvents, eventsQueued, log } = this.#deps;
+    const list = JSON.stringify({ object: "list", data: errors });
+    const row = { id, now: epochSeconds(clock), errors: list, model, events: failedEvents(id) };
+    if (!(await store.batches.fail(row))) return;
+    eventsQueued();
+    log.info({ batch: id, errors: errors.length }, "Batch failed validation");
+  }
+}
+
+const LOST: BatchError = {
+  code: "validation_failed",
+  message:
+    `The input file could not be checked: ${MOST_LOST} times the process that checks it ended before it was done. ` +
+    "Split the file or shorten its longest lines, and create the batch again.",
+  param: null,
+  line: null,
+};

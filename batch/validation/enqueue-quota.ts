@@ -1,0 +1,122 @@
+import type { FileRoom } from "../../files/file-store.ts";
+import { availableUntil, insufficientQuota } from "../../ledger/budget.ts";
+import type { Caller } from "../../ledger/key.ts";
+import { usdText } from "../../ledger/prices.ts";
+import type { UsageLedger } from "../../ledger/usage-ledger.ts";
+import { ApiError } from "../../openapi/api-error.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import type { BatchError, BatchRequest } from "../../openapi/resources/batches.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { dayOf } from "../../platform/utc-day.ts";
+import type { Store } from "../../store/store.ts";
+import type { BatchRow } from "../../store/types/batch-row.ts";
+import { bodyCheck } from "./line-check.ts";
+import type { ModelBounds } from "./model-bounds.ts";
+import { type Preview, preview } from "./preview.ts";
+
+export interface BatchQuotaDeps {
+  store: Pick<Store, "budgets" | "batches" | "files" | "keys" | "lines">;
+  files: Pick<FileRoom, "pathOf">;
+  ledger: Pick<UsageLedger, "lineRates">;
+  limits: RequestLimits;
+  bounds: () => ReadonlyMap<string, ModelBounds>;
+  usualAnswer: (model: string) => number;
+  clock: Clock;
+}
+
+/** A preview of a file that was not read whole is believed only this far: its beginning may be unlike the rest. */
+const DOUBT = 2;
+
+/**
+ * Whether a batch may be enqueued: by what its owner and key may spend until its deadline, and by how many tokens of its
+ * key's batches may wait. Asked twice: of the file's beginning before there is a batch, and of every line when it was
+ * validated. What it really costs is held against the budgets line by line, as it runs.
+ */
+export class BatchQuota {
+  readonly #deps: BatchQuotaDeps;
+
+  constructor(deps: BatchQuotaDeps) {
+    this.#deps = deps;
+  }
+
+  /** The tokens of a batch that is about to be made, 0 where nothing bounds them. Throws 429 insufficient_quota. */
+  async ask({ owner, key }: Caller, request: BatchRequest, expiresAt: number): Promise<number> {
+    const { store, clock } = this.#deps;
+    const standings = await store.budgets.standings({ owner, keyId: key?.id ?? null, day: dayOf(clock.epochMs()) });
+    if (standings.length === 0 && (key?.limits.enqueuedTokens ?? null) === null) return 0;
+    const lastDay = dayOf(expiresAt * 1000);
+    const available = availableUntil(standings, lastDay);
+    const seen = await this.#preview(owner, request);
+    if (seen === null) return 0;
+    // What costs nothing is never refused, on a budget of nothing either.
+    const nano = this.#cost(seen.model, seen);
+    if (nano > 0 && available === 0) {
+      throw insufficientQuota(standings.filter((one) => availableUntil([one], lastDay) === 0));
+    }
+    if (nano > available * (seen.whole ? 1 : DOUBT)) throw overBudget(overText(nano, available));
+    return seen.estimatedTokens;
+  }
+
+  /** What forbids a batch whose lines are all known; null when nothing does. */
+  async fault(batch: BatchRow, model: string): Promise<BatchError | null> {
+    const { store, clock, usualAnswer } = this.#deps;
+    const { id, owner, keyId, expiresAt } = batch;
+    const standings = await store.budgets.standings({ owner, keyId, day: dayOf(clock.epochMs()) });
+    const limit = keyId === null ? null : ((await store.keys.get({ id: keyId }))?.enqueuedTokens ?? null);
+    if (standings.length === 0 && limit === null) return null;
+    const expected = await store.lines.expected({ batchId: id, usualAnswer: usualAnswer(model) });
+    const nano = this.#cost(model, expected);
+    const available = availableUntil(standings, dayOf(expiresAt * 1000));
+    if (nano > available) return fault("insufficient_quota", overText(nano, available));
+    if (keyId === null || limit === null) return null;
+    const before = await store.batches.enqueuedTokens({ keyId, except: id });
+    if (before + expected.estimatedTokens <= limit) return null;
+    return fault("token_limit_exceeded", tokensText(limit, before, expected.estimatedTokens));
+  }
+
+  async #preview(owner: string, { input_file_id: id, endpoint }: BatchRequest): Promise<Preview | null> {
+    const { store, files, limits, bounds, usualAnswer } = this.#deps;
+    const file = await store.files.get({ owner, id });
+    // Validation tells what is wrong with the file.
+    if (file === null) return null;
+    return preview(files.pathOf(id), file.bytes, bodyCheck(endpoint, limits, bounds()), usualAnswer);
+  }
+
+  /** Nano-dollars. */
+  #cost(model: string, { promptTokens, answerTokens }: { promptTokens: number; answerTokens: number }): number {
+    const { inputNano, outputNano } = this.#deps.ledger.lineRates(model);
+    return Math.ceil(promptTokens * inputNano + answerTokens * outputNano);
+  }
+}
+
+/** OpenAI's clients know a 429 as the limit that it is, but would try again within seconds, and batches take hours. */
+export function tooManyTokens(limit: number, enqueued: number, tokens: number): ApiError {
+  const message = tokensText(limit, enqueued, tokens);
+  const code = "rate_limit_exceeded";
+  return new ApiError({ status: 429, type: "rate_limit_error", code, message, shouldRetry: false });
+}
+
+function overBudget(message: string): ApiError {
+  const code = "insufficient_quota";
+  return new ApiError({ status: 429, type: code, code, message, shouldRetry: false });
+}
+
+function overText(nano: number, available: number): string {
+  return (
+    `The batch would cost about ${usdText(nano)} USD, and your budgets have ${usdText(available)} USD until its window ` +
+    "ends. Split it, or have a budget raised."
+  );
+}
+
+function tokensText(limit: number, enqueued: number, tokens: number): string {
+  return (
+    `Enqueued token limit reached: limit ${limit}, enqueued ${enqueued}, this batch about ${tokens}. ` +
+    (tokens > limit
+      ? "It is more than the limit by itself: split it, or have the limit raised."
+      : "Try again when some of your batches have ended.")
+  );
+}
+
+function fault(code: string, message: string): BatchError {
+  return { code, message, param: null, line: null };
+}

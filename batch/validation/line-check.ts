@@ -1,0 +1,128 @@
+import { invalidRequest } from "../../openapi/api-error.ts";
+import { type ChatRequest, chatRequest } from "../../openapi/generation/chat.ts";
+import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../../openapi/generation/completions.ts";
+import { validate } from "../../openapi/generation/validate.ts";
+import { narrowed } from "../../openapi/narrowed.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
+import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";
+import { USUAL_ANSWER } from "../lines/answer-length.ts";
+import { checkBounds, checkEmbeddingBounds, type ModelBounds } from "./model-bounds.ts";
+import { PrefixKey } from "./prefix-key.ts";
+
+/** What is known of a body that its endpoint would take. */
+export interface CheckedBody {
+  /** What PrefixKey makes of the prompt: those that begin alike come together. */
+  prefix: readonly number[];
+  /** A guess at prompt and answer together, for forecasts. */
+  estimatedTokens: number;
+  /** Of the guess, the prompt. */
+  promptTokens: number;
+  /** Answers that are asked for; 0 for inputs of embeddings. */
+  choices: number;
+  /** Most tokens of each; null where the body has no bound. */
+  maxTokens: number | null;
+  /** Inputs of embeddings. */
+  inputs: number;
+}
+
+/** Throws the ApiError that the synchronous endpoint would answer with. */
+export type BodyCheck = (body: unknown) => CheckedBody;
+
+const CHARS_PER_TOKEN = 4;
+/** An answer may be allowed much, and rarely takes it. */
+const MOST_ANSWER = 4096;
+
+/** `bounds`: of the models that are known now, by name. */
+export function bodyCheck(
+  endpoint: BatchEndpoint,
+  limits: RequestLimits,
+  bounds: ReadonlyMap<string, ModelBounds>,
+): BodyCheck {
+  const within = <Body extends ChatRequest | CompletionRequest>(body: Body): Body => {
+    if (body.nightshift?.dry_run) {
+      throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
+    }
+    const known = bounds.get(body.model);
+    if (known !== undefined) checkBounds(body, known);
+    return body;
+  };
+  switch (endpoint) {
+    case "/v1/chat/completions": {
+      const schemaFor = narrowed(chatRequest(limits));
+      return (body) => checkedChat(within(validate(schemaFor(body), body)));
+    }
+    case "/v1/completions": {
+      const schemaFor = narrowed(completionRequest(limits));
+      return (body) => checkedCompletion(within(validate(schemaFor(body), body)));
+    }
+    case "/v1/embeddings": {
+      const schema = embeddingsRequest(limits);
+      return (body) => {
+        const checked = validate(schema, body);
+        const known = bounds.get(checked.model);
+        if (known !== undefined) checkEmbeddingBounds(checked, known);
+        return checkedInput(checked);
+      };
+    }
+  }
+}
+
+function checkedChat({ messages, tools, max_completion_tokens, max_tokens, n }: ChatRequest): CheckedBody {
+  const text = new PromptText();
+  // Templates show them before the conversation.
+  if (tools?.length) text.add(JSON.stringify(tools));
+  for (const message of messages) {
+    text.add(`${message.role}\n`);
+    const { content } = message;
+    if (typeof content === "string") text.add(content);
+    else for (const part of content ?? []) if ("text" in part) text.add(part.text);
+    text.add("\n");
+  }
+  return text.checked(max_completion_tokens ?? max_tokens ?? null, n ?? 1);
+}
+
+function checkedCompletion({ prompt, max_tokens, n }: CompletionRequest): CheckedBody {
+  const text = new PromptText();
+  const prompts = text.addAll(prompt);
+  return text.checked(max_tokens ?? DEFAULT_MAX_TOKENS, (n ?? 1) * prompts);
+}
+
+function checkedInput({ input }: EmbeddingsRequest): CheckedBody {
+  const text = new PromptText();
+  const inputs = text.addAll(input);
+  return { ...text.checked(0, 0), inputs };
+}
+
+/** Measures a prompt, and keeps nothing of it. */
+class PromptText {
+  readonly #key = new PrefixKey();
+  #chars = 0;
+
+  add(text: string): void {
+    this.#key.add(text);
+    this.#chars += text.length;
+  }
+
+  addTokens(tokens: readonly unknown[]): void {
+    if (this.#key.wanted > 0) this.#key.add(tokens.slice(0, this.#key.wanted).join(","));
+    this.#chars += tokens.length * CHARS_PER_TOKEN;
+  }
+
+  /** @returns how many texts there are */
+  addAll(given: CompletionRequest["prompt"]): number {
+    const texts = typeof given === "string" || typeof given[0] === "number" ? [given] : given;
+    for (const one of texts) {
+      if (typeof one === "string") this.add(one);
+      else if (Array.isArray(one)) this.addTokens(one);
+    }
+    return texts.length;
+  }
+
+  checked(maxTokens: number | null, choices: number): CheckedBody {
+    const answer = Math.min(maxTokens ?? USUAL_ANSWER, MOST_ANSWER) * choices;
+    const promptTokens = Math.ceil(this.#chars / CHARS_PER_TOKEN);
+    const estimatedTokens = promptTokens + answer;
+    return { prefix: this.#key.key, estimatedTokens, promptTokens, choices, maxTokens, inputs: 0 };
+  }
+}

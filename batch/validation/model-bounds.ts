@@ -1,0 +1,56 @@
+import { tooLongText } from "../../engine/protocol/prompt.ts";
+import { invalidRequest } from "../../openapi/api-error.ts";
+import type { ChatRequest } from "../../openapi/generation/chat.ts";
+import type { CompletionRequest } from "../../openapi/generation/completions.ts";
+import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
+import type { EmbeddingsRequest } from "../../openapi/resources/embeddings.ts";
+
+/** What a loaded model is known to refuse. */
+export interface ModelBounds {
+  /** Token ids run from 0 to one less. */
+  vocabulary: number;
+  /** Tokens of prompt and answer together. */
+  context: number;
+  generates: boolean;
+  /** Of its vectors; null for a model that makes none. */
+  embedding: { width: number; context: number } | null;
+}
+
+/**
+ * Throws the 400 that a line would certainly end with when it runs: a token id that the model does not have, or a prompt
+ * of tokens that leaves no room for an answer. How many tokens a text has, only the engine knows.
+ */
+export function checkBounds(body: ChatRequest | CompletionRequest, bounds: ModelBounds): void {
+  const { vocabulary, context, generates } = bounds;
+  if (!generates)
+    throw invalidRequest("unsupported_model", "model", `The model '${body.model}' does not generate text.`);
+  checkVocabulary(Object.keys(body.logit_bias ?? {}).map(Number), "logit_bias", vocabulary);
+  checkVocabulary(body.stop_token_ids ?? [], "stop_token_ids", vocabulary);
+  if (!("prompt" in body)) return;
+  for (const tokens of tokenPrompts(body.prompt)) {
+    checkVocabulary(tokens, "prompt", vocabulary);
+    if (tokens.length < context) continue;
+    throw invalidRequest("context_length_exceeded", "prompt", tooLongText(context, String(tokens.length)));
+  }
+}
+
+/** The same for an input of embeddings. */
+export function checkEmbeddingBounds(body: EmbeddingsRequest, { vocabulary, embedding }: ModelBounds): void {
+  if (embedding === null)
+    throw invalidRequest("unsupported_model", "model", `The model '${body.model}' makes no embeddings.`);
+  for (const tokens of tokenPrompts(body.input)) {
+    checkVocabulary(tokens, "input", vocabulary);
+    if (tokens.length <= embedding.context) continue;
+    const message = `This model reads at most ${embedding.context} tokens of one input, and one has ${tokens.length}.`;
+    throw invalidRequest("context_length_exceeded", "input", message);
+  }
+  if ((body.dimensions ?? 1) <= embedding.width) return;
+  const message = `Invalid 'dimensions': this model's vectors have ${embedding.width} numbers.`;
+  throw invalidRequest("invalid_value", "dimensions", message);
+}
+
+function tokenPrompts(prompt: CompletionRequest["prompt"]): number[][] {
+  if (typeof prompt === "string") return [];
+  const numbers = prompt.filter((item) => typeof item === "number");
+  return numbers.length > 0 ? [numbers] : prompt.filter((item) => Array.isArray(item));
+}

@@ -1,0 +1,70 @@
+import { open } from "node:fs/promises";
+import { ApiError } from "../../openapi/api-error.ts";
+import { parseJson } from "../../openapi/json/json-text.ts";
+import type { BodyCheck, CheckedBody } from "./line-check.ts";
+
+/** What a whole input file will take, going by its beginning. */
+export interface Preview {
+  /** Named by its first line. */
+  model: string;
+  /** Tokens as validation estimates them. */
+  estimatedTokens: number;
+  promptTokens: number;
+  answerTokens: number;
+  /** Every line was looked at. */
+  whole: boolean;
+}
+
+const SAMPLE_BYTES = 64 * 1024;
+
+/**
+ * Looks at the first lines of an input file, up to 64 KiB, and takes the others for alike. Lines that are not valid are
+ * passed over: what is wrong with a file, validation tells. Null when there is none to go by.
+ */
+export async function preview(
+  path: string,
+  fileBytes: number,
+  check: BodyCheck,
+  usualAnswer: (model: string) => number,
+): Promise<Preview | null> {
+  const { text, bytes } = await beginning(path, fileBytes);
+  const bodies = text.split("\n").flatMap((line) => read(line, check) ?? []);
+  const [first] = bodies;
+  if (first === undefined || bytes === 0) return null;
+  const usual = usualAnswer(first.model);
+  const scale = fileBytes / bytes;
+  const sum = (count: (body: CheckedBody) => number) =>
+    Math.round(scale * bodies.reduce((total, { checked }) => total + count(checked), 0));
+  return {
+    model: first.model,
+    estimatedTokens: sum(({ estimatedTokens }) => estimatedTokens),
+    promptTokens: sum(({ promptTokens }) => promptTokens),
+    answerTokens: sum(({ choices, maxTokens }) => choices * Math.min(usual, maxTokens ?? usual)),
+    whole: bytes === fileBytes,
+  };
+}
+
+/** Whole lines. */
+async function beginning(path: string, fileBytes: number): Promise<{ text: string; bytes: number }> {
+  const file = await open(path, "r");
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(SAMPLE_BYTES, fileBytes)));
+    const bytes = bytesRead === fileBytes ? bytesRead : buffer.lastIndexOf("\n", bytesRead) + 1;
+    return { text: buffer.toString("utf8", 0, bytes), bytes };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Null for a line that validation would refuse. */
+function read(line: string, check: BodyCheck): { model: string; checked: CheckedBody } | null {
+  if (line.trim() === "") return null;
+  try {
+    const { body }: { body?: unknown } = Object(parseJson(Buffer.from(line)));
+    const { model }: { model?: unknown } = Object(body);
+    return typeof model === "string" ? { model, checked: check(body) } : null;
+  } catch (error) {
+    if (error instanceof ApiError) return null;
+    throw error;
+  }
+}

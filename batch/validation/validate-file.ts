@@ -1,0 +1,29 @@
+import type { NewLines } from "../../store/types/line-row.ts";
+import { type ValidateRules, type Validation, Validator } from "./file-validator.ts";
+import { inputLines } from "./input-lines.ts";
+
+/** Lines that go to the database together: some 3 ms of its time. */
+const CHUNK = 500;
+
+/**
+ * Reads an input file once. `emit` then gets the lines of a good file in chunks, one at a time. `pace` is called between
+ * two lines, and may let other work go first.
+ */
+export async function validateFile(
+  chunks: AsyncIterable<Uint8Array>,
+  rules: ValidateRules,
+  emit: (lines: NewLines) => Promise<void>,
+  pace: () => Promise<void>,
+): Promise<Validation> {
+  const validator = new Validator(rules);
+  for await (const lines of inputLines(chunks, rules.maxLineBytes)) {
+    for (const line of lines) {
+      validator.line(line);
+      if (validator.over) return validator.end();
+      await pace();
+    }
+  }
+  const outcome = validator.end();
+  if (outcome.valid) for (const lines of validator.index.chunks(CHUNK)) await emit(lines);
+  return outcome;
+}

@@ -1,0 +1,41 @@
+import type { NewLines } from "../../store/types/line-row.ts";
+import type { ValidateRules, Validation } from "./file-validator.ts";
+
+export interface ValidationJob {
+  path: string;
+  /** Owners share the process's time in equal parts. */
+  owner: string;
+  rules: ValidateRules;
+  /** Apart from all others: a validation of this file did not come back before. */
+  alone: boolean;
+}
+
+/** A job's `id` is the sender's, and unique for the life of the process. */
+export type ToValidation =
+  | { type: "validate"; id: number; job: ValidationJob }
+  | { type: "taken"; id: number }
+  | { type: "cancel"; id: number };
+
+export type FromValidation =
+  | { type: "ready" }
+  /** The process has jobs and is not stuck in one of them. */
+  | { type: "alive" }
+  | { type: "lines"; id: number; lines: NewLines }
+  | { type: "outcome"; id: number; outcome: Validation }
+  /** The file could not be read, for a reason that may pass. */
+  | { type: "unreadable"; id: number; message: string }
+  /** The program failed at the file; `where` is the stack without the message, which may quote the file. */
+  | { type: "broken"; id: number; where: string };
+
+/**
+ * Validates one input file. `take` stores a chunk of lines; several may run at once. Rejects with ValidationLost when no
+ * verdict came back, and otherwise when the file can't be read, `take` rejects, or the signal aborts.
+ */
+export type Validate = (
+  job: ValidationJob,
+  take: (lines: NewLines) => Promise<void>,
+  signal: AbortSignal,
+) => Promise<Validation>;
+
+/** The validation of a file did not come back: its process ended or hung, or the program failed at the file. */
+export class ValidationLost extends Error {}

@@ -1,0 +1,177 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { Log } from "../../platform/log.ts";
+import type { NewLines } from "../../store/types/line-row.ts";
+import type { Validation } from "./file-validator.ts";
+import { type FromValidation, type ToValidation, type Validate, ValidationLost } from "./validation-job.ts";
+
+export interface ValidationProcessOptions {
+  log: Log;
+  /** Megabytes of the process's JavaScript heap. */
+  heapMb: number;
+  /** The process is killed when it has jobs and sends nothing for so many milliseconds. */
+  silenceMs?: number;
+  /** The program, built. */
+  entry?: URL | string;
+}
+
+interface Running {
+  take: (lines: NewLines) => Promise<void>;
+  taken: Promise<void>[];
+  resolve: (outcome: Validation) => void;
+  reject: (reason: unknown) => void;
+}
+
+/** Far more than the slowest line of the longest kind takes. */
+const SILENCE_MS = 120_000;
+/** A small young generation is collected often: what is parsed and forgotten does not pile up by hundreds of megabytes. */
+const YOUNG_GENERATION_MB = 8;
+
+/**
+ * Megabytes of heap that validation needs where a line may have so many bytes: for the longest line, parsed and checked
+ * (32 bytes for a byte of text), and for what is kept of the files.
+ */
+export function heapMbFor(maxLineBytes: number): number {
+  return 192 + 32 * Math.ceil(maxLineBytes / 1024 ** 2);
+}
+
+/**
+ * Validation in a process of its own. Parsing 200 MB delays no stream, and a file that exhausts the heap ends no server:
+ * V8 answers that by ending the whole process, resourceLimits of a thread or not. The first job starts the process, later
+ * ones share it, and the next one after its end starts it again. Jobs that it had then reject with ValidationLost.
+ */
+export class ValidationProcess {
+  readonly #options: ValidationProcessOptions;
+  readonly #running = new Map<number, Running>();
+  #child: ChildProcess | null = null;
+  #lastId = 0;
+  #silence: NodeJS.Timeout | undefined;
+
+  constructor(options: ValidationProcessOptions) {
+    this.#options = options;
+  }
+
+  /** Null while none runs. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  readonly validate: Validate = async (job, take, signal) => {
+    signal.throwIfAborted();
+    this.#child ??= this.#start();
+    const id = ++this.#lastId;
+    let abort = () => {};
+    try {
+      return await new Promise<Validation>((resolve, reject) => {
+        this.#running.set(id, { take, taken: [], resolve, reject });
+        abort = () => reject(signal.reason);
+        signal.addEventListener("abort", abort, { once: true });
+        this.#post({ type: "validate", id, job });
+        this.#watch();
+      });
+    } finally {
+      signal.removeEventListener("abort", abort);
+      if (this.#running.delete(id)) this.#post({ type: "cancel", id });
+      this.#watch();
+    }
+  };
+
+  /** Ends the process, if one runs; to be called when no job does. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    const gone = once(child, "exit");
+    this.#over(child, new Error("The validation process was stopped"));
+    child.kill("SIGKILL");
+    await gone;
+  }
+
+  #start(): ChildProcess {
+    const { entry = new URL("./main.js", import.meta.url), heapMb, log } = this.#options;
+    const { NIGHTSHIFT_FAILPOINTS } = process.env;
+    const child = fork(entry, [], {
+      serialization: "advanced",
+      execArgv: [`--max-old-space-size=${heapMb}`, `--max-semi-space-size=${YOUNG_GENERATION_MB}`],
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      // It reads what clients wrote, and needs no key and no setting.
+      env: NIGHTSHIFT_FAILPOINTS === undefined ? {} : { NIGHTSHIFT_FAILPOINTS },
+    });
+    // It ends with its channel, unless it is stuck.
+    const kill = () => child.kill("SIGKILL");
+    process.once("exit", kill);
+    let ready = false;
+    child.on("message", (message: FromValidation) => {
+      if (message.type === "ready") ready = true;
+      this.#receive(message);
+    });
+    child.once("error", (error) => {
+      // Also raised when a signal could not be sent; only a process that never came to be ends here.
+      if (child.pid === undefined) this.#over(child, new Error(`Validation could not be started: ${error.message}`));
+    });
+    child.once("exit", (code, signal) => {
+      process.off("exit", kill);
+      if (this.#child !== child) return;
+      log.warn(
+        { code, signal, jobs: this.#running.size },
+        "The validation process ended; the next file starts it again",
+      );
+      const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+      const reason = `The validation process ${how}`;
+      this.#over(child, ready ? new ValidationLost(reason) : new Error(`${reason} before it was ready`));
+    });
+    return child;
+  }
+
+  #receive(message: FromValidation): void {
+    this.#watch();
+    if (!("id" in message)) return;
+    const { id } = message;
+    const running = this.#running.get(id);
+    // A message for a job that was given up.
+    if (running === undefined) return;
+    switch (message.type) {
+      case "lines": {
+        const taking = running.take(message.lines).then(() => this.#post({ type: "taken", id }));
+        taking.catch(running.reject);
+        running.taken.push(taking);
+        return;
+      }
+      case "outcome":
+        this.#running.delete(id);
+        Promise.all(running.taken).then(() => running.resolve(message.outcome), running.reject);
+        return;
+      case "unreadable":
+        running.reject(new Error(message.message));
+        return;
+      case "broken":
+        this.#options.log.error({ where: message.where }, "Validation failed at a file: please report this");
+        running.reject(new ValidationLost("The program failed at the file"));
+    }
+  }
+
+  #post(message: ToValidation): void {
+    // A process that is dying takes nothing more; its end is reported by itself.
+    if (this.#child?.connected) this.#child.send(message, () => {});
+  }
+
+  /** Looks for silence from now on. */
+  #watch(): void {
+    clearTimeout(this.#silence);
+    const child = this.#child;
+    if (child === null || this.#running.size === 0) return;
+    this.#silence = setTimeout(() => {
+      this.#options.log.error({ pid: child.pid }, "The validation process does not answer; it is killed");
+      child.kill("SIGKILL");
+    }, this.#options.silenceMs ?? SILENCE_MS);
+    this.#silence.unref();
+  }
+
+  #over(child: ChildProcess, reason: Error): void {
+    if (this.#child !== child) return;
+    this.#child = null;
+    const running = [...this.#running.values()];
+    this.#running.clear();
+    this.#watch();
+    for (const { reject } of running) reject(reason);
+  }
+}

@@ -1,0 +1,28 @@
+import type { Validate } from "./validation-job.ts";
+import { ValidationProcess, type ValidationProcessOptions } from "./validation-process.ts";
+
+/** One process for all files, and a fresh one for each file that is validated alone. */
+export class ValidationProcesses {
+  readonly #options: ValidationProcessOptions;
+  readonly #shared: ValidationProcess;
+
+  constructor(options: ValidationProcessOptions) {
+    this.#options = options;
+    this.#shared = new ValidationProcess(options);
+  }
+
+  readonly validate: Validate = async (job, take, signal) => {
+    if (!job.alone) return this.#shared.validate(job, take, signal);
+    const own = new ValidationProcess(this.#options);
+    try {
+      return await own.validate(job, take, signal);
+    } finally {
+      await own.stop();
+    }
+  };
+
+  /** To be called when no job runs. */
+  stop(): Promise<void> {
+    return this.#shared.stop();
+  }
+}

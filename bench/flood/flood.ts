@@ -1,0 +1,201 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import { median, quantile, spread } from "../base/statistics.ts";
+import { figure, spreadText } from "../base/table.ts";
+import { stream } from "../target/stream.ts";
+import type { Target } from "../target/target.ts";
+import { type FloodCounts, type FloodKind, type FloodOrder, REFUSED_WITH } from "./flood-client.ts";
+
+export interface FloodPlan {
+  kinds: FloodKind[];
+  /** Refused requests a second. */
+  rate: number;
+  /** Of each round. */
+  seconds: number;
+  repeats: number;
+  /** Clients whose requests are answered, one after the other each. */
+  clients: number;
+  /** Of kind rate, of kind budget, and the model of kind unavailable. */
+  floodKey: string | null;
+  spentKey: string | null;
+  floodModel: string | null;
+}
+
+/** A stretch of time, with a flood or without. */
+interface Round {
+  /** Milliseconds, of every answered request. */
+  ttfts: number[];
+  /** Seconds of CPU that the server's own process used, and how long that was. */
+  cpuSeconds: number;
+  seconds: number;
+  flood: FloodCounts | null;
+}
+
+export interface FloodResult {
+  kind: FloodKind;
+  quiet: Round[];
+  flooded: Round[];
+}
+
+const CLOCK_TICKS = 100;
+
+/** Quiet and flooded rounds by turns, the order reversed with each repeat. `pid` is the server's own process (Linux). */
+export async function measureFloods(
+  target: Target,
+  pid: number,
+  plan: FloodPlan,
+  heard: (line: string) => void,
+): Promise<FloodResult[]> {
+  const orders = plan.kinds.map((kind) => orderOf(kind, target, plan));
+  const results = plan.kinds.map((kind): FloodResult => ({ kind, quiet: [], flooded: [] }));
+  await round(target, pid, { ...plan, seconds: 1 }, null);
+  for (let repeat = 0; repeat < plan.repeats; repeat++) {
+    for (const [i, { kind, quiet, flooded }] of results.entries()) {
+      const turns = [
+        async () => void quiet.push(await round(target, pid, plan, null)),
+        async () => void flooded.push(await round(target, pid, plan, orders[i]!)),
+      ];
+      for (const turn of repeat % 2 === 0 ? turns : turns.reverse()) await turn();
+      heard(
+        `${kind}: p99 ${figure(pooled(quiet, 0.99))} ms quiet, ${figure(pooled(flooded, 0.99))} ms flooded, so far`,
+      );
+    }
+  }
+  return results;
+}
+
+const NOBODYS_KEY = "ns_0000000000_nobody-has-this-key-0000000000000000";
+
+function orderOf(kind: FloodKind, { base, model }: Target, plan: FloodPlan): FloodOrder {
+  const { rate, floodKey, spentKey, floodModel } = plan;
+  const order = { kind, base: base.href, model, rate, key: null };
+  switch (kind) {
+    case "key":
+      return { ...order, key: NOBODYS_KEY };
+    case "rate":
+      return { ...order, key: needed(floodKey, kind, "--flood-key") };
+    case "budget":
+      return { ...order, key: needed(spentKey, kind, "--spent-key") };
+    case "unavailable":
+      return { ...order, model: needed(floodModel, kind, "--flood-model") };
+    default:
+      return order;
+  }
+}
+
+function needed(value: string | null, kind: FloodKind, option: string): string {
+  if (value === null) throw new Error(`a flood of kind ${kind} needs ${option}`);
+  return value;
+}
+
+async function round(target: Target, pid: number, plan: FloodPlan, order: FloodOrder | null): Promise<Round> {
+  const flood = order === null ? null : await startFlood(order);
+  const cpuBefore = await cpuSeconds(pid);
+  const began = performance.now();
+  const until = began + plan.seconds * 1000;
+  const ttfts: number[] = [];
+  const client = async () => {
+    while (performance.now() < until) {
+      const messages = [{ role: "user", content: "Count from 1 to 20." }];
+      const body = { path: "chat/completions", messages, max_tokens: 16, ignore_eos: true } as const;
+      ttfts.push((await stream(target, body)).ttft);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: plan.clients }, client));
+    const seconds = (performance.now() - began) / 1000;
+    const cpu = (await cpuSeconds(pid)) - cpuBefore;
+    const counts = (await flood?.stop()) ?? null;
+    return { ttfts, cpuSeconds: cpu, seconds, flood: counts };
+  } finally {
+    flood?.kill();
+  }
+}
+
+/** A process of its own, so that sending does not slow down who measures. It is at work when this resolves. */
+async function startFlood(order: FloodOrder): Promise<{ stop(): Promise<FloodCounts>; kill(): void }> {
+  const child = fork(new URL("./flood-process.js", import.meta.url), { execArgv: [] });
+  child.send(order);
+  await wait(500);
+  return {
+    async stop() {
+      const counts = once(child, "message");
+      child.send("stop");
+      return (await counts)[0] as FloodCounts;
+    },
+    kill: () => void child.kill(),
+  };
+}
+
+/** User and system time of a process, without its children's. See proc(5). */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS;
+}
+
+export const FLOOD_HEAD = [
+  "flood",
+  "refusals/s",
+  "answers",
+  "TTFT p50 ms",
+  "× p50",
+  "p99 ms",
+  "× p99",
+  "× p99 of a turn",
+  "CPU ms per refusal",
+];
+
+export function floodRow({ kind, quiet, flooded }: FloodResult): string[] {
+  const turns = flooded.map(({ ttfts }, i) => quantile(ttfts, 0.99) / quantile(quiet[i]!.ttfts, 0.99));
+  const rates = flooded.map((round) => refusals(kind, round) / round.seconds);
+  return [
+    `${kind} (${REFUSED_WITH[kind].join(", ")})`,
+    figure(median(rates)),
+    String(answers(flooded)),
+    ...[0.5, 0.99].flatMap((q) => {
+      const [without, within] = [pooled(quiet, q), pooled(flooded, q)];
+      return [`${figure(without)} → ${figure(within)}`, figure(within / without)];
+    }),
+    spreadText(spread(turns)),
+    figure(costOfRefusal(kind, flooded, quiet)),
+  ];
+}
+
+/** A quantile of all rounds together: those with a flood and without see the same noise of the machine. */
+function pooled(rounds: readonly Round[], q: number): number {
+  return quantile(
+    rounds.flatMap(({ ttfts }) => ttfts),
+    q,
+  );
+}
+
+function answers(rounds: readonly Round[]): number {
+  return rounds.reduce((sum, { ttfts }) => sum + ttfts.length, 0);
+}
+
+function refusals(kind: FloodKind, { flood }: Round): number {
+  return REFUSED_WITH[kind].reduce((sum, status) => sum + (flood?.statuses[status] ?? 0), 0);
+}
+
+/** Milliseconds of CPU: what the server used beyond what its answers cost in the quiet rounds. */
+function costOfRefusal(kind: FloodKind, flooded: readonly Round[], quiet: readonly Round[]): number {
+  const cpu = (rounds: readonly Round[]) => rounds.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+  const answered = (cpu(quiet) / answers(quiet)) * answers(flooded);
+  const refused = flooded.reduce((sum, round) => sum + refusals(kind, round), 0);
+  return (1000 * (cpu(flooded) - answered)) / refused;
+}
+
+/** What came instead of the refusal: the table would be about something else. */
+export function floodDoubts({ kind, flooded }: FloodResult): string[] {
+  const wanted = REFUSED_WITH[kind].map(String);
+  const others = new Map<string, number>();
+  for (const { flood } of flooded) {
+    for (const [status, count] of Object.entries(flood?.statuses ?? {})) {
+      if (!wanted.includes(status)) others.set(status, (others.get(status) ?? 0) + count);
+    }
+  }
+  return [...others].map(([status, count]) => `${kind}: ${count} times ${status} instead of ${wanted.join(" or ")}`);
+}

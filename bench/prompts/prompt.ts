@@ -1,0 +1,50 @@
+import type { Random } from "../base/random.ts";
+import { type Body, stream } from "../target/stream.ts";
+import type { Target } from "../target/target.ts";
+
+export type Endpoint = "completions" | "chat";
+
+/** Makes the body of a request whose prompt has about the given tokens, the first `shared` of them given. */
+export type PromptMaker = (tokens: number, shared: Shared | null, random: Random) => Body;
+
+/** The beginning that several prompts have in common, in the maker's own units: token ids or digits. */
+export type Shared = readonly number[];
+
+/** Ids that are ordinary tokens in every vocabulary this is used with: past the bytes, below the demo model's last. */
+const IDS = { from: 256, to: 999 };
+
+export function randomUnits(endpoint: Endpoint, count: number, random: Random): number[] {
+  const { from, to } = endpoint === "completions" ? IDS : { from: 0, to: 9 };
+  return Array.from({ length: count }, () => random.integer(from, to));
+}
+
+/**
+ * Completions take the prompt as token ids: the same tokens, exactly as many as asked for, on every server.
+ * Chat takes text through each server's template. Digits are used, because nearly every tokenizer spells numbers digit
+ * by digit; two probes measure what a digit and the template cost, and the lengths are corrected by that.
+ */
+export async function promptMaker(endpoint: Endpoint, target: Target, random: Random): Promise<PromptMaker> {
+  if (endpoint === "completions") {
+    return (tokens, shared, from) => ({
+      path: "completions",
+      prompt: [...(shared ?? []), ...randomUnits(endpoint, tokens - (shared?.length ?? 0), from)],
+    });
+  }
+  const short = await promptTokens(target, randomUnits(endpoint, 32, random));
+  const long = await promptTokens(target, randomUnits(endpoint, 96, random));
+  const perDigit = (long - short) / 64;
+  const template = short - 32 * perDigit;
+  return (tokens, shared, from) => {
+    const digits = Math.max(1, Math.round((tokens - template) / perDigit));
+    const own = Math.max(1, digits - (shared?.length ?? 0));
+    return chat([...(shared ?? []), ...randomUnits(endpoint, own, from)]);
+  };
+}
+
+function chat(digits: readonly number[]): Body {
+  return { path: "chat/completions", messages: [{ role: "user", content: digits.join("") }] };
+}
+
+async function promptTokens(target: Target, digits: number[]): Promise<number> {
+  return (await stream(target, { ...chat(digits), max_tokens: 1, ignore_eos: true })).promptTokens;
+}

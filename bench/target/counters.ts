@@ -1,0 +1,44 @@
+import type { Target } from "./target.ts";
+
+/** What this project's server has counted since its start. */
+export interface Counters {
+  batchTokens: number;
+  busySeconds: number;
+  /** Of these, what online work alone would have taken. */
+  onlineSeconds: number;
+}
+
+/** Online requests by how long they waited for the beginning of their first step. */
+export interface Waits {
+  all: number;
+  /** Those that waited no longer than the bound. */
+  within: number;
+}
+
+/** Reads /metrics of this project's server. */
+export async function counters(target: Target): Promise<Counters> {
+  const text = await (await fetch(new URL("/metrics", target.base))).text();
+  return {
+    batchTokens: total(text, "nightshift_generation_tokens_total", 'tier="batch"'),
+    busySeconds: total(text, "nightshift_engine_busy_seconds_total"),
+    onlineSeconds: total(text, "nightshift_engine_online_seconds_total"),
+  };
+}
+
+/** @param seconds an upper bound of the buckets of nightshift_queue_time_seconds */
+export async function waitsWithin(target: Target, seconds: number): Promise<Waits> {
+  const text = await (await fetch(new URL("/metrics", target.base))).text();
+  const name = "nightshift_queue_time_seconds";
+  const tier = 'tier="default"';
+  return { all: total(text, `${name}_count`, tier), within: total(text, `${name}_bucket`, tier, `le="${seconds}"`) };
+}
+
+/** The sum of a metric's series that have the labels; 0 where there is none yet. Prometheus' text format, version 0.0.4. */
+export function total(text: string, name: string, ...wanted: string[]): number {
+  let sum = 0;
+  for (const line of text.split("\n")) {
+    const [, series, labels = "", value] = /^([^#\s{]+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
+    if (series === name && wanted.every((label) => labels.includes(label))) sum += Number(value);
+  }
+  return sum;
+}

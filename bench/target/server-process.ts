@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type ChildServer, startChild } from "./child-server.ts";
+
+export const CLI = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
+
+export interface OwnServer extends ChildServer {
+  dataDir: string;
+}
+
+/** Starts this project's server with one model, named `bench`, and waits until it is ready. */
+export async function startServer(gguf: string, options: string[]): Promise<OwnServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), "nightshift-bench-"));
+  const command = (port: number) => {
+    const own = ["--model", `bench=${gguf}`, "--port", String(port), "--data-dir", dataDir];
+    return [process.execPath, CLI, "serve", ...own, ...options];
+  };
+  const child = await startChild(command, "/ready", () => rmSync(dataDir, { recursive: true, force: true }));
+  return { ...child, dataDir };
+}

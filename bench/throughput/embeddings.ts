@@ -1,0 +1,84 @@
+import type { Random } from "../base/random.ts";
+import { type Spread, spread } from "../base/statistics.ts";
+import { spreadText } from "../base/table.ts";
+import { randomUnits } from "../prompts/prompt.ts";
+import { call, json } from "../target/call.ts";
+import { interleave } from "../target/rounds.ts";
+import type { Target } from "../target/target.ts";
+
+export interface EmbeddingsPlan {
+  /** Inputs of one measurement, and tokens of each. */
+  inputs: number;
+  length: number;
+  /** Clients at once of the arm that sends one input per request. */
+  clients: number;
+  repeats: number;
+}
+
+/** How the same inputs are sent: one request after the other, by several clients at once, or all in one request. */
+export const WAYS = ["one at a time", "at once", "in one request"] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface EmbeddingsArm {
+  label: string;
+  way: Way;
+  /** Inputs per second, of each repeat. */
+  rates: number[];
+}
+
+interface Answer {
+  data: { embedding: string }[];
+}
+
+/** Measures every way at every server, interleaved; no input comes twice. */
+export async function measureEmbeddings(
+  targets: readonly Target[],
+  plan: EmbeddingsPlan,
+  random: Random,
+  onDone: (arm: EmbeddingsArm) => void,
+): Promise<EmbeddingsArm[]> {
+  const arms = targets.flatMap((target) => WAYS.map((way) => ({ target, way })));
+  const drawn = () => Array.from({ length: plan.inputs }, () => randomUnits("completions", plan.length, random));
+  // The first request makes the server's room for embeddings.
+  for (const target of targets) await embed(target, drawn());
+  const rates = await interleave(arms, plan.repeats, async ({ target, way }) => {
+    const inputs = drawn();
+    const began = performance.now();
+    await send(target, inputs, way, plan.clients);
+    return (plan.inputs * 1000) / (performance.now() - began);
+  });
+  return arms.map(({ target, way }, i) => {
+    const arm = { label: target.label, way, rates: rates[i]! };
+    onDone(arm);
+    return arm;
+  });
+}
+
+async function send(target: Target, inputs: number[][], way: Way, clients: number): Promise<void> {
+  if (way === "in one request") return embed(target, inputs);
+  const waiting = [...inputs];
+  const client = async () => {
+    for (let input = waiting.pop(); input !== undefined; input = waiting.pop()) await embed(target, [input]);
+  };
+  await Promise.all(Array.from({ length: way === "at once" ? clients : 1 }, client));
+}
+
+async function embed(target: Target, input: number[][]): Promise<void> {
+  const body = { model: target.model, input, encoding_format: "base64" };
+  const { data } = await call<Answer>(target, "embeddings", json(body));
+  if (data.length !== input.length)
+    throw new Error(`${target.label}: ${data.length} vectors for ${input.length} inputs`);
+}
+
+export const EMBEDDINGS_HEAD = ["sent", "server", "inputs/s", "× one at a time"];
+
+/** A row per arm; the ratio is of repeats measured side by side. */
+export function embeddingsRows(arms: readonly EmbeddingsArm[]): string[][] {
+  return arms.map((arm) => [arm.way, arm.label, spreadText(spread(arm.rates)), spreadText(gain(arms, arm))]);
+}
+
+/** How many times as fast as one at a time on the same server. */
+export function gain(arms: readonly EmbeddingsArm[], { label, rates }: EmbeddingsArm): Spread {
+  const single = arms.find((arm) => arm.label === label && arm.way === WAYS[0]);
+  return spread(rates.map((rate, repeat) => rate / (single?.rates[repeat] ?? Number.NaN)));
+}

@@ -1,0 +1,81 @@
+import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
+import { literal } from "../../../grammar/schema/literal.ts";
+import type { CallableTool, CallSyntax, ToolFormat } from "../syntax/format.ts";
+import type { Input, Reading } from "../syntax/input.ts";
+import { membersRule } from "../syntax/members-grammar.ts";
+import type { Output } from "../syntax/output.ts";
+import { anyName } from "../syntax/tool-names.ts";
+import { valueRules } from "./gemma-grammar.ts";
+import { gemmaValue } from "./gemma-value.ts";
+
+interface Marks {
+  open: string;
+  close: string;
+  /** Stands on both sides of a string. */
+  quote: string;
+  /** The model's own guess at the tool's answer begins. */
+  response: string;
+}
+
+/** FunctionGemma: `<start_function_call>call:f{a:<escape>x<escape>}<end_function_call>`. */
+export const functionGemma = gemma("functiongemma", {
+  open: "<start_function_call>",
+  close: "<end_function_call>",
+  quote: "<escape>",
+  response: "<start_function_response>",
+});
+
+/** Gemma 4: `<|tool_call>call:f{a:<|"|>x<|"|>}<tool_call|>`. */
+export const gemma4 = gemma("gemma4", {
+  open: "<|tool_call>",
+  close: "<tool_call|>",
+  quote: '<|"|>',
+  response: "<|tool_response>",
+});
+
+function gemma(name: string, marks: Marks): ToolFormat {
+  return {
+    name,
+    marks: Object.values(marks),
+    fits: (template) => template.includes(marks.open),
+    read: (input, out) => read(input, out, marks),
+    syntax: (tools, grammar) => syntax(tools, grammar, marks),
+  };
+}
+
+function* read(input: Input, out: Output, marks: Marks): Reading {
+  for (;;) {
+    const mark = yield* input.until([marks.open, marks.response], (text) => out.text(text));
+    if (mark === null) return;
+    if (mark === marks.response) {
+      out.end();
+      yield* input.until([], () => {});
+    } else if (!(yield* input.attempt(() => call(input, out, marks)))) out.text(mark);
+  }
+}
+
+function* call(input: Input, out: Output, marks: Marks): Reading<boolean> {
+  yield* input.space();
+  yield* input.accepts("call:");
+  const name = yield* input.word(/[\w.-]/);
+  yield* input.space();
+  if (!anyName(name) || (yield* input.peek()) !== "{") return false;
+  input.commit();
+  out.call(name);
+  const whole = yield* gemmaValue(input, (text) => out.arguments(text), marks.quote);
+  yield* input.until([marks.close], (text) => whole || out.arguments(text));
+  return true;
+}
+
+/**
+ * Names, required arguments, types, enums, lists and maps of these are enforced; what else a schema asks for (lengths,
+ * bounds, patterns, references) is not.
+ */
+function syntax(tools: readonly CallableTool[], grammar: GrammarBuilder, marks: Marks): CallSyntax {
+  const valueRule = valueRules(grammar, marks.quote);
+  const calls = tools.map(({ name, parameters }) => {
+    const members = membersRule(parameters, '","', (key, schema) => `${literal(`${key}:`)} ${valueRule(schema)}`);
+    return `${literal(`${marks.open}call:${name}{`)} ${members} ${literal(`}${marks.close}`)}`;
+  });
+  return { calls, open: "", between: "", close: "", several: true, triggers: [marks.open] };
+}

@@ -1,0 +1,98 @@
+import { literal } from "../../../grammar/schema/literal.ts";
+import type { ToolFormat } from "../syntax/format.ts";
+import type { Input, Reading } from "../syntax/input.ts";
+import { argumentsUntil } from "../syntax/json-call.ts";
+import type { Output } from "../syntax/output.ts";
+import { nameCheck } from "../syntax/tool-names.ts";
+
+const START = "<|start|>";
+const CHANNEL = "<|channel|>";
+const MESSAGE = "<|message|>";
+const CONSTRAIN = "<|constrain|>";
+const CALL = "<|call|>";
+const ENDS = ["<|end|>", "<|return|>", CALL];
+const FUNCTIONS = "functions.";
+const CHANNELS = /<\|channel\|>\s*(\w+)/g;
+const RECIPIENTS = /\bto=([^\s<]+)/g;
+
+/** In GBNF: a thought before what a grammar asks for, and the type that a header may name. A thought has no "<|". */
+const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<"+ [^<|])* "<"* ${literal(`<|end|>${START}assistant`)}`;
+const KIND = `(" json" | " "? ${literal(`${CONSTRAIN}json`)})?`;
+
+/**
+ * gpt-oss: an answer is a row of messages, `<|channel|>NAME<|message|>…<|end|>`, divided by `<|start|>assistant`.
+ *
+ * | header | its text |
+ * |---|---|
+ * | `analysis` | a thought |
+ * | any channel, `to=functions.f`, or to an offered tool without that prefix | the arguments of a call of f |
+ * | any channel to others, such as `python` | a thought: OpenAI runs these tools itself, and no user sees them called |
+ * | `commentary` to nobody, `final` | text: what is said about calls to come is for the user too |
+ *
+ * Of two channels in one header the later counts: the model at times begins with one and thinks better of it.
+ *
+ * The prompt ends with `<|start|>assistant`. An answer that begins otherwise, since a grammar made it do so, is text.
+ */
+export const harmony: ToolFormat = {
+  name: "harmony",
+  marks: [START, CHANNEL, MESSAGE, CONSTRAIN, ...ENDS],
+  always: true,
+  answer: `(${THOUGHT})? ${literal(`${CHANNEL}final`)} ${KIND} ${literal(MESSAGE)}`,
+  fits: (template) => template.includes(CHANNEL) && template.includes(MESSAGE),
+
+  *read(input, out, tools) {
+    const offered = nameCheck(tools);
+    let started = false;
+    while ((yield* input.peek()) !== "") {
+      started ||= yield* input.accepts(START);
+      const header: string = started || (yield* beginsHeader(input)) ? yield* readHeader(input) : "";
+      started = (yield* body(input, out, header, offered)) === START;
+      out.thinking = false;
+    }
+  },
+
+  syntax(tools) {
+    const calls = tools.map(({ name, argumentsRule }) => {
+      const begin = `${literal(` to=${FUNCTIONS}${name}`)} (${literal(`${CHANNEL}commentary`)})?`;
+      return `${begin} ${KIND} ${literal(MESSAGE)} ${argumentsRule()}`;
+    });
+    return {
+      calls,
+      open: "",
+      between: "",
+      close: `(${literal(CALL)})?`,
+      several: false,
+      triggers: [` to=${FUNCTIONS}`],
+      before: `(${THOUGHT})? (${literal(`${CHANNEL}commentary`)})?`,
+    };
+  },
+};
+
+function* beginsHeader(input: Input): Reading<boolean> {
+  return (yield* input.sees(CHANNEL)) || (yield* input.sees(" to="));
+}
+
+function* readHeader(input: Input): Reading<string> {
+  let header = "";
+  yield* input.until([MESSAGE], (text) => {
+    header += text;
+  });
+  return header;
+}
+
+/** @returns the mark that ended it */
+function* body(input: Input, out: Output, header: string, offered: (name: string) => boolean): Reading<string | null> {
+  const channel = [...header.matchAll(CHANNELS)].at(-1)?.[1] ?? "final";
+  const recipient = [...header.matchAll(RECIPIENTS)].map(([, name]) => name!).findLast((name) => name !== "assistant");
+  const ends = [...ENDS, START];
+  const name = recipient?.startsWith(FUNCTIONS) ? recipient.slice(FUNCTIONS.length) : recipient;
+  if (name !== undefined && name !== "" && (name !== recipient || offered(name))) {
+    out.call(name);
+    return yield* argumentsUntil(input, out, ends);
+  }
+  if (channel === "analysis" || recipient !== undefined) {
+    out.thinking = true;
+    return yield* input.until(ends, (text) => out.thought(text));
+  }
+  return yield* input.until(ends, (text) => out.text(text));
+}

@@ -1,0 +1,60 @@
+import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
+import { assertions } from "../../../grammar/schema/json-schema.ts";
+import { literal } from "../../../grammar/schema/literal.ts";
+import type { CallableTool } from "./format.ts";
+import { membersRule } from "./members-grammar.ts";
+
+const BOOLEAN = '("True" | "False")';
+const NULL = '"None"';
+
+/**
+ * Right-hand side for keyword arguments. Plain scalars and enums are Python's literals; all else that a schema asks for is
+ * written as JSON, which these models write at times and the reading takes.
+ */
+export function keywordRule({ parameters, valueRule }: CallableTool, grammar: GrammarBuilder): string {
+  return membersRule(parameters, '", "', (key, schema) => {
+    return `${literal(`${key}=`)} ${literalRule(schema, grammar) ?? valueRule(schema)}`;
+  });
+}
+
+/** @returns null for a schema that asks for more than a type of scalars or one of some values */
+function literalRule(schema: unknown, grammar: GrammarBuilder): string | null {
+  const fields = typeof schema === "object" && schema !== null ? { ...schema } : {};
+  const asked = assertions(fields);
+  if (asked.length === 0) return anyLiteral(grammar);
+  if ("enum" in fields && Array.isArray(fields.enum)) {
+    return `(${fields.enum.map((value: unknown) => literal(pythonLiteral(value))).join(" | ")})`;
+  }
+  if (asked.length > 1 || !("type" in fields) || typeof fields.type !== "string") return null;
+  switch (fields.type) {
+    case "string":
+      return grammar.rule("python-string", STRING);
+    case "boolean":
+      return BOOLEAN;
+    case "null":
+      return NULL;
+    case "integer":
+      return grammar.json.integer;
+    case "number":
+      return grammar.json.number;
+    default:
+      return null;
+  }
+}
+
+/** Refers to itself; no other rule has this name. */
+const VALUE = "python-value";
+const STRING = '"\\"" ([^"\\\\\\n] | "\\\\" [^\\n])* "\\""';
+
+function anyLiteral(grammar: GrammarBuilder): string {
+  const text = grammar.rule("python-string", STRING);
+  const list = `"[" (${VALUE} (", " ${VALUE})*)? "]"`;
+  const map = `"{" (${text} ": " ${VALUE} (", " ${text} ": " ${VALUE})*)? "}"`;
+  return grammar.rule(VALUE, `${text} | ${BOOLEAN} | ${NULL} | ${grammar.json.number} | ${list} | ${map}`);
+}
+
+function pythonLiteral(value: unknown): string {
+  if (value === true) return "True";
+  if (value === false) return "False";
+  return value === null ? "None" : JSON.stringify(value);
+}

@@ -1,0 +1,31 @@
+import { CodePoints } from "../../../grammar/gbnf/code-points.ts";
+import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
+
+/**
+ * Adds rules for any text in which `end` does not occur, its beginnings included (`1 << 2` before `</value>`): one rule for
+ * each number of its characters that the text may have come to, as in the automaton of Knuth, Morris and Pratt.
+ *
+ * @returns the name of the rule
+ */
+export function textWithout(grammar: GrammarBuilder, end: string): string {
+  const characters = [...end];
+  const names = characters.map(() => grammar.reserve("text"));
+  const known = [...new Set(characters)];
+  names.forEach((name, begun) => {
+    const ways = known.flatMap((character) => {
+      const next = begunWith(characters, [...characters.slice(0, begun), character]);
+      return next === characters.length ? [] : [`${CodePoints.of(character).gbnf} ${names[next]}`];
+    });
+    const others = CodePoints.of(end).complement().gbnf;
+    grammar.define(name, ['""', ...ways, `${others} ${names[0]}`].join(" | "));
+  });
+  return names[0]!;
+}
+
+/** How many characters at the end of a text are the beginning of `end`, the most. */
+function begunWith(end: readonly string[], text: readonly string[]): number {
+  for (let length = Math.min(end.length, text.length); length > 0; length--) {
+    if (end.slice(0, length).join("") === text.slice(-length).join("")) return length;
+  }
+  return 0;
+}

@@ -1,0 +1,200 @@
+import type { GrammarRule } from "../../protocol/request.ts";
+import type { ReasoningTags } from "../text/reasoning-tags.ts";
+import type { TextOwner } from "../text/tokenize-queue.ts";
+import type { Automaton, State } from "./automaton.ts";
+import { type Left, maskLogits } from "./logit-mask.ts";
+import type { VocabularyGrammars } from "./vocabulary-grammar.ts";
+
+/** White space that a model may write between its thoughts and the answer; in bytes. */
+const MOST_GAP = 16;
+
+/**
+ * Where a sequence stands:
+ *
+ * | phase    | what comes                                               | ends with                      |
+ * |----------|----------------------------------------------------------|--------------------------------|
+ * | opening  | nothing yet: thoughts may begin with their tag           | any token                      |
+ * | thoughts | anything, no end token                                   | the close tag                  |
+ * | gap      | a little white space, no end token                       | any other character            |
+ * | search   | anything: none of the triggers was there                 | a trigger                      |
+ * | grammar  | what the grammar allows                                  | an end token, when complete    |
+ *
+ * Text is held as one character per byte.
+ */
+type Position =
+  | { phase: "opening" }
+  | { phase: "thoughts"; tail: string }
+  | { phase: "gap"; length: number }
+  | { phase: "search"; tail: string }
+  | { phase: "grammar"; automaton: Automaton; state: State };
+
+export interface ConstraintOptions {
+  rule: GrammarRule;
+  grammars: VocabularyGrammars;
+  /** Null: the model does not think. */
+  reasoningTags: ReasoningTags | null;
+  /** The prompt ends inside a thought. */
+  startsInReasoning: boolean;
+  /** Called when one that was not ready is. */
+  wake: () => void;
+}
+
+/** Holds one sequence to its grammar. No token is drawn that it does not allow. */
+export class Constraint {
+  readonly #options: ConstraintOptions;
+  readonly #open: string | null;
+  readonly #close: string;
+  readonly #triggers: readonly string[] | null;
+  #position: Position;
+  /** Its own from its start on, whichever are kept. */
+  #automaton: Automaton | null = null;
+  #compiling = false;
+  /** Of the token that was asked for last, so that taking it is no second walk. */
+  #asked: { token: number; next: Position | null } | null = null;
+
+  constructor(options: ConstraintOptions) {
+    const { reasoningTags, startsInReasoning, rule } = options;
+    this.#options = options;
+    this.#open = reasoningTags === null ? null : bytesOf(reasoningTags.openToken ?? reasoningTags.open);
+    this.#close = reasoningTags === null ? "" : bytesOf(reasoningTags.close);
+    this.#triggers = rule.triggers === null ? null : rule.triggers.map(bytesOf);
+    this.#position =
+      startsInReasoning && reasoningTags !== null ? { phase: "thoughts", tail: "" } : { phase: "opening" };
+  }
+
+  /** Whether it may be asked for tokens. The first call takes its automaton, or begins to have it compiled. */
+  ready(owner: TextOwner): boolean {
+    if (this.#automaton === null && !this.#compiling) {
+      const { grammars, rule } = this.#options;
+      this.#automaton = grammars.kept(rule);
+      if (this.#automaton === null) void this.#compile(owner);
+    }
+    return this.#automaton !== null;
+  }
+
+  /** Nothing may come any more but an end token. */
+  get over(): boolean {
+    return this.#position.phase === "grammar" && this.#position.state.over;
+  }
+
+  allows(token: number): boolean {
+    return this.#after(token) !== null;
+  }
+
+  /** Takes a token that it allows. */
+  accept(token: number): void {
+    const next = this.#after(token);
+    if (next === null) throw new Error(`The grammar does not allow token ${token}.`);
+    this.#position = next;
+    this.#asked = null;
+    if (next.phase === "grammar") next.automaton.pay();
+  }
+
+  /** Makes tokens that may not come impossible to draw; `refused` is one that was drawn. */
+  restrict(logits: Float32Array, refused: number): Left {
+    const mask = this.#mask();
+    if (mask !== null) return maskLogits(logits, mask);
+    const { vocabulary } = this.#options.grammars;
+    logits[refused] = Number.NEGATIVE_INFINITY;
+    if (this.#position.phase === "thoughts")
+      for (const end of vocabulary.endTokens) logits[end] = Number.NEGATIVE_INFINITY;
+    return { count: 2, token: -1 };
+  }
+
+  /** Null while nearly everything is allowed. */
+  #mask(): Uint32Array | null {
+    const { phase } = this.#position;
+    if (phase === "thoughts" || phase === "search") return null;
+    if (phase !== "grammar" && this.#triggers !== null) return null;
+    const { grammars } = this.#options;
+    if (this.#position.phase === "grammar") return grammars.allowed(this.#position.automaton, this.#position.state);
+    const automaton = this.#held;
+    return grammars.allowed(automaton, automaton.start);
+  }
+
+  async #compile(owner: TextOwner): Promise<void> {
+    this.#compiling = true;
+    const { grammars, rule, wake } = this.#options;
+    this.#automaton = await grammars.again(rule, owner);
+    this.#compiling = false;
+    wake();
+  }
+
+  get #held(): Automaton {
+    if (this.#automaton === null) throw new Error("A sequence was computed before its grammar was ready.");
+    return this.#automaton;
+  }
+
+  #after(token: number): Position | null {
+    if (this.#asked?.token !== token) this.#asked = { token, next: this.#follow(token) };
+    return this.#asked.next;
+  }
+
+  #follow(token: number): Position | null {
+    const { vocabulary } = this.#options.grammars;
+    const position = this.#position;
+    if (vocabulary.isEnd(token)) return this.#mayEnd(position) ? position : null;
+    const piece = vocabulary.piece(token);
+    if (position.phase === "grammar")
+      return piece.length === 0 ? null : this.#read(position.automaton, position.state, piece);
+    const text = Buffer.from(piece.buffer, piece.byteOffset, piece.length).toString("latin1");
+    switch (position.phase) {
+      case "opening":
+        if (this.#open !== null && text.startsWith(this.#open)) return this.#think("", text.slice(this.#open.length));
+        return text === "" && this.#triggers === null ? null : this.#begin(text);
+      case "thoughts":
+        return this.#think(position.tail, text);
+      case "gap":
+        return this.#skip(position.length, text);
+      case "search":
+        return this.#search(position.tail, text);
+    }
+  }
+
+  #mayEnd(position: Position): boolean {
+    if (position.phase === "grammar") return position.state.complete;
+    if (position.phase === "search") return true;
+    return position.phase === "opening" && (this.#triggers !== null || this.#held.start.complete);
+  }
+
+  #think(tail: string, text: string): Position | null {
+    const all = tail + text;
+    const at = all.indexOf(this.#close);
+    if (at < 0) return { phase: "thoughts", tail: all.slice(-(this.#close.length - 1)) };
+    return this.#skip(0, all.slice(at + this.#close.length));
+  }
+
+  #skip(length: number, text: string): Position | null {
+    const rest = text.replace(/^[ \t\r\n]+/, "");
+    const skipped = length + text.length - rest.length;
+    if (rest !== "") return this.#begin(rest);
+    return skipped <= MOST_GAP ? { phase: "gap", length: skipped } : null;
+  }
+
+  #begin(text: string): Position | null {
+    if (this.#triggers !== null) return this.#search("", text);
+    const automaton = this.#held;
+    return this.#read(automaton, automaton.start, Buffer.from(text, "latin1"));
+  }
+
+  #search(tail: string, text: string): Position | null {
+    const all = tail + text;
+    const triggers = this.#triggers ?? [];
+    const found = triggers.map((trigger) => all.indexOf(trigger)).filter((at) => at >= 0);
+    if (found.length === 0) {
+      const longest = Math.max(1, ...triggers.map((trigger) => trigger.length));
+      return { phase: "search", tail: longest === 1 ? "" : all.slice(-(longest - 1)) };
+    }
+    const automaton = this.#held;
+    return this.#read(automaton, automaton.start, Buffer.from(all.slice(Math.min(...found)), "latin1"));
+  }
+
+  #read(automaton: Automaton, from: State, bytes: Uint8Array): Position | null {
+    const state = automaton.walk(from, bytes);
+    return state === null ? null : { phase: "grammar", automaton, state };
+  }
+}
+
+function bytesOf(text: string): string {
+  return Buffer.from(text).toString("latin1");
+}

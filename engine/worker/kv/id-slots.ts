@@ -1,0 +1,80 @@
+import type { Resident } from "./cached-sequence.ts";
+import type { PrefixCache } from "./prefix-cache.ts";
+
+/** Who lies at which id of a split cache, and which are to be had. */
+export class Places {
+  /** By id; null is empty. */
+  readonly #residents: (Resident | null)[];
+  readonly #reserved: number;
+  readonly #prefixes: Pick<PrefixCache, "running" | "idle" | "isWanted">;
+
+  /** @param reserved how many of the first lower tiers leave free as long as there are others */
+  constructor(ids: number, reserved: number, prefixes: Pick<PrefixCache, "running" | "idle" | "isWanted">) {
+    this.#residents = new Array<Resident | null>(ids).fill(null);
+    this.#reserved = reserved;
+    this.#prefixes = prefixes;
+  }
+
+  get count(): number {
+    return this.#residents.length;
+  }
+
+  /** Cells that hold something. */
+  get used(): number {
+    let used = 0;
+    for (const resident of this.#residents) used += resident?.computed ?? 0;
+    return used;
+  }
+
+  at(id: number): Resident | null {
+    return this.#residents[id] ?? null;
+  }
+
+  runningAt(id: number): Resident | null {
+    const resident = this.at(id);
+    return resident !== null && this.#prefixes.running.has(resident) ? resident : null;
+  }
+
+  idleAt(id: number): Resident | null {
+    const resident = this.at(id);
+    return resident !== null && this.#prefixes.idle.has(resident) ? resident : null;
+  }
+
+  put(id: number, resident: Resident | null): void {
+    this.#residents[id] = resident;
+  }
+
+  /** The first id whose resident, if there is one, is such; −1 when there is none. */
+  first(suits: (resident: Resident | null, id: number) => boolean): number {
+    return this.#residents.findIndex(suits);
+  }
+
+  /** The first empty id from `from` on; −1 when none is. */
+  empty(from: number): number {
+    return this.#residents.indexOf(null, from);
+  }
+
+  lastEmpty(): number {
+    return this.#residents.lastIndexOf(null);
+  }
+
+  /** The lowest id from `from` on that does not run; −1 when all do. */
+  vacant(from: number): number {
+    return this.#residents.findIndex((_, id) => id >= from && this.runningAt(id) === null);
+  }
+
+  /** A vacant id for a lower tier, from `from` on and where it can be above the reserved ones; −1 when all run. */
+  vacantForLower(from: number): number {
+    const place = this.vacant(Math.max(from, this.#reserved));
+    return place >= 0 ? place : this.vacant(from);
+  }
+
+  /** The same, if it can be where no idle prefix lies that is worth its place. */
+  spareForLower(from: number): number {
+    const spare = this.#residents.findIndex((resident, id) => {
+      if (id < Math.max(from, this.#reserved) || this.runningAt(id) !== null) return false;
+      return resident === null || !this.#prefixes.isWanted(resident);
+    });
+    return spare >= 0 ? spare : this.vacantForLower(from);
+  }
+}

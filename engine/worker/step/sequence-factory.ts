@@ -1,0 +1,115 @@
+import { randomInt } from "node:crypto";
+import type { CacheScope } from "../../protocol/config.ts";
+import type { Prompt } from "../../protocol/prompt.ts";
+import type { EngineRequest } from "../../protocol/request.ts";
+import { Constraint } from "../grammar/grammar-constraint.ts";
+import type { VocabularyGrammars } from "../grammar/vocabulary-grammar.ts";
+import type { Library } from "../native/library.ts";
+import { Sampler } from "../native/sampler.ts";
+import type { Vocabulary } from "../native/vocabulary.ts";
+import type { ChatTemplate } from "../text/chat-template.ts";
+import type { BuiltPrompt } from "../text/prompt-builder.ts";
+import { ThoughtBudget } from "../text/reasoning-budget.ts";
+import { SequenceText } from "../text/sequence-text.ts";
+import type { TextOwner } from "../text/tokenize-queue.ts";
+import { LogitRules } from "./logit-rules.ts";
+import { LogprobTrail } from "./logprobs.ts";
+import { Generation } from "./sequence.ts";
+import type { CallReading } from "./tool-call-reader.ts";
+
+const MOST_SEED = 2 ** 32;
+/** The one scope of prefixes where owners share them. */
+const EVERYONE = "";
+
+export interface GenerationMakerParts {
+  library: Library;
+  vocabulary: Vocabulary;
+  template: ChatTemplate;
+  /** Of answers that are not read for calls. */
+  grammars: VocabularyGrammars;
+  calls: CallReading;
+  /** The longest sequence in tokens. */
+  context: number;
+  cacheScope: CacheScope;
+  /** Most tokens of a chat's thoughts where the request says nothing; null is without bound. */
+  reasoningBudget: number | null;
+  /** There is something to do for the steps. */
+  wake: () => void;
+}
+
+/** Makes the sequences of requests, each with all that it needs to draw tokens and to turn them into text. */
+export class GenerationMaker {
+  readonly #parts: GenerationMakerParts;
+  /** Tokens of the tag that ends a thought; none where the model does not think. */
+  readonly #closeTag: readonly number[];
+
+  constructor(parts: GenerationMakerParts) {
+    this.#parts = parts;
+    const tags = parts.template.reasoningTags;
+    this.#closeTag = tags === null ? [] : [...parts.vocabulary.tokenizeNow(Buffer.from(tags.close), { special: true })];
+  }
+
+  /**
+   * Checks the grammar and has it compiled. Which grammars are kept is for their bound to say, so that no request in the
+   * queue holds one; a sequence takes its own when it starts.
+   *
+   * @throws GbnfError
+   */
+  async prepareGrammar({ grammar, prompt }: EngineRequest, owner: TextOwner): Promise<void> {
+    if (grammar !== null) await this.#grammarsOf(prompt).prepare(grammar, owner);
+  }
+
+  /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
+  make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
+    const { library, vocabulary, template, calls, context, wake } = this.#parts;
+    const { sampling, grammar: rule, logprobs: wanted } = request;
+    const { tokens, opening, startsInReasoning } = prompt;
+    const reasoning = {
+      reasoningTags: request.prompt.kind === "chat" ? template.reasoningTags : null,
+      startsInReasoning,
+    };
+    const read = calls.reads(request.prompt) ? { prompt: request.prompt } : null;
+    const grammars = this.#grammarsOf(request.prompt);
+    const seed = sampling.seed ?? randomInt(MOST_SEED);
+    const room = context - tokens.length;
+    return Array.from({ length: request.n }, (_, index) => {
+      const rules = { ...request, endTokens: vocabulary.endTokens };
+      return new Generation({
+        request,
+        index,
+        arrival: arrival + index / request.n,
+        scope: this.#scopeOf(request),
+        promptTokens: tokens,
+        limit: Math.min(room, request.maxTokens ?? room),
+        sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
+        rules: LogitRules.for(rules, tokens),
+        constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning, wake }),
+        logprobs: wanted === null ? null : new LogprobTrail({ wanted, prompt: tokens, opening, vocabulary }),
+        text: new SequenceText({
+          stop: request.stop,
+          ...reasoning,
+          ...(read !== null && { calls: calls.calls(read.prompt) }),
+        }),
+        thoughts: this.#thoughtBudget(request, prompt),
+        ...(read !== null && { marks: calls.marks }),
+      });
+    });
+  }
+
+  #grammarsOf(prompt: Prompt): VocabularyGrammars {
+    const { calls, grammars } = this.#parts;
+    return calls.reads(prompt) ? calls.grammars : grammars;
+  }
+
+  /** A prompt whose every token is to be scored must be computed from its beginning: it has a scope of its own. */
+  #scopeOf({ id, owner, logprobs }: EngineRequest): string {
+    if (logprobs?.prompt) return `${id}\n`;
+    return this.#parts.cacheScope === "owner" ? owner : EVERYONE;
+  }
+
+  #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ThoughtBudget | null {
+    const tokens = prompt.thoughtBudget ?? this.#parts.reasoningBudget;
+    if (request.prompt.kind !== "chat" || this.#closeTag.length === 0 || tokens === null) return null;
+    return Number.isFinite(tokens) ? new ThoughtBudget(tokens, this.#closeTag) : null;
+  }
+}

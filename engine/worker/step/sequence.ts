@@ -1,0 +1,199 @@
+import type { FinishReason, SequenceOutput, ToolCallDelta } from "../../protocol/output.ts";
+import type { EngineRequest, Tier } from "../../protocol/request.ts";
+import type { Constraint } from "../grammar/grammar-constraint.ts";
+import type { Sampler } from "../native/sampler.ts";
+import type { Vocabulary } from "../native/vocabulary.ts";
+import type { Sequence } from "../scheduler/scheduled-sequence.ts";
+import type { ThoughtBudget } from "../text/reasoning-budget.ts";
+import type { SequenceText } from "../text/sequence-text.ts";
+import type { LogitRules } from "./logit-rules.ts";
+import type { LogprobTrail } from "./logprobs.ts";
+
+/** What of a vocabulary turns tokens into text. */
+export type TokenTexts = Pick<Vocabulary, "isEnd" | "piece">;
+
+const NO_BYTES = new Uint8Array(0);
+
+export interface GenerationParts {
+  request: EngineRequest;
+  index: number;
+  arrival: number;
+  /** Whose prefixes it may find, and who may find its own. */
+  scope: string;
+  promptTokens: readonly number[];
+  /** Most tokens to generate: what was asked for, or what the context leaves. */
+  limit: number;
+  sampler: Sampler;
+  rules: LogitRules | null;
+  constraint: Constraint | null;
+  /** Null where no probabilities are wanted. */
+  logprobs: LogprobTrail | null;
+  text: SequenceText;
+  thoughts: ThoughtBudget | null;
+  /** Bytes of tokens that show in this one's output alone: the marks of tool calls. */
+  marks?: ReadonlyMap<number, Uint8Array>;
+}
+
+/** One sequence with all that turns its logits into text. */
+export class Generation implements Sequence {
+  readonly request: EngineRequest;
+  readonly index: number;
+  readonly tier: Tier;
+  readonly scope: string;
+  readonly owner: string;
+  readonly endpoint: string;
+  readonly arrival: number;
+  readonly tokens: number[];
+  readonly sampler: Sampler;
+  readonly rules: LogitRules | null;
+  readonly constraint: Constraint | null;
+  readonly logprobs: LogprobTrail | null;
+  readonly scored: boolean;
+  id = -1;
+  computed = 0;
+  state: Sequence["state"] = "waiting";
+  /** Set when its client has gone; it leaves before the next step. */
+  cancelled = false;
+  /** Whether its start was told: a preempted one starts more than once. */
+  announced = false;
+  readonly #promptLength: number;
+  readonly #limit: number;
+  readonly #text: SequenceText;
+  readonly #thoughts: ThoughtBudget | null;
+  readonly #marks: ReadonlyMap<number, Uint8Array> | undefined;
+  /** Drawn, but not yet turned into text. */
+  readonly #fresh: number[] = [];
+  #finish: FinishReason | null = null;
+  /** Characters of the answer that were sent. */
+  #sent = 0;
+  /** Whether the last token ended it. */
+  #ended = false;
+
+  constructor(parts: GenerationParts) {
+    this.request = parts.request;
+    this.index = parts.index;
+    this.tier = parts.request.tier;
+    this.scope = parts.scope;
+    this.owner = parts.request.owner;
+    this.endpoint = parts.request.endpoint;
+    this.arrival = parts.arrival;
+    this.tokens = [...parts.promptTokens];
+    this.sampler = parts.sampler;
+    this.rules = parts.rules;
+    this.constraint = parts.constraint;
+    this.logprobs = parts.logprobs;
+    this.scored = parts.request.logprobs?.prompt ?? false;
+    this.#promptLength = parts.promptTokens.length;
+    this.#limit = parts.limit;
+    this.#text = parts.text;
+    this.#thoughts = parts.thoughts;
+    this.#marks = parts.marks;
+  }
+
+  get answer(): { written: number; left: number } {
+    return { written: this.generated, left: this.#limit - this.generated };
+  }
+
+  get generated(): number {
+    return this.tokens.length - this.#promptLength;
+  }
+
+  /** Whether its grammar is at hand. One that was dropped while it waited is compiled again beside the steps. */
+  ready(): boolean {
+    const isWanted = () => !this.cancelled && this.state !== "ended";
+    return this.constraint?.ready({ tier: this.tier, isWanted }) ?? true;
+  }
+
+  /** Its text is complete or a token ended it: nothing more is to be computed. */
+  get finished(): boolean {
+    return this.#finish !== null;
+  }
+
+  /** What to accept for a drawn token: another one where its thoughts are to end. All before it are text by now. */
+  chosen(drawn: number): number {
+    if (this.#thoughts === null) return drawn;
+    return this.#thoughts.take(drawn, this.#text, (token) => this.constraint?.allows(token) ?? true);
+  }
+
+  /** Whether nothing is to be drawn: its prompt is all that is wanted. */
+  get promptOnly(): boolean {
+    return this.#limit === 0;
+  }
+
+  /** Its prompt is computed, and that was all. */
+  complete(): void {
+    this.#finish = "length";
+  }
+
+  /** Takes the token that was drawn for it. */
+  accept(token: number, vocabulary: TokenTexts): void {
+    this.tokens.push(token);
+    this.rules?.accept(token);
+    this.constraint?.accept(token);
+    this.#fresh.push(token);
+    this.#ended = (vocabulary.isEnd(token) && !this.request.ignoreEos) || this.request.stopTokenIds.includes(token);
+    // Of a complete grammar only an end token could follow, which says nothing: it need not be computed.
+    if (this.#ended || this.constraint?.over) this.#finish = "stop";
+    else if (this.generated >= this.#limit) this.#finish = "length";
+  }
+
+  /**
+   * Turns the tokens drawn since the last call into what the client is sent.
+   *
+   * @returns null when there were none, unless none were wanted
+   */
+  output(vocabulary: TokenTexts): SequenceOutput | null {
+    const tokens = this.#fresh.length;
+    if (tokens === 0 && !this.promptOnly) return null;
+    let text = "";
+    let reasoning = "";
+    const toolCalls: ToolCallDelta[] = [];
+    let stopped = false;
+    const before = this.generated - tokens;
+    for (let i = 0; i < tokens && !stopped; i++) {
+      // The token that ends an answer is no part of it: as in vLLM, also where the vocabulary gives it a text.
+      const token = this.#fresh[i]!;
+      const ends = this.#ended && i === tokens - 1;
+      const piece = ends ? NO_BYTES : (this.#marks?.get(token) ?? vocabulary.piece(token));
+      const start = this.#text.answered;
+      const certain = this.#text.push(piece, before + i + 1 > this.request.minTokens);
+      text += certain.text;
+      reasoning += certain.reasoning;
+      if (certain.calls !== undefined) toolCalls.push(...certain.calls);
+      stopped = certain.stopped;
+      this.logprobs?.place(start, ends ? "end" : this.#partSince(start));
+    }
+    this.#fresh.length = 0;
+    if (!stopped && this.#finish !== null) {
+      const rest = this.#text.finish(this.generated > this.request.minTokens);
+      text += rest.text;
+      reasoning += rest.reasoning;
+      if (rest.calls !== undefined) toolCalls.push(...rest.calls);
+      stopped = rest.stopped;
+    }
+    if (stopped) this.#finish = "stop";
+    const finish = this.#finish === null ? null : this.#summary(this.#finish);
+    const output: SequenceOutput = { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
+    if (toolCalls.length > 0) output.toolCalls = toolCalls;
+    if (this.logprobs !== null) this.#tellLogprobs(this.logprobs, output, finish !== null && !stopped);
+    return output;
+  }
+
+  /** What its last token is of; the answer had `start` characters before it. */
+  #partSince(start: number): "answer" | "thought" | "call" {
+    if (this.#text.thought) return "thought";
+    return this.#text.called && this.#text.answered === start ? "call" : "answer";
+  }
+
+  #tellLogprobs(logprobs: LogprobTrail, output: SequenceOutput, all: boolean): void {
+    this.#sent += output.text.length;
+    output.logprobs = logprobs.take(this.#sent, all);
+    const prompt = logprobs.takePrompt();
+    if (prompt !== null) output.promptLogprobs = prompt;
+  }
+
+  #summary(end: FinishReason) {
+    const reason: FinishReason = end === "stop" && this.#text.called ? "tool_calls" : end;
+    return { reason, completionTokens: this.generated, reasoningTokens: this.#text.reasoningTokens };
+  }
+}

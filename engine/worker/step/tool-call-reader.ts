@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import type { Prompt } from "../../protocol/prompt.ts";
+import { ToolParser } from "../../tools/parser.ts";
+import type { ToolFormat } from "../../tools/syntax/format.ts";
+import { VocabularyGrammars } from "../grammar/vocabulary-grammar.ts";
+import type { Vocabulary } from "../native/vocabulary.ts";
+import type { SequenceTextOptions } from "../text/sequence-text.ts";
+
+/** How one model's answers are read for tool calls. */
+export class CallReading {
+  /** Control tokens that show as text in answers that are read. */
+  readonly marks: ReadonlyMap<number, Uint8Array>;
+  /** Grammars that may ask for these tokens. */
+  readonly grammars: VocabularyGrammars;
+  readonly #format: ToolFormat;
+
+  /** `grammars` are those of answers that are not read. */
+  constructor(
+    format: ToolFormat,
+    vocabulary: Pick<Vocabulary, "size" | "endTokens" | "isEnd" | "piece" | "hidden">,
+    grammars: VocabularyGrammars,
+  ) {
+    this.#format = format;
+    const marks = vocabulary.hidden(format.marks);
+    this.marks = marks;
+    if (marks.size === 0) this.grammars = grammars;
+    else {
+      this.grammars = new VocabularyGrammars({
+        size: vocabulary.size,
+        endTokens: vocabulary.endTokens,
+        isEnd: (token) => vocabulary.isEnd(token),
+        piece: (token) => marks.get(token) ?? vocabulary.piece(token),
+      });
+    }
+  }
+
+  /** Whether answers to this prompt are read. */
+  reads(prompt: Prompt): prompt is Extract<Prompt, { kind: "chat" }> {
+    return prompt.kind === "chat" && (prompt.tools.length > 0 || this.#format.always === true);
+  }
+
+  /** A reading of one answer. */
+  calls(prompt: Extract<Prompt, { kind: "chat" }>): NonNullable<SequenceTextOptions["calls"]> {
+    return {
+      parser: new ToolParser(this.#format, prompt.tools),
+      newId: () => `call_${randomBytes(12).toString("hex")}`,
+    };
+  }
+}

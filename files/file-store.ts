@@ -1,0 +1,298 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, rename, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { ApiError, invalidRequest } from "../openapi/api-error.ts";
+import { ownerErased } from "../openapi/owner-erased.ts";
+import type { FilePurpose } from "../openapi/resources/files.ts";
+import { type Clock, epochSeconds } from "../platform/clock.ts";
+import { failpoint } from "../platform/failpoint.ts";
+import type { Log } from "../platform/log.ts";
+import { isObjectId, objectId } from "../platform/object-id.ts";
+import type { Store } from "../store/store.ts";
+import { type FileRow, LEAST_BYTES } from "../store/tables/files.ts";
+import type { Page } from "../store/tables/page.ts";
+import { StoreError } from "../store/types/store-error.ts";
+import { DiskSpace, type FreeBytes, overQuota, tooManyFiles, writeFailure } from "./disk-space.ts";
+import { sync } from "./fsync.ts";
+import { type ByteLimit, Inbox, type Incoming } from "./incoming.ts";
+import { checkForPurpose, defaultLifetime } from "./purpose-rules.ts";
+import { reconcile } from "./reconcile.ts";
+
+export interface FileRoomDeps {
+  /** Open, so this process holds the data directory's lock. */
+  store: Pick<Store, "files" | "uploads">;
+  dataDir: string;
+  clock: Clock;
+  log: Log;
+  /** Free bytes of the disk that clients' files leave alone. */
+  diskReserve: number;
+  /** Most bytes that one owner's files and open uploads may take; null is no bound. */
+  storageQuota: number | null;
+  /** The most files of one owner that it or its jobs add; result files come beside them. */
+  maxFiles: number;
+  freeBytes?: FreeBytes;
+}
+
+export interface FileMeta {
+  owner: string;
+  purpose: FilePurpose;
+  /** As the client said it. It is never part of a path. */
+  filename: string;
+  /** Seconds from now; null is what the purpose has by default. */
+  expiresAfter: number | null;
+  /** As for `admit`. */
+  storageBytes?: number | null;
+  /** The stored key of the request. */
+  keyId?: string | null;
+}
+
+/** Rows that one round of a sweep removes; more take more rounds. */
+const SWEEP_ROWS = 100;
+/** So long a removed file can still be named as a list's `after`. */
+const PLACE_SECONDS = 86_400;
+
+/**
+ * The files of all owners: rows in the store, bytes in `<data-dir>/files/<id>`.
+ *
+ * A file comes in two steps. `receive` writes and syncs bytes that are nobody's yet; `add` gives them an id: rename, sync
+ * of the directory, row. It goes in the other order: row, then bytes. So at any crash a row has its whole file, and what
+ * has no row is removed at the next start.
+ */
+export class FileRoom {
+  readonly #deps: FileRoomDeps;
+  readonly #dir: string;
+  readonly #space: DiskSpace;
+  readonly #inbox: Inbox;
+
+  private constructor(deps: FileRoomDeps) {
+    this.#deps = deps;
+    this.#dir = join(deps.dataDir, "files");
+    this.#space = new DiskSpace(deps.dataDir, deps.diskReserve, deps.freeBytes);
+    this.#inbox = new Inbox(join(deps.dataDir, "tmp"), this.#space);
+  }
+
+  /** Empties `tmp` and makes rows and disk agree. Before it resolves no file may be written. */
+  static async open(deps: FileRoomDeps): Promise<FileRoom> {
+    const room = new FileRoom(deps);
+    await room.#inbox.empty();
+    const made = await mkdir(room.#dir, { recursive: true, mode: 0o700 });
+    await reconcile({ dir: room.#dir, made: made !== undefined, files: deps.store.files, log: deps.log });
+    return room;
+  }
+
+  /** Where the bytes of a file lie. Throws for what is no file id. */
+  pathOf(id: string): string {
+    if (!isObjectId("file-", id)) throw new Error("not a file id");
+    return join(this.#dir, id);
+  }
+
+  /**
+   * Throws 507 when `bytes` more, as a client announces them, have no room on the disk or in its owner's quota: the server's
+   * own, and with `storageBytes` that of the client's key.
+   */
+  async admit(owner: string, bytes: number, storageBytes: number | null = null): Promise<void> {
+    await this.checkSpace(bytes);
+    const left = await this.#quotaLeft(owner, storageBytes);
+    if (left !== null && Math.max(bytes, LEAST_BYTES) > left.bytes) throw left.error();
+  }
+
+  /**
+   * Writes a client's bytes to disk, at most `limit`. Throws the limit's error, 507, or what the source throws; nothing
+   * stays then. What it resolves with must be added or discarded.
+   */
+  async receive(
+    owner: string,
+    source: AsyncIterable<Uint8Array>,
+    limit: ByteLimit,
+    storageBytes: number | null = null,
+  ): Promise<Incoming> {
+    const left = await this.#quotaLeft(owner, storageBytes);
+    return this.#inbox.write(source, left !== null && left.bytes < limit.bytes ? left : limit, true);
+  }
+
+  /** Throws 507 when `bytes` more have no room on the disk beside the reserve. */
+  checkSpace(bytes: number): Promise<void> {
+    return this.#space.check(bytes);
+  }
+
+  /** Writes what the server has or made itself: no quota, and with `reserve` false (results) the disk to its end. */
+  write(source: AsyncIterable<Uint8Array>, { reserve }: { reserve: boolean }): Promise<Incoming> {
+    return this.#inbox.write(source, null, reserve);
+  }
+
+  discard(incoming: Incoming): Promise<void> {
+    return this.#inbox.discard(incoming);
+  }
+
+  /** Makes received bytes a file. Throws 400, 413 or 507, and discards them then. */
+  async add(incoming: Incoming, meta: FileMeta): Promise<FileRow> {
+    try {
+      checkForPurpose(meta.purpose, meta.filename, incoming.bytes);
+    } catch (error) {
+      await this.discard(incoming);
+      throw error;
+    }
+    const row = await this.place(incoming, meta);
+    const quotaBytes = this.quota(meta.storageBytes ?? null);
+    const { store, maxFiles } = this.#deps;
+    try {
+      const outcome = await store.files.insert({ row, keyId: meta.keyId ?? null, quotaBytes, maxFiles });
+      if (outcome === "erased") throw ownerErased();
+      if (outcome === "over_quota") throw overQuota(quotaBytes ?? 0);
+      if (outcome === "too_many") throw tooManyFiles(maxFiles);
+    } catch (error) {
+      if (!mayBeCommitted(error)) await this.withdraw(row);
+      throw error;
+    }
+    return row;
+  }
+
+  /**
+   * Renames bytes to their lasting place and syncs it. The row is the caller's to insert, together with others that
+   * belong to it, or to withdraw; for a file on its own see `add`.
+   */
+  async place(incoming: Incoming, meta: FileMeta): Promise<FileRow> {
+    const { owner, purpose, filename } = meta;
+    const { bytes, sha256 } = incoming;
+    const createdAt = epochSeconds(this.#deps.clock);
+    const lifetime = meta.expiresAfter ?? defaultLifetime(purpose);
+    const expiresAt = lifetime === null ? null : createdAt + lifetime;
+    const row: FileRow = { id: objectId("file-"), owner, purpose, filename, bytes, sha256, createdAt, expiresAt };
+    try {
+      await rename(incoming.path, this.pathOf(row.id));
+      await sync(this.#dir);
+    } catch (error) {
+      await this.discard(incoming);
+      await this.withdraw(row);
+      throw writeFailure(error);
+    }
+    return row;
+  }
+
+  /** Puts bytes back where a file's are missing. False, and discarded, when they are not those of the row. */
+  async restore(incoming: Incoming, { id, bytes, sha256 }: FileRow): Promise<boolean> {
+    if (incoming.bytes !== bytes || incoming.sha256 !== sha256) {
+      await this.discard(incoming);
+      return false;
+    }
+    await rename(incoming.path, this.pathOf(id));
+    await sync(this.#dir);
+    return true;
+  }
+
+  /** Removes the bytes of a file that was placed and has no row. */
+  withdraw(row: FileRow): Promise<void> {
+    return this.#unlink(row.id);
+  }
+
+  /** Throws 404, also for another owner's file. */
+  async get(owner: string, id: string): Promise<FileRow> {
+    const row = isObjectId("file-", id) ? await this.#deps.store.files.get({ owner, id }) : null;
+    if (row === null) throw noSuchFile(id);
+    return row;
+  }
+
+  /** Throws 400 for a cursor that names none of the owner's files. */
+  async list(args: {
+    owner: string;
+    purpose: string | null;
+    limit: number;
+    after: string | null;
+    order: "asc" | "desc";
+  }): Promise<Exclude<Page<FileRow>, string>> {
+    const page = await this.#deps.store.files.list(args);
+    if (page === "unknown_cursor") {
+      throw invalidRequest(
+        "invalid_value",
+        "after",
+        `Invalid 'after': there is no file '${args.after?.slice(0, 64)}'.`,
+      );
+    }
+    return page;
+  }
+
+  /** Removes the row, every result that the file was the copy of, and the bytes. Throws 404, or 409 while a batch reads it. */
+  async remove(owner: string, id: string): Promise<void> {
+    const outcome = isObjectId("file-", id) ? await this.#deps.store.files.remove({ owner, id }) : "absent";
+    if (outcome === "absent") throw noSuchFile(id);
+    if (outcome === "in_use") throw fileInUse(id);
+    await this.#unlink(id);
+  }
+
+  /** Removes files whose time is over, except the inputs of batches that are not. Returns how many. */
+  async removeExpired(now: number): Promise<number> {
+    let removed = 0;
+    for (let ids: string[] | null = null; ids === null || ids.length === SWEEP_ROWS; ) {
+      ids = await this.#deps.store.files.removeExpired({ now, limit: SWEEP_ROWS });
+      for (const id of ids) await this.#unlink(id);
+      removed += ids.length;
+    }
+    return removed;
+  }
+
+  /** Removes the bytes of files whose rows are gone. */
+  async unlink(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.#unlink(id);
+  }
+
+  /** Forgets where files stood in lists that have been gone for a day. Returns how many. */
+  async forgetPlaces(now: number): Promise<number> {
+    let forgotten = 0;
+    for (let last = SWEEP_ROWS; last === SWEEP_ROWS; forgotten += last) {
+      last = await this.#deps.store.files.forgetPlaces({ before: now - PLACE_SECONDS, limit: SWEEP_ROWS });
+    }
+    return forgotten;
+  }
+
+  /** Reads the bytes back from the disk: true when they are those of the row. Rejects when the signal aborts. */
+  async check(row: FileRow, signal?: AbortSignal): Promise<boolean> {
+    if ((await stat(this.pathOf(row.id)).catch(() => null))?.size !== row.bytes) return false;
+    const hash = createHash("sha256");
+    for await (const chunk of createReadStream(this.pathOf(row.id), { signal })) hash.update(chunk);
+    return hash.digest("hex") === row.sha256;
+  }
+
+  get maxFiles(): number {
+    return this.#deps.maxFiles;
+  }
+
+  /** The most bytes that an owner's files may take when a key brings one that may store so many; null is no bound. */
+  quota(storageBytes: number | null): number | null {
+    const { storageQuota } = this.#deps;
+    if (storageQuota === null || storageBytes === null) return storageQuota ?? storageBytes;
+    return Math.min(storageQuota, storageBytes);
+  }
+
+  async #quotaLeft(owner: string, storageBytes: number | null): Promise<ByteLimit | null> {
+    const quota = this.quota(storageBytes);
+    if (quota === null) return null;
+    return { bytes: quota - (await this.#deps.store.files.storage(owner)).bytes, error: () => overQuota(quota) };
+  }
+
+  async #unlink(id: string): Promise<void> {
+    failpoint("file.unlink");
+    await unlink(this.pathOf(id)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT")
+        this.#deps.log.error({ id, code: error.code }, "A file could not be removed from disk");
+    });
+  }
+}
+
+/**
+ * Whether the store may have done what failed: its thread ended, perhaps between a commit and its answer. Bytes are then left
+ * for the next start to hold against the rows.
+ */
+export function mayBeCommitted(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "closed";
+}
+
+function noSuchFile(id: string): ApiError {
+  const message = `No such File object: ${id.slice(0, 64)}`;
+  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+}
+
+function fileInUse(id: string): ApiError {
+  const message = `The file '${id}' is the input of a batch that is not over. Cancel the batch or wait for its end.`;
+  return new ApiError({ status: 409, type: "invalid_request_error", code: "file_in_use", message, shouldRetry: false });
+}

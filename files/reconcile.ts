@@ -1,0 +1,61 @@
+import { readdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Log } from "../platform/log.ts";
+import type { Store } from "../store/store.ts";
+
+const ROWS_AT_ONCE = 1000;
+
+export interface Reconciliation {
+  dir: string;
+  /** The directory was not there and has just been made. */
+  made: boolean;
+  files: Pick<Store["files"], "ids" | "forget" | "hasResults" | "wasRemoved">;
+  log: Log;
+}
+
+/**
+ * After a crash: bytes without a row were never answered for and are removed; rows without bytes (somebody's `rm`) are
+ * reported and removed. But when one side is gone as a whole (a disk that is not mounted, a database that was replaced),
+ * the other is the only one left: then it is only reported, but for files whose removal the database remembers. A result file that is still in rows is its batch's to restore.
+ */
+export async function reconcile({ dir, made, files, log }: Reconciliation): Promise<void> {
+  const orphans = new Set(await readdir(dir));
+  const onDisk = orphans.size;
+  const lost: string[] = [];
+  let rows = 0;
+  for (let after: string | null = ""; after !== null; ) {
+    const page: { id: string }[] = await files.ids({ after, limit: ROWS_AT_ONCE });
+    for (const { id } of page) if (!orphans.delete(id)) lost.push(id);
+    rows += page.length;
+    after = page.length === ROWS_AT_ONCE ? page.at(-1)!.id : null;
+  }
+  if (lost.length > 0 && made) {
+    log.error({ dir, rows }, "The directory of files was gone; their rows are kept. Is its disk mounted?");
+  } else {
+    for (const id of lost) {
+      if (await files.hasResults({ id })) continue;
+      log.error({ id }, "A file is gone from the disk; its row is removed");
+      await files.forget({ id });
+    }
+  }
+  if (rows > 0) {
+    await removeOrphans(dir, orphans, log);
+    return;
+  }
+  // The server ended between a row's removal and its bytes', and it was the last row.
+  const removed = new Set<string>();
+  for (const id of orphans) if (await files.wasRemoved({ id })) removed.add(id);
+  await removeOrphans(dir, removed, log);
+  if (orphans.size > removed.size) {
+    log.error({ dir, onDisk }, "There are files, but none in the database; they are kept. Is it the right database?");
+  }
+}
+
+async function removeOrphans(dir: string, names: ReadonlySet<string>, log: Log): Promise<void> {
+  for (const name of names) {
+    log.warn({ name }, "Bytes that no file stands for are removed");
+    await unlink(join(dir, name)).catch((error: NodeJS.ErrnoException) => {
+      log.error({ name, code: error.code }, "They could not be removed");
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { CodePoints } from "../gbnf/code-points.ts";
+import type { GrammarBuilder } from "./builder.ts";
+
+const QUOTED = new CodePoints([
+  [0, 0x1f],
+  [0x22, 0x22],
+  [0x5c, 0x5c],
+  [0x7f, 0x7f],
+]);
+
+interface Branch {
+  ends: boolean;
+  next: Map<string, Branch>;
+}
+
+/**
+ * Names of properties, with their quotes, other than the known ones: a second property of a known name would pass with
+ * any value, and win. They have no escapes, as these could spell a known name.
+ */
+export function otherNames(grammar: GrammarBuilder, known: readonly string[]): string {
+  const plain = grammar.rule("name-char", QUOTED.complement().gbnf);
+  const root: Branch = { ends: false, next: new Map() };
+  for (const name of known) add(root, name);
+  const rule = (branch: Branch): string => {
+    const taken = [...branch.next.keys()];
+    const free = CodePoints.of(taken.join("")).union(QUOTED).complement();
+    const parts = [`${free.gbnf} ${plain}*`];
+    for (const [char, next] of branch.next) parts.push(`${CodePoints.of(char).gbnf} ${rule(next)}`);
+    if (!branch.ends) parts.push('""');
+    return grammar.rule("other", parts.join(" | "));
+  };
+  return grammar.rule("name", `"\\"" ${rule(root)} "\\""`);
+}
+
+function add(root: Branch, name: string): void {
+  // What can't be written without an escape is no other name anyway.
+  if ([...name].some((char) => QUOTED.has(char.codePointAt(0)!))) return;
+  let branch = root;
+  for (const char of name) {
+    let next = branch.next.get(char);
+    if (next === undefined) {
+      next = { ends: false, next: new Map() };
+      branch.next.set(char, next);
+    }
+    branch = next;
+  }
+  branch.ends = true;
+}

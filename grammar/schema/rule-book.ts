@@ -1,0 +1,60 @@
+import { literal } from "./literal.ts";
+import { GrammarTooLarge } from "./unsupported-schema.ts";
+
+/** Of a grammar's text. A schema's rules are a few times as long as the schema. */
+const MOST_CHARACTERS = 448 * 1024;
+
+/** Collects the rules of a grammar in GBNF, the notation of llama.cpp. Equal rules are written once. */
+export class RuleBook {
+  readonly #bodies = new Map<string, string>();
+  readonly #names = new Map<string, string>();
+  /** How often a name was wanted. */
+  readonly #wanted = new Map<string, number>();
+  readonly #most: number;
+  #characters = 0;
+
+  /** @param most characters of all rules; past them it takes no more, and throws GrammarTooLarge */
+  constructor(most = MOST_CHARACTERS) {
+    this.#most = most;
+  }
+
+  /** Adds a rule with a right-hand side in GBNF. @returns its name: the one given, or one like it where that is taken */
+  rule(name: string, body: string): string {
+    const same = this.#names.get(body);
+    if (same !== undefined) return same;
+    const free = this.reserve(name);
+    this.define(free, body);
+    return free;
+  }
+
+  /** Takes a name for a rule that is defined later, so that rules may refer to it before. */
+  reserve(name: string): string {
+    const base = name.replace(/[^0-9A-Za-z]+/g, "-").slice(0, 32) || "rule";
+    let free = base;
+    while (free === "root" || this.#bodies.has(free)) {
+      const times = (this.#wanted.get(base) ?? 1) + 1;
+      this.#wanted.set(base, times);
+      free = `${base}-${times}`;
+    }
+    this.#bodies.set(free, "");
+    return free;
+  }
+
+  define(name: string, body: string): void {
+    this.#characters += name.length + body.length;
+    if (this.#characters > this.#most) throw new GrammarTooLarge();
+    this.#bodies.set(name, body);
+    if (!this.#names.has(body)) this.#names.set(body, name);
+  }
+
+  /** @returns the whole grammar, `root` first */
+  build(root: string): string {
+    const rules = [...this.#bodies].map(([name, body]) => `${name} ::= ${body}\n`);
+    return `root ::= ${root}\n${rules.join("")}`;
+  }
+
+  /** A JSON value as it is written here: without spaces. */
+  value(value: unknown): string {
+    return literal(JSON.stringify(value));
+  }
+}

@@ -1,0 +1,203 @@
+import { z } from "zod";
+import { errorResponse } from "../error.ts";
+import { chatChunk, chatRequest, chatResponse } from "../generation/chat.ts";
+import { completionChunk, completionRequest, completionResponse } from "../generation/completions.ts";
+import { dryRunResponse } from "../generation/dry-run.ts";
+import { queryProperties } from "../query-value.ts";
+import type { RequestLimits } from "../request-limits.ts";
+import { batch, batchList, batchRequest } from "../resources/batches.ts";
+import { embeddingsRequest, embeddingsResponse } from "../resources/embeddings.ts";
+import { engineList } from "../resources/engine.ts";
+import { createFileForm, file, fileDeleted, fileList } from "../resources/files.ts";
+import { health, readiness } from "../resources/health.ts";
+import { job } from "../resources/jobs.ts";
+import { createKey, key, keyDeleted, keyList, rotateKey, updateKey } from "../resources/keys.ts";
+import { model, modelList } from "../resources/models.ts";
+import { costsPage, embeddingsUsagePage, usagePage } from "../resources/organization-usage.ts";
+import { owner, updateOwner } from "../resources/owners.ts";
+import { rerankRequest, rerankResponse } from "../resources/rerank.ts";
+import { detokenizeRequest, detokenizeResponse, tokenizeRequest, tokenizeResponse } from "../resources/tokenize.ts";
+import { addUploadPartForm, completeUpload, createUpload, upload, uploadPart } from "../resources/uploads.ts";
+import type { Operation } from "./operation.ts";
+import { operations } from "./operations.ts";
+
+type Json = Record<string, unknown>;
+
+/** The OpenAPI 3.1 document, made from the very schemas that validate. */
+export function openApiDocument(limits: RequestLimits, version: string): Json {
+  const schemas = {
+    ...componentSchemas("input", {
+      ChatCompletionRequest: chatRequest(limits),
+      CompletionRequest: completionRequest(limits),
+      TokenizeRequest: tokenizeRequest(limits),
+      DetokenizeRequest: detokenizeRequest(limits),
+      EmbeddingsRequest: embeddingsRequest(limits),
+      RerankRequest: rerankRequest(limits),
+      CreateFileForm: createFileForm,
+      CreateUploadRequest: createUpload,
+      AddUploadPartForm: addUploadPartForm,
+      CompleteUploadRequest: completeUpload,
+      CreateBatchRequest: batchRequest,
+      CreateKeyRequest: createKey,
+      UpdateKeyRequest: updateKey,
+      RotateKeyRequest: rotateKey,
+      UpdateOwnerRequest: updateOwner,
+    }),
+    ...componentSchemas("output", {
+      ChatCompletion: chatResponse,
+      ChatCompletionChunk: chatChunk,
+      Completion: completionResponse,
+      CompletionChunk: completionChunk,
+      DryRun: dryRunResponse,
+      Tokens: tokenizeResponse,
+      Detokenized: detokenizeResponse,
+      Embeddings: embeddingsResponse,
+      Ranks: rerankResponse,
+      Model: model,
+      ModelList: modelList,
+      UsagePage: usagePage,
+      EmbeddingsUsagePage: embeddingsUsagePage,
+      CostsPage: costsPage,
+      File: file,
+      FileList: fileList,
+      FileDeleted: fileDeleted,
+      Upload: upload,
+      UploadPart: uploadPart,
+      Batch: batch,
+      BatchList: batchList,
+      EngineList: engineList,
+      Job: job,
+      Key: key,
+      KeyList: keyList,
+      KeyDeleted: keyDeleted,
+      Owner: owner,
+      Health: health,
+      Readiness: readiness,
+      Error: errorResponse,
+    }),
+  };
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    const path = operation.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [operation.method]: describeOperation(operation) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Nightshift",
+      version,
+      description: "An OpenAI-compatible model server. Unknown request fields are ignored; null is the same as unset.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    paths,
+    components: { schemas, securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+  };
+}
+
+function componentSchemas(io: "input" | "output", named: Record<string, z.ZodType>): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    io,
+    unrepresentable: "any",
+    uri: (id) => `#/components/schemas/${id}`,
+    override({ zodSchema, jsonSchema }) {
+      if (!(zodSchema instanceof z.ZodObject)) return;
+      // zod takes a list that is checked before it is parsed for optional; the schema itself knows better.
+      const required = Object.entries(zodSchema.shape).flatMap(([key, field]) =>
+        z.safeParse(field, undefined).success ? [] : [key],
+      );
+      jsonSchema.required = required;
+      // Clients must live with fields that come later.
+      delete jsonSchema.additionalProperties;
+    },
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _id, ...schema }]) => [id, schema]),
+  );
+}
+
+const PREFER: Json = {
+  name: "Prefer",
+  in: "header",
+  schema: { type: "string" },
+  description:
+    "`respond-async`, with `wait=N` in seconds: rather a 202 and a job than to be refused, or to wait longer.",
+};
+
+function describeOperation(operation: Operation): Json {
+  const parameters: Json[] = [...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  if (operation.request && operation.accepted) parameters.push(PREFER);
+  if (operation.query)
+    parameters.push(...queryProperties(operation.query).map((property) => ({ ...property, in: "query" })));
+  const responses: Record<string, Json> = {
+    "200": {
+      description: "OK",
+      content: contentOf(operation.response, operation.stream),
+      // No alternative of the schema: a generated client would have to tell the two apart for every answer.
+      ...(operation.dryRun && { "x-nightshift-dry-run": contentOf(operation.dryRun) }),
+    },
+  };
+  if (operation.accepted) responses["202"] = { description: "Put off", content: contentOf(operation.accepted) };
+  for (const [status, description] of Object.entries({
+    ...refusalsOf(operation),
+    ...(operation.request && UNREADABLE),
+    ...operation.failures,
+  })) {
+    const schema = status === "503" && operation.unready ? operation.unready : "Error";
+    responses[status] = { description, content: contentOf(schema) };
+  }
+  return {
+    operationId: operation.id,
+    tags: [tagOf(operation.path)],
+    summary: operation.summary,
+    ...(parameters.length > 0 && { parameters }),
+    ...(operation.request && { requestBody: { required: true, content: contentOf(operation.request) } }),
+    ...(operation.form && { requestBody: { required: true, content: formContent(operation.form) } }),
+    // None is needed while keys are off, nor a token on loopback.
+    security: operation.access === "open" ? [] : [{}, { bearer: [] }],
+    responses,
+  };
+}
+
+/** What reading a JSON body answers. */
+const UNREADABLE = { "413": "The body is too large.", "415": "The body is not JSON, or its encoding is not known." };
+
+/** `/v1/chat/completions` is about chat, `/v1/nightshift/keys/{id}` about keys, `/health` about the server. */
+function tagOf(path: string): string {
+  const [version, area, resource] = path.split("/").filter(Boolean);
+  if (version !== "v1" || area === undefined) return "server";
+  return area === "nightshift" && resource !== undefined ? resource : area;
+}
+
+/** What the check of the API key answers. */
+function refusalsOf({ access }: Operation): Record<string, string> {
+  if (access === "open" || access === "token") return {};
+  return {
+    "401": "There is no API key, or it is not valid.",
+    ...(access !== "key" && { "403": `The API key lacks the scope \`${access}\`, or a right that the request needs.` }),
+    "429": "Too many wrong keys came from this address.",
+    "503": "API keys can't be checked at the moment.",
+  };
+}
+
+function formContent(schema: string): Json {
+  return { "multipart/form-data": { schema: { $ref: `#/components/schemas/${schema}` } } };
+}
+
+function contentOf(schema: string, stream?: string): Json {
+  if (schema === "text") return { "text/plain": { schema: { type: "string" } } };
+  if (schema === "bytes") return { "application/octet-stream": {}, "application/jsonl": {} };
+  if (schema === "object") return { "application/json": { schema: { type: "object" } } };
+  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  return {
+    "application/json": { schema: reference(schema) },
+    ...(stream && { "text/event-stream": { schema: reference(stream) } }),
+  };
+}

@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { boundedMap } from "../bounded.ts";
+import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "../refused.ts";
+import type { RequestLimits } from "../request-limits.ts";
+import { vendorFields } from "./dry-run.ts";
+import { chatLogprobs, MOST_CHAT_LOGPROBS } from "./logprobs.ts";
+import { chatMessages } from "./message.ts";
+import { reasoningFields } from "./reasoning-fields.ts";
+import { oneConstraint, responseFormat } from "./response-format.ts";
+import { crossChecks, samplingFields, tokenBudget } from "./sampling-fields.ts";
+import { answerToolCall, toolCallDelta, toolChecks, toolFields } from "./tools.ts";
+import { finishReason, usage, usedTier } from "./usage.ts";
+
+const MAX_METADATA_PAIRS = 16;
+const FUNCTIONS = "it is deprecated and not supported; send tools.";
+
+const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
+  .nullish()
+  .describe(`Taken and ignored; at most ${MAX_METADATA_PAIRS} pairs.`);
+
+/** POST /v1/chat/completions. Fields that are not named here are ignored. */
+export function chatRequest(limits: RequestLimits) {
+  return z
+    .object({
+      model: z.string(),
+      messages: chatMessages(limits),
+      max_completion_tokens: tokenBudget.nullish().describe("Default: until the context is full."),
+      max_tokens: tokenBudget.nullish().describe("Deprecated; max_completion_tokens goes before it."),
+      ...samplingFields(limits),
+      nightshift: vendorFields.nullish(),
+      ...reasoningFields,
+      verbosity: z.enum(["low", "medium", "high"]).nullish().describe("Given to the chat template as `verbosity`."),
+      metadata,
+      store: refusedValue("responses are not stored; leave it out or false.", isFalse),
+      safety_identifier: z.string().max(64).nullish().describe("Taken and ignored."),
+      prompt_cache_key: z.string().nullish().describe("Taken and ignored: prefixes are found by their content."),
+      prompt_cache_retention: z.unknown().optional().describe("Taken and ignored."),
+      prompt_cache_options: z.unknown().optional().describe("Taken and ignored."),
+      prediction: z.unknown().optional().describe("Taken and ignored: it could only make the same answer come sooner."),
+      ...toolFields,
+      modalities: refusedValue('only ["text"] is supported.', isTextOnly),
+      response_format: responseFormat,
+      logprobs: z.boolean().nullish().describe("Each token of the content with its log probability."),
+      top_logprobs: z
+        .int()
+        .min(0)
+        .max(MOST_CHAT_LOGPROBS)
+        .nullish()
+        .describe("And so many of the best tokens at its place. Only with `logprobs: true`."),
+      functions: refusedField(FUNCTIONS, isEmptyList),
+      function_call: refusedField(FUNCTIONS, isOneOf("none", "auto")),
+      audio: refusedField("audio is not supported."),
+      web_search_options: refusedField("web search is not supported."),
+      moderation: refusedField("moderation is not supported."),
+    })
+    .check(crossChecks((body) => body.max_completion_tokens ?? body.max_tokens))
+    .check(oneConstraint)
+    .check(toolChecks)
+    .check(({ value, issues }) => {
+      if (value.top_logprobs == null || value.logprobs === true) return;
+      const message = "it is only allowed when 'logprobs' is true";
+      issues.push({ code: "custom", input: value, path: ["top_logprobs"], message });
+    });
+}
+export type ChatRequest = z.infer<ReturnType<typeof chatRequest>>;
+
+function isTextOnly(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => item === "text");
+}
+
+const reasoning = z.string().optional().describe("Extension: the text of the model's thoughts.");
+
+export const chatResponse = z.object({
+  id: z.string(),
+  object: z.literal("chat.completion"),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({
+        role: z.literal("assistant"),
+        content: z.string().nullable().describe("null beside tool calls where the model said nothing."),
+        refusal: z.null(),
+        reasoning_content: reasoning,
+        tool_calls: z.array(answerToolCall).optional(),
+      }),
+      logprobs: chatLogprobs,
+      finish_reason: finishReason,
+    }),
+  ),
+  usage,
+  service_tier: usedTier,
+  system_fingerprint: z.string(),
+});
+export type ChatResponse = z.infer<typeof chatResponse>;
+
+export const chatChunk = z.object({
+  id: z.string(),
+  object: z.literal("chat.completion.chunk"),
+  created: z.int(),
+  model: z.string(),
+  service_tier: usedTier,
+  system_fingerprint: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      delta: z.object({
+        role: z.literal("assistant").optional(),
+        content: z.string().optional(),
+        reasoning_content: reasoning,
+        tool_calls: z.array(toolCallDelta).optional(),
+      }),
+      logprobs: chatLogprobs,
+      finish_reason: finishReason.nullable(),
+    }),
+  ),
+  usage: usage.nullish(),
+});
+export type ChatChunk = z.infer<typeof chatChunk>;

@@ -1,0 +1,89 @@
+import { z } from "zod";
+import { boundedList } from "../bounded.ts";
+import { refusedValue } from "../refused.ts";
+import type { RequestLimits } from "../request-limits.ts";
+import { vendorFields } from "./dry-run.ts";
+import { completionLogprobs, MOST_COMPLETION_LOGPROBS } from "./logprobs.ts";
+import { oneConstraint } from "./response-format.ts";
+import { crossChecks, INT32_MAX, samplingFields } from "./sampling-fields.ts";
+import { tokenList } from "./token-list.ts";
+import { finishReason, usage, usedTier } from "./usage.ts";
+
+export const DEFAULT_MAX_TOKENS = 16;
+const MAX_BEST_OF = 20;
+
+/** POST /v1/completions. Fields that are not named here are ignored. */
+export function completionRequest(limits: RequestLimits) {
+  const text = z.string().max(limits.textLength);
+  const tokens = tokenList(limits.promptTokens);
+  return z
+    .object({
+      model: z.string(),
+      prompt: z
+        .union([
+          text,
+          boundedList(text, { min: 1, max: limits.prompts }),
+          tokens,
+          boundedList(tokens, { min: 1, max: limits.prompts }),
+        ])
+        .describe("A string, strings, tokens or token lists; the choices of prompt i begin at index i × n."),
+      max_tokens: z
+        .int()
+        .min(0)
+        .max(INT32_MAX)
+        .nullish()
+        .describe(`Default ${DEFAULT_MAX_TOKENS}. 0 reads the prompt alone, as to score it with echo and logprobs.`),
+      ...samplingFields(limits),
+      nightshift: vendorFields.nullish(),
+      echo: z.boolean().nullish().describe("Each choice's text begins with its prompt."),
+      best_of: z.int().min(0).max(MAX_BEST_OF).nullish().describe("Only equal to n: nothing is drawn and thrown away."),
+      suffix: refusedValue("filling in the middle is not supported.", (value) => value === ""),
+      logprobs: z
+        .int()
+        .min(0)
+        .max(MOST_COMPLETION_LOGPROBS)
+        .nullish()
+        .describe(
+          "Each token with its log probability and so many of the best at its place; with echo the prompt's too.",
+        ),
+    })
+    .check(crossChecks((body) => body.max_tokens ?? DEFAULT_MAX_TOKENS))
+    .check(oneConstraint)
+    .check((context) => {
+      const { best_of, n, echo, logprobs } = context.value;
+      const params = { code: "unsupported_value" };
+      if (best_of != null && best_of !== (n ?? 1)) {
+        const message = `only the value of 'n' (${n ?? 1}) is supported.`;
+        context.issues.push({ code: "custom", input: best_of, path: ["best_of"], params, message });
+      }
+      if ((n ?? 1) > 1 && echo === true && logprobs != null) {
+        const message = "only 1 is supported with echo and logprobs: every choice would repeat the prompt's.";
+        context.issues.push({ code: "custom", input: n, path: ["n"], params, message });
+      }
+    });
+}
+export type CompletionRequest = z.infer<ReturnType<typeof completionRequest>>;
+
+/** The whole response and each chunk of a stream have this shape. */
+const completion = z.object({
+  id: z.string(),
+  object: z.literal("text_completion"),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      text: z.string(),
+      index: z.int(),
+      logprobs: completionLogprobs,
+      finish_reason: finishReason.nullable(),
+      reasoning_content: z.string().optional().describe("Extension: the text of the model's thoughts."),
+    }),
+  ),
+  service_tier: usedTier.describe("Extension."),
+  system_fingerprint: z.string(),
+});
+export const completionResponse = completion.extend({ usage });
+export type CompletionResponse = z.infer<typeof completionResponse>;
+
+export const completionChunk = completion.extend({ usage: usage.nullish() });
+export type CompletionChunk = z.infer<typeof completionChunk>;

@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { checkGbnf, jsonObjectGrammar, schemaGrammar } from "../../grammar/checked-grammar.ts";
+import { GbnfError } from "../../grammar/gbnf/gbnf.ts";
+import { UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
+import { anyObject } from "../any-object.ts";
+import type { Refusal } from "../refused.ts";
+
+export const MOST_GRAMMAR_CHARACTERS = 64 * 1024;
+
+/** A JSON schema that can be enforced; what can't be is refused by its path. */
+export const enforceableSchema = anyObject()
+  .check((context) => {
+    if (context.issues.length > 0) return;
+    try {
+      schemaGrammar(context.value);
+    } catch (error) {
+      if (!(error instanceof UnsupportedSchema)) throw error;
+      const params: Refusal = { code: "unsupported_value" };
+      const path = [...error.path];
+      context.issues.push({
+        code: "custom",
+        input: context.value,
+        path,
+        params: { ...params },
+        message: error.message,
+      });
+    }
+  })
+  .describe("A JSON schema. A keyword that can't be enforced is refused with 400 `unsupported_value`.");
+
+const text = z.object({ type: z.literal("text") });
+const jsonObject = z.object({ type: z.literal("json_object") });
+const jsonSchema = z.object({
+  type: z.literal("json_schema"),
+  json_schema: z.object({
+    name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "expected 1 to 64 letters, digits, _ or -" }),
+    description: z.string().nullish().describe("Taken and ignored: put it into the prompt."),
+    schema: enforceableSchema.nullish().describe("Default: any object."),
+    strict: z.boolean().nullish().describe("Taken and ignored: the schema is always enforced."),
+  }),
+});
+
+export const responseFormat = z
+  .discriminatedUnion("type", [text, jsonObject, jsonSchema])
+  .nullish()
+  .describe("What the answer must be: enforced with every token.");
+
+/** What llama-server takes at the top level too. */
+export const grammarFields = {
+  grammar: z
+    .string()
+    .max(MOST_GRAMMAR_CHARACTERS)
+    .check((context) => {
+      try {
+        checkGbnf(context.value);
+      } catch (error) {
+        if (!(error instanceof GbnfError)) throw error;
+        const message = error.message.replace(/\.$/, "");
+        context.issues.push({ code: "custom", input: context.value, path: [], message });
+      }
+    })
+    .nullish()
+    .describe("Extension. A grammar in GBNF that the answer must follow, from its rule `root`."),
+  json_schema: enforceableSchema.nullish().describe("Extension. The schema by itself, without `response_format`."),
+};
+
+interface Constrained {
+  response_format?: z.infer<typeof responseFormat>;
+  grammar?: string | null;
+  json_schema?: Record<string, unknown> | null;
+}
+
+/** Refuses a body that says in two ways what its answer must be. */
+export function oneConstraint(context: z.core.ParsePayload<Constrained>): void {
+  const { response_format, grammar, json_schema } = context.value;
+  const given = [
+    ...(response_format != null && response_format.type !== "text" ? ["response_format"] : []),
+    ...(json_schema != null ? ["json_schema"] : []),
+    ...(grammar != null ? ["grammar"] : []),
+  ];
+  if (given.length < 2) return;
+  const message = `it is not allowed together with '${given[0]}'`;
+  context.issues.push({ code: "custom", input: context.value, path: [given[1]!], message });
+}
+
+/** The grammar, in GBNF, that a checked body's answer must follow; null is none. */
+export function answerGrammar({ response_format, grammar, json_schema }: Constrained): string | null {
+  if (grammar != null) return grammar;
+  if (json_schema != null) return schemaGrammar(json_schema);
+  switch (response_format?.type) {
+    case "json_schema": {
+      const { schema } = response_format.json_schema;
+      return schema == null ? jsonObjectGrammar() : schemaGrammar(schema);
+    }
+    case "json_object":
+      return jsonObjectGrammar();
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,148 @@
+import { z } from "zod";
+import { boundedList, boundedMap } from "../bounded.ts";
+import { isFalse, refusedField } from "../refused.ts";
+import type { RequestLimits } from "../request-limits.ts";
+import { grammarFields } from "./response-format.ts";
+
+/** Token ids and counts fit llama.cpp's int32. */
+export const INT32_MAX = 2 ** 31 - 1;
+const MAX_BIASES = 1024;
+const MAX_STOP_TOKENS = 128;
+const MAX_STOPS = 4;
+const MAX_STOP_LENGTH = 256;
+
+export const tokenId = z.int().min(0).max(INT32_MAX);
+const stopString = z.string().min(1).max(MAX_STOP_LENGTH);
+
+export const tokenBudget = z.int().min(1).max(INT32_MAX);
+
+export const streamOptions = z.object({
+  include_usage: z
+    .boolean()
+    .nullish()
+    .describe("One more chunk, before [DONE], has no choices and the whole request's usage; all others `usage: null`."),
+  include_obfuscation: z.boolean().nullish().describe("Taken and ignored: chunks are not padded."),
+});
+
+/** Request fields that chat completions and completions share. An explicit null is the same as leaving a field out. */
+export function samplingFields(limits: RequestLimits) {
+  return {
+    temperature: z.number().min(0).max(2).nullish().describe("0 is greedy. Default 1."),
+    top_p: z.number().min(0).max(1).nullish().describe("Default 1."),
+    n: z.int().min(1).max(limits.choices).nullish().describe("Choices over one prompt. Default 1."),
+    stop: z
+      .union([stopString, boundedList(stopString, { max: MAX_STOPS })])
+      .nullish()
+      .describe("Ends a choice where one of these would appear; it is not part of the text."),
+    stream: z.boolean().nullish(),
+    stream_options: streamOptions.nullish().describe("Only with `stream: true`."),
+    seed: z
+      .number()
+      .min(-(2 ** 63))
+      .max(2 ** 63)
+      .refine(Number.isInteger, { error: "expected an integer" })
+      .meta({ type: "integer" })
+      .nullish()
+      .describe("Equal seeds give equal results as long as system_fingerprint is equal; choice i uses seed + i."),
+    frequency_penalty: z.number().min(-2).max(2).nullish().describe("Counts the generated text only."),
+    presence_penalty: z.number().min(-2).max(2).nullish().describe("Counts the generated text only."),
+    logit_bias: boundedMap(z.string().regex(/^\d{1,10}$/), z.number().min(-100).max(100), MAX_BIASES)
+      .nullish()
+      .describe(`Token ids to biases; at most ${MAX_BIASES}.`),
+    service_tier: z
+      .enum(["auto", "default", "flex", "priority", "fast", "scale"])
+      .nullish()
+      .describe("`auto` and `scale` are served as `default`, `fast` as `priority`; the response names the tier used."),
+    user: z.string().nullish().describe("Taken and ignored."),
+    ...extensionFields,
+    ...grammarFields,
+    ...refusedExtras,
+  };
+}
+
+/** What vLLM and llama-server take at the top level too. */
+const extensionFields = {
+  top_k: z.int().min(-1).max(INT32_MAX).nullish().describe("Extension. 0 and -1 turn it off. Default off."),
+  min_p: z.number().min(0).max(1).nullish().describe("Extension. Default 0."),
+  repetition_penalty: z
+    .number()
+    .gt(0)
+    .max(2)
+    .nullish()
+    .describe("Extension. Counts the prompt too; 1 turns it off. Default 1."),
+  ignore_eos: z.boolean().nullish().describe("Extension. No end token ends a choice."),
+  min_tokens: z
+    .int()
+    .min(0)
+    .max(INT32_MAX)
+    .nullish()
+    .describe("Extension. No end token and no stop string ends a choice before this many tokens."),
+  stop_token_ids: boundedList(tokenId, { max: MAX_STOP_TOKENS })
+    .nullish()
+    .describe("Extension. Token ids that end a choice."),
+};
+
+const ENGINE_FIELD = "it reaches for the engine and is not supported.";
+const STRUCTURED = "it is not supported; response_format, json_schema and grammar are.";
+
+/** Fields of other servers that would change the result if they were ignored, or that open the engine to a client. */
+const refusedExtras = {
+  chat_template: refusedField(ENGINE_FIELD),
+  chat_template_kwargs: refusedField(ENGINE_FIELD),
+  prompt_embeds: refusedField(ENGINE_FIELD),
+  cache_salt: refusedField(ENGINE_FIELD),
+  lora: refusedField(ENGINE_FIELD),
+  logits_processors: refusedField(ENGINE_FIELD),
+  add_generation_prompt: refusedField(
+    "it is not supported; the prompt always ends where the assistant's turn begins.",
+    (v) => v === true,
+  ),
+  continue_final_message: refusedField("it is not supported.", isFalse),
+  use_beam_search: refusedField("beam search is not supported.", isFalse),
+  prompt_logprobs: refusedField("a prompt is scored by /v1/completions with echo and logprobs."),
+  structured_outputs: refusedField(STRUCTURED),
+  guided_json: refusedField(STRUCTURED),
+  guided_regex: refusedField(STRUCTURED),
+  guided_choice: refusedField(STRUCTURED),
+  guided_grammar: refusedField(STRUCTURED),
+  ...llamaServerFields(),
+};
+
+/** Samplers of llama-server, refused unless their value turns them off: a client that moves over would get other texts. */
+function llamaServerFields() {
+  const sampler = "this sampler of llama-server is not supported.";
+  const is = (neutral: number) => (value: unknown) => value === neutral;
+  const isNotPositive = (value: unknown) => typeof value === "number" && value <= 0;
+  return {
+    n_predict: refusedField("it is not supported; max_tokens and max_completion_tokens are.", isNotPositive),
+    repeat_penalty: refusedField("it is not supported; repetition_penalty is.", is(1)),
+    mirostat: refusedField(sampler, is(0)),
+    typical_p: refusedField(sampler, is(1)),
+    dry_multiplier: refusedField(sampler, is(0)),
+    xtc_probability: refusedField(sampler, is(0)),
+    top_n_sigma: refusedField(sampler, isNotPositive),
+    dynatemp_range: refusedField(sampler, is(0)),
+  };
+}
+
+interface CrossChecked {
+  stream?: boolean | null;
+  stream_options?: unknown;
+  min_tokens?: number | null;
+}
+
+/** Rules between fields; `maxTokens` reads the budget of the body at hand. */
+export function crossChecks<Body extends CrossChecked>(maxTokens: (body: Body) => number | null | undefined) {
+  return (context: z.core.ParsePayload<Body>): void => {
+    const body = context.value;
+    const complain = (field: string, message: string) =>
+      context.issues.push({ code: "custom", input: body, path: [field], message });
+    if (body.stream_options != null && body.stream !== true) {
+      complain("stream_options", "it is only allowed when 'stream' is true");
+    }
+    const budget = maxTokens(body);
+    if (budget != null && body.min_tokens != null && body.min_tokens > budget) {
+      complain("min_tokens", `it must not be more than the ${budget} tokens that may be generated`);
+    }
+  };
+}

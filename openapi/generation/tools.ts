@@ -1,0 +1,144 @@
+import { z } from "zod";
+import { checkSchema, MOST_SCHEMA_CHARACTERS } from "../../grammar/checked-grammar.ts";
+import { isLongerThan } from "../../grammar/schema/json-length.ts";
+import { UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
+import { anyObject } from "../any-object.ts";
+import { boundedList } from "../bounded.ts";
+import type { Refusal } from "../refused.ts";
+
+const MAX_TOOLS = 128;
+const MAX_DESCRIPTION = 65_536;
+/** Of a request's tools as JSON: 128 of 8 KiB, far more than any context has room for. The engine is sent all of it. */
+export const MOST_TOOLS_CHARACTERS = 1024 * 1024;
+/** And of all their objects: 128 tools of 85 properties with a type and a description. Each is a microsecond in the engine. */
+export const MOST_TOOLS_MEMBERS = 32_768;
+
+const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
+const jsonSchema = anyObject();
+
+const described = z
+  .object({
+    name: functionName,
+    description: z.string().max(MAX_DESCRIPTION).nullish(),
+    parameters: jsonSchema.nullish().describe("JSON schema of the arguments. Default: none."),
+    strict: z
+      .boolean()
+      .nullish()
+      .describe("true: the arguments of every call follow the schema; what of it can't be enforced is refused."),
+  })
+  .check((context) => {
+    const { strict, parameters } = context.value;
+    if (strict !== true || parameters == null) return;
+    try {
+      checkSchema(parameters);
+    } catch (error) {
+      if (!(error instanceof UnsupportedSchema)) throw error;
+      const params: Refusal = { code: "unsupported_value" };
+      const path = ["parameters", ...error.path];
+      context.issues.push({ code: "custom", input: parameters, path, params: { ...params }, message: error.message });
+    }
+  });
+
+const strictSchema = z.object({ function: z.object({ strict: z.literal(true), parameters: jsonSchema }) });
+const functionTool = z.object({ type: z.literal("function"), function: described });
+
+/** Kinds of tools that OpenAI knows and this server does not run: refused by name. */
+const foreignTool = z
+  .object({ type: z.literal("custom") })
+  .check((context) => {
+    const params: Refusal = { code: "unsupported_value" };
+    const message = "tools of type 'custom' are not supported; this server takes 'function'.";
+    context.issues.push({ code: "custom", input: context.value, path: ["type"], params: { ...params }, message });
+  })
+  .describe("Refused with 400 `unsupported_value`: tools are functions.");
+
+const named = z.object({ type: z.literal("function"), function: z.object({ name: functionName }) });
+const allowed = z.object({
+  type: z.literal("allowed_tools"),
+  allowed_tools: z.object({
+    mode: z.enum(["auto", "required"]),
+    tools: boundedList(named, { min: 1, max: MAX_TOOLS }),
+  }),
+});
+
+const tools = boundedList(z.discriminatedUnion("type", [functionTool, foreignTool]), { max: MAX_TOOLS });
+
+export const toolFields = {
+  // Each schema that is to be enforced is made a grammar: what bounds one bounds those of a request together.
+  tools: z
+    .preprocess((value, context) => {
+      const message = tooLong(value);
+      if (message !== null) context.issues.push({ code: "custom", input: value, message, continue: false });
+      return value;
+    }, tools)
+    .nullish()
+    .describe(`Functions that the model may call; at most ${MOST_TOOLS_CHARACTERS} characters of JSON together.`),
+  tool_choice: z
+    .union([z.enum(["none", "auto", "required"]), z.discriminatedUnion("type", [named, allowed, foreignTool])])
+    .nullish()
+    .describe("Default `auto`. `required`, a named function and `allowed_tools` are enforced by a grammar."),
+  parallel_tool_calls: z.boolean().nullish().describe("false: at most one call in an answer. Default true."),
+};
+
+/** Which bound on the length of all tools together they exceed; null for none. */
+function tooLong(value: unknown): string | null {
+  if (!Array.isArray(value) || value.length > MAX_TOOLS) return null;
+  if (isLongerThan(value, MOST_TOOLS_CHARACTERS))
+    return `they have more than ${MOST_TOOLS_CHARACTERS} characters of JSON together`;
+  if (membersLeft(value, MOST_TOOLS_MEMBERS) < 0)
+    return `they have more than ${MOST_TOOLS_MEMBERS} object members together`;
+  if (!isLongerThan(strictSchemas(value), MOST_SCHEMA_CHARACTERS)) return null;
+  return `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
+}
+
+/** What is left of so many members; negative where a value has more. Looks at no more than it has to. */
+function membersLeft(value: unknown, most: number): number {
+  if (typeof value !== "object" || value === null) return most;
+  const items: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let left = Array.isArray(value) ? most : most - items.length;
+  for (let i = 0; i < items.length && left >= 0; i++) left = membersLeft(items[i], left);
+  return left;
+}
+
+function strictSchemas(tools: unknown[]): unknown[] {
+  return tools.flatMap((tool) => strictSchema.safeParse(tool).data?.function.parameters ?? []);
+}
+
+interface ToolBody {
+  tools?: z.infer<typeof toolFields.tools>;
+  tool_choice?: z.infer<typeof toolFields.tool_choice>;
+  grammar?: string | null;
+}
+
+/** Rules between the fields above. */
+export function toolChecks(context: z.core.ParsePayload<ToolBody>): void {
+  const { tools, tool_choice: choice } = context.value;
+  const complain = (path: PropertyKey[], message: string) =>
+    context.issues.push({ code: "custom", input: context.value, path, message });
+  const names = (tools ?? []).flatMap((tool) => (tool.type === "function" ? [tool.function.name] : []));
+  if (names.length > 0 && context.value.grammar != null)
+    complain(["grammar"], "it is not allowed together with 'tools'");
+  const twin = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (twin !== -1) complain(["tools", twin, "function", "name"], "another tool has the same name");
+  if (choice == null || choice === "none" || choice === "auto") return;
+  if (names.length === 0) return void complain(["tool_choice"], "it is only allowed when 'tools' are given");
+  if (choice === "required" || choice.type === "custom") return;
+  if (choice.type === "function") {
+    if (!names.includes(choice.function.name)) complain(["tool_choice", "function", "name"], "there is no such tool");
+    return;
+  }
+  const unknown = choice.allowed_tools.tools.findIndex((tool) => !names.includes(tool.function.name));
+  const path = ["tool_choice", "allowed_tools", "tools", unknown, "function", "name"];
+  if (unknown !== -1) complain(path, "there is no such tool");
+}
+
+const callFunction = z.object({ name: z.string(), arguments: z.string().describe("JSON, as the model wrote it.") });
+
+export const answerToolCall = z.object({ id: z.string(), type: z.literal("function"), function: callFunction });
+
+export const toolCallDelta = z.object({
+  index: z.int(),
+  id: z.string().optional().describe("With `type` and `name` in the first piece of a call alone."),
+  type: z.literal("function").optional(),
+  function: z.object({ name: z.string().optional(), arguments: z.string() }),
+});

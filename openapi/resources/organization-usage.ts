@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { flag, wholeNumber } from "../query-value.ts";
+
+const count = z.int().min(0);
+const text = z.string().nullable();
+
+const usageResult = z.object({
+  object: z.literal("organization.usage.completions.result"),
+  input_tokens: count.describe("Cached ones included."),
+  input_cached_tokens: count,
+  input_cache_write_tokens: count.describe("0: nothing is charged for what goes into the cache."),
+  input_uncached_tokens: count,
+  output_tokens: count,
+  input_text_tokens: count.describe("As input_uncached_tokens: there is nothing but text."),
+  output_text_tokens: count,
+  input_cached_text_tokens: count,
+  input_audio_tokens: count,
+  input_cached_audio_tokens: count,
+  output_audio_tokens: count,
+  input_image_tokens: count,
+  input_cached_image_tokens: count,
+  output_image_tokens: count,
+  num_model_requests: count,
+  project_id: text.describe("Null unless grouped by; so are the next ones."),
+  user_id: text,
+  api_key_id: text,
+  model: text,
+  batch: z.boolean().nullable(),
+  service_tier: text.describe("priority, default, flex or batch."),
+  nightshift: z.object({
+    endpoint: text.describe("With group_by=endpoint, an extension."),
+    reasoning_tokens: count.describe("Part of output_tokens."),
+    cost_nano_usd: z.int().describe("What it cost, in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+  }),
+});
+
+const embeddingsResult = z.object({
+  object: z.literal("organization.usage.embeddings.result"),
+  input_tokens: count,
+  num_model_requests: count,
+  project_id: text.describe("Null unless grouped by; so are the next ones."),
+  user_id: text,
+  api_key_id: text,
+  model: text,
+  nightshift: z.object({
+    endpoint: text.describe("With group_by=endpoint, an extension: /v1/embeddings or /v1/rerank."),
+    service_tier: text.describe("With group_by=service_tier, an extension: priority, default, flex or batch."),
+    cost_nano_usd: z.int().describe("What it cost, in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+  }),
+});
+
+const usd = z.number().min(0).nullable();
+const price = "Null without --machine-usd-per-hour";
+const spotPrice = "The same as a spot machine; null without --machine-spot-usd-per-hour.";
+const perMillion = "Of the tokens counted here, input and output together; null where there are none, or no price.";
+const machineCost = {
+  usd: usd.describe(`What that time of the machine costs at its price now. ${price}.`),
+  spot_usd: usd.describe(spotPrice),
+  usd_per_million_tokens: usd.describe(perMillion),
+  spot_usd_per_million_tokens: usd,
+};
+
+const machineResult = z.object({
+  seconds: z.number().min(0).describe("Of steps and pieces, divided over what was in them."),
+  ...machineCost,
+});
+
+const machineBucket = z.object({
+  up_seconds: z.number().min(0).describe("That a server was up."),
+  seconds: z
+    .object({ online: z.number(), flex: z.number(), batch: z.number(), idle: z.number() })
+    .describe("What the machine did meanwhile; online is priority and default."),
+  idle_share: z.number().min(0).max(1).nullable().describe("Null where no server was up."),
+  ...machineCost,
+});
+
+const costsResult = z.object({
+  object: z.literal("organization.costs.result"),
+  amount: z.object({ value: z.number(), currency: z.literal("usd") }),
+  line_item: text.describe("With group_by=line_item: `model, tier`."),
+  project_id: text,
+  api_key_id: text,
+  quantity: z.number().nullable().describe("With group_by=line_item: tokens, input and output together."),
+  quantity_unit: text,
+  nightshift: z.object({
+    endpoint: text.describe("With group_by=endpoint, an extension; so are the next two."),
+    model: text,
+    service_tier: text,
+    tokens: count.describe("Input and output together."),
+    cost_nano_usd: z.int().describe("The amount exactly, in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+    machine: machineResult
+      .nullable()
+      .describe("What the machine took for it; null where project or key are asked for: its time is nobody's."),
+  }),
+});
+
+function bucketOf<Result extends z.ZodType>(result: Result) {
+  return z.object({
+    object: z.literal("bucket"),
+    start_time: z.int(),
+    end_time: z.int(),
+    results: z.array(result),
+  });
+}
+
+function pageOf<Bucket extends z.ZodType>(bucket: Bucket) {
+  return z.object({
+    object: z.literal("page"),
+    data: z.array(bucket),
+    has_more: z.boolean(),
+    next_page: text,
+  });
+}
+
+const costsBucket = bucketOf(costsResult).extend({
+  nightshift: z.object({
+    machine: machineBucket
+      .nullable()
+      .describe("All of the machine's time, idle included; null where only some projects or keys are asked for."),
+  }),
+});
+
+export const usagePage = pageOf(bucketOf(usageResult));
+export const embeddingsUsagePage = pageOf(bucketOf(embeddingsResult));
+export const costsPage = pageOf(costsBucket);
+export type UsageResult = z.infer<typeof usageResult>;
+export type UsagePage = z.infer<typeof usagePage>;
+export type EmbeddingsUsageResult = z.infer<typeof embeddingsResult>;
+export type EmbeddingsUsagePage = z.infer<typeof embeddingsUsagePage>;
+export type CostsResult = z.infer<typeof costsResult>;
+export type CostsBucket = z.infer<typeof costsBucket>;
+export type MachineResult = z.infer<typeof machineResult>;
+export type MachineBucket = z.infer<typeof machineBucket>;
+export type CostsPage = z.infer<typeof costsPage>;
+
+const DAY = 86_400;
+/** Per width: seconds, buckets of a page by default and at most. */
+export const BUCKET_WIDTHS = {
+  "1m": { seconds: 60, limit: 60, max: 1440 },
+  "1h": { seconds: 3600, limit: 24, max: 168 },
+  "1d": { seconds: DAY, limit: 7, max: 31 },
+} as const;
+/** Hours are an extension. */
+export const COSTS_BUCKET_WIDTHS = {
+  "1h": { seconds: 3600, limit: 24, max: 168 },
+  "1d": { seconds: DAY, limit: 7, max: 180 },
+} as const;
+
+/** A number as a query writes it; 12 digits are a time far beyond any. */
+const written = wholeNumber(12);
+const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(100).optional();
+
+const range = {
+  start_time: written,
+  end_time: written.optional(),
+  limit: written.optional(),
+  page: z.string().max(64).optional(),
+  format: z
+    .enum(["json", "csv"])
+    .default("json")
+    .describe("csv, an extension: a line per result (RFC 4180); the next page's cursor is in x-nightshift-next-page."),
+  project_ids: list(z.string()),
+  api_key_ids: list(z.string()),
+};
+
+export const usageQuery = z.object({
+  ...range,
+  bucket_width: z.enum(["1m", "1h", "1d"]).default("1d"),
+  user_ids: list(z.string()),
+  models: list(z.string()),
+  batch: flag.optional(),
+  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "batch", "service_tier", "endpoint"])),
+});
+export type UsageQueryParameters = z.infer<typeof usageQuery>;
+
+export const embeddingsUsageQuery = usageQuery.omit({ batch: true }).extend({
+  group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "service_tier", "endpoint"])),
+});
+
+export const costsQuery = z.object({
+  ...range,
+  bucket_width: z.enum(["1h", "1d"]).default("1d"),
+  group_by: list(z.enum(["project_id", "line_item", "api_key_id", "model", "service_tier", "endpoint"])),
+});

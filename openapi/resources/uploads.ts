@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { boundedList } from "../bounded.ts";
+import { file, fileExpiresAfter, uploadPurpose } from "./files.ts";
+
+/** More parts than the largest upload has of 1 MB each. */
+export const MAX_PARTS = 10_000;
+
+export const createUpload = z.object({
+  filename: z.string().min(1).max(4096),
+  purpose: uploadPurpose,
+  bytes: z.int().min(0).describe("Of the whole file; at most 8 GB, 200 MB for a batch file."),
+  mime_type: z
+    .string()
+    .max(255)
+    .regex(/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+( *;[\x20-\x7e]*)?$/, {
+      error: "expected a type such as text/plain",
+    }),
+  expires_after: fileExpiresAfter.nullish().describe("Of the file that it becomes."),
+});
+
+export const addUploadPartForm = z.object({
+  data: z
+    .string()
+    .meta({ format: "binary" })
+    .describe("At most 64 MB, and a byte at least unless the upload is of none."),
+});
+
+export const completeUpload = z.object({
+  part_ids: boundedList(z.string(), { max: MAX_PARTS }).describe("In the order of their bytes in the file."),
+  md5: z
+    .string()
+    .regex(/^[0-9a-fA-F]{32}$/)
+    .nullish()
+    .describe("Of the whole file, in hex."),
+});
+
+export const upload = z.object({
+  id: z.string(),
+  object: z.literal("upload"),
+  bytes: z.int(),
+  created_at: z.int().describe("Unix seconds."),
+  expires_at: z.int().describe("Unix seconds; an hour after its creation."),
+  filename: z.string(),
+  purpose: uploadPurpose,
+  status: z.enum(["pending", "completed", "cancelled", "expired"]),
+  file: file.nullable(),
+});
+export type Upload = z.infer<typeof upload>;
+
+export const uploadPart = z.object({
+  id: z.string(),
+  object: z.literal("upload.part"),
+  created_at: z.int().describe("Unix seconds."),
+  upload_id: z.string(),
+});
+export type UploadPart = z.infer<typeof uploadPart>;

@@ -1,0 +1,43 @@
+import type { PieceStats } from "../../engine/protocol/embedding.ts";
+import type { OnlineTier, Tier } from "../../engine/protocol/request.ts";
+import { OwnerQueue } from "../../platform/owner-counts.ts";
+
+/** The weight of the latest piece in the running mean. */
+const LATEST = 1 / 16;
+const AHEAD: Record<OnlineTier, readonly Tier[]> = {
+  priority: ["priority"],
+  default: ["priority", "default"],
+  flex: ["priority", "default", "flex"],
+};
+
+/** The embedding work that one model has to do, and how fast it goes. */
+export class EmbeddingLoad {
+  /** Tokens of requests that have not ended. */
+  readonly #tokens: Record<Tier, OwnerQueue> = {
+    priority: new OwnerQueue(),
+    default: new OwnerQueue(),
+    flex: new OwnerQueue(),
+    batch: new OwnerQueue(),
+  };
+  #msPerToken = 0;
+
+  add(tier: Tier, owner: string, tokens: number): void {
+    this.#tokens[tier].add(owner, tokens);
+  }
+
+  learn({ ms, tokens }: PieceStats): void {
+    if (tokens === 0) return;
+    const rate = ms / tokens;
+    this.#msPerToken = this.#msPerToken === 0 ? rate : this.#msPerToken + (rate - this.#msPerToken) * LATEST;
+  }
+
+  /**
+   * What goes before a request of this owner that comes now, in milliseconds; 0 until a piece was measured. Beside streams
+   * it is more.
+   */
+  waitMs(tier: OnlineTier, owner: string): number {
+    const before = (ahead: Tier) =>
+      this.#tokens[ahead].total * (ahead === tier ? this.#tokens[tier].shareAhead(owner) : 1);
+    return this.#msPerToken * AHEAD[tier].reduce((sum, ahead) => sum + before(ahead), 0);
+  }
+}

@@ -1,0 +1,104 @@
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import type { Request, RequestHandler } from "express";
+import { type Caller, LOCAL_OWNER } from "../../ledger/key.ts";
+import type { KeyRing } from "../../ledger/key-ring.ts";
+import { ApiError, unavailable } from "../../openapi/api-error.ts";
+import type { Log } from "../../platform/log.ts";
+import { StoreError } from "../../store/types/store-error.ts";
+import { ClientGone } from "../http/connection/client-gone.ts";
+import { setCaller } from "../http/context/caller.ts";
+import { contextOf } from "../http/context/request-context.ts";
+import type { AuthenticationMetrics } from "../metrics/authentication-metrics.ts";
+import type { FailureLimiter } from "./wrong-key-limiter.ts";
+
+export interface AuthenticationDeps {
+  keys: Pick<KeyRing, "authenticate">;
+  limiter: FailureLimiter;
+  metrics: Pick<AuthenticationMetrics, "refused">;
+  log: Log;
+}
+
+const MOST_CHARACTERS = 1024;
+/** Seconds after which the store is worth another try. */
+const RETRY_AFTER = 5;
+
+const ANYONE: Caller = { owner: LOCAL_OWNER, key: null };
+
+/** While API keys are off, whoever reaches the server is its owner. */
+export const withoutKeys: RequestHandler = (req, _res, next) => {
+  setCaller(req, ANYONE);
+  next();
+};
+
+/**
+ * Lets nobody past without an API key but to the open paths, which are compared as they are: what the router may take for
+ * one of them besides needs a key. Nothing of the body is read. Throws 401, 429 when an address tries too many wrong keys,
+ * and 503 when it can't be told whether the key is right.
+ */
+export function authentication(
+  { keys, limiter, metrics, log }: AuthenticationDeps,
+  open: ReadonlySet<string>,
+): RequestHandler {
+  return async (req, res, next) => {
+    if (open.has(req.path)) return next();
+    const address = addressOf(req);
+    try {
+      const secret = secretOf(req);
+      const waitMs = limiter.waitMs(address);
+      if (waitMs > 0 && !limiter.hasKeys(address)) throw tooManyFailures(waitMs);
+      const key = await keys.authenticate(secret);
+      if (waitMs > 0 && (key === null || !limiter.knows(address, key.id))) throw tooManyFailures(waitMs);
+      if (key === null) {
+        limiter.failed(address);
+        throw unauthorized("Incorrect API key: it is unknown, revoked or expired.");
+      }
+      limiter.accepted(address, key.id);
+      if (res.destroyed || req.socket.destroyed) throw new ClientGone();
+      setCaller(req, { owner: key.owner, key });
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) res.setHeader("www-authenticate", "Bearer");
+      if (error instanceof ApiError) metrics.refused(error.status === 429 ? 429 : 401);
+      if (!(error instanceof StoreError)) throw error;
+      metrics.refused(503);
+      log.error({ requestId: contextOf(req).id, code: error.code, reason: error.message }, "A key cannot be checked");
+      throw unavailable("store_unavailable", "API keys can't be checked at the moment; try again.", RETRY_AFTER);
+    }
+    next();
+  };
+}
+
+/** Throws 401, and never says anything of what was given. */
+function secretOf(req: IncomingMessage): string {
+  const given = req.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "authorization");
+  const header = req.headers.authorization;
+  if (header === undefined) {
+    throw unauthorized("Missing API key: send it in the header Authorization: Bearer <key>.");
+  }
+  // Node keeps the first of several, a proxy in front may have looked at the last.
+  if (given.length > 1) throw unauthorized("Incorrect API key: there is more than one Authorization header.");
+  const secret = /^Bearer +(\S.*)$/i.exec(header)?.[1];
+  if (secret === undefined || secret.length > MOST_CHARACTERS) {
+    throw unauthorized("Incorrect API key: the header must be Authorization: Bearer <key>.");
+  }
+  // Node reads headers as latin1.
+  return Buffer.from(secret, "latin1").toString();
+}
+
+/** The client's, as far as proxies that are trusted tell of it. */
+function addressOf(req: Request): string {
+  const told = req.ip ?? "";
+  return isIP(told) === 0 ? (req.socket.remoteAddress ?? "") : told;
+}
+
+function unauthorized(message: string): ApiError {
+  return new ApiError({ status: 401, type: "authentication_error", code: "invalid_api_key", message });
+}
+
+function tooManyFailures(waitMs: number): ApiError {
+  const message = "Too many wrong API keys came from this address; try again later.";
+  const code = "rate_limit_exceeded";
+  // The client's key may be right: after that time it is looked at, and a wrong one is 401, which SDKs do not retry.
+  const retryAfter = waitMs / 1000;
+  return new ApiError({ status: 429, type: "rate_limit_error", code, message, retryAfter });
+}

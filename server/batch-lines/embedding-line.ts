@@ -1,0 +1,47 @@
+import type { Executed } from "../../batch/lines/line-execution.ts";
+import type { Place } from "../admission/admission.ts";
+import { checkInputs, requireTask } from "../admission/task-check.ts";
+import type { VectorRequest } from "../embedding/embedding-handler.ts";
+import { EmbeddingCall } from "../embedding/embedding-run.ts";
+import type { ExecuteDeps } from "./line-deps.ts";
+import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
+
+/** Runs a batch line of /v1/embeddings. Throws the ApiError of a body that its model can't take. */
+export async function embedLine(
+  { loads, metrics, clock, lineTimeoutMs }: Pick<ExecuteDeps, "loads" | "metrics" | "clock" | "lineTimeoutMs">,
+  request: VectorRequest,
+  place: Place,
+  { owner, signal }: { owner: string; signal: AbortSignal },
+): Promise<Executed> {
+  const { model, facts } = place;
+  requireTask(facts, request.task);
+  checkInputs(request, facts);
+  if (signal.aborted) return { how: "stopped" };
+  const endpoint = "/v1/embeddings";
+  const meter = metrics.meter(model.id, endpoint, "batch");
+  const submission = { tier: "batch" as const, owner, endpoint, inputs: request.inputs };
+  const arrivedAt = clock.now();
+  const { outcome, timedOut, withOthers } = await watchLine(
+    () => new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: false }),
+    { signal, timeoutMs: lineTimeoutMs, online: loads.of(model.id) },
+  );
+  meter.ended(outcome.status);
+  if (timedOut) return timedOutLine(lineTimeoutMs);
+  switch (outcome.status) {
+    case "cancelled":
+      return { how: "stopped" };
+    case "error":
+      return failedLine(outcome.error, facts.fingerprint, withOthers);
+    case "ok": {
+      const { vectors, promptTokens } = outcome;
+      const body = await request.write(model.id, vectors, promptTokens);
+      const usage = { inputTokens: promptTokens, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+      return { how: "answered", statusCode: 200, body: marked(body), usage, version: facts.fingerprint };
+    }
+  }
+}
+
+/** Says, as every line's answer does, at which tier it ran. */
+function marked(body: string): string {
+  return `${body.slice(0, -1)},"nightshift":{"tier":"batch"}}`;
+}

@@ -1,0 +1,65 @@
+import type { Executed } from "../../batch/lines/line-execution.ts";
+import type { ApiError } from "../../openapi/api-error.ts";
+import type { Load } from "../admission/model-load.ts";
+
+/** Work of a batch line in the engine. */
+interface LineWork<Outcome> {
+  readonly outcome: Promise<Outcome>;
+  /** Resolves when the engine starts it. */
+  readonly running: Promise<void>;
+  cancel(): void;
+}
+
+export interface Watched<Outcome> {
+  outcome: Outcome;
+  timedOut: boolean;
+  /** Online requests were in the engine too. */
+  withOthers: boolean;
+}
+
+/** Errors of an engine that had the request when it ended. */
+const DEATHS = ["engine_died", "engine_failed"];
+
+/**
+ * Waits for a line's work; ends it when the signal says so or it takes longer than `timeoutMs`, counted from when the engine
+ * has started it: its wait in the engine's queue is not the line's fault.
+ *
+ * @param online what others have in the engine
+ */
+export async function watchLine<Outcome>(
+  start: () => LineWork<Outcome>,
+  { signal, timeoutMs, online }: { signal: AbortSignal; timeoutMs: number; online: Load },
+): Promise<Watched<Outcome>> {
+  const others = { before: online.waiting + online.running, arrived: online.arrived };
+  const work = start();
+  let timedOut = false;
+  let timer: NodeJS.Timeout | undefined;
+  void work.running.then(() => {
+    timer = setTimeout(() => {
+      timedOut = true;
+      work.cancel();
+    }, timeoutMs);
+  });
+  const abort = () => work.cancel();
+  signal.addEventListener("abort", abort, { once: true });
+  const outcome = await work.outcome;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", abort);
+  return { outcome, timedOut, withOthers: others.before > 0 || online.arrived > others.arrived };
+}
+
+export function timedOutLine(timeoutMs: number): Executed {
+  return { how: "timed_out", message: `This request took longer than ${Math.round(timeoutMs / 1000)} seconds.` };
+}
+
+/** What a failure of the engine comes to. */
+export function failedLine(error: ApiError, version: string, withOthers: boolean): Executed {
+  if (DEATHS.includes(error.code ?? "")) return { how: "engine_died", reason: error.message, withOthers };
+  return refusedLine(error, version);
+}
+
+/** What is the request's own fault is its answer; what may pass is tried again. */
+export function refusedLine(error: ApiError, version: string): Executed {
+  if (error.status === 429 || error.status === 503) return { how: "passing", reason: error.message };
+  return { how: "answered", statusCode: error.status, body: JSON.stringify(error.body), usage: null, version };
+}

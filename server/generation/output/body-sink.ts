@@ -1,0 +1,73 @@
+import type { FinishReason, PromptLogprob, RankedLogprob, SequenceOutput } from "../../../engine/protocol/output.ts";
+import type { Sink } from "./sink.ts";
+
+export interface WholeToolCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+export interface WholeChoice {
+  text: string;
+  reasoning: string;
+  calls: WholeToolCall[];
+  finish: FinishReason;
+  /** Null unless asked for. */
+  logprobs: RankedLogprob[] | null;
+  /** Of the echoed prompt. */
+  promptLogprobs: PromptLogprob[];
+}
+
+/** Collects a call's choices for one body. */
+export class WholeSink implements Sink {
+  readonly opened: boolean = false;
+  readonly #choices: WholeChoice[];
+  readonly #firstToken: () => void;
+
+  constructor(choices: number, firstToken: () => void) {
+    this.#choices = Array.from({ length: choices }, emptyChoice);
+    this.#firstToken = firstToken;
+  }
+
+  /** Whole once the call is. */
+  get choices(): readonly WholeChoice[] {
+    return this.#choices;
+  }
+
+  prompt(choice: number, text: string): void {
+    this.#choices[choice]!.text = text;
+  }
+
+  output(choice: number, output: SequenceOutput): void {
+    const collected = this.#choices[choice]!;
+    collected.text += output.text;
+    collected.reasoning += output.reasoning;
+    for (const { index, id = "", name = "", arguments: args } of output.toolCalls ?? []) {
+      collected.calls[index] ??= { id, name, arguments: "" };
+      collected.calls[index].arguments += args;
+    }
+    if (output.logprobs !== undefined) {
+      collected.logprobs ??= [];
+      collected.logprobs.push(...output.logprobs);
+    }
+    if (output.promptLogprobs !== undefined) collected.promptLogprobs = output.promptLogprobs;
+    if (output.finish !== null) collected.finish = output.finish.reason;
+    if (output.tokens > 0) this.#firstToken();
+  }
+
+  forget(first: number, count: number): void {
+    for (let choice = first; choice < first + count; choice++) this.#choices[choice] = emptyChoice();
+  }
+
+  complete(): void {
+    // The body is written from the choices by the caller of the call.
+  }
+
+  fail(): void {
+    // Nobody has seen a byte: the error becomes the status.
+  }
+}
+
+function emptyChoice(): WholeChoice {
+  return { text: "", reasoning: "", calls: [], finish: "length", logprobs: null, promptLogprobs: [] };
+}

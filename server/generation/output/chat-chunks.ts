@@ -1,0 +1,46 @@
+import type { FinishReason, ToolCallDelta } from "../../../engine/protocol/output.ts";
+import type { Usage } from "../../../openapi/generation/usage.ts";
+import { chatLogprobs } from "./chat-logprobs.ts";
+import type { CallIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
+
+/** chat.completion.chunk */
+export class ChatChunks implements ChunkFormat {
+  readonly #head: string;
+  readonly #tail: string;
+
+  constructor({ id, created, model, tier, fingerprint }: CallIdentity, includeUsage: boolean) {
+    const common = { id, object: "chat.completion.chunk", created, model, service_tier: tier };
+    const fields = JSON.stringify({ ...common, system_fingerprint: fingerprint }).slice(0, -1);
+    this.#head = `data: ${fields},"choices":[`;
+    this.#tail = includeUsage ? `],"usage":null}\n\n` : "]}\n\n";
+  }
+
+  first(choice: number): string {
+    return this.#chunk(choice, `{"role":"assistant","content":""}`, "null", "null");
+  }
+
+  delta(choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: SaidPiece): string {
+    const thought = reasoning === "" ? "" : `"reasoning_content":${JSON.stringify(reasoning)}`;
+    const said = text === "" ? "" : `"content":${JSON.stringify(text)}`;
+    const called = toolCalls.length === 0 ? "" : `"tool_calls":${JSON.stringify(toolCalls.map(callDelta))}`;
+    const known = logprobs.length === 0 ? "null" : JSON.stringify(chatLogprobs(logprobs));
+    return this.#chunk(choice, `{${[thought, said, called].filter(Boolean).join()}}`, known, "null");
+  }
+
+  last(choice: number, reason: FinishReason): string {
+    return this.#chunk(choice, "{}", "null", `"${reason}"`);
+  }
+
+  usage(usage: Usage): string {
+    return `${this.#head}],"usage":${JSON.stringify(usage)}}\n\n`;
+  }
+
+  #chunk(choice: number, delta: string, logprobs: string, reason: string): string {
+    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${reason}}${this.#tail}`;
+  }
+}
+
+function callDelta({ index, id, name, arguments: args }: ToolCallDelta) {
+  if (id === undefined) return { index, function: { arguments: args } };
+  return { index, id, type: "function", function: { name, arguments: args } };
+}

@@ -1,0 +1,157 @@
+import type { RequestListener, Submission, Ticket } from "../../engine/engine.ts";
+import type { SequenceOutput } from "../../engine/protocol/output.ts";
+import type { ApiError } from "../../openapi/api-error.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Place } from "../admission/admission.ts";
+import type { Burden } from "../admission/model-load.ts";
+import type { RequestMeter } from "../metrics/request-meter.ts";
+
+/** What a generation tells its call. */
+export interface GenerationOwner {
+  accepted(generation: Generation): void;
+  /** @param agoMs milliseconds since its first step began */
+  started(agoMs: number): void;
+  output(generation: Generation, output: SequenceOutput): void;
+  /** Every sequence has its finish. */
+  finished(generation: Generation): void;
+  failed(error: ApiError): void;
+  /** True while the client has seen nothing of the whole call. */
+  unseen(): boolean;
+  /** The generation starts over; what came of it is void. */
+  restarted(generation: Generation): void;
+}
+
+interface SequenceClock {
+  firstAt: number;
+  lastAt: number;
+}
+
+/**
+ * One prompt in the engine: n sequences, their counts and times, and the request's place in the model's load.
+ * waiting → running → ended; a death of the engine process that nobody saw leads back to waiting.
+ */
+export class Generation implements RequestListener {
+  /** Index in the call of this prompt's first choice. */
+  readonly firstChoice: number;
+  readonly n: number;
+  promptTokens = 0;
+  promptText: string | null = null;
+  /** Of the sequence that found the least: the others share what it computed. */
+  cachedTokens = 0;
+  completionTokens = 0;
+  reasoningTokens = 0;
+
+  /** Tokens of sequences that have no finish yet: what a client that leaves has used. */
+  #unfinishedTokens: number[] = [];
+  readonly #owner: GenerationOwner;
+  readonly #place: Place;
+  readonly #meter: RequestMeter;
+  readonly #clock: Clock;
+  readonly #burden: Burden;
+  #phase: "waiting" | "running" | "ended" = "waiting";
+  #startedSequences = 0;
+  #unfinished: number;
+  #sequences: (SequenceClock | undefined)[] = [];
+  readonly #ticket: Ticket;
+
+  constructor(
+    submission: Submission,
+    firstChoice: number,
+    owner: GenerationOwner,
+    place: Place,
+    meter: RequestMeter,
+    clock: Clock,
+  ) {
+    this.firstChoice = firstChoice;
+    this.n = submission.n;
+    this.#unfinished = submission.n;
+    this.#owner = owner;
+    this.#place = place;
+    this.#meter = meter;
+    this.#clock = clock;
+    this.#burden = { tier: submission.tier, owner: submission.owner, sequences: this.n };
+    place.load.arrive(this.#burden);
+    this.#ticket = place.model.engine.submit(submission, this);
+  }
+
+  accepted(promptTokens: number, promptText: string | null): void {
+    if (this.#phase === "ended") return;
+    this.promptTokens = promptTokens;
+    this.promptText = promptText;
+    this.#owner.accepted(this);
+  }
+
+  started(_index: number, cachedTokens: number, agoMs: number): void {
+    if (this.#phase === "ended") return;
+    this.cachedTokens = this.#startedSequences++ === 0 ? cachedTokens : Math.min(this.cachedTokens, cachedTokens);
+    if (this.#phase !== "waiting") return;
+    this.#phase = "running";
+    this.#place.load.start(this.#burden);
+    this.#owner.started(agoMs);
+  }
+
+  output(output: SequenceOutput): void {
+    if (this.#phase === "ended") return;
+    if (output.tokens > 0) this.#measure(output);
+    this.#unfinishedTokens[output.index] = (this.#unfinishedTokens[output.index] ?? 0) + output.tokens;
+    this.#owner.output(this, output);
+    if (output.finish === null) return;
+    this.#unfinishedTokens[output.index] = 0;
+    this.completionTokens += output.finish.completionTokens;
+    this.reasoningTokens += output.finish.reasoningTokens;
+    if (--this.#unfinished > 0) return;
+    this.#place.load.learn(this.promptTokens - this.cachedTokens, this.completionTokens / this.n);
+    this.#leave();
+    this.#owner.finished(this);
+  }
+
+  failed(error: ApiError): void {
+    if (this.#phase === "ended") return;
+    this.#leave();
+    this.#owner.failed(error);
+  }
+
+  mayRestart(): boolean {
+    if (this.#phase === "ended" || !this.#owner.unseen()) return false;
+    if (this.#phase === "running") {
+      this.#place.load.startOver(this.#burden);
+      this.#phase = "waiting";
+    }
+    this.#unfinished = this.n;
+    this.#startedSequences = 0;
+    this.#sequences = [];
+    this.#unfinishedTokens = [];
+    this.completionTokens = 0;
+    this.reasoningTokens = 0;
+    this.#owner.restarted(this);
+    return true;
+  }
+
+  cancel(): void {
+    if (this.#phase === "ended") return;
+    this.completionTokens += this.#unfinishedTokens.reduce((sum, tokens) => sum + tokens, 0);
+    this.#leave();
+    this.#ticket.cancel();
+  }
+
+  #leave(): void {
+    if (this.#phase === "ended") return;
+    this.#place.load.leave(this.#phase, this.#burden);
+    this.#phase = "ended";
+  }
+
+  #measure(output: SequenceOutput): void {
+    const now = this.#clock.now();
+    this.#meter.generationTokens(output.tokens);
+    let sequence = this.#sequences[output.index];
+    if (sequence === undefined) {
+      sequence = { firstAt: now, lastAt: now };
+      this.#sequences[output.index] = sequence;
+    } else {
+      this.#meter.interToken(now - sequence.lastAt, output.tokens);
+      sequence.lastAt = now;
+    }
+    const total = output.finish?.completionTokens ?? 0;
+    if (total > 1) this.#meter.perOutputToken((now - sequence.firstAt) / (total - 1));
+  }
+}

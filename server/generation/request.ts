@@ -1,0 +1,21 @@
+import type { Asked } from "../../engine/engine.ts";
+import type { OnlineTier } from "../../engine/protocol/request.ts";
+import type { Usage } from "../../openapi/generation/usage.ts";
+import type { ToolChoice } from "../grammar/tool-choice.ts";
+import type { WholeChoice } from "./output/body-sink.ts";
+import type { CallIdentity, ChunkFormat } from "./output/chunk-format.ts";
+
+/** A checked body, and how its endpoint writes the answer. */
+export interface GenerationRequest {
+  model: string;
+  tier: OnlineTier;
+  submissions: Asked[];
+  /** Null where no tools are offered. */
+  toolChoice: ToolChoice | null;
+  stream: boolean;
+  includeUsage: boolean;
+  /** Nothing is to be generated: only what it would be and cost is asked. */
+  dryRun: boolean;
+  chunks(identity: CallIdentity): ChunkFormat;
+  whole(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): object;
+}

@@ -1,0 +1,191 @@
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { isLoopback } from "../../../platform/loopback.ts";
+import { limitBodyTime } from "./body-timeout.ts";
+import { OpenResponses } from "./open-responses.ts";
+import { refuseConnection } from "./refuse-connection.ts";
+
+export interface ListenOptions {
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  /** A listening socket that is there already, of the same host: a restart then refuses no connection. */
+  fd?: number | null;
+  /** Milliseconds for all headers of a request to arrive; then 408. */
+  headersTimeoutMs?: number;
+  /** Milliseconds for a request's body to arrive; then 408. Forms with files are held to a rate instead. */
+  requestTimeoutMs?: number;
+  /** Milliseconds that an idle connection is kept; longer than usual load balancers keep theirs. */
+  keepAliveTimeoutMs?: number;
+  /** Connections at once; one more is answered 503 and closed. */
+  maxConnections?: number;
+}
+
+export interface Listening {
+  /** Such as `http://127.0.0.1:8080`, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  /** From now on each answer says that its connection will be closed; all is served. */
+  announceClose(): void;
+  /**
+   * Lets running responses finish for at most `graceMs`; then `giveUp` ends those that run on, whose clients hear why.
+   * After that it accepts nobody any more and destroys what is left. Until then whoever comes is answered: /ready has to
+   * say that this server ends, to those who send requests here.
+   */
+  close(graceMs: number, giveUp?: () => Promise<unknown>): Promise<void>;
+}
+
+/** One header more than the 100 that are taken, so that the app can tell "too many" (Node drops the rest unseen). */
+const MAX_HEADERS = 101;
+
+/** So long those who are given up may take to read why. */
+const LAST_WORDS_MS = 1000;
+
+/** Refused connections that are still being told so. */
+const MOST_REFUSED_AT_ONCE = 64;
+
+/** Serves the app. Rejects when the address can't be bound. */
+export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
+  const server = createServer({
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: options.headersTimeoutMs ?? 15_000,
+    // limitBodyTime does it, request by request.
+    requestTimeout: 0,
+    // Node looks for overdue requests this often; its default of 30 s would double the timeouts above.
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
+    noDelay: true,
+    // hostCheck does it, with an error body.
+    requireHostHeader: false,
+  });
+  server.maxHeadersCount = MAX_HEADERS;
+  limitConnections(server, options.maxConnections ?? 4096);
+
+  let announced = false;
+  let closing = false;
+  let running = 0;
+  let drained = () => {};
+  const responses = new OpenResponses();
+  const inFlight = new Set<ServerResponse>();
+  // A head that promises another request on the connection would have it reset.
+  const announceClose = () => {
+    announced = true;
+    for (const res of inFlight) res.shouldKeepAlive = false;
+  };
+  const handle: RequestListener = (req, res) => {
+    // Node parses on what a connection brought before its end. No answer can be sent, and one that ends out of turn fails an
+    // assertion of Node, which ends the process.
+    if (!req.socket.writable) return;
+    responses.add(req.socket, res);
+    // What comes while the server closes is short, and must not put off the end.
+    const awaited = !closing;
+    if (announced) res.shouldKeepAlive = false;
+    inFlight.add(res);
+    if (awaited) running++;
+    // Connections that were busy when the server closed become idle one by one.
+    res.once("close", () => {
+      inFlight.delete(res);
+      if (awaited && --running === 0) drained();
+      if (closing) setImmediate(() => server.closeIdleConnections());
+    });
+    limitBodyTime(req, options.requestTimeoutMs ?? 120_000, () => {
+      refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, req.socket, responses.begun(req.socket));
+    });
+    app(req, res);
+  };
+  server.on("request", handle);
+  // Node would send 100 Continue by itself; the body reader does it once everything before the body has agreed.
+  server.on("checkContinue", handle);
+  server.on("checkExpectation", handle);
+  server.on("connect", (_req, socket: Duplex) => {
+    // Node has taken its own listener off.
+    socket.on("error", () => {});
+    refuseConnection({ code: "CONNECT_METHOD" }, socket, false);
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    refuseConnection(error, socket, responses.begun(socket));
+  });
+
+  await bind(server, options);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
+    port,
+    announceClose,
+    async close(graceMs, giveUp) {
+      announceClose();
+      closing = true;
+      const deadline = performance.now() + graceMs;
+      if (running > 0) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, graceMs);
+          drained = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      await giveUp?.();
+      const least = giveUp === undefined ? 0 : LAST_WORDS_MS;
+      await closeServer(server, Math.max(least, deadline - performance.now()));
+    },
+  };
+}
+
+/** Node itself closes what is over the limit without a word; it does so only for a flood of connections to refuse. */
+function limitConnections(server: Server, most: number): void {
+  let open = 0;
+  server.maxConnections = most + MOST_REFUSED_AT_ONCE;
+  server.prependListener("connection", (socket) => {
+    open++;
+    socket.once("close", () => open--);
+    if (open > most) refuseConnection({ code: "TOO_MANY_CONNECTIONS" }, socket, false);
+  });
+}
+
+function bind(server: Server, options: ListenOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const { host, port, fd = null } = options;
+    const bound = () => {
+      server.off("error", reject);
+      const mismatch = fd === null ? null : whyNotServed(server.address(), host);
+      if (mismatch === null) return resolve();
+      server.close();
+      reject(new Error(mismatch));
+    };
+    server.once("error", reject);
+    if (fd === null) server.listen(port, host, bound);
+    else server.listen({ fd }, bound);
+  });
+}
+
+/** Keys, /metrics and the Host check go by --host: a socket that others reach may not be served as one of loopback. */
+function whyNotServed(address: AddressInfo | string | null, host: string): string | null {
+  if (address === null || typeof address === "string") return "the inherited socket is none of TCP";
+  if (isLoopback(address.address) || !isLoopback(host)) return null;
+  return `the inherited socket listens on ${address.address}; say so with --host ${address.address}`;
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+/** Why an address could not be bound, and what to do about it. */
+export function whyNotListening(error: unknown, { host, port }: Pick<ListenOptions, "host" | "port">): string {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  if (code === "EADDRINUSE") {
+    return `Port ${port} on ${host} is taken by another process. Choose another: --port ${port + 1} (or --port 0 for any free one).`;
+  }
+  if (code === "EACCES")
+    return `Port ${port} needs more rights than this process has. Choose one from 1024 up with --port.`;
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") return `--host ${host} is no address of this machine.`;
+  return `Cannot listen on ${host}, port ${port}: ${error instanceof Error ? error.message : String(error)}`;
+}

@@ -1,0 +1,56 @@
+import { unavailable } from "../../../openapi/api-error.ts";
+import { OwnerQueue } from "../../../platform/owner-counts.ts";
+
+/** Bytes of each body that are not counted: --max-connections and --queue-limit bound what they come to. */
+const FREE_BYTES = 64 * 1024;
+const RETRY_SECONDS = 1;
+
+/**
+ * Bounds the bytes of all request bodies whose requests have not ended: a request that waits in the queue, or may have to run
+ * once more, still refers to what its body held. Owners share the bytes as they share a queue.
+ */
+export class BodyMemory {
+  readonly #most: number;
+  readonly #owners = new OwnerQueue();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get held(): number {
+    return this.#owners.total;
+  }
+
+  /** Throws 503 for a body that announces more than there is room for. Nothing is held for it yet. */
+  open(owner: string, announced: number): BodyHold {
+    this.#check(owner, announced - FREE_BYTES);
+    let bytes = -FREE_BYTES;
+    return {
+      add: (more) => {
+        const growth = Math.max(0, bytes + more) - Math.max(0, bytes);
+        this.#check(owner, growth);
+        // Only now: what was refused is not given back by end().
+        bytes += more;
+        this.#owners.add(owner, growth);
+      },
+      end: () => {
+        this.#owners.add(owner, -Math.max(0, bytes));
+        bytes = Number.NEGATIVE_INFINITY;
+      },
+    };
+  }
+
+  #check(owner: string, more: number): void {
+    if (more <= 0 || this.#owners.takes(owner, more, this.#most)) return;
+    const message = `The server holds request bodies of ${this.held} bytes, and at most ${this.#most} at once.`;
+    throw unavailable("server_is_overloaded", message, RETRY_SECONDS);
+  }
+}
+
+/** What one body holds of the memory. */
+export interface BodyHold {
+  /** Throws 503 where there is no room for so many more bytes. */
+  add(bytes: number): void;
+  /** Gives back what is held; may be called again. */
+  end(): void;
+}

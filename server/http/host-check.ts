@@ -1,0 +1,27 @@
+import { isIP } from "node:net";
+import type { RequestHandler } from "express";
+import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
+import { isLoopback, plainHost } from "../../platform/loopback.ts";
+
+/**
+ * Against DNS rebinding: a page at evil.example whose name resolves to 127.0.0.1 reaches this server with its own name
+ * in Host. An address in Host is no name that somebody could point elsewhere, and probes know nothing else. Ports are
+ * not compared: they may be forwarded.
+ */
+export function hostCheck(boundHost: string, allowedHosts: readonly string[]): RequestHandler {
+  const names = new Set(["localhost", ...allowedHosts.map((name) => name.toLowerCase())]);
+  const checks = isLoopback(boundHost) || allowedHosts.length > 0;
+  return (req, _res, next) => {
+    const { host } = req.headers;
+    const given = req.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
+    // Only HTTP/1.0 may come without it (RFC 9112, 3.2), and no browser speaks that.
+    if (given.length > 1 || (host === undefined && req.httpVersion !== "1.0")) {
+      throw invalidRequest("malformed_request", null, "The request must have one Host header.");
+    }
+    if (!checks || host === undefined) return next();
+    const name = plainHost(host.replace(/:\d*$/, ""));
+    if (isIP(name) !== 0 || names.has(name)) return next();
+    const message = "This server does not answer to the host name of the request; --allowed-host adds one.";
+    throw new ApiError({ status: 421, type: "invalid_request_error", code: "host_not_allowed", message });
+  };
+}

@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ApiError } from "../../openapi/api-error.ts";
+import { jsonBytes } from "../../openapi/json/json-pieces.ts";
+import { sendCompressed, wantsCompressed } from "./compression.ts";
+import { dropWhenStalled } from "./connection/write-timeout.ts";
+import { stampProcessingTime } from "./context/request-context.ts";
+
+/** Bodies up to this size are read and thrown away by Node, so that the connection can be used again. */
+const DRAINED_BYTES = 64 * 1024;
+/** How long a refused body is thrown away: in all, and between two chunks of it. nginx's defaults. */
+const LINGER_MS = 30_000;
+const LINGER_GAP_MS = 5000;
+const STALL_MS = 30_000;
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** Sends a whole JSON body. `stallMs`: how long the client may read nothing of it. */
+export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = STALL_MS) {
+  send(req, res, status, JSON_TYPE, text, stallMs);
+}
+
+/** Sends a value, which may be large, as a whole JSON body; see jsonPieces. */
+export async function sendValue(req: IncomingMessage, res: ServerResponse, value: unknown, stallMs: number) {
+  const bytes = await jsonBytes(value);
+  if (!res.destroyed) send(req, res, 200, JSON_TYPE, bytes, stallMs);
+}
+
+/** Sends a table as RFC 4180 names it; browsers save it instead of showing it. */
+export function sendCsv(req: IncomingMessage, res: ServerResponse, text: string): void {
+  res.setHeader("content-disposition", "attachment");
+  send(req, res, 200, "text/csv; charset=utf-8; header=present", text, STALL_MS);
+}
+
+function send(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  type: string,
+  body: string | Buffer,
+  stallMs: number,
+): void {
+  const length = Buffer.byteLength(body);
+  res.setHeader("content-type", type);
+  if (wantsCompressed(req, res, length)) {
+    sendCompressed(req, res, status, body, stallMs);
+    return;
+  }
+  stampProcessingTime(req, res);
+  res.writeHead(status, { "content-length": length });
+  // Text goes with the head, in one write.
+  res.end(req.method === "HEAD" ? undefined : body);
+  dropWhenStalled(res, stallMs);
+}
+
+export function sendError(req: IncomingMessage, res: ServerResponse, error: ApiError): void {
+  if (error.retryAfter !== undefined) {
+    res.setHeader("retry-after", Math.ceil(error.retryAfter));
+    res.setHeader("retry-after-ms", Math.ceil(error.retryAfter * 1000));
+  }
+  if (error.shouldRetry === false) res.setHeader("x-should-retry", "false");
+  const text = JSON.stringify(error.body);
+  if (hasUnreadBody(req)) sendAndLinger(req, res, error.status, text);
+  else sendJson(req, res, error.status, text);
+}
+
+function hasUnreadBody(req: IncomingMessage): boolean {
+  if (req.complete) return false;
+  if (req.headers.expect !== undefined || req.headers["transfer-encoding"] !== undefined) return true;
+  return Number(req.headers["content-length"] ?? 0) > DRAINED_BYTES;
+}
+
+/**
+ * Answers while the client still sends. Closing at once would reset the connection, and a client that writes its whole
+ * body before it reads would never see why (RFC 9112, 9.6); so what comes is thrown away for a while before the close.
+ */
+function sendAndLinger(req: IncomingMessage, res: ServerResponse, status: number, text: string): void {
+  stampProcessingTime(req, res);
+  const length = Buffer.byteLength(text);
+  res.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": length,
+    connection: "close",
+  });
+  // A client that waits for 100 Continue sends nothing after a refusal.
+  if (req.headers.expect !== undefined) {
+    res.end(text);
+    return;
+  }
+  res.write(text);
+  const total = setTimeout(close, LINGER_MS);
+  const gap = setTimeout(close, LINGER_GAP_MS);
+  req.once("end", close);
+  res.once("close", clear);
+  req.removeAllListeners("data");
+  req.on("data", () => gap.refresh());
+  req.resume();
+
+  function clear(): void {
+    clearTimeout(total);
+    clearTimeout(gap);
+  }
+
+  function close(): void {
+    clear();
+    res.end();
+  }
+}

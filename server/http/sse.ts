@@ -1,0 +1,112 @@
+import type { ServerResponse } from "node:http";
+import { dropWhenStalled } from "./connection/write-timeout.ts";
+
+export interface StreamLimits {
+  /** Bytes that may wait in memory for a slow reader. */
+  buffer: number;
+  /** Milliseconds that written bytes may stay unread. */
+  stallMs: number;
+}
+
+const HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  // nginx buffers a proxied response unless it is told not to.
+  "x-accel-buffering": "no",
+};
+
+/** Streams with events that wait for the end of the step. */
+let unwritten: EventStream[] = [];
+
+/** Runs as a microtask: after the loop over a step's outputs, before anything else happens. */
+function writeAll(): void {
+  const streams = unwritten;
+  unwritten = [];
+  for (const stream of streams) stream.write();
+}
+
+/**
+ * A response as server-sent events. Everything that is pushed in one turn of the event loop, so all that one step gave
+ * one stream, leaves in one write. The head is sent with the first event: until then an error can still be a status.
+ */
+export class EventStream {
+  readonly #res: ServerResponse;
+  readonly #limits: StreamLimits;
+  readonly #beforeHead: () => void;
+  readonly #afterFirstWrite: () => void;
+  #pending = "";
+  #opened = false;
+  #ending = false;
+  #chunked = false;
+  #stalled = false;
+
+  /** `beforeHead` may still set headers; `afterFirstWrite` is called when the first events were handed to the socket. */
+  constructor(res: ServerResponse, limits: StreamLimits, beforeHead: () => void, afterFirstWrite: () => void) {
+    this.#res = res;
+    this.#limits = limits;
+    this.#beforeHead = beforeHead;
+    this.#afterFirstWrite = afterFirstWrite;
+  }
+
+  /** True from the first push on: the response can't become another one any more. */
+  get opened(): boolean {
+    return this.#opened;
+  }
+
+  /** Adds whole events (`data: …\n\n`). */
+  push(events: string): void {
+    this.#opened = true;
+    if (this.#pending === "" && unwritten.push(this) === 1) queueMicrotask(writeAll);
+    this.#pending += events;
+  }
+
+  /** Adds the last events and ends the response after them. */
+  end(events: string): void {
+    this.#ending = true;
+    this.push(events);
+  }
+
+  /** Only for the microtask. */
+  write(): void {
+    const res = this.#res;
+    const events = this.#pending;
+    this.#pending = "";
+    if (res.destroyed || res.writableEnded) return;
+    const first = !res.headersSent;
+    if (first) this.#writeHead();
+    const drained = this.#ending ? this.#writeLast(events) : res.write(this.#frame(events));
+    if (first) this.#afterFirstWrite();
+    if (res.writableLength > this.#limits.buffer) res.destroy();
+    else if (!drained) this.#watchReader();
+  }
+
+  /**
+   * Node frames a chunk by four writes to the socket and a cork. At thousands of small events a second that is most of the
+   * cost, so the frame is put around the text here and Node is told that there is none to make.
+   */
+  #writeHead(): void {
+    const res = this.#res;
+    this.#beforeHead();
+    res.writeHead(200, HEADERS);
+    // False for HTTP/1.0, where the end of the connection ends the body.
+    this.#chunked = res.chunkedEncoding;
+    res.chunkedEncoding = false;
+  }
+
+  #frame(events: string): string {
+    return this.#chunked ? `${Buffer.byteLength(events).toString(16)}\r\n${events}\r\n` : events;
+  }
+
+  #writeLast(events: string): boolean {
+    this.#res.end(this.#chunked ? `${this.#frame(events)}0\r\n\r\n` : events);
+    return this.#res.writableLength === 0;
+  }
+
+  #watchReader(): void {
+    if (this.#stalled) return;
+    this.#stalled = true;
+    this.#res.once("drain", () => {
+      this.#stalled = false;
+    });
+    dropWhenStalled(this.#res, this.#limits.stallMs);
+  }
+}

@@ -1,0 +1,79 @@
+import type { ModelFacts } from "../../engine/protocol/config.ts";
+
+export interface BannerContent {
+  /** Such as http://127.0.0.1:8080 */
+  url: string;
+  version: string;
+  /** Of the models that are ready, in the order they were given. */
+  models: readonly ModelFacts[];
+  /** Names of those that are loaded when they are asked for. */
+  onDemand: readonly string[];
+  /** Nothing but the bundled model is served. */
+  demo: boolean;
+  /** Whether clients need an API key. */
+  apiKeys: boolean;
+  /** How this server was started, up to where options go: `npm start --` or `nightshift`. */
+  command: string;
+  /** Milliseconds since the process began. */
+  startMs: number;
+}
+
+/** What a person sees when the server is ready. */
+export function banner({ url, version, models, onDemand, demo, apiKeys, command, startMs }: BannerContent): string {
+  const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
+  lines.push(`  Base URL  ${url}/v1`);
+  const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded when it is asked for`)];
+  for (const [index, line] of about.entries()) lines.push(`${index === 0 ? "  Model     " : "            "}${line}`);
+  if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
+  lines.push("", "Try it:", "");
+  const [first] = models;
+  const [asleep] = onDemand;
+  if (first !== undefined) lines.push(`  ${curlLine(url, trial(first), apiKeys)}`, "");
+  else if (asleep !== undefined) lines.push(`  ${curlLine(url, chatTrial(asleep), apiKeys)}`, "");
+  if (demo) {
+    lines.push(
+      "The demo model knows only a few tricks. To serve a real one:",
+      "",
+      `  ${command} --model hf:owner/repo:Q4_K_M        (a GGUF repository on Hugging Face)`,
+      `  ${command} --model name=path/to/model.gguf     (repeat --model to serve several)`,
+      "",
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function modelLine(facts: ModelFacts): string {
+  const { model, description, context, sequences, kv } = facts;
+  const head = `${model}: ${description}; context ${context.toLocaleString("en-US")} tokens`;
+  if (facts.generates) return `${head}, ${sequences} sequences (${kv} KV cache)`;
+  return facts.embedding?.pooling === "rank" ? `${head}, ranks documents` : `${head}, embeddings alone`;
+}
+
+function computeLine(facts: ModelFacts): string {
+  const devices = facts.devices.length === 0 ? "" : ` on ${facts.devices.join(", ")}`;
+  return `${facts.backend}${devices}, ${facts.threads} thread${facts.threads === 1 ? "" : "s"} (${facts.build})`;
+}
+
+/** One line that a POSIX shell takes as it stands, whatever the model's name holds. */
+function curlLine(url: string, { path, body }: Trial, apiKeys: boolean): string {
+  const quoted = JSON.stringify(body).replaceAll("'", `'\\''`);
+  const key = apiKeys ? ' -H "Authorization: Bearer $NIGHTSHIFT_API_KEY"' : "";
+  return `curl -N ${url}${path}${key} -H 'Content-Type: application/json' -d '${quoted}'`;
+}
+
+interface Trial {
+  path: string;
+  body: object;
+}
+
+/** A request that the model can answer. */
+function trial({ model, generates, embedding }: ModelFacts): Trial {
+  if (generates) return chatTrial(model);
+  if (embedding?.pooling !== "rank") return { path: "/v1/embeddings", body: { model, input: "Hello!" } };
+  return { path: "/v1/rerank", body: { model, query: "A greeting?", documents: ["Hello!", "Goodbye!"] } };
+}
+
+function chatTrial(model: string): Trial {
+  const messages = [{ role: "user", content: "Hello!" }];
+  return { path: "/v1/chat/completions", body: { model, messages, stream: true } };
+}

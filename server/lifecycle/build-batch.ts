@@ -1,0 +1,86 @@
+import { Batches } from "../../batch/api/batches.ts";
+import { Jobs } from "../../batch/api/jobs.ts";
+import type { Residence } from "../../batch/lines/engine-capacity.ts";
+import { NightShift } from "../../batch/run/batch-runner.ts";
+import type { ShiftRules } from "../../batch/shift/shift-rules.ts";
+import type { Validate } from "../../batch/validation/validation-job.ts";
+import { RESTART_POLICY } from "../../engine/restart-policy.ts";
+import type { FileRoom } from "../../files/file-store.ts";
+import type { KeyRing } from "../../ledger/key-ring.ts";
+import type { UsageLedger } from "../../ledger/usage-ledger.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import { MAX_BATCH_LINES } from "../../openapi/resources/batches.ts";
+import { epochSeconds } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import { objectId } from "../../platform/object-id.ts";
+import type { WallTime } from "../../platform/wall-time.ts";
+import type { Store } from "../../store/store.ts";
+import type { WebhookEndpoints } from "../../webhooks/endpoint.ts";
+import { batchEvents } from "../../webhooks/outbox.ts";
+import type { ExecuteDeps } from "../batch-lines/line-deps.ts";
+import { lineExecutor } from "../batch-lines/line-executor.ts";
+import type { BatchMetrics } from "../metrics/batch-metrics.ts";
+import type { OnlineLoad } from "../metrics/online-utilization.ts";
+
+export interface NightOptions {
+  rules: ShiftRules;
+  limits: RequestLimits;
+  /** Most bytes of one line: what a request body may have. */
+  maxLineBytes: number;
+  lineTimeoutMs: number;
+  /** Seconds from a batch's creation to its deadline. */
+  windowSeconds: number;
+  /** Most batches of one owner that are not over. */
+  maxOpen: number;
+  /** How long lines in the engine may go on when their batch is cancelled or expires. */
+  graceMs: number;
+  /** How long the engine serves before suspected lines run after several deaths: by then it has forgotten them. */
+  calmMs: number;
+}
+
+export const NIGHT_TIMES = { graceMs: 5000, calmMs: RESTART_POLICY.healthyMs + 1000 };
+
+export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "randomId"> {
+  residency: Residence;
+  keys: Pick<KeyRing, "modelsOf">;
+  store: Store;
+  files: FileRoom;
+  ledger: UsageLedger;
+  webhooks: WebhookEndpoints;
+  /** Called when events for webhooks are in the outbox. */
+  eventsQueued: () => void;
+  batchMetrics: BatchMetrics;
+  load: OnlineLoad;
+  validate: Validate;
+  time: WallTime;
+  log: Log;
+  options: NightOptions;
+}
+
+/** Puts the night shift together; `night.start()` sets it going. */
+export function buildNight(parts: NightParts): { night: NightShift; batches: Batches; jobs: Jobs } {
+  const { store, models, time, webhooks, batchMetrics, options } = parts;
+  const night = new NightShift({
+    ...parts,
+    ...options,
+    clock: time,
+    engines: models.list().map(({ engine }) => engine),
+    execute: lineExecutor({ ...parts, ...options, clock: time }),
+    events: (type, batchId) =>
+      batchEvents(webhooks, { id: objectId("evt_"), type, batchId, nowMs: Math.floor(time.epochMs()) }),
+    modelsOf: (keyId) => parts.keys.modelsOf(keyId),
+    load: (model) => parts.load.of(model),
+    observer: batchMetrics,
+    maxLines: MAX_BATCH_LINES,
+  });
+  batchMetrics.watch({
+    counts: () => store.batches.counts(),
+    backlog: () => night.backlog,
+    linesInEngine: () => night.linesInEngine,
+    outlook: () => night.outlook,
+    paused: () => night.paused,
+    epochSeconds: () => epochSeconds(time),
+  });
+  const batches = new Batches({ ...options, store, night, quota: night.quota, clock: time });
+  return { night, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
+}

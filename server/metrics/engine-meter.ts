@@ -1,0 +1,169 @@
+import type { Counter, Histogram } from "prom-client";
+import type { PieceStats } from "../../engine/protocol/embedding.ts";
+import type { StepStats } from "../../engine/protocol/step.ts";
+import { BATCH_SIZE_BUCKETS, MODEL_ERROR_BUCKETS, STEP_BUCKETS, STEP_PART_BUCKETS } from "./buckets.ts";
+
+type StepPart = Exclude<keyof StepStats, "shares">;
+
+/** Where a step's time goes: metric, what it is of StepStats, help. One metric each, as labels are few and fixed. */
+const STEP_PARTS = [
+  ["step_plan_seconds", "planMs", "Planning of one step: who runs, and how many tokens of each"],
+  ["step_fill_seconds", "fillMs", "Writing one step's tokens into llama.cpp's batch"],
+  [
+    "step_decode_seconds",
+    "decodeMs",
+    "llama_decode of one step; text and message of the step before are made meanwhile",
+  ],
+  ["step_sample_seconds", "sampleMs", "Drawing one step's tokens"],
+  ["step_text_seconds", "textMs", "Detokenizing and stop strings of one step, while the next one computes"],
+  ["step_post_seconds", "postMs", "Handing one step's message to the channel, while the next one computes"],
+] as const satisfies readonly (readonly [name: string, key: StepPart, help: string])[];
+
+/** What steps and pieces are counted in; every series has the label `model` alone. */
+export interface EngineSeries {
+  stepSeconds: Histogram;
+  parts: readonly (readonly [key: StepPart, Histogram])[];
+  batchSize: Histogram;
+  modelError: Histogram;
+  predictedSeconds: Counter;
+  pieceSeconds: Histogram;
+  inputs: Counter;
+  busySeconds: Counter;
+  onlineSeconds: Counter;
+  restarts: Counter;
+  displaced: Counter;
+  evicted: Counter;
+  parked: Counter;
+  resumed: Counter;
+}
+
+/** Makes the series; names come without the prefix. */
+export function engineSeries(
+  histogram: (name: string, help: string, buckets: number[], labels: string[]) => Histogram,
+  counter: (name: string, help: string, labels: string[]) => Counter,
+): EngineSeries {
+  const labels = ["model"];
+  const count = (name: string, help: string) => counter(name, help, labels);
+  return {
+    stepSeconds: histogram("step_seconds", "One step: plan, decode and sampling", STEP_BUCKETS, labels),
+    parts: STEP_PARTS.map(([name, key, help]) => [key, histogram(name, help, STEP_PART_BUCKETS, labels)] as const),
+    batchSize: histogram("batch_size", "Sequences in the plan of one step", BATCH_SIZE_BUCKETS, labels),
+    modelError: histogram(
+      "step_model_error_ratio",
+      "|measured - predicted| / measured of decode and sampling of one step",
+      MODEL_ERROR_BUCKETS,
+      labels,
+    ),
+    predictedSeconds: count(
+      "step_predicted_seconds_total",
+      "What decode and sampling of all steps were predicted to take",
+    ),
+    pieceSeconds: histogram("embedding_piece_seconds", "One decode of inputs of embeddings", STEP_BUCKETS, labels),
+    inputs: count("embedding_inputs_total", "Inputs of embeddings, once for each decode that has a part of them"),
+    busySeconds: count("engine_busy_seconds_total", "Decode and sampling of all steps, and decodes of embeddings"),
+    onlineSeconds: count("engine_online_seconds_total", "Of the busy seconds, what online work alone would have taken"),
+    displaced: count("sequences_displaced_total", "Sequences that gave their place to others, and go on later"),
+    evicted: count("cache_evictions_total", "Idle prefixes pushed out of the KV cache"),
+    parked: count("cache_parked_total", "Idle prefixes that went from the KV cache to host memory"),
+    resumed: count("cache_resumed_tokens_total", "Tokens copied back from host memory, not computed again"),
+    restarts: count("engine_restarts_total", "Times an engine process died and was started again"),
+  };
+}
+
+/** All handles of one model, and the last that its engine process told; that goes with the process. */
+export class EngineMeter {
+  readonly #restarts: Counter.Internal;
+  readonly #stepSeconds: Histogram.Internal<string>;
+  readonly #parts: readonly (readonly [key: StepPart, Histogram.Internal<string>])[];
+  readonly #batchSize: Histogram.Internal<string>;
+  readonly #modelError: Histogram.Internal<string>;
+  readonly #predictedSeconds: Counter.Internal;
+  readonly #pieceSeconds: Histogram.Internal<string>;
+  readonly #inputs: Counter.Internal;
+  readonly #busySeconds: Counter.Internal;
+  readonly #onlineSeconds: Counter.Internal;
+  readonly #displaced: Counter.Internal;
+  readonly #evicted: Counter.Internal;
+  readonly #parked: Counter.Internal;
+  readonly #resumed: Counter.Internal;
+  #pid: number | null = null;
+  #last: StepStats | null = null;
+
+  constructor(series: EngineSeries, model: string) {
+    this.#stepSeconds = series.stepSeconds.labels(model);
+    this.#parts = series.parts.map(([key, histogram]) => [key, histogram.labels(model)] as const);
+    this.#batchSize = series.batchSize.labels(model);
+    this.#modelError = series.modelError.labels(model);
+    this.#predictedSeconds = series.predictedSeconds.labels(model);
+    this.#pieceSeconds = series.pieceSeconds.labels(model);
+    this.#inputs = series.inputs.labels(model);
+    this.#busySeconds = series.busySeconds.labels(model);
+    this.#onlineSeconds = series.onlineSeconds.labels(model);
+    this.#restarts = series.restarts.labels(model);
+    this.#displaced = series.displaced.labels(model);
+    this.#evicted = series.evicted.labels(model);
+    this.#parked = series.parked.labels(model);
+    this.#resumed = series.resumed.labels(model);
+    const rare = [
+      this.#restarts,
+      this.#predictedSeconds,
+      this.#inputs,
+      this.#displaced,
+      this.#evicted,
+      this.#parked,
+      this.#resumed,
+    ];
+    for (const counter of rare) counter.inc(0);
+  }
+
+  /** Of the engine process; null while there is none on this machine. */
+  get pid(): number | null {
+    return this.#pid;
+  }
+
+  /** Null before the first step, as all that follow. */
+  get parkedBytes(): number | null {
+    return this.#last?.parkedBytes ?? null;
+  }
+
+  get kvUsage(): number | null {
+    return this.#last === null || this.#last.cells === 0 ? null : this.#last.cellsUsed / this.#last.cells;
+  }
+
+  started(pid: number | null): void {
+    this.#pid = pid;
+  }
+
+  ended(): void {
+    this.#pid = null;
+    this.#last = null;
+  }
+
+  restarted(): void {
+    this.#restarts.inc();
+  }
+
+  piece({ ms, online, inputs }: PieceStats): void {
+    this.#pieceSeconds.observe(ms / 1000);
+    this.#inputs.inc(inputs);
+    this.#busySeconds.inc(ms / 1000);
+    if (online) this.#onlineSeconds.inc(ms / 1000);
+  }
+
+  step(stats: StepStats): void {
+    this.#stepSeconds.observe(stats.totalMs / 1000);
+    for (const [key, part] of this.#parts) part.observe(stats[key] / 1000);
+    this.#batchSize.observe(stats.batchSize);
+    const measuredMs = stats.decodeMs + stats.sampleMs;
+    if (measuredMs > 0) this.#modelError.observe(Math.abs(measuredMs - stats.predictedMs) / measuredMs);
+    this.#predictedSeconds.inc(stats.predictedMs / 1000);
+    this.#busySeconds.inc(measuredMs / 1000);
+    // The model's error must not make more of online work than there was time.
+    this.#onlineSeconds.inc(Math.min(measuredMs, stats.onlineMs) / 1000);
+    this.#displaced.inc(stats.displaced);
+    this.#evicted.inc(stats.evicted);
+    this.#parked.inc(stats.parked);
+    this.#resumed.inc(stats.resumed);
+    this.#last = stats;
+  }
+}

@@ -1,0 +1,205 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { EngineObserver } from "../../engine/engine.ts";
+import type { PieceStats } from "../../engine/protocol/embedding.ts";
+import type { Tier } from "../../engine/protocol/request.ts";
+import { ONLINE_TIERS, type OnlineTier } from "../../engine/protocol/request.ts";
+import type { StepStats } from "../../engine/protocol/step.ts";
+import type { LedgerFaults, LedgerSink } from "../../ledger/usage-ledger.ts";
+import type { LedgerRow } from "../../store/tables/ledger.ts";
+import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, INTER_TOKEN_BUCKETS, QUEUE_BUCKETS } from "./buckets.ts";
+import { EngineMeter, type EngineSeries, engineSeries } from "./engine-meter.ts";
+import { openFiles, residentBytes } from "./proc-fs.ts";
+import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
+
+/** Requests of one model right now. */
+export interface LoadReading {
+  readonly running: number;
+  readonly waiting: number;
+  /** Their sequences. */
+  readonly sequences: Readonly<Record<Tier, number>>;
+}
+
+/**
+ * What the server measures, in the registry it is given. Labels are `model`, `endpoint`, `tier` and `status`, and their
+ * values come from configuration and fixed lists alone: a client can't add a time series.
+ */
+export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
+  readonly registry: Registry;
+  readonly #meters: RequestMeters;
+  readonly #engineSeries: EngineSeries;
+  readonly #cost: Counter;
+  readonly #ledgerErrors: Counter;
+  readonly #ledgerLost: Counter;
+  readonly #engines = new Map<string, EngineMeter>();
+  readonly #loads = new Map<string, LoadReading>();
+  readonly #waits = new Map<string, (tier: OnlineTier) => number>();
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+    const registers = [registry];
+    const perRequest = ["model", "endpoint", "tier"];
+    const histogram = (name: string, help: string, buckets: number[], labelNames: string[]) =>
+      new Histogram({ name: `nightshift_${name}`, help, buckets, labelNames, registers });
+    const counter = (name: string, help: string, labelNames: string[]) =>
+      new Counter({ name: `nightshift_${name}`, help, labelNames, registers });
+
+    this.#cost = counter("ledger_cost_usd_total", "What requests cost, as their ledger rows say", perRequest);
+    this.#meters = new RequestMeters({
+      firstToken: histogram(
+        "time_to_first_token_seconds",
+        "Arrival at the socket to the first content byte written (not streamed: to the first token), queue included",
+        FIRST_TOKEN_BUCKETS,
+        perRequest,
+      ),
+      interToken: histogram(
+        "inter_token_latency_seconds",
+        "Gap between two consecutive tokens of one sequence, one observation per token",
+        INTER_TOKEN_BUCKETS,
+        perRequest,
+      ),
+      perOutputToken: histogram(
+        "time_per_output_token_seconds",
+        "(last token - first token) / (tokens - 1) of one sequence",
+        INTER_TOKEN_BUCKETS,
+        perRequest,
+      ),
+      duration: histogram(
+        "request_duration_seconds",
+        "Arrival to the end of a request that finished",
+        DURATION_BUCKETS,
+        perRequest,
+      ),
+      queueTime: histogram(
+        "queue_time_seconds",
+        "Arrival to the beginning of the first step that computes some of the request",
+        QUEUE_BUCKETS,
+        perRequest,
+      ),
+      promptTokens: counter("prompt_tokens_total", "Prompt tokens of accepted requests", perRequest),
+      generationTokens: counter("generation_tokens_total", "Tokens generated", perRequest),
+      cachedTokens: counter("cached_prompt_tokens_total", "Prompt tokens that were not computed again", perRequest),
+      requests: counter("requests_total", "Requests by how they ended", [...perRequest, "status"]),
+      cost: this.#cost,
+    });
+    this.#engineSeries = engineSeries(histogram, counter);
+    this.#ledgerErrors = counter(
+      "ledger_write_errors_total",
+      "Writes of ledger rows that failed; they are tried again",
+      [],
+    );
+    this.#ledgerLost = counter("ledger_rows_lost_total", "Ledger rows given up: the store took none for too long", []);
+    this.#gauge("requests_running", "Requests with a sequence in the engine", this.#loads, (load) => load.running);
+    this.#gauge("requests_waiting", "Requests that no sequence has started for", this.#loads, (load) => load.waiting);
+    const loads = this.#loads;
+    new Gauge({
+      name: "nightshift_sequences",
+      help: "Sequences of requests that have not ended, running or waiting for an id",
+      labelNames: ["model", "tier"],
+      registers,
+      collect() {
+        for (const [model, { sequences }] of loads)
+          for (const [tier, count] of Object.entries(sequences)) this.set({ model, tier }, count);
+      },
+    });
+    const waits = this.#waits;
+    new Gauge({
+      name: "nightshift_predicted_wait_seconds",
+      help: "How long a request that came now would wait for what is ahead of it",
+      labelNames: ["model", "tier"],
+      registers,
+      collect() {
+        for (const [model, waitMs] of waits)
+          for (const tier of ONLINE_TIERS) this.set({ model, tier }, waitMs(tier) / 1000);
+      },
+    });
+    this.#gauge("kv_cache_usage_ratio", "Used share of the KV cells", this.#engines, (engine) => engine.kvUsage);
+    this.#gauge("park_memory_bytes", "Host memory that prefixes take", this.#engines, (engine) => engine.parkedBytes);
+    this.#gauge("engine_resident_memory_bytes", "Resident memory of the engine process", this.#engines, ({ pid }) =>
+      pid === null ? null : residentBytes(pid),
+    );
+    this.#gauge("engine_open_fds", "Open file descriptors of the engine process", this.#engines, ({ pid }) =>
+      pid === null ? null : openFiles(pid),
+    );
+  }
+
+  /** The handles of one kind of request; resolved once, so that observing does no look-up by label. */
+  meter(model: string, endpoint: Endpoint, tier: Tier): RequestMeter {
+    return this.#meters.get(model, endpoint, tier);
+  }
+
+  /** Counts a request that ended before its model was known; its `model` label is empty. */
+  turnedAway(endpoint: Endpoint, status: RequestStatus): void {
+    this.#meters.get("", endpoint, "default").ended(status);
+  }
+
+  /** A ledger row is durable. */
+  charged({ model, endpoint, tier, costNano }: LedgerRow): void {
+    this.#cost.inc({ model, endpoint, tier }, costNano / 1e9);
+  }
+
+  writeFailed(): void {
+    this.#ledgerErrors.inc();
+  }
+
+  lost(rows: number): void {
+    this.#ledgerLost.inc(rows);
+  }
+
+  /** Makes a model's load, and the wait that admission predicts, visible; both are read when the metrics are. */
+  watch(model: string, load: LoadReading, waitMs: (tier: OnlineTier) => number): void {
+    this.#loads.set(model, load);
+    this.#waits.set(model, waitMs);
+    this.#engine(model);
+  }
+
+  step(model: string, stats: StepStats): void {
+    this.#engine(model).step(stats);
+  }
+
+  piece(model: string, stats: PieceStats): void {
+    this.#engine(model).piece(stats);
+  }
+
+  started(model: string, pid: number | null): void {
+    this.#engine(model).started(pid);
+  }
+
+  ended(model: string): void {
+    this.#engine(model).ended();
+  }
+
+  restarted(model: string): void {
+    this.#engine(model).restarted();
+  }
+
+  #engine(model: string): EngineMeter {
+    let engine = this.#engines.get(model);
+    if (engine === undefined) {
+      engine = new EngineMeter(this.#engineSeries, model);
+      this.#engines.set(model, engine);
+    }
+    return engine;
+  }
+
+  /** A gauge that is worked out only when somebody asks: nothing on a step's way. What reads as null is not shown. */
+  #gauge<Source>(
+    name: string,
+    help: string,
+    sources: ReadonlyMap<string, Source>,
+    read: (source: Source) => number | null,
+  ): void {
+    new Gauge({
+      name: `nightshift_${name}`,
+      help,
+      labelNames: ["model"],
+      registers: [this.registry],
+      collect() {
+        for (const [model, source] of sources) {
+          const value = read(source);
+          if (value === null) this.remove({ model });
+          else this.set({ model }, value);
+        }
+      },
+    });
+  }
+}

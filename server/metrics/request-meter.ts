@@ -1,0 +1,126 @@
+import type { Counter, Histogram } from "prom-client";
+import type { Tier } from "../../engine/protocol/request.ts";
+
+/** Paths of the endpoints that engines answer; the only values of the label `endpoint`. */
+export type Endpoint = GenerationEndpoint | "/v1/embeddings" | "/v1/rerank";
+/** Those that generate. */
+export type GenerationEndpoint = "/v1/chat/completions" | "/v1/completions";
+
+/** How a request may end; the only values of the label `status`. */
+export const REQUEST_STATUSES = ["ok", "refused", "limited", "unavailable", "put_off", "cancelled", "error"] as const;
+/**
+ * | status | meaning |
+ * |---|---|
+ * | ok | every choice has its finish_reason |
+ * | refused | a 4xx: the request itself is at fault |
+ * | limited | 429: a limit or budget of its key or owner |
+ * | unavailable | 503, of flex 429 too: too much is ahead of it, the model is not ready, the server shuts down |
+ * | put_off | too much was ahead of it and its client preferred a job, which counts at tier batch when it runs |
+ * | cancelled | the client went away, or read too slowly |
+ * | error | the engine or the server failed |
+ */
+export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+
+export interface RequestSeries {
+  firstToken: Histogram;
+  interToken: Histogram;
+  perOutputToken: Histogram;
+  duration: Histogram;
+  queueTime: Histogram;
+  promptTokens: Counter;
+  generationTokens: Counter;
+  cachedTokens: Counter;
+  requests: Counter;
+  /** Grows when the ledger's row is durable, after the answer. */
+  cost: Counter;
+}
+
+/** All handles of one (model, endpoint, tier). Times are in milliseconds here and in seconds in the series. */
+export class RequestMeter {
+  readonly #firstToken: Histogram.Internal<string>;
+  readonly #interToken: Histogram.Internal<string>;
+  readonly #perOutputToken: Histogram.Internal<string>;
+  readonly #duration: Histogram.Internal<string>;
+  readonly #queueTime: Histogram.Internal<string>;
+  readonly #promptTokens: Counter.Internal;
+  readonly #generationTokens: Counter.Internal;
+  readonly #cachedTokens: Counter.Internal;
+  readonly #requests: Record<RequestStatus, Counter.Internal>;
+
+  constructor(series: RequestSeries, model: string, endpoint: Endpoint, tier: Tier) {
+    const labels = [model, endpoint, tier];
+    this.#firstToken = series.firstToken.labels(...labels);
+    this.#interToken = series.interToken.labels(...labels);
+    this.#perOutputToken = series.perOutputToken.labels(...labels);
+    this.#duration = series.duration.labels(...labels);
+    this.#queueTime = series.queueTime.labels(...labels);
+    this.#promptTokens = series.promptTokens.labels(...labels);
+    this.#generationTokens = series.generationTokens.labels(...labels);
+    this.#cachedTokens = series.cachedTokens.labels(...labels);
+    // A series that is there from the start shows its first increase as one.
+    series.cost.labels(...labels).inc(0);
+    const byStatus = REQUEST_STATUSES.map((status) => {
+      const counter = series.requests.labels(...labels, status);
+      counter.inc(0);
+      return [status, counter] as const;
+    });
+    this.#requests = Object.fromEntries(byStatus) as Record<RequestStatus, Counter.Internal>;
+  }
+
+  firstToken(ms: number): void {
+    this.#firstToken.observe(ms / 1000);
+  }
+
+  /** `tokens` came together after `gapMs`: each counts with its share of the gap. */
+  interToken(gapMs: number, tokens: number): void {
+    const share = gapMs / tokens / 1000;
+    for (let i = 0; i < tokens; i++) this.#interToken.observe(share);
+  }
+
+  perOutputToken(ms: number): void {
+    this.#perOutputToken.observe(ms / 1000);
+  }
+
+  duration(ms: number): void {
+    this.#duration.observe(ms / 1000);
+  }
+
+  queueTime(ms: number): void {
+    this.#queueTime.observe(ms / 1000);
+  }
+
+  promptTokens(count: number): void {
+    this.#promptTokens.inc(count);
+  }
+
+  generationTokens(count: number): void {
+    this.#generationTokens.inc(count);
+  }
+
+  cachedTokens(count: number): void {
+    this.#cachedTokens.inc(count);
+  }
+
+  ended(status: RequestStatus): void {
+    this.#requests[status].inc();
+  }
+}
+
+export class RequestMeters {
+  readonly #series: RequestSeries;
+  readonly #meters = new Map<string, RequestMeter>();
+
+  constructor(series: RequestSeries) {
+    this.#series = series;
+  }
+
+  get(model: string, endpoint: Endpoint, tier: Tier): RequestMeter {
+    const key = `${model}\n${endpoint}\n${tier}`;
+    let meter = this.#meters.get(key);
+    if (meter === undefined) {
+      meter = new RequestMeter(this.#series, model, endpoint, tier);
+      this.#meters.set(key, meter);
+    }
+    return meter;
+  }
+}

@@ -1,0 +1,183 @@
+import { refusedTicket } from "../../engine/client/refused-ticket.ts";
+import { refusalOf } from "../../engine/client/state-error.ts";
+import { Waiters } from "../../engine/client/waiters.ts";
+import type {
+  EmbeddingListener,
+  EmbeddingSubmission,
+  Engine,
+  EngineState,
+  RequestListener,
+  Submission,
+  Ticket,
+  WorkListener,
+} from "../../engine/engine.ts";
+import type { ModelFacts } from "../../engine/protocol/config.ts";
+import type { EngineStatus } from "../../engine/protocol/status.ts";
+import type { Backlog } from "../../engine/protocol/step.ts";
+import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
+
+export interface PendingEngineWork {
+  /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */
+  fetch(progress: (share: number) => void, signal: AbortSignal): Promise<string>;
+  start(path: string): Engine;
+  /** Another try would bring the same. */
+  isFinal(error: unknown): boolean;
+  backoff?: Backoff;
+  /** Milliseconds of a clock that never goes back. */
+  now?: () => number;
+}
+
+/** The pause after a failed try, which doubles; in milliseconds. */
+export interface Backoff {
+  firstMs: number;
+  capMs: number;
+}
+
+const BACKOFF: Backoff = { firstMs: 5000, capMs: 300_000 };
+/** Seconds after which a client may look again while nothing tells how long the file will take. */
+const USUAL_RETRY_AFTER = 5;
+const MAX_RETRY_AFTER = 60;
+
+/**
+ * An engine whose model file is still being downloaded: loading, with the download's progress, until the file is there;
+ * from then on the engine that was started on it. A try that fails is followed by another one after a backoff, unless that
+ * would bring the same; then it takes load().
+ */
+export class PendingEngine implements Engine {
+  readonly model: string;
+  #state: EngineState = { name: "loading", progress: 0 };
+  #engine: Engine | null = null;
+  readonly #abort = new AbortController();
+  readonly #work: PendingEngineWork;
+  readonly #now: () => number;
+  readonly #waiters = new Waiters<Engine>();
+  #failures = 0;
+  /** When the try that runs began, or the next one will. */
+  #tryAt: number;
+  #retry: NodeJS.Timeout | undefined;
+  #try: Promise<void>;
+
+  /** Resolves when the first try is over, whichever way it ended. */
+  readonly fetched: Promise<void>;
+
+  constructor(model: string, work: PendingEngineWork) {
+    this.model = model;
+    this.#work = work;
+    this.#now = work.now ?? (() => performance.now());
+    this.#tryAt = this.#now();
+    this.#try = this.#run();
+    this.fetched = this.#try;
+  }
+
+  get state(): EngineState {
+    return this.#engine?.state ?? this.#state;
+  }
+
+  get facts(): ModelFacts | null {
+    return this.#engine?.facts ?? null;
+  }
+
+  get pending(): number {
+    return this.#engine?.pending ?? 0;
+  }
+
+  get backlog(): Backlog | null {
+    return this.#engine?.backlog ?? null;
+  }
+
+  submit(request: Submission, listener: RequestListener): Ticket {
+    return this.#engine === null ? this.#refuse(listener) : this.#engine.submit(request, listener);
+  }
+
+  embed(request: EmbeddingSubmission, listener: EmbeddingListener): Ticket {
+    return this.#engine === null ? this.#refuse(listener) : this.#engine.embed(request, listener);
+  }
+
+  get retryAfterSeconds(): number {
+    if (this.#engine !== null) return this.#engine.retryAfterSeconds;
+    const state = this.#state;
+    if (state.name === "failed" && state.retryInMs === undefined) return MAX_RETRY_AFTER;
+    const since = this.#now() - this.#tryAt;
+    let seconds = USUAL_RETRY_AFTER;
+    if (state.name === "failed") seconds = -since / 1000;
+    if (state.name === "loading" && state.progress > 0) seconds = (since * (1 / state.progress - 1)) / 1000;
+    return Math.min(MAX_RETRY_AFTER, Math.max(1, Math.ceil(seconds)));
+  }
+
+  async ready(signal?: AbortSignal): Promise<ModelFacts> {
+    const over = this.#engine === null ? this.#whyOver() : null;
+    if (over !== null) throw over;
+    return (this.#engine ?? (await this.#waiters.add(signal))).ready(signal);
+  }
+
+  async inspect(): Promise<EngineStatus | null> {
+    return this.#engine?.inspect() ?? null;
+  }
+
+  load(): void {
+    this.#engine?.load();
+    if (this.#engine !== null || this.#state.name !== "failed") return;
+    clearTimeout(this.#retry);
+    this.#state = { name: "loading", progress: 0 };
+    this.#tryAt = this.#now();
+    this.#try = this.#run();
+  }
+
+  async unload(): Promise<void> {
+    await this.#engine?.unload();
+  }
+
+  async tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
+    if (this.#engine !== null) return this.#engine.tokenize(question, signal);
+    throw refusalOf(this.model, this.#state, this.retryAfterSeconds);
+  }
+
+  async close(): Promise<void> {
+    if (this.#engine !== null) return this.#engine.close();
+    this.#state = { name: "closed" };
+    clearTimeout(this.#retry);
+    this.#abort.abort();
+    this.#waiters.rejectAll(this.#whyOver());
+    await this.#try;
+  }
+
+  #refuse(listener: WorkListener): Ticket {
+    const refusal = refusalOf(this.model, this.#state, this.retryAfterSeconds);
+    return refusal === null ? { cancel() {} } : refusedTicket(listener, refusal);
+  }
+
+  async #run(): Promise<void> {
+    try {
+      const path = await this.#work.fetch((progress) => this.#progress(progress), this.#abort.signal);
+      this.#abort.signal.throwIfAborted();
+      this.#engine = this.#work.start(path);
+      this.#waiters.resolveAll(this.#engine);
+    } catch (error) {
+      if (this.#state.name !== "closed") this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    const { backoff = BACKOFF, isFinal } = this.#work;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (isFinal(error)) {
+      this.#state = { name: "failed", reason };
+    } else {
+      const retryInMs = Math.min(backoff.capMs, backoff.firstMs * 2 ** this.#failures);
+      this.#failures += 1;
+      this.#state = { name: "failed", reason, retryInMs };
+      this.#tryAt = this.#now() + retryInMs;
+      this.#retry = setTimeout(() => this.load(), retryInMs);
+    }
+    this.#waiters.rejectAll(this.#whyOver());
+  }
+
+  #whyOver(): Error | null {
+    if (this.#state.name === "failed") return new Error(this.#state.reason);
+    return this.#state.name === "closed" ? new Error(`The engine of '${this.model}' was closed.`) : null;
+  }
+
+  #progress(progress: number): void {
+    if (this.#state.name === "loading") this.#state = { name: "loading", progress };
+  }
+}

@@ -1,0 +1,245 @@
+import { mkdir, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { OptionsError } from "../../../platform/options-error.ts";
+import { Pace } from "../../model-source/pace.ts";
+import { type Announcement, announcementOf } from "./announcement.ts";
+import { type DownloadRecord, readRecord, writeRecord } from "./download-record.ts";
+import { checkGgufFile } from "./gguf-file.ts";
+import type { Hub } from "./hub.ts";
+import type { RemoteModel } from "./model-value.ts";
+import { bytesKept, PartialFile, removePartial } from "./partial-file.ts";
+import { type RemoteFiles, remoteFilesOf } from "./remote-files.ts";
+import { ContentChanged, TRANSFER_RULES, type TransferDeps, type TransferRules, transfer } from "./transfer.ts";
+import { UnusableModel } from "./unusable-model.ts";
+import { Web, WebFault, type WebOptions } from "./web.ts";
+
+/** Hears how far a download is, in bytes. */
+export interface DownloadProgress {
+  update(done: number, total: number): void;
+  end(): void;
+}
+
+export interface DownloadLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface DownloadOptions {
+  /** Where downloads are kept. */
+  folder: string;
+  hub: Hub;
+  env: WebOptions["env"];
+  /** No word to the network: only what was downloaded before. */
+  offline: boolean;
+  log: DownloadLog;
+  /** Called when a model has to be downloaded. */
+  onDownload(name: string): DownloadProgress;
+  /** Stops a download; what has come stays, and the next one goes on from there. */
+  signal: AbortSignal;
+  /** Most that it receives; null where a download is as fast as it can be. */
+  bytesPerSecond?: number | null;
+  rules?: TransferRules;
+  timeouts?: WebOptions["timeouts"];
+}
+
+/** A file of a model on its way. */
+interface Incoming {
+  url: string;
+  name: string;
+  announced: Announcement;
+}
+
+/** How often the content may change at the server while it is downloaded. */
+const MAX_CHANGES = 3;
+
+/**
+ * The path of a remote model: the file of an earlier download if its record holds, without a word to the network; else
+ * downloaded now, which goes on where an interrupted one stopped while the server has the same content, and checked against the
+ * size and hash that were announced. Throws an OptionsError that says why not: an UnusableModel where the bytes are no model or
+ * not those that were announced.
+ */
+export async function downloadModel(model: RemoteModel, options: DownloadOptions): Promise<string> {
+  const { folder, log } = options;
+  const known = await readRecord(folder, model.uri);
+  if (known !== null && isAsked(model, known)) {
+    if (!known.files.every(({ checked }) => checked)) log.warn({ model: model.name, ...hashes(known) }, UNCHECKED);
+    return join(folder, known.entry);
+  }
+  if (options.offline) {
+    throw new OptionsError(`${model.uri} is not in ${folder}, and --offline on allows no download.`);
+  }
+  await mkdir(folder, { recursive: true });
+  const web = new Web(options);
+  try {
+    return await fetchModel(model, web, options);
+  } finally {
+    await web.close();
+  }
+}
+
+const UNCHECKED =
+  "No hash is known to check the model's file against; #sha256=… behind its address names the one it must have";
+
+/** False where the user has named another hash since. */
+function isAsked({ sha256 }: RemoteModel, { files }: DownloadRecord): boolean {
+  return sha256 === null || files.every((file) => file.checked && file.sha256 === sha256);
+}
+
+function hashes({ files }: DownloadRecord): { sha256: Record<string, string | null> } {
+  return { sha256: Object.fromEntries(files.map(({ name, sha256 }) => [name, sha256])) };
+}
+
+async function fetchModel(model: RemoteModel, web: Web, options: DownloadOptions): Promise<string> {
+  const { folder, hub, signal, log } = options;
+  const remote = await remoteFilesOf(model, { hub, web, signal });
+  for (let changes = 0; changes < MAX_CHANGES; changes++) {
+    const incoming: Incoming[] = [];
+    for (const { url, name } of remote.files) {
+      const announced = await announcementOf(model, url, { hub, web, signal });
+      incoming.push({ url, name, announced: withHash(model, announced) });
+    }
+    await checkRoom(model, incoming, remote, folder);
+    try {
+      return await bring(model, incoming, remote, web, options);
+    } catch (error) {
+      if (!(error instanceof ContentChanged)) throw error;
+      log.warn({ model: model.name }, "The file changed at its server while it was downloaded: beginning anew");
+    }
+  }
+  throw new OptionsError(`The download of ${model.uri} stopped: the file keeps changing at its server.`);
+}
+
+function withHash(model: RemoteModel, announced: Announcement): Announcement {
+  const { sha256 } = model;
+  if (sha256 === null) return announced;
+  if (announced.sha256 === null || announced.sha256 === sha256) return { ...announced, sha256 };
+  throw new UnusableModel(`${model.uri} has the SHA-256 ${announced.sha256} at the hub, and ${sha256} was asked for.`);
+}
+
+/** Brings all files and checks them; only then any gets its name. */
+async function bring(
+  model: RemoteModel,
+  incoming: readonly Incoming[],
+  { pieces }: RemoteFiles,
+  web: Web,
+  options: DownloadOptions,
+): Promise<string> {
+  const { folder, log, rules = TRANSFER_RULES } = options;
+  const partials: PartialFile[] = [];
+  try {
+    for (const { name, announced } of incoming) {
+      partials.push(await PartialFile.open(join(folder, name), announced, rules.pieceBytes));
+    }
+    await fetchAll(model, incoming, partials, web, options);
+    const files: DownloadRecord["files"] = [];
+    for (const [i, { name, announced }] of incoming.entries()) {
+      files.push(await checked(model, name, partials[i]!, announced));
+    }
+    const [first, ...others] = partials;
+    if (pieces) {
+      for (const other of others) {
+        await first!.append(other);
+        await other.close();
+      }
+      const size = files.reduce((sum, file) => sum + file.size, 0);
+      const name = files[0]!.name.replace(/\.part\d+of\d+$/, "");
+      const whole = { name, size, sha256: await first!.sha256(), checked: files.every((file) => file.checked) };
+      files.splice(0, files.length, whole);
+    }
+    for (const [i, { name }] of files.entries()) await partials[i]!.finish(join(folder, name));
+    const record = { uri: model.uri, entry: files[0]!.name, files };
+    const path = await checkGgufFile(join(folder, record.entry)).catch(async (error: unknown) => {
+      for (const { name } of files) await rm(join(folder, name), { force: true });
+      throw error instanceof OptionsError ? new UnusableModel(error.message) : error;
+    });
+    for (const { name } of incoming) await removePartial(join(folder, name));
+    await writeRecord(folder, record);
+    const level = files.every((file) => file.checked) ? "info" : "warn";
+    log[level](
+      { model: model.name, ...hashes(record) },
+      level === "info" ? "The model was downloaded and has the hash that it should have" : UNCHECKED,
+    );
+    return path;
+  } catch (error) {
+    for (const partial of partials) await partial.close();
+    if (error instanceof UnusableModel) for (const { name } of incoming) await removePartial(join(folder, name));
+    throw error;
+  }
+}
+
+async function fetchAll(
+  model: RemoteModel,
+  incoming: readonly Incoming[],
+  partials: readonly PartialFile[],
+  web: Web,
+  { folder, log, onDownload, signal, rules = TRANSFER_RULES, bytesPerSecond = null }: DownloadOptions,
+): Promise<void> {
+  const total = incoming.reduce((sum, { announced }) => sum + announced.bytes, 0);
+  let done = total;
+  for (const partial of partials) for (const { from, to } of partial.missing) done -= to - from;
+  const progress = onDownload(model.name);
+  progress.update(done, total);
+  const deps: TransferDeps = {
+    web,
+    rules,
+    pace: bytesPerSecond === null ? null : new Pace(bytesPerSecond),
+    received: (bytes) => {
+      done += bytes;
+      progress.update(done, total);
+    },
+    failed: (reason, pauseMs) =>
+      log.warn({ model: model.name, reason, pauseMs }, "A try to download failed; trying again"),
+  };
+  try {
+    for (const [i, { url, announced }] of incoming.entries()) {
+      await transfer(url, partials[i]!, announced, deps, signal);
+    }
+  } catch (error) {
+    if (!(error instanceof WebFault)) throw error;
+    throw new OptionsError(
+      `The download of ${model.uri} stopped: ${error.message}. What has come is kept in ${folder}: another try goes on from there.`,
+    );
+  } finally {
+    progress.end();
+  }
+}
+
+/** Throws UnusableModel for other bytes than were announced. */
+async function checked(
+  model: RemoteModel,
+  name: string,
+  partial: PartialFile,
+  announced: Announcement,
+): Promise<DownloadRecord["files"][number]> {
+  const sha256 = await partial.sha256();
+  if (announced.sha256 !== null && sha256 !== announced.sha256) {
+    throw new UnusableModel(
+      `The download of ${model.uri} is broken: the SHA-256 of ${name} is ${sha256}, and ${announced.sha256} was announced. ` +
+        "It was deleted.",
+    );
+  }
+  return { name, size: announced.bytes, sha256, checked: announced.sha256 !== null };
+}
+
+async function checkRoom(
+  model: RemoteModel,
+  incoming: readonly Incoming[],
+  { pieces }: RemoteFiles,
+  folder: string,
+): Promise<void> {
+  let needed = 0;
+  for (const { name, announced } of incoming)
+    needed += announced.bytes - (await bytesKept(join(folder, name), announced));
+  // Putting pieces together takes room for all but the first once more.
+  if (pieces) for (const { announced } of incoming.slice(1)) needed += announced.bytes;
+  const { bavail, bsize } = await statfs(folder);
+  if (needed <= bavail * bsize) return;
+  throw new OptionsError(
+    `${model.uri} needs ${gigabytes(needed)} more, and ${folder} has room for ${gigabytes(bavail * bsize)}. ` +
+      "Make room, or name another folder with --models-dir.",
+  );
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(1)} GB`;
+}

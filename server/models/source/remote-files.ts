@@ -1,0 +1,95 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { OptionsError } from "../../../platform/options-error.ts";
+import { ask } from "./announcement.ts";
+import { partsOf } from "./gguf-file.ts";
+import { type Hub, hubUrl, manifestUrl } from "./hub.ts";
+import type { RemoteModel } from "./model-value.ts";
+import type { Web } from "./web.ts";
+
+/** The files that make a remote model. */
+export interface RemoteFiles {
+  /** By address; `name` is the file's own in the folder of downloads. */
+  files: { url: string; name: string }[];
+  /** They are pieces of one GGUF file, to be put together. */
+  pieces: boolean;
+}
+
+const MANIFEST = z.object({ ggufFile: z.object({ rfilename: z.string().min(1) }) });
+/** The hub names the file only to clients of this name: github.com/ggml-org/llama.cpp/pull/11195. */
+const MANIFEST_HEADERS = { "user-agent": "llama-cpp", accept: "application/json" };
+const MAX_MANIFEST = 1024 * 1024;
+const PIECE = /\.part(\d+)of([1-9]\d*)$/;
+/** Of one model. All of them are open while they are fetched. */
+const MOST_FILES = 512;
+
+/** All files of a model by the value of `--model`; a quantization is looked up at the hub. */
+export async function remoteFilesOf(
+  model: RemoteModel,
+  deps: { hub: Hub; web: Web; signal: AbortSignal },
+): Promise<RemoteFiles> {
+  const first = model.hub === null ? model.uri : await fileOnHub(model, deps);
+  const { pathname } = new URL(first);
+  const paths = piecesOf(pathname) ?? partsOf(pathname);
+  if (paths.length > MOST_FILES) {
+    throw new OptionsError(
+      `${model.uri} is one of more than ${MOST_FILES} files, the most that a model may have. ` +
+        "Name a GGUF file that is whole or has fewer parts.",
+    );
+  }
+  if (paths.length > 1 && model.sha256 !== null) {
+    throw new OptionsError(`${model.uri} has several files, and #sha256= is for one.`);
+  }
+  const files = paths.map((path) => {
+    const url = new URL(first);
+    url.pathname = path;
+    return { url: url.href, name: fileName(model.uri, path) };
+  });
+  return { files, pieces: PIECE.test(pathname) };
+}
+
+/**
+ * Begins with a hash of the model's URI: two models whose files have the same name at their servers never share a file.
+ * The parts of one model keep a common stem.
+ */
+function fileName(uri: string, path: string): string {
+  const hash = createHash("sha256").update(uri).digest("hex").slice(0, 12);
+  const own = decodeURIComponent(path.slice(path.lastIndexOf("/") + 1)).replace(/[^\w.-]+/g, "-");
+  return `${hash}-${own.slice(-180)}`;
+}
+
+async function fileOnHub(model: RemoteModel, deps: { hub: Hub; web: Web; signal: AbortSignal }): Promise<string> {
+  const place = model.hub!;
+  if (place.file !== null) return hubUrl(deps.hub, place, place.file);
+  const answer = await ask(model, manifestUrl(deps.hub, place), MANIFEST_HEADERS, deps);
+  let text = "";
+  for await (const chunk of answer.body.setEncoding("utf8")) {
+    text += String(chunk);
+    if (text.length > MAX_MANIFEST) break;
+  }
+  const manifest = MANIFEST.safeParse(parseJson(text));
+  if (manifest.success) return hubUrl(deps.hub, place, manifest.data.ggufFile.rfilename);
+  throw new OptionsError(
+    `${model.uri} cannot be downloaded: the hub names no GGUF file for it. Name the file: hf:${place.owner}/${place.repo}/….gguf.`,
+  );
+}
+
+/** All pieces of a GGUF file that was cut up, by any one of them, but not far beyond the bound; null for another file. */
+function piecesOf(path: string): string[] | null {
+  const match = PIECE.exec(path);
+  if (match === null) return null;
+  const [, number = "", count = ""] = match;
+  const stem = path.slice(0, match.index);
+  return Array.from(
+    { length: Math.min(Number(count), MOST_FILES + 1) },
+    (_, i) => `${stem}.part${String(i + 1).padStart(number.length, "0")}of${count}`,
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

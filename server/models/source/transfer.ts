@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Pace } from "../../model-source/pace.ts";
+import { type Announcement, validatorOf } from "./announcement.ts";
+import type { PartialFile, Piece } from "./partial-file.ts";
+import { type Answer, causeOf, type Web, WebFault } from "./web.ts";
+
+/** How a transfer goes about its work. */
+export interface TransferRules {
+  /** Pieces that are fetched at once: storage services bound what one connection gets. */
+  connections: number;
+  pieceBytes: number;
+  /** Tries in a row that may bring less than `progressBytes` each, of one connection. */
+  tries: number;
+  progressBytes: number;
+  /** The pause after the first of them, in milliseconds; it doubles. */
+  firstPauseMs: number;
+}
+
+export const TRANSFER_RULES: TransferRules = {
+  connections: 4,
+  pieceBytes: 16 * 1024 * 1024,
+  tries: 5,
+  progressBytes: 1024 * 1024,
+  firstPauseMs: 1000,
+};
+
+export interface TransferDeps {
+  web: Web;
+  rules: TransferRules;
+  /** Null where downloads are as fast as they can. */
+  pace: Pace | null;
+  /** Called with the bytes of each chunk. */
+  received(bytes: number): void;
+  /** A try failed, and another one follows after the pause. */
+  failed(reason: string, pauseMs: number): void;
+}
+
+/** The server has other content now than when the download began. */
+export class ContentChanged extends Error {}
+
+/**
+ * Fetches the missing pieces of a file from one address, several at a time. Each try asks for what its piece still lacks,
+ * on the condition that the file is the same (If-Range). Throws ContentChanged, a WebFault when a connection has used up its tries,
+ * an error of the disk, or the signal's reason.
+ */
+export async function transfer(
+  url: string,
+  file: PartialFile,
+  announced: Announcement,
+  deps: TransferDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  // An event that was dispatched before this does not reach the listener below.
+  signal.throwIfAborted();
+  const todo = file.missing;
+  const stop = new AbortController();
+  const abort = () => stop.abort(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  const connection = async () => {
+    for (let piece = todo.shift(); piece !== undefined; piece = todo.shift()) {
+      await fetchPiece(url, piece, file, announced, deps, stop.signal);
+      await file.complete(piece);
+    }
+  };
+  try {
+    const connections = Array.from({ length: Math.min(deps.rules.connections, todo.length) }, connection);
+    for (const each of connections) each.catch((error: unknown) => stop.abort(error));
+    // The file is closed after this: no connection may write any more.
+    await Promise.allSettled(connections);
+    stop.signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+async function fetchPiece(
+  url: string,
+  piece: Piece,
+  file: PartialFile,
+  announced: Announcement,
+  { web, rules, pace, received, failed }: TransferDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  let at = piece.from;
+  let tries = 0;
+  while (at < piece.to) {
+    const begun = at;
+    try {
+      const { body } = await open(url, { from: at, to: piece.to }, announced, web, signal);
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        if (chunk.length > piece.to - at) throw new WebFault(`${new URL(url).host} sends more than was asked for`);
+        try {
+          await file.write(chunk, at);
+        } catch (error) {
+          body.destroy();
+          throw new DiskFault(error);
+        }
+        at += chunk.length;
+        received(chunk.length);
+        if (pace !== null) await sleep(pace.pauseMs(chunk.length, performance.now()), undefined, { signal });
+      }
+      if (at < piece.to) throw new WebFault("the connection was closed early");
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof DiskFault) throw error.reason;
+      if (error instanceof ContentChanged) throw error;
+      const reason = error instanceof WebFault ? error.message : `the connection broke (${causeOf(error)})`;
+      tries = at - begun >= rules.progressBytes ? 1 : tries + 1;
+      if (tries >= rules.tries) throw new WebFault(reason);
+      if (!announced.ranges) {
+        received(piece.from - at);
+        at = piece.from;
+      }
+      const pauseMs = rules.firstPauseMs * 2 ** (tries - 1);
+      failed(reason, pauseMs);
+      await sleep(pauseMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+  }
+}
+
+class DiskFault extends Error {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    super("the disk");
+    this.reason = reason;
+  }
+}
+
+async function open(
+  url: string,
+  { from, to }: Piece,
+  announced: Announcement,
+  web: Web,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { ranges, validator, sha256, bytes } = announced;
+  const headers: Record<string, string> = ranges ? { range: `bytes=${from}-${to - 1}` } : {};
+  // Where a hash is known it decides: storages behind one address may disagree on the ETag of the same bytes.
+  const condition = sha256 === null ? validator : null;
+  if (ranges && condition !== null) headers["if-range"] = condition;
+  const answer = await web.get(url, headers, signal);
+  const fault = faultOf(answer, new URL(url).host);
+  if (fault === null) return answer;
+  answer.body.destroy();
+  throw fault;
+
+  function faultOf({ status, header }: Answer, host: string): Error | null {
+    if (status !== 200 && status !== 206) return new WebFault(`${host} answers with status ${status}`);
+    if (condition !== null && validatorOf(answer) !== condition) return new ContentChanged();
+    if (ranges && status === 200) return new ContentChanged();
+    if (!ranges) return Number(header("content-length")) === bytes ? null : new ContentChanged();
+    const range = header("content-range");
+    if (range === `bytes ${from}-${to - 1}/${bytes}`) return null;
+    return range?.endsWith(`/${bytes}`)
+      ? new WebFault(`${host} sends other bytes than were asked for`)
+      : new ContentChanged();
+  }
+}

@@ -1,0 +1,124 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { startLocalEngine } from "../../engine/client/local-engine.ts";
+import type { measureModel } from "../../engine/client/measurement.ts";
+import type { Engine, EngineObserver } from "../../engine/engine.ts";
+import { demoModelPath } from "../../platform/installation.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Options } from "../options/table.ts";
+import { type ProgressTerminal, startProgress } from "./download-progress.ts";
+import { PendingEngine } from "./downloading-engine.ts";
+import { MemoryShares } from "./memory-allocation.ts";
+import type { ServedModel } from "./model-set.ts";
+import { refuseTwins } from "./source/model-name.ts";
+import { parseModelValue } from "./source/model-value.ts";
+import { type ResolvedModel, type ResolveOptions, resolveModels } from "./source/resolve.ts";
+import { UnusableModel } from "./source/unusable-model.ts";
+
+export interface StartModelsDeps {
+  log: Log;
+  observer: EngineObserver;
+  /** Where download bars are drawn. */
+  terminal: ProgressTerminal;
+  env: Record<string, string | undefined>;
+  /** Unix seconds. */
+  created: number;
+  startEngine: typeof startLocalEngine;
+  measure: typeof measureModel;
+}
+
+export interface StartedModels {
+  models: ServedModel[];
+  /** What each may take of the memory. */
+  shares: MemoryShares;
+  /** Resolves when each download was tried once, however that ended. */
+  fetched: Promise<void>;
+}
+
+/**
+ * One engine per `--model`, the demo model when none is named. Model files on this machine are checked first; where there
+ * are several models, memory is shared out before any is loaded. Then their engines start, or, with a keep-alive, wait
+ * until they are asked for. What is remote is downloaded one after the other, its engine loading until then.
+ * Throws OptionsError for a bad value, a name given twice, a file that is missing or no model, and for models that do not
+ * fit together.
+ */
+export async function startModels(options: Options, deps: StartModelsDeps): Promise<StartedModels> {
+  const values = options.model.length > 0 ? options.model : [`demo=${demoModelPath}`];
+  const models = values.map((value) => ({ value, ...parseModelValue(value, existsSync) }));
+  refuseTwins(models);
+  const local = await resolveModels(
+    models.filter((model) => model.kind === "path").map((model) => model.value),
+    resolveOptions(options, deps, () => {}),
+  );
+  const shares = new MemoryShares(models.length, options, deps);
+  await shares.enter(local);
+
+  const start = (model: ResolvedModel) =>
+    deps.startEngine(shares.config(model), {
+      observer: deps.observer,
+      log: deps.log,
+      hangTimeoutMs: options.engineTimeout * 1000,
+      first: options.keepAlive !== null && shares.mayWait(model.name) ? "unloaded" : "loading",
+    });
+  // One download at a time, also of those that are tried again.
+  let turn: Promise<unknown> = Promise.resolve();
+  const firstTries: Promise<void>[] = [];
+  const engines = models.map(({ name, value, adapters }): Engine => {
+    const here = local.find((model) => model.name === name);
+    if (here !== undefined) return start(here);
+    const bring = async (progress: (share: number) => void, signal: AbortSignal) => {
+      const path = await fetchModel(name, value, { ...resolveOptions(options, deps, progress), signal }, deps.log);
+      await shares.add({ name, path, adapters });
+      return path;
+    };
+    const engine = new PendingEngine(name, {
+      fetch: (progress, signal) => {
+        const brought = turn.then(() => bring(progress, signal));
+        turn = brought.catch(() => {});
+        return brought;
+      },
+      start: (path) => start({ name, path, adapters }),
+      isFinal: (error) => error instanceof UnusableModel,
+    });
+    firstTries.push(engine.fetched);
+    return engine;
+  });
+  const served = engines.map((engine) => ({ id: engine.model, engine, created: deps.created }));
+  return { models: served, shares, fetched: Promise.all(firstTries).then(() => {}) };
+}
+
+async function fetchModel(name: string, value: string, options: ResolveOptions, log: Log): Promise<string> {
+  try {
+    return (await resolveModels([value], options))[0]!.path;
+  } catch (error) {
+    if (!options.signal?.aborted) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const next = error instanceof UnusableModel ? "SIGHUP has it tried again" : "it is tried again";
+      log.error({ model: name, reason }, `The model could not be fetched; ${next}`);
+    }
+    throw error;
+  }
+}
+
+function resolveOptions(options: Options, deps: StartModelsDeps, share: (share: number) => void): ResolveOptions {
+  return {
+    folder: options.modelsDir ?? join(options.dataDir, "models"),
+    env: deps.env,
+    offline: options.offline === "on",
+    bytesPerSecond: options.downloadRate,
+    log: deps.log,
+    onDownload: (model) => {
+      const shown = startProgress(`Downloading ${model}`, {
+        terminal: deps.terminal,
+        log: (line) => deps.log.info({ model }, line),
+      });
+      return {
+        update: (done, total) => {
+          shown.update(done, total);
+          share(total > 0 ? done / total : 0);
+        },
+        end: () => shown.end(),
+      };
+    },
+  };
+}

@@ -1,0 +1,179 @@
+import { MAX_BATCH_BYTES, MAX_FILE_BYTES, MAX_PART_BYTES } from "../../files/purpose-rules.ts";
+import { MOST_SCHEMA_CHARACTERS } from "../../grammar/checked-grammar.ts";
+import type { Operation } from "../../openapi/document/operation.ts";
+import { operations } from "../../openapi/document/operations.ts";
+import { MAX_ALL_PARTS } from "../../openapi/generation/message.ts";
+import { MOST_GRAMMAR_CHARACTERS } from "../../openapi/generation/response-format.ts";
+import { MOST_TOOLS_CHARACTERS, MOST_TOOLS_MEMBERS } from "../../openapi/generation/tools.ts";
+import { JSON_BOUNDS } from "../../openapi/json/json-scan.ts";
+import { DEFAULT_REQUEST_LIMITS } from "../../openapi/request-limits.ts";
+import { MAX_BATCH_INPUTS, MAX_BATCH_LINES } from "../../openapi/resources/batches.ts";
+import { MOST_INPUTS } from "../../openapi/resources/embeddings.ts";
+import { MOST_QUERY_CHARACTERS } from "../../openapi/resources/rerank.ts";
+
+const KiB = 1024;
+
+/** Most bytes of JSON bodies that hold no prompts; the others go by `--max-body`. */
+export const BODY_BYTES = { batch: 64 * KiB, key: 256 * KiB, owner: 16 * KiB, upload: 1024 * KiB } as const;
+
+/** What bounds one input of the server, whatever a client sends. */
+export interface InputLimits {
+  bytes: string;
+  /** How many things it may name or hold, and how deep they lie. */
+  items: string;
+  /** How long it may take to come, and what keeps the work on it from holding up others. */
+  time: string;
+  /** Where it lies meanwhile. */
+  memory: string;
+  /** Whose limit it counts against. */
+  pays: string;
+}
+
+const count = (value: number) => value.toLocaleString("en-US");
+const { messages, choices, prompts, promptTokens } = DEFAULT_REQUEST_LIMITS;
+
+const JSON_ITEMS =
+  `${JSON_BOUNDS.depth} levels, ${count(JSON_BOUNDS.containers)} arrays and objects, ` +
+  `${count(JSON_BOUNDS.members)} members, ${count(JSON_BOUNDS.values)} values, names of ${count(JSON_BOUNDS.name)} characters; checked up to the first fault`;
+const JSON_TIME =
+  "120 s to arrive; read in slices of 256 KiB; larger ones parsed in slices too, and checked in turns of their own, one at a time";
+const BODY_MEMORY = "the body once, until the answer is over; all together --body-memory";
+const FORM_TIME = "1 kB/s over 30 s; synced by other threads";
+
+function json(bytes: string, items: string, pays: string): InputLimits {
+  return { bytes, items: `${JSON_ITEMS}; ${items}`, time: JSON_TIME, memory: BODY_MEMORY, pays };
+}
+
+/** A body with a prompt. */
+function prompt(
+  items: string,
+  pays = "requests, tokens and money of key and owner, its part of the queue",
+): InputLimits {
+  return json("--max-body", items, pays);
+}
+
+function small(bytes: number, items: string, pays: string): InputLimits {
+  return json(`${bytes / KiB} KiB`, items, pays);
+}
+
+const NO_BODY: InputLimits = {
+  bytes: "no body is read",
+  items: "as the head has room for",
+  time: "as the head",
+  memory: "nothing is kept",
+  pays: "the connection",
+};
+
+const BODIES: Readonly<Record<string, InputLimits>> = {
+  "post /v1/chat/completions": prompt(
+    `${count(messages)} messages of 1,024 parts and 128 calls, ${count(MAX_ALL_PARTS)} of both together, 128 tools of ${count(MOST_TOOLS_CHARACTERS)} characters and ${count(MOST_TOOLS_MEMBERS)} members together, ${choices} choices, schemas of ${count(MOST_SCHEMA_CHARACTERS)} characters`,
+  ),
+  "post /v1/completions": prompt(`${prompts} prompts of ${count(promptTokens)} tokens, ${choices} choices each`),
+  "post /v1/embeddings": prompt(`${count(MOST_INPUTS)} inputs`),
+  "post /v1/rerank": prompt(
+    `2,048 documents, ${count(MOST_QUERY_CHARACTERS)} characters of the query times the documents`,
+  ),
+  "post /v1/tokenize": prompt(
+    "a text of a multiple of the model's context",
+    "requests of the key, its owner's part of the queue",
+  ),
+  "post /v1/detokenize": prompt(`${count(promptTokens)} tokens`, "requests of the key, its owner's part of the queue"),
+  "post /v1/files": form(MAX_FILE_BYTES),
+  "post /v1/uploads": small(BODY_BYTES.upload, "one upload", "1,000 open uploads of the owner"),
+  "post /v1/uploads/:upload/parts": form(MAX_PART_BYTES),
+  "post /v1/uploads/:upload/complete": small(BODY_BYTES.upload, "10,000 parts", "storage of key and owner"),
+  "post /v1/batches": small(BODY_BYTES.batch, "one batch", "open batches, enqueued tokens and money of the owner"),
+  "post /v1/nightshift/keys": small(BODY_BYTES.key, "one key", "only administrators"),
+  "patch /v1/nightshift/keys/:id": small(BODY_BYTES.key, "one key", "only administrators"),
+  "post /v1/nightshift/keys/:id/rotate": small(BODY_BYTES.key, "one key", "only administrators"),
+  "patch /v1/nightshift/owners/:owner": small(BODY_BYTES.owner, "one owner", "only administrators"),
+};
+
+function form(bytes: number): InputLimits {
+  return {
+    bytes: `${count(bytes / KiB / KiB)} MiB, and 256 KiB around the file`,
+    items: "one file, 32 fields of 4 KiB",
+    time: FORM_TIME,
+    memory: "none: it streams to the disk, below --disk-reserve not at all",
+    pays: "storage of key and owner, --storage-quota",
+  };
+}
+
+/** What reaches the server by other ways than one operation's body. */
+export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
+  "a connection": {
+    bytes: "none of its own",
+    items: "--max-connections, fewer where few files may be open; one more is 503",
+    time: "--keep-alive-timeout while idle; 30 s in which a reader takes nothing",
+    memory: "1 MiB of a stream for a slow reader",
+    pays: "all clients together",
+  },
+  "a request's head": {
+    bytes: "16 KiB",
+    items: "100 headers, one Host; what is refused by its head has no body read",
+    time: "15 s",
+    memory: "16 KiB",
+    pays: "the connection",
+  },
+  "a packed body": {
+    bytes: "counted as it unpacks, in pieces of 64 KiB",
+    items: "as unpacked",
+    time: "unpacked by other threads",
+    memory: "as unpacked",
+    pays: "as unpacked",
+  },
+  "a whole answer": {
+    bytes: "what the request's own bounds come to",
+    items: "written in pieces of 64 Ki characters, each in a turn of its own",
+    time: "30 s in which its reader takes nothing",
+    memory: "the answer once",
+    pays: "the request",
+  },
+  "a grammar, or a schema that is made one": {
+    bytes: `a schema ${count(MOST_SCHEMA_CHARACTERS)} characters, those of a request's strict tools together too; GBNF ${count(MOST_GRAMMAR_CHARACTERS)}`,
+    items: "512 that wait, 256 of one owner; 503 past them",
+    time: "made by other processes, one for short sources and one for long; 20 s",
+    memory: "a heap of 384 MB for each process; 64 grammars are kept",
+    pays: "its owner's turns",
+  },
+  "a batch's input file": {
+    bytes: `${count(MAX_BATCH_BYTES / KiB / KiB)} MiB, a line --max-body`,
+    items: `${count(MAX_BATCH_LINES)} lines, ${count(MAX_BATCH_INPUTS)} inputs; each line as its endpoint's body`,
+    time: "read by a process of its own",
+    memory: "a chunk and a line",
+    pays: "open batches, enqueued tokens and money of the owner",
+  },
+};
+
+/** What bounds the body of an operation; undefined for one that reads a body and has no entry. */
+export function limitsOf({ method, path, request, form }: Operation): InputLimits | undefined {
+  // The tokenizer's paths are served without /v1 as llama-server has them.
+  const entry = BODIES[`${method} ${path}`] ?? BODIES[`${method} /v1${path}`];
+  return entry ?? (request === undefined && form === undefined ? NO_BODY : undefined);
+}
+
+/** docs/limits.md */
+export function limitsDocument(): string {
+  const rows = new Map<string, string[]>();
+  const add = (name: string, { bytes, items, time, memory, pays }: InputLimits) => {
+    const cells = [bytes, items, time, memory, pays].join(" | ");
+    rows.set(cells, [...(rows.get(cells) ?? []), name]);
+  };
+  for (const [name, limits] of Object.entries(OTHER_INPUTS)) add(name, limits);
+  for (const operation of operations) {
+    const limits = limitsOf(operation);
+    if (limits === undefined || limits === NO_BODY) continue;
+    add(`\`${operation.method.toUpperCase()} ${operation.path}\``, limits);
+  }
+  add("every other operation", NO_BODY);
+  const lines = [...rows].map(([cells, names]) => `| ${names.join(", ")} | ${cells} |`);
+  return `# Limits
+
+What bounds each input, whatever a client sends. This page is made of server/routes/input-limits.ts; a test fails for an operation
+that reads a body and has no entry there.
+
+| input | bytes | items and depth | time | memory | counts against |
+|---|---|---|---|---|---|
+${lines.join("\n")}
+`;
+}

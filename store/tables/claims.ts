@@ -1,0 +1,254 @@
+import type { Database } from "better-sqlite3";
+import type { Standing } from "../types/budget-row.ts";
+import {
+  type Claim,
+  type Claimed,
+  type ClaimedLine,
+  type LineTerms,
+  LONGEST_LINE_WAIT_MS,
+  type SuspectGroup,
+} from "../types/line-row.ts";
+import { type LedgerRow, ledgerInsertion } from "./ledger.ts";
+import { type LineSize, lineHoldsOf } from "./line-holds.ts";
+import { type ResultKind, resultInsertion } from "./results.ts";
+
+/** So many engine deaths with this line alone in the engine, and it fails. */
+const LONE_DEATHS = 3;
+/** The same with online requests beside it, which may have been what killed: under steady load it is never alone. */
+export const SOLE_DEATHS = 6;
+
+/** What a line came to. */
+export interface Outcome {
+  state: "done" | "failed";
+  kind: ResultKind;
+  requestId: string | null;
+  statusCode: number | null;
+  /** JSON text: the response body, or with `statusCode` null the error object. */
+  body: string;
+}
+
+interface Deaths {
+  loneDeaths: number;
+  soleDeaths: number;
+}
+
+/** Lines on their way through the engine: claimed, and then committed, released, or the end of an engine. */
+export function claims(db: Database) {
+  const insertResult = resultInsertion(db);
+  const insertLedger = ledgerInsertion(db);
+  const holds = lineHoldsOf(db);
+  const due = db.prepare<{ batchId: string; suspect: number; nowMs: number; limit: number }, LineSize>(
+    `SELECT number, length, choices, max_tokens AS maxTokens FROM lines
+     WHERE batch_id = @batchId AND suspect = @suspect AND state = 'pending'
+       AND (not_before_ms <= @nowMs OR not_before_ms > @nowMs + ${LONGEST_LINE_WAIT_MS})
+       AND EXISTS (SELECT 1 FROM batches WHERE id = @batchId AND status = 'in_progress')
+     ORDER BY position LIMIT @limit`,
+  );
+  const start = db.prepare<{ batchId: string; number: number }, ClaimedLine>(
+    `UPDATE lines SET state = 'running', attempts = attempts + 1 WHERE batch_id = @batchId AND number = @number
+     RETURNING batch_id AS batchId, number, attempts AS attempt, custom_id AS customId, offset, length,
+       estimated_tokens AS estimatedTokens, suspect, lone_deaths AS loneDeaths`,
+  );
+  const settle = db.prepare<Claim & { state: string }, { estimatedTokens: number }>(
+    `UPDATE lines SET state = @state, suspect = 0
+     WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt
+     RETURNING estimated_tokens AS estimatedTokens`,
+  );
+  const count = db.prepare<
+    {
+      batchId: string;
+      completed: number;
+      failed: number;
+      estimatedTokens: number;
+      inputTokens: number;
+      cachedTokens: number;
+      outputTokens: number;
+      reasoningTokens: number;
+      costNano: number;
+    },
+    { remaining: number }
+  >(
+    `UPDATE batches SET completed = completed + @completed, failed = failed + @failed,
+       settled_tokens = settled_tokens + @estimatedTokens, input_tokens = input_tokens + @inputTokens,
+       cached_tokens = cached_tokens + @cachedTokens, output_tokens = output_tokens + @outputTokens,
+       reasoning_tokens = reasoning_tokens + @reasoningTokens, cost_nano = cost_nano + @costNano
+     WHERE id = @batchId RETURNING total - completed - failed AS remaining`,
+  );
+  const release = db.prepare<Claim & { notBeforeMs: number }>(
+    `UPDATE lines SET state = 'pending', not_before_ms = @notBeforeMs
+     WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt`,
+  );
+  const inEngine = db.prepare<Claim, Deaths>(
+    `SELECT lone_deaths AS loneDeaths, sole_deaths AS soleDeaths FROM lines
+     WHERE batch_id = @batchId AND number = @number AND state = 'running' AND attempts = @attempt`,
+  );
+  const suspectLine = db.prepare<Claim & Deaths & { suspect: number }>(
+    `UPDATE lines SET state = 'pending', not_before_ms = 0, suspect = @suspect, lone_deaths = @loneDeaths,
+       sole_deaths = @soleDeaths
+     WHERE batch_id = @batchId AND number = @number`,
+  );
+  const lastSuspect = db.prepare<[], { last: number }>(
+    "SELECT coalesce(max(suspect), 0) AS last FROM lines WHERE suspect > 0",
+  );
+  const suspects = db.prepare<[], SuspectGroup>(
+    `SELECT l.suspect, b.model, sum(l.state = 'pending') AS pending, sum(l.state = 'running') AS running,
+       min(CASE WHEN l.state = 'pending' THEN l.not_before_ms END) AS dueMs
+     FROM lines l JOIN batches b ON b.id = l.batch_id WHERE l.suspect > 0 GROUP BY l.suspect ORDER BY l.suspect`,
+  );
+  const suspectBatches = db.prepare<{ suspect: number }, { batchId: string }>(
+    "SELECT DISTINCT batch_id AS batchId FROM lines WHERE suspect = @suspect AND suspect > 0",
+  );
+  const recover = db.prepare("UPDATE lines SET state = 'pending' WHERE state = 'running'");
+  const endWaits = db.prepare("UPDATE lines SET not_before_ms = 0 WHERE not_before_ms > 0");
+
+  function commit(claim: Claim, outcome: Outcome, ledger: LedgerRow | null): number | "stale" {
+    const line = settle.get({ ...claim, state: outcome.state });
+    if (line === undefined) return "stale";
+    const day = holds.free(claim);
+    const { kind, requestId, statusCode, body } = outcome;
+    insertResult.run({ batchId: claim.batchId, number: claim.number, kind, requestId, statusCode, body });
+    if (ledger !== null) insertLedger({ ...ledger, day: day ?? ledger.day });
+    const counted = count.get({
+      batchId: claim.batchId,
+      completed: outcome.state === "done" ? 1 : 0,
+      failed: outcome.state === "failed" ? 1 : 0,
+      estimatedTokens: line.estimatedTokens,
+      inputTokens: ledger?.inputTokens ?? 0,
+      cachedTokens: ledger?.cachedTokens ?? 0,
+      outputTokens: ledger?.outputTokens ?? 0,
+      reasoningTokens: ledger?.reasoningTokens ?? 0,
+      costNano: ledger?.costNano ?? 0,
+    });
+    return counted?.remaining ?? 0;
+  }
+
+  /** With `bounded`, none starts once a budget of its batch is used up or its owner's lines hold their part of what is left. */
+  function claimFrom(
+    batchId: string,
+    wanted: { suspect: number; nowMs: number; limit: number },
+    terms: LineTerms,
+    bounded: boolean,
+  ): { lines: ClaimedLine[]; usedUp: Standing[] } {
+    const lines: ClaimedLine[] = [];
+    const ready = due.all({ batchId, ...wanted });
+    const budgets = ready.length === 0 ? null : holds.of(batchId, wanted.nowMs, terms);
+    if (budgets === null) return { lines, usedUp: [] };
+    for (const line of ready) {
+      const usedUp = bounded ? budgets.usedUpFor(line) : [];
+      if (usedUp.length > 0) return { lines, usedUp };
+      const started = start.get({ batchId, number: line.number });
+      if (started === undefined) continue;
+      budgets.hold(line);
+      lines.push(started);
+    }
+    return { lines, usedUp: [] };
+  }
+
+  return {
+    reads: {
+      /** Empty while nothing is suspected. While there are groups, only one per model may be in its engine, alone. */
+      suspects: (): SuspectGroup[] => suspects.all(),
+    },
+    writes: {
+      /**
+       * Claims up to `limit` due lines: batch after batch in the order given, in prefix order within each. Lines of
+       * batches that are not in progress, and suspects, are passed over, and so is what a budget has nothing left for. The
+       * attempt is counted and durable on return.
+       */
+      claim(args: { batchIds: string[]; limit: number; nowMs: number; terms: LineTerms }): Claimed {
+        const { batchIds, limit, nowMs, terms } = args;
+        const claimed: Claimed = { lines: [], paused: [] };
+        for (const batchId of batchIds) {
+          if (claimed.lines.length >= limit) break;
+          const wanted = { suspect: 0, nowMs, limit: limit - claimed.lines.length };
+          const { lines, usedUp } = claimFrom(batchId, wanted, terms, true);
+          claimed.lines.push(...lines);
+          if (usedUp.length > 0) claimed.paused.push({ batchId, usedUp });
+        }
+        return claimed;
+      },
+      /**
+       * Claims the due lines of one suspect group, of whatever batches. Budgets do not hold them up: as long as there are
+       * suspects, nobody else's lines run.
+       */
+      claimSuspects(args: { suspect: number; limit: number; nowMs: number; terms: LineTerms }): ClaimedLine[] {
+        const { suspect, limit, nowMs, terms } = args;
+        const claimed: ClaimedLine[] = [];
+        for (const { batchId } of suspectBatches.all({ suspect })) {
+          const wanted = { suspect, nowMs, limit: limit - claimed.length };
+          claimed.push(...claimFrom(batchId, wanted, terms, false).lines);
+        }
+        return claimed;
+      },
+      /**
+       * Result, line state, ledger row and batch counts at once. `remaining` lines of the batch are not over. "stale": the
+       * claim is no longer the line's, and nothing was written.
+       */
+      commit(args: {
+        claim: Claim;
+        outcome: Outcome;
+        ledger: LedgerRow | null;
+      }): { outcome: "committed"; remaining: number } | { outcome: "stale" } {
+        const remaining = commit(args.claim, args.outcome, args.ledger);
+        return remaining === "stale" ? { outcome: "stale" } : { outcome: "committed", remaining };
+      },
+      /** Back to pending, not to be claimed before `notBeforeMs` (Unix milliseconds, 0: at once). Returns how many. */
+      release({ claims, notBeforeMs }: { claims: Claim[]; notBeforeMs: number }): number {
+        let released = 0;
+        for (const claim of claims) {
+          if (release.run({ ...claim, notBeforeMs }).changes === 0) continue;
+          holds.free(claim);
+          released++;
+        }
+        return released;
+      },
+      /**
+       * The engine died with these lines in it. Several become suspects in two halves. A single one becomes a group of its
+       * own, and fails with `failure` as its error result at the third death without (`withOthers` false), or at the sixth
+       * with or without online requests beside it.
+       */
+      engineDied(args: { claims: Claim[]; withOthers: boolean; failure: string }): {
+        failed: Claim[];
+        suspects: number[];
+      } {
+        const dead = args.claims.flatMap((claim) => {
+          const line = inEngine.get(claim);
+          return line === undefined ? [] : [{ claim, ...line }];
+        });
+        const group = (lastSuspect.get()?.last ?? 0) + 1;
+        if (dead.length > 1) {
+          const half = Math.ceil(dead.length / 2);
+          dead.forEach(({ claim, ...deaths }, index) => {
+            holds.free(claim);
+            suspectLine.run({ ...claim, ...deaths, suspect: index < half ? group : group + 1 });
+          });
+          return { failed: [], suspects: [group, group + 1] };
+        }
+        const [alone] = dead;
+        if (alone === undefined) return { failed: [], suspects: [] };
+        // Lines that their batch's end took meanwhile were in the engine too.
+        const sole = args.claims.length === 1;
+        const loneDeaths = alone.loneDeaths + (sole && !args.withOthers ? 1 : 0);
+        const soleDeaths = alone.soleDeaths + (sole ? 1 : 0);
+        if (loneDeaths < LONE_DEATHS && soleDeaths < SOLE_DEATHS) {
+          holds.free(alone.claim);
+          suspectLine.run({ ...alone.claim, suspect: group, loneDeaths, soleDeaths });
+          return { failed: [], suspects: [group] };
+        }
+        const body = args.failure;
+        commit(alone.claim, { state: "failed", kind: "error", requestId: null, statusCode: null, body }, null);
+        return { failed: [alone.claim], suspects: [] };
+      },
+      /**
+       * At start: lines that ran when the last server ended are pending again, and what it held back, for them and for
+       * requests, is free. No line waits: the clock may have been another one. Attempts stay, nothing is suspected.
+       */
+      recover(): number {
+        holds.freeAll();
+        endWaits.run();
+        return recover.run().changes;
+      },
+    },
+    rebuilds: {},
+  };
+}

@@ -1,0 +1,169 @@
+import type { Database } from "better-sqlite3";
+import { columns } from "../types/columns.ts";
+import { erasedKeyOf } from "../types/erased-key.ts";
+import { type Page, page } from "./page.ts";
+
+export interface FileRow {
+  id: string;
+  owner: string;
+  purpose: string;
+  filename: string;
+  bytes: number;
+  /** Hex, of the whole content. */
+  sha256: string;
+  createdAt: number;
+  expiresAt: number | null;
+}
+
+const FILE = columns<FileRow>(["id", "owner", "purpose", "filename", "bytes", "sha256", "createdAt", "expiresAt"]);
+
+/** True for a file that a batch which is not over reads from; another owner's batch, which fails, holds nothing. */
+const IN_USE = `EXISTS (SELECT 1 FROM batches WHERE input_file_id = files.id AND owner = files.owner
+  AND status IN ('validating', 'in_progress', 'finalizing', 'cancelling'))`;
+
+/** Inserts one file row; the other tables use it too, inside their own operations. */
+export function fileInsertion(db: Database): (row: FileRow) => void {
+  const insert = db.prepare<FileRow>(`INSERT INTO files (${FILE.names}) VALUES (${FILE.values})`);
+  return (row) => void insert.run(row);
+}
+
+/** The results that a file is the copy of. */
+const COPIED_RESULTS = `SELECT id, kind FROM (
+    SELECT id, 'output' AS kind FROM batches WHERE output_file_id = @id
+    UNION ALL SELECT id, 'error' FROM batches WHERE error_file_id = @id) AS batch
+  WHERE EXISTS (SELECT 1 FROM results r WHERE r.batch_id = batch.id AND r.kind = batch.kind)`;
+
+/** Deletes a file's row and marks every result row whose copy the file was, for `results.discard`. */
+export function fileRemoval(db: Database): (id: string) => void {
+  const discardResults = db.prepare<{ id: string }>(
+    `INSERT INTO result_removals (batch_id, kind) ${COPIED_RESULTS} ON CONFLICT DO NOTHING`,
+  );
+  const remove = db.prepare<{ id: string }>("DELETE FROM files WHERE id = @id");
+  return (id) => {
+    discardResults.run({ id });
+    remove.run({ id });
+  };
+}
+
+/** What a file or a part counts for at least, whatever it holds: a block of the disk. As schema/009-storage.ts has it. */
+export const LEAST_BYTES = 4096;
+
+/** What an owner may store. */
+export interface StorageBounds {
+  /** Null is no bound. */
+  quotaBytes: number | null;
+  maxFiles: number;
+}
+
+/** What an owner stores: its files, and the bytes of files and of parts of open uploads, each at least LEAST_BYTES. */
+export interface Storage {
+  files: number;
+  bytes: number;
+}
+
+export function storageOf(db: Database): (owner: string) => Storage {
+  const stored = db.prepare<{ owner: string }, Storage>("SELECT files, bytes FROM storage WHERE owner = @owner");
+  return (owner) => stored.get({ owner }) ?? { files: 0, bytes: 0 };
+}
+
+export function files(db: Database) {
+  const insertRow = fileInsertion(db);
+  const storage = storageOf(db);
+  const isErased = erasedKeyOf(db);
+  const removeWithResults = fileRemoval(db);
+  const get = db.prepare<{ owner: string; id: string }, FileRow>(
+    `SELECT ${FILE.select} FROM files WHERE id = @id AND owner = @owner`,
+  );
+  const inUse = db.prepare<{ id: string }, { used: number }>(`SELECT ${IN_USE} AS used FROM files WHERE id = @id`);
+  const hasResults = db.prepare<{ id: string }, { has: number }>(
+    `SELECT EXISTS (SELECT 1 FROM (${COPIED_RESULTS}) AS copy
+       WHERE NOT EXISTS (SELECT 1 FROM result_removals m WHERE m.batch_id = copy.id AND m.kind = copy.kind)) AS has`,
+  );
+  const expired = db.prepare<{ now: number; limit: number }, { id: string }>(
+    `SELECT id FROM files WHERE expires_at <= @now AND NOT ${IN_USE} ORDER BY expires_at LIMIT @limit`,
+  );
+  const seqOf = db.prepare<{ owner: string; id: string }, { seq: number }>(
+    `SELECT seq FROM files WHERE id = @id AND owner = @owner
+     UNION ALL SELECT seq FROM removed_files WHERE id = @id AND owner = @owner LIMIT 1`,
+  );
+  const removal = db.prepare<{ id: string }, { id: string }>("SELECT id FROM removed_files WHERE id = @id");
+  const forgetPlaces = db.prepare<{ before: number; limit: number }>(
+    `DELETE FROM removed_files WHERE id IN
+       (SELECT id FROM removed_files WHERE removed_at < @before ORDER BY removed_at LIMIT @limit)`,
+  );
+  const listed = (order: "ASC" | "DESC") =>
+    db.prepare<{ owner: string; purpose: string | null; after: number; limit: number }, FileRow>(
+      `SELECT ${FILE.select} FROM files
+       WHERE owner = @owner AND seq ${order === "ASC" ? ">" : "<"} @after AND (@purpose IS NULL OR purpose = @purpose)
+       ORDER BY seq ${order} LIMIT @limit`,
+    );
+  const lists = { asc: listed("ASC"), desc: listed("DESC") };
+  const ids = db.prepare<{ after: string; limit: number }, { id: string; bytes: number; sha256: string }>(
+    "SELECT id, bytes, sha256 FROM files WHERE id > @after ORDER BY id LIMIT @limit",
+  );
+
+  return {
+    reads: {
+      get: (args: { owner: string; id: string }): FileRow | null => get.get(args) ?? null,
+      /**
+       * Newest first with `desc`. `purpose` null lists all; `after` is the id that the page before ended with, of a file that
+       * may be gone by now.
+       */
+      list(args: {
+        owner: string;
+        purpose: string | null;
+        limit: number;
+        after: string | null;
+        order: "asc" | "desc";
+      }): Page<FileRow> {
+        const { owner, purpose, limit, order } = args;
+        let after = order === "asc" ? 0 : Number.MAX_SAFE_INTEGER;
+        if (args.after !== null) {
+          const cursor = seqOf.get({ owner, id: args.after });
+          if (cursor === undefined) return "unknown_cursor";
+          after = cursor.seq;
+        }
+        return page(lists[order].all({ owner, purpose, after, limit: limit + 1 }), limit);
+      },
+      storage,
+      /** Every file by id, to compare with the disk at start; begin with after "". */
+      ids: (args: { after: string; limit: number }) => ids.all(args),
+      /** True for a day, or until the next start after that, once a file's row was removed. */
+      wasRemoved: (args: { id: string }): boolean => removal.get(args) !== undefined,
+      /** True while rows of the results that this file was written from are left. */
+      hasResults: (args: { id: string }): boolean => hasResults.get(args)?.has === 1,
+    },
+    writes: {
+      /** The file on disk must be durable before its row. "erased": the owner of the request's key was. */
+      insert(
+        args: { row: FileRow; keyId?: string | null } & StorageBounds,
+      ): "inserted" | "over_quota" | "too_many" | "erased" {
+        const { row, keyId = null, quotaBytes, maxFiles } = args;
+        if (isErased(keyId)) return "erased";
+        const stored = storage(row.owner);
+        if (stored.files >= maxFiles) return "too_many";
+        if (quotaBytes !== null && stored.bytes + Math.max(row.bytes, LEAST_BYTES) > quotaBytes) return "over_quota";
+        insertRow(row);
+        return "inserted";
+      },
+      /** The caller removes the file on disk after "removed". "in_use": a batch that is not over reads it. */
+      remove({ owner, id }: { owner: string; id: string }): "removed" | "absent" | "in_use" {
+        if (get.get({ owner, id }) === undefined) return "absent";
+        if (inUse.get({ id })?.used === 1) return "in_use";
+        removeWithResults(id);
+        return "removed";
+      },
+      /** Forgets where files stood that were removed before `before` (Unix seconds). Returns how many. */
+      forgetPlaces: (args: { before: number; limit: number }): number => forgetPlaces.run(args).changes,
+      /** Removes the row of a file that is gone from the disk, whoever owns it. */
+      forget: ({ id }: { id: string }): void => removeWithResults(id),
+      /** Removes rows whose time is over, except input files still in use, and tells which files to unlink. */
+      removeExpired(args: { now: number; limit: number }): string[] {
+        const gone = expired.all(args).map(({ id }) => id);
+        for (const id of gone) removeWithResults(id);
+        return gone;
+      },
+    },
+    rebuilds: {},
+  };
+}

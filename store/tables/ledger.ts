@@ -1,0 +1,95 @@
+import type { Database } from "better-sqlite3";
+import type { BudgetScope } from "../types/budget-row.ts";
+import { columns } from "../types/columns.ts";
+import { reservationsOf } from "./reservations.ts";
+
+export type LedgerTier = "priority" | "default" | "flex" | "batch";
+
+/** One request: who used how many tokens at which tier, and what they cost. */
+export interface LedgerRow {
+  /** Unix seconds of its end. */
+  time: number;
+  /** Days since 1970 (UTC): whose budget it counts against, that of its beginning. */
+  day: number;
+  owner: string;
+  keyId: string | null;
+  endpoint: string;
+  model: string;
+  /** Fingerprint of the weights that answered. */
+  version: string;
+  tier: LedgerTier;
+  /** Both null for an online request. */
+  batchId: string | null;
+  line: number | null;
+  inputTokens: number;
+  /** Part of inputTokens. */
+  cachedTokens: number;
+  outputTokens: number;
+  /** Part of outputTokens. */
+  reasoningTokens: number;
+  costNano: number;
+  /** What the same tokens cost at tier default: the difference is what a discount saved. */
+  defaultCostNano: number;
+}
+
+const LEDGER = columns<LedgerRow>([
+  "time",
+  "day",
+  "owner",
+  "keyId",
+  "endpoint",
+  "model",
+  "version",
+  "tier",
+  "batchId",
+  "line",
+  "inputTokens",
+  "cachedTokens",
+  "outputTokens",
+  "reasoningTokens",
+  "costNano",
+  "defaultCostNano",
+]);
+
+/**
+ * Writes one row, and adds it to its hour's sums and to what its owner and key have spent. A second one for the same batch line is a constraint
+ * error: it would charge twice.
+ */
+export function ledgerInsertion(db: Database): (row: LedgerRow) => void {
+  const insert = db.prepare<LedgerRow>(`INSERT INTO ledger (${LEDGER.names}) VALUES (${LEDGER.values})`);
+  const spend = db.prepare<{ scope: BudgetScope; subject: string; day: number; nano: number }>(
+    `INSERT INTO spending (scope, subject, day, nano) VALUES (@scope, @subject, @day, @nano)
+     ON CONFLICT (scope, subject, day) DO UPDATE SET nano = nano + excluded.nano`,
+  );
+  const sum = db.prepare<LedgerRow>(
+    `INSERT INTO usage_hours VALUES (@owner, @time - @time % 3600, coalesce(@keyId, ''), @endpoint, @model, @tier,
+       @batchId IS NOT NULL, 1, @inputTokens, @cachedTokens, @outputTokens, @reasoningTokens, @costNano, @defaultCostNano)
+     ON CONFLICT DO UPDATE SET requests = requests + 1, input_tokens = input_tokens + excluded.input_tokens,
+       cached_tokens = cached_tokens + excluded.cached_tokens, output_tokens = output_tokens + excluded.output_tokens,
+       reasoning_tokens = reasoning_tokens + excluded.reasoning_tokens, cost_nano = cost_nano + excluded.cost_nano,
+       default_cost_nano = default_cost_nano + excluded.default_cost_nano`,
+  );
+  return (row) => {
+    insert.run(row);
+    sum.run(row);
+    const { owner, keyId, day, costNano: nano } = row;
+    spend.run({ scope: "owner", subject: owner, day, nano });
+    if (keyId !== null) spend.run({ scope: "key", subject: keyId, day, nano });
+  };
+}
+
+export function ledger(db: Database) {
+  const insert = ledgerInsertion(db);
+  const reservations = reservationsOf(db);
+  return {
+    reads: {},
+    writes: {
+      /** Rows of online requests, and the reservations that they settle; those of batch lines go with `claims.commit`. */
+      insert({ rows, settled = [] }: { rows: LedgerRow[]; settled?: string[] }): void {
+        for (const row of rows) insert(row);
+        for (const id of settled) reservations.free(id);
+      },
+    },
+    rebuilds: {},
+  };
+}

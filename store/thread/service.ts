@@ -1,0 +1,230 @@
+import type { MessagePort } from "node:worker_threads";
+import { type Operation, operationsOf, tables } from "../tables/tables.ts";
+import type { StoreError } from "../types/store-error.ts";
+import { openDatabase } from "./database.ts";
+import { GroupWriter, type WriteJob } from "./group-writer.ts";
+import { type FromStore, namesOf, type Reply, type StoreState, type ToStore, type WireError } from "./messages.ts";
+import { Scrubber } from "./scrubber.ts";
+import { endsTransaction, storeError } from "./sqlite-error.ts";
+import { WriteAheadLog } from "./write-ahead-log.ts";
+
+/** Reads wait for at most this much work and one fsync. */
+const GROUP_MS = 5;
+/** While the disk fails, so often it is asked again. */
+const PROBE_MS = 500;
+/** More than SQLite finds room for in pages that it has already. */
+const PROBE_BYTES = 256 * 1024;
+/** Results removed in one step, whatever their length. */
+const DISCARDED_ROWS = 500;
+const REMOVE_RESULTS = "results.remove";
+/** Operations that delete answers or names of files, and whether one with this result did. */
+const DELETED = new Map<string, (result: unknown) => boolean>([
+  [REMOVE_RESULTS, (rows) => rows !== 0],
+  ["files.remove", (outcome) => outcome === "removed"],
+  ["files.removeExpired", (ids) => Array.isArray(ids) && ids.length > 0],
+  ["files.forget", () => true],
+  ["retention.removeFiles", (ids) => Array.isArray(ids) && ids.length > 0],
+  ["retention.removeBatches", (rows) => rows !== 0],
+  ["retention.removeKeys", (rows) => rows !== 0],
+  ["erasures.end", () => true],
+]);
+
+/**
+ * Owns the database and answers one port. Reads run as they come, on what is committed. Writes wait until all messages
+ * that are there have been read, then run as one group; those that come while its fsync runs make up the next. So a
+ * lone write waits for nothing, and under load the groups grow until fsync no longer bounds throughput.
+ */
+export function serveStore(port: MessagePort, dataDir: string): void {
+  let database: ReturnType<typeof openDatabase>;
+  try {
+    database = openDatabase(dataDir);
+  } catch (error) {
+    post(port, { type: "refused", error: wireError(storeError(error)) });
+    port.close();
+    return;
+  }
+  new StoreService(port, database);
+}
+
+class StoreService {
+  readonly #port: MessagePort;
+  readonly #database: ReturnType<typeof openDatabase>;
+  readonly #reads: Map<string, Operation>;
+  readonly #writes: Map<string, { run: Operation; durable: boolean }>;
+  readonly #writer: GroupWriter;
+  readonly #log: WriteAheadLog;
+  readonly #scrubber: Scrubber;
+  readonly #waiting: WriteJob[] = [];
+  /** Until the log is copied. */
+  readonly #held: WriteJob[] = [];
+  readonly #discard: () => number | null;
+  #discarding = false;
+  /** Whether the group that runs removed results. */
+  #removed = false;
+  #closing = false;
+  #replies: Reply[] = [];
+  #scheduled = false;
+  #state: StoreState = { writable: true };
+
+  constructor(port: MessagePort, database: ReturnType<typeof openDatabase>) {
+    this.#port = port;
+    this.#database = database;
+    this.#writer = new GroupWriter(database.writer, () => performance.now());
+    this.#log = new WriteAheadLog(database.writer, () => post(port, { type: "copy" }));
+    this.#scrubber = new Scrubber(database.writer, this.#log);
+    this.#reads = operationsOf(tables(database.reader), "reads");
+    const writing = tables(database.writer);
+    this.#discard = () => writing.results.rebuilds.discard({ limit: DISCARDED_ROWS });
+    this.#writes = new Map();
+    for (const [name, run] of operationsOf(writing, "writes")) this.#writes.set(name, { run, durable: true });
+    for (const [name, run] of operationsOf(writing, "rebuilds")) this.#writes.set(name, { run, durable: false });
+    port.on("message", (message: ToStore) => this.#receive(message));
+    post(port, { type: "opened", operations: namesOf([...this.#reads.keys(), ...this.#writes.keys()]) });
+    // The last server may have ended before it could.
+    this.#deleted();
+  }
+
+  #receive(message: ToStore): void {
+    if (message.type === "close") {
+      // What is marked then is discarded by the next start.
+      this.#closing = true;
+      this.#waiting.push(...this.#held.splice(0));
+      while (this.#waiting.length > 0) this.#runGroup();
+      this.#database.close();
+      post(this.#port, { type: "closed" });
+      this.#port.close();
+      return;
+    }
+    if (message.type === "copied") {
+      this.#log.copied();
+      this.#waiting.push(...this.#held.splice(0));
+      if (this.#waiting.length > 0) this.#schedule();
+      return;
+    }
+    const { id, table, name, args } = message;
+    const read = this.#reads.get(`${table}.${name}`);
+    if (read !== undefined) {
+      this.#read(id, () => read(...args));
+      return;
+    }
+    const write = this.#writes.get(`${table}.${name}`);
+    if (write === undefined) throw new Error(`The store has no operation ${table}.${name}`);
+    const job: WriteJob = {
+      durable: write.durable,
+      run: () => write.run(...args),
+      done: (result) => {
+        this.#replies.push({ id, result });
+        if (DELETED.get(`${table}.${name}`)?.(result)) this.#deleted();
+      },
+      failed: (error) => this.#replies.push({ id, error: wireError(error) }),
+    };
+    if (`${table}.${name}` === REMOVE_RESULTS) this.#enqueueRemoval(job);
+    else this.#enqueue(job, !job.durable && this.#log.isBehind);
+  }
+
+  #enqueueRemoval(job: WriteJob): void {
+    const run = () => {
+      this.#removed = true;
+      return job.run();
+    };
+    this.#enqueue({ ...job, run }, this.#log.isCopying);
+  }
+
+  /** What can be done again, and is the most that is written, does not outrun the log's copy. */
+  #enqueue(job: WriteJob, held: boolean): void {
+    if (held) {
+      this.#held.push(job);
+      return;
+    }
+    this.#waiting.push(job);
+    this.#schedule();
+  }
+
+  #read(id: number, run: () => unknown): void {
+    let reply: Reply;
+    try {
+      reply = { id, result: run() };
+    } catch (error) {
+      const failure = storeError(error);
+      if (failure.code === "corrupt") this.#setState(failure);
+      reply = { id, error: wireError(failure) };
+    }
+    post(this.#port, { type: "replies", replies: [reply] });
+  }
+
+  /** Empties the log in a moment, and removes what deleted files were the copies of, in turns with what else waits. */
+  #deleted(): void {
+    this.#scrubber.due();
+    if (this.#discarding || this.#closing) return;
+    this.#discarding = true;
+    this.#enqueueRemoval({
+      durable: false,
+      run: this.#discard,
+      done: (removed) => {
+        this.#discarding = false;
+        if (removed !== null) this.#deleted();
+      },
+      failed: () => {
+        this.#discarding = false;
+        setTimeout(() => this.#deleted(), PROBE_MS).unref();
+      },
+    });
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#runGroup();
+      if (this.#waiting.length > 0) this.#schedule();
+    });
+  }
+
+  #runGroup(): void {
+    if (this.#waiting.length === 0) return;
+    const failure = this.#writer.runSome(this.#waiting, GROUP_MS);
+    if (failure === null) this.#log.look(this.#removed);
+    this.#removed = false;
+    const replies = this.#replies;
+    this.#replies = [];
+    if (replies.length > 0) post(this.#port, { type: "replies", replies });
+    if (failure !== null && endsTransaction(failure)) this.#setState(failure);
+  }
+
+  #setState(failure: StoreError): void {
+    // One busy moment says nothing about the disk, and the caller may try again.
+    if (failure.code === "busy" || !this.#state.writable) return;
+    this.#state = { writable: false, code: failure.code, reason: failure.message };
+    post(this.#port, { type: "state", state: this.#state });
+    // What is damaged does not mend itself.
+    if (failure.code !== "corrupt") this.#probeLater();
+  }
+
+  #probeLater(): void {
+    setTimeout(() => {
+      if (!this.#database.writer.open) return;
+      try {
+        this.#database.writer
+          .prepare(
+            "INSERT INTO probe (id, filler) VALUES (1, zeroblob(?)) ON CONFLICT DO UPDATE SET filler = excluded.filler",
+          )
+          .run(PROBE_BYTES);
+        this.#database.writer.exec("UPDATE probe SET filler = x''");
+      } catch {
+        this.#probeLater();
+        return;
+      }
+      this.#state = { writable: true };
+      post(this.#port, { type: "state", state: this.#state });
+    }, PROBE_MS).unref();
+  }
+}
+
+function wireError({ code, message }: StoreError): WireError {
+  return { code, message };
+}
+
+function post(port: MessagePort, message: FromStore): void {
+  port.postMessage(message);
+}

@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { Watchdog } from "../../../../engine/client/watchdog.ts";
+
+it("a process is silent when it said nothing for the whole limit", () => {
+  const dog = new Watchdog(10);
+  expect([dog.tick(30), dog.tick(30), dog.tick(30)]).toEqual([false, false, true]);
+});
+
+it("a word from it, and a time in which it owes nothing, start the limit anew", () => {
+  const dog = new Watchdog(10);
+  dog.tick(30);
+  dog.tick(30);
+  dog.heard();
+  expect([dog.tick(30), dog.tick(30), dog.tick(30)]).toEqual([false, false, false]);
+  expect([dog.tick(null), dog.tick(30), dog.tick(30)]).toEqual([false, false, false]);
+  expect(dog.tick(30)).toBe(true);
+});

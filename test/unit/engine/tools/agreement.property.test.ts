@@ -1,0 +1,83 @@
+import { Ajv } from "ajv";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { FunctionTool } from "../../../../engine/protocol/prompt.ts";
+import { TOOL_FORMAT_NAMES, toolFormat } from "../../../../engine/tools/formats.ts";
+import { Automaton, type State } from "../../../../engine/worker/grammar/automaton.ts";
+import { compileGbnf } from "../../../../grammar/gbnf/compile-gbnf.ts";
+import { toolRule } from "../../../../server/grammar/tool-grammar.ts";
+import { readPieces } from "./reading.ts";
+
+/** What each kind of argument is, and names that are not Python's. No schema that Gemma's grammar does not enforce. */
+const PARAMETERS = {
+  type: "object",
+  properties: {
+    text: { type: "string" },
+    count: { type: "integer" },
+    "max-size": { type: "number" },
+    exact: { type: "boolean" },
+    unit: { enum: ["C", 'a"b', "<x>", 1, true, null] },
+    tags: { type: "array", items: { type: "string" } },
+    perhaps: { type: ["string", "null"] },
+    place: { type: "object", properties: { n: { type: "integer" } }, required: ["n"], additionalProperties: false },
+    either: { anyOf: [{ type: "boolean" }, { type: "array", items: { type: "integer" } }] },
+    fixed: { const: "it" },
+    nothing: { type: "null" },
+    any: {},
+  },
+  required: ["text", "unit"],
+  additionalProperties: false,
+};
+const isValid = new Ajv({ strict: false }).compile(PARAMETERS);
+/** No random walk finds its way out of a text without them. */
+const MARKS = ["</arg_value>", "\n</parameter>", "<escape>", '<|"|>', "<|end|>", "</｜DSML｜parameter>"].map((mark) =>
+  Buffer.from(mark),
+);
+const MOST_BYTES = 2000;
+
+/** A text that the grammar takes, by a walk that likes what closes; null for one that did not come to its end. */
+function written(automaton: Automaton, choices: () => number): string | null {
+  const bytes: number[] = [];
+  let state: State = automaton.start;
+  const choose = <T>(among: readonly T[]): T => among[Math.floor(choices() * among.length)]!;
+  while (bytes.length < MOST_BYTES && !state.over && !(state.complete && choices() < 0.7)) {
+    const mark = MARKS.find((one) => choices() < 0.3 && automaton.walk(state, one) !== null);
+    const steps = Array.from({ length: 256 }, (_, byte) => ({ byte, next: automaton.step(state, byte) }));
+    const open = steps.filter(({ next }) => next !== null);
+    const closing = open.filter(({ byte }) => '"}])>,<|\n'.includes(String.fromCharCode(byte)));
+    const { byte } = choose(choices() < 0.5 && closing.length > 0 ? closing : open);
+    const taken = mark ?? Buffer.from([byte]);
+    bytes.push(...taken);
+    state = automaton.walk(state, taken)!;
+    automaton.pay();
+  }
+  return state.complete ? Buffer.from(bytes).toString() : null;
+}
+
+function mulberry(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+test.each(TOOL_FORMAT_NAMES)("%s: what the grammar takes is read as the call that it is", (format) => {
+  for (const name of ["get_weather", "get-weather", "2fa", "function"]) {
+    const tool: FunctionTool = { type: "function", function: { name, parameters: PARAMETERS } };
+    const choice = { callable: [tool], required: true, restricted: false, parallel: false, answer: null };
+    const { gbnf } = toolRule(choice, toolFormat(format))!;
+    const automaton = new Automaton(compileGbnf(gbnf));
+    const seeds = fc.integer();
+    const property = fc.property(seeds, (seed) => {
+      const text = written(automaton, mulberry(seed));
+      fc.pre(text !== null);
+      const { calls, text: said } = readPieces(format, [text!], [tool]);
+      expect([calls.map((call) => call.name), said], text!).toEqual([[name], ""]);
+      expect(isValid(JSON.parse(calls[0]!.arguments)), text!).toBe(true);
+    });
+    fc.assert(property, { numRuns: 12 });
+  }
+});

@@ -1,0 +1,296 @@
+import { describe, expect, test } from "vitest";
+import { recognise, TOOL_FORMAT_NAMES } from "../../../../engine/tools/formats.ts";
+import { calls, read, readPieces, text } from "./reading.ts";
+
+const PARIS = { name: "get_weather", arguments: '{"city": "Paris"}' };
+const UTC = { name: "get_time", arguments: '{"zone": "UTC"}' };
+
+/** A template's telling line, and answers in its format with what they hold. */
+const FAMILIES: Record<string, { template: string; answers: [string, unknown][]; malformed: string[] }> = {
+  hermes: {
+    template: "{{ '<tool_call>\\n{\"name\": ' + (call.function.name | tojson) }}",
+    answers: [
+      ['<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>', calls(PARIS)],
+      [
+        'I look.\n\n<tool_call>{"name":"get_weather","arguments":{"city": "Paris"}}</tool_call>\n<tool_call>\n' +
+          '{"arguments": {"zone": "UTC"}, "name": "get_time"}\n</tool_call>\n',
+        { ...calls(PARIS, UTC), text: "I look." },
+      ],
+      // Text of its JSON instead of an object, none at all, and an unknown name: the client's to judge.
+      ['<tool_call>{"name": "get_weather", "arguments": "{\\"city\\": \\"Paris\\"}"}</tool_call>', calls(PARIS)],
+      ['<tool_call>{"name": "no_such_tool"}</tool_call>', calls({ name: "no_such_tool", arguments: "{}" })],
+      [
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "</tool_call> \\"é🌧\\""}}</tool_call> done',
+        { ...calls({ name: "get_weather", arguments: '{"city": "</tool_call> \\"é🌧\\""}' }), text: "done" },
+      ],
+      // Cut off by max_tokens, and broken behind its beginning: the arguments are what the model wrote.
+      ['<tool_call>{"name": "get_weather", "arguments": {"ci', calls({ name: "get_weather", arguments: '{"ci' })],
+      [
+        '<tool_call>{"name": "get_weather", "arguments": {"city": Paris}}</tool_call>',
+        calls({ name: "get_weather", arguments: '{"city": Paris}}' }),
+      ],
+      // A line break and a tab within strings are no JSON; what else is written there stays.
+      [
+        '<tool_call>{"name": "get_weather", "arguments": {"city": "Pa\nris\t\\n", "days":\n2}}</tool_call>',
+        calls({ name: "get_weather", arguments: '{"city": "Pa\\nris\\t\\n", "days":\n2}' }),
+      ],
+    ],
+    malformed: [
+      "<tool_call>get_weather</tool_call>",
+      '<tool_call>{"name": 1}</tool_call> x',
+      "a <tool_c",
+      "<tool_call>",
+    ],
+  },
+  llama: {
+    template: '{{ "Respond in the format {\\"name\\": function name, \\"parameters\\": dictionary of argument name" }}',
+    answers: [
+      ['{"name": "get_weather", "parameters": {"city": "Paris"}}', calls(PARIS)],
+      ['<|python_tag|>{"name": "get_weather", "parameters": {"city": "Paris"}}', calls(PARIS)],
+      [
+        '{"name": "get_weather", "parameters": {"city": "Paris"}}; {"name": "get_time", "parameters": {"zone": "UTC"}}',
+        calls(PARIS, UTC),
+      ],
+      ['[{"name": "get_weather", "arguments": {"city": "Paris"}}]', calls(PARIS)],
+      [
+        'Look: <|python_tag|>{"name": "get_weather", "parameters": {"city": "Paris"}}',
+        { ...calls(PARIS), text: "Look:" },
+      ],
+    ],
+    malformed: ['{"name": "Ada", "parameters": {}}', '{"sentiment": "positive"}', "<|python_tag|>print(1)", "[1, 2]"],
+  },
+  pythonic: {
+    template: "{{ 'in the format of [func_name1(params_name1=params_value1...)]' }}",
+    answers: [
+      ["[get_weather(city='Paris')]", calls(PARIS)],
+      ['<|python_start|>[get_weather(city="Paris"), get_time(zone="UTC")]<|python_end|>', calls(PARIS, UTC)],
+      [
+        "[get_weather(city='Bad \"X\"\\n\\u00e9', days=3, exact=True, tags=['a', None], more={'k': (1, -2.5e3)})]",
+        calls({
+          name: "get_weather",
+          arguments:
+            '{"city": "Bad \\"X\\"\\né", "days": 3, "exact": true, "tags": ["a", null], "more": {"k": [1, -2.5e3]}}',
+        }),
+      ],
+      ["[get_time()]", calls({ name: "get_time", arguments: "{}" })],
+    ],
+    malformed: ["[1] says so", "[Paris(x=1)]", "get_weather(city='Paris')", "[get_weather"],
+  },
+  mistral: {
+    template: "{{ '[TOOL_CALLS] [' }}",
+    answers: [
+      ['[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Paris"}, "id": "abcdefghi"}]', calls(PARIS)],
+      [
+        '[TOOL_CALLS][{"name": "get_weather", "arguments": {"city": "Paris"}}, {"name": "get_time", "arguments": {"zone": "UTC"}}]',
+        calls(PARIS, UTC),
+      ],
+    ],
+    malformed: ["[TOOL_CALLS] none", "[TOOL_CALLS] [1]"],
+  },
+  "mistral-args": {
+    template: "{{ '[TOOL_CALLS]' + name + '[ARGS]' }}",
+    answers: [
+      ['[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}', calls(PARIS)],
+      [
+        'Well.[TOOL_CALLS]get_weather[CALL_ID]abcdefghi[ARGS]{"city": "Paris"}[TOOL_CALLS]get_time[ARGS]{"zone": "UTC"}',
+        { ...calls({ ...PARIS, id: "abcdefghi" }, UTC), text: "Well." },
+      ],
+    ],
+    malformed: ["[TOOL_CALLS]get_weather and more"],
+  },
+  deepseek: {
+    template: "{{ '<｜tool▁calls▁begin｜>' + '\\n```json\\n' }}",
+    answers: [
+      [
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{"city": "Paris"}\n```<｜tool▁call▁end｜>\n' +
+          '<｜tool▁call▁begin｜>function<｜tool▁sep｜>get_time\n```json\n{"zone": "UTC"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        calls(PARIS, UTC),
+      ],
+    ],
+    malformed: ["<｜tool▁calls▁begin｜>nothing"],
+  },
+  "deepseek-v3.1": {
+    template: "{{ '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>' }}",
+    answers: [
+      [
+        'Yes.<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}<｜tool▁call▁end｜>' +
+          '<｜tool▁call▁begin｜>get_time<｜tool▁sep｜>{"zone": "UTC"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        { ...calls(PARIS, UTC), text: "Yes." },
+      ],
+    ],
+    malformed: ["<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather"],
+  },
+  "deepseek-v3.2": {
+    template: "{%- set dsml_token = '｜DSML｜' -%}{{ '<' + dsml_token + 'function_calls>' }}",
+    answers: [
+      [
+        'Yes.\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">12 "x"\n</｜DSML｜parameter>\n' +
+          '<｜DSML｜parameter name="days" string="false">3</｜DSML｜parameter>\n<｜DSML｜parameter name="tags" string="false">["a"]</｜DSML｜parameter>\n</｜DSML｜invoke>\n' +
+          '<｜DSML｜invoke name="get_time">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+        {
+          ...calls(
+            { name: "get_weather", arguments: '{"city": "12 \\"x\\"\\n", "days": 3, "tags": ["a"]}' },
+            { name: "get_time", arguments: "{}" },
+          ),
+          text: "Yes.",
+        },
+      ],
+    ],
+    malformed: ["<｜DSML｜function_calls>none", "<｜DSML｜tool_calls>"],
+  },
+  "deepseek-v4": {
+    template: "{%- set dsml_token = '｜DSML｜' -%}{{ '<' + dsml_token + 'tool_calls>' }}",
+    answers: [
+      [
+        '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+        calls(PARIS),
+      ],
+    ],
+    malformed: ['<｜DSML｜tool_calls><｜DSML｜invoke name="">'],
+  },
+  functiongemma: {
+    template: "{{ '<start_function_call>call:' }}",
+    answers: [
+      [
+        '<start_function_call>call:get_weather{city:<escape>Paris, {"a"}<escape>,days:2,exact:true,tags:[<escape>x<escape>]}<end_function_call><start_function_response>response:',
+        {
+          ...calls({
+            name: "get_weather",
+            arguments: '{"city": "Paris, {\\"a\\"}", "days": 2, "exact": true, "tags": ["x"]}',
+          }),
+          ended: true,
+        },
+      ],
+    ],
+    malformed: ["<start_function_call>call:get_weather"],
+  },
+  gemma4: {
+    template: "{{ '<|tool_call>call:' }}",
+    answers: [['<|tool_call>call:get_weather{city:<|"|>Paris<|"|>}<tool_call|>', calls(PARIS)]],
+    malformed: ["<|tool_call>who?"],
+  },
+  "tool-code": {
+    template: "{{ 'Write calls in ```tool_code fences' }}",
+    answers: [['```tool_code\nprint(get_weather(city="Paris"))\nget_time(zone="UTC")\n```', calls(PARIS, UTC)]],
+    malformed: ["```tool_code\nx = 1\n```"],
+  },
+  functionary: {
+    template: "{{ '<function=' + name + '>' }}",
+    answers: [
+      [
+        'So: <function=get_weather>{"city": "Paris"}</function><function=get_time>{"zone": "UTC"}</function>',
+        { ...calls(PARIS, UTC), text: "So:" },
+      ],
+    ],
+    malformed: ["<function=>x", "<function=get_weather"],
+  },
+  "functionary-v3.2": {
+    template: "{{ '>>>all\\n' + content }}",
+    answers: [
+      ['get_weather\n{"city": "Paris"}', calls(PARIS)],
+      [
+        'all\nI look.\n>>>get_weather\n{"city": "Paris"}>>>get_time\n{"zone": "UTC"}',
+        { ...calls(PARIS, UTC), text: "I look." },
+      ],
+      ["all\nHello", text("Hello")],
+    ],
+    malformed: ["Hello there", "gettysburg\nx"],
+  },
+  glm: {
+    template: "{{ '<tool_call>' + name + '<arg_key>' }}",
+    answers: [
+      [
+        '<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Paris "x"</arg_value>\n<arg_key>days</arg_key>\n<arg_value>3</arg_value>\n' +
+          '<arg_key>exact</arg_key><arg_value>True</arg_value><arg_key>tags</arg_key><arg_value>["a"]</arg_value>\n</tool_call>',
+        calls({ name: "get_weather", arguments: '{"city": "Paris \\"x\\"", "days": 3, "exact": true, "tags": ["a"]}' }),
+      ],
+      // A string that looks like a number stays one.
+      [
+        "<tool_call>get_time<arg_key>zone</arg_key><arg_value>12</arg_value></tool_call>",
+        calls({ name: "get_time", arguments: '{"zone": "12"}' }),
+      ],
+      ["<tool_call>get_time</tool_call>", calls({ name: "get_time", arguments: "{}" })],
+    ],
+    malformed: ["<tool_call>{}</tool_call>"],
+  },
+  "qwen-coder": {
+    template: "{{ '<tool_call>\\n<function=' + name + '>\\n<parameter=' }}",
+    answers: [
+      [
+        "<tool_call>\n<function=get_weather>\n<parameter=city>\nPa\nris\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>",
+        calls({ name: "get_weather", arguments: '{"city": "Pa\\nris", "days": 3}' }),
+      ],
+    ],
+    malformed: ["<tool_call>\nget_weather\n</tool_call>"],
+  },
+  kimi: {
+    template: "{{ '<|tool_calls_section_begin|>' }}",
+    answers: [
+      [
+        '<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|>' +
+          '<|tool_call_begin|>functions.get_time:1<|tool_call_argument_begin|>{"zone": "UTC"}<|tool_call_end|><|tool_calls_section_end|>',
+        calls({ ...PARIS, id: "functions.get_weather:0" }, { ...UTC, id: "functions.get_time:1" }),
+      ],
+    ],
+    malformed: ["<|tool_calls_section_begin|>what"],
+  },
+  harmony: {
+    template: "{{ '<|start|>assistant<|channel|>final<|message|>' }}",
+    answers: [
+      [
+        '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}<|call|>',
+        { ...calls(PARIS), thought: "Hm." },
+      ],
+      [
+        '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{"city": "Paris"}',
+        { ...calls(PARIS), thought: "Hm." },
+      ],
+      [
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>",
+        { ...text("Hello"), thought: "Hm." },
+      ],
+      // Habits of the model: the prefix forgotten, a tool that nobody offered, and a header begun twice.
+      ['<|channel|>commentary to=get_weather <|constrain|>json<|message|>{"city": "Paris"}<|call|>', calls(PARIS)],
+      ["<|channel|>commentary to=python code<|message|>print(1)<|call|>", { ...text(""), thought: "print(1)" }],
+      [
+        "<|channel|>commentary to=assistant<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I look.<|end|>",
+        { ...text("I look."), thought: "Hm." },
+      ],
+    ],
+    malformed: ["No channel at all", '{"city": "Paris"}'],
+  },
+};
+
+test("every format has its answers here", () => {
+  expect(Object.keys(FAMILIES).sort()).toEqual(TOOL_FORMAT_NAMES);
+});
+
+describe.each(Object.entries(FAMILIES))("%s", (name, { template, answers, malformed }) => {
+  test("is what its template asks for", () => {
+    expect(recognise(template)?.name).toBe(name);
+  });
+
+  test.each(answers)("%s", (answer, expected) => {
+    expect(read(name, answer)).toEqual(expected);
+  });
+
+  test.each(malformed)("%s is text", (answer) => {
+    expect(read(name, answer)).toEqual(text(answer));
+  });
+
+  test("white space of an answer without calls is its own", () => {
+    const answer = name === "functionary-v3.2" ? "all\nHi, \n\n you. \n" : "Hi, \n\n you. \n";
+    expect(read(name, answer)).toEqual(text("Hi, \n\n you. \n"));
+  });
+});
+
+test("a template that shows the list of its tools and no call is known by that list", () => {
+  for (const list of ["'List of tools: <|tool_list_start|>['", '"List of tools: ["']) {
+    expect(recognise(`{{ ${list} + (tools | tojson) }}`)?.name).toBe("pythonic");
+  }
+});
+
+test("arguments are told as they come", () => {
+  const begin = '<tool_call>{"name": "get_weather", "arguments": {"city": "Par';
+  expect(readPieces("hermes", [begin])).toEqual(calls({ name: "get_weather", arguments: '{"city": "Par' }));
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { PieceTurns, type Want } from "../../../../../engine/worker/embedding/step-sharing.ts";
+
+const LIMITS = { itlMs: 50, batchTax: 0.1 };
+const ALONE_MS = 25;
+
+/** Steps and pieces of fixed costs, as long as there are both. @returns milliseconds of each, and the longest piece in a row */
+function simulate(
+  steps: Want,
+  pieces: Want,
+  costs: { stepMs: number; cheapestMs: number; slower?: number },
+  turnsTaken = 2000,
+) {
+  const turns = new PieceTurns(LIMITS);
+  const spent = { steps: 0, pieces: 0, longestGapMs: 0 };
+  let gap = 0;
+  for (let i = 0; i < turnsTaken; i++) {
+    if (turns.stepNext(steps, pieces)) {
+      turns.stepped(costs.stepMs, steps);
+      spent.steps += costs.stepMs;
+      gap = 0;
+    }
+    const ms = turns.pieceMs(steps, pieces, costs.cheapestMs, ALONE_MS);
+    if (ms === 0) continue;
+    // A piece takes what it may, and one without a bound 100 ms.
+    const took = Math.max(costs.cheapestMs, Math.min(ms, 100)) * (costs.slower ?? 1);
+    turns.pieced(took, pieces, steps);
+    spent.pieces += took;
+    gap += took;
+    spent.longestGapMs = Math.max(spent.longestGapMs, gap);
+  }
+  return spent;
+}
+
+describe("beside online streams", () => {
+  test.each([5, 20, 45, 80])(
+    "steps of %i ms: an online piece after each, within the objective or no longer than a step",
+    (stepMs) => {
+      const { steps, longestGapMs } = simulate("online", "online", { stepMs, cheapestMs: 1 });
+      expect(longestGapMs).toBeLessThanOrEqual(Math.max(stepMs, 50 - stepMs));
+      expect(steps).toBe(2000 * stepMs);
+    },
+  );
+
+  test.each([0.5, 4, 60])(
+    "pieces of lower tiers of at least %d ms: as much as the tax, never two without a step",
+    (cheapestMs) => {
+      const { steps, pieces, longestGapMs } = simulate("online", "lower", { stepMs: 20, cheapestMs });
+      expect(pieces / steps).toBeGreaterThan(0.09);
+      expect(pieces / steps).toBeLessThanOrEqual(0.1);
+      expect(longestGapMs).toBeLessThanOrEqual(Math.max(20, cheapestMs));
+    },
+  );
+
+  test("pieces that take three times what they may come a third as often", () => {
+    const { steps, pieces } = simulate("online", "lower", { stepMs: 20, cheapestMs: 4, slower: 3 });
+    expect(pieces / steps).toBeGreaterThan(0.09);
+    expect(pieces / steps).toBeLessThanOrEqual(0.11);
+  });
+
+  test("a long time without pieces saves nothing up", () => {
+    const turns = new PieceTurns(LIMITS);
+    for (let i = 0; i < 1000; i++) {
+      turns.stepped(20, "online");
+      turns.pieceMs("online", "nothing", 0, ALONE_MS);
+    }
+    turns.stepped(20, "online");
+    expect(turns.pieceMs("online", "lower", 5, ALONE_MS)).toBe(0);
+  });
+});
+
+describe("where nobody waits for a token", () => {
+  test("an online piece has no bound; steps of lower tiers take the tax on it", () => {
+    const { steps, pieces } = simulate("lower", "online", { stepMs: 25, cheapestMs: 1 });
+    expect(steps / pieces).toBeGreaterThan(0.08);
+    expect(steps / pieces).toBeLessThanOrEqual(0.11);
+  });
+
+  test("lower tiers take turns, each as long as a step of theirs may be", () => {
+    const { steps, pieces } = simulate("lower", "lower", { stepMs: 25, cheapestMs: 1 });
+    expect(pieces).toBe(steps);
+  });
+
+  test("lower pieces alone are as short as steps: whoever comes waits for one", () => {
+    expect(simulate("nothing", "lower", { stepMs: 0, cheapestMs: 1 }).pieces).toBe(2000 * ALONE_MS);
+  });
+});

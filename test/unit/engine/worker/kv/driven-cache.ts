@@ -1,0 +1,54 @@
+import { expect } from "vitest";
+import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
+import type { Resident } from "../../../../../engine/worker/kv/cached-sequence.ts";
+import type { KvCache } from "../../../../../engine/worker/kv/kv-cache.ts";
+import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
+import { UnifiedCache } from "../../../../../engine/worker/kv/unified.ts";
+
+/** Tokens that no other seed has. */
+export function text(seed: number, length: number): number[] {
+  return Array.from({ length }, (_, i) => 1000 * seed + i);
+}
+
+/** A cache over a proving memory, driven by hand: no scheduler; every prompt is computed at once, then all online ones decode. */
+export class DrivenCache {
+  readonly memory: FakeMemory;
+  readonly cache: KvCache;
+  readonly #streams = new Set<Resident>();
+
+  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0, parking = 0) {
+    this.memory = new FakeMemory({ kind, ids, cells });
+    const host = hostMemory(parking);
+    host.allow({ online: Number.POSITIVE_INFINITY, lower: Number.POSITIVE_INFINITY });
+    this.cache =
+      kind === "split"
+        ? new SplitCache(this.memory, host, { ids, capacity: cells, copyPrice, reserved, reuse: true })
+        : new UnifiedCache(this.memory, host, { ids, cells, reserved, reuse: true });
+  }
+
+  /** Places and computes the whole prompt. @returns null when there is no place */
+  start(tokens: number[], online = true) {
+    const sequence = { id: -1, tokens, computed: 0, scope: "" };
+    if (!this.cache.place(sequence, online)) return null;
+    const cached = sequence.computed;
+    const count = tokens.length - cached;
+    expect(this.cache.extend(sequence, count)).toBe(true);
+    this.memory.decode([{ sequence, count }]);
+    sequence.computed += count;
+    if (online) this.#streams.add(sequence);
+    this.cache.settle([...this.#streams]);
+    this.memory.decode([]);
+    const end = (passing = false) => {
+      this.#streams.delete(sequence);
+      this.cache.release(sequence, passing);
+    };
+    return { sequence, cached, end };
+  }
+
+  /** How many tokens a prompt finds, and ends at once. */
+  visit(tokens: number[]): number | undefined {
+    const guest = this.start(tokens);
+    guest?.end();
+    return guest?.cached;
+  }
+}

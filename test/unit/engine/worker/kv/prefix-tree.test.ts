@@ -1,0 +1,96 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { commonPrefix, type Resident } from "../../../../../engine/worker/kv/cached-sequence.ts";
+import { PrefixTree } from "../../../../../engine/worker/kv/prefix-tree.ts";
+
+/** What is computed of b that a prompt begins with: the scan over all residents that the tree stands for. */
+function agreement(tokens: readonly number[], limit: number, b: Resident): number {
+  return commonPrefix(tokens, b.tokens, Math.min(limit, b.computed));
+}
+
+function longest(tokens: readonly number[], limit: number, residents: readonly Resident[]): number {
+  return Math.max(0, ...residents.map((resident) => agreement(tokens, limit, resident)));
+}
+
+/** Few tokens, so that many begin alike. */
+const text = fc.array(fc.nat({ max: 1 }), { maxLength: 14 });
+const scope = fc.constantFrom("a", "b");
+const deed = fc.oneof(
+  fc.record({ kind: fc.constant("add" as const), tokens: text, computed: fc.nat({ max: 14 }), scope }),
+  fc.record({ kind: fc.constant("grow" as const), which: fc.nat(), by: fc.nat({ max: 5 }) }),
+  fc.record({ kind: fc.constant("remove" as const), which: fc.nat() }),
+  fc.record({ kind: fc.constant("match" as const), tokens: text, limit: fc.nat({ max: 16 }), scope }),
+);
+
+test("whatever enters, grows and leaves, the tree finds what a scan over all finds", () => {
+  fc.assert(
+    fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
+      const tree = new PrefixTree();
+      const residents: Resident[] = [];
+      const of = (which: number) => residents[which % residents.length];
+      for (const deed of deeds) {
+        if (deed.kind === "add") {
+          const { tokens, scope } = deed;
+          const resident = { id: 0, tokens, computed: Math.min(deed.computed, tokens.length), scope };
+          residents.push(resident);
+          tree.add(resident);
+        } else if (deed.kind === "grow") {
+          const resident = of(deed.which);
+          if (resident === undefined) continue;
+          resident.computed = Math.min(resident.tokens.length, resident.computed + deed.by);
+          tree.follow(resident);
+        } else if (deed.kind === "remove") {
+          const resident = of(deed.which);
+          if (resident === undefined) continue;
+          residents.splice(residents.indexOf(resident), 1);
+          tree.remove(resident);
+        } else {
+          const within = residents.filter((resident) => resident.scope === deed.scope);
+          const found = tree.match(deed, deed.limit);
+          expect(found.length).toBe(longest(deed.tokens, deed.limit, within));
+          if (found.resident === null) expect(found.length).toBe(0);
+          else expect(within).toContain(found.resident);
+          if (found.resident !== null) expect(agreement(deed.tokens, deed.limit, found.resident)).toBe(found.length);
+        }
+        for (const resident of residents) {
+          const others = residents.filter((other) => other !== resident && other.scope === resident.scope);
+          expect(tree.shared(resident)).toBe(longest(resident.tokens, resident.computed, others));
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe("a tree", () => {
+  const resident = (tokens: number[], computed = tokens.length, scope = ""): Resident => {
+    return { id: 0, tokens, computed, scope };
+  };
+
+  test("finds the one that ends where the prompt leaves it, before one that goes on", () => {
+    const tree = new PrefixTree();
+    const longer = resident([1, 2, 3, 4]);
+    const exact = resident([1, 2]);
+    tree.add(longer);
+    tree.add(exact);
+    expect(tree.match(resident([1, 2, 5]), 3)).toEqual({ resident: exact, length: 2 });
+    tree.remove(exact);
+    expect(tree.match(resident([1, 2, 5]), 3)).toEqual({ resident: longer, length: 2 });
+  });
+
+  test("knows nothing of another scope", () => {
+    const tree = new PrefixTree();
+    tree.add(resident([1, 2, 3], 3, "theirs"));
+    expect(tree.match(resident([1, 2, 3], 3, "ours"), 3)).toEqual({ resident: null, length: 0 });
+  });
+
+  test("tokens that are there but not computed yet are not found", () => {
+    const tree = new PrefixTree();
+    const prompt = resident([1, 2, 3], 0);
+    tree.add(prompt);
+    expect(tree.match(resident([1, 2, 3]), 3).length).toBe(0);
+    prompt.computed = 2;
+    tree.follow(prompt);
+    expect(tree.match(resident([1, 2, 3]), 3)).toEqual({ resident: prompt, length: 2 });
+  });
+});

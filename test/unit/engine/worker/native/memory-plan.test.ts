@@ -1,0 +1,179 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { EngineConfig } from "../../../../../engine/protocol/config.ts";
+import {
+  cacheBytes,
+  type MemoryFacts,
+  type MemoryPlan,
+  memoryNeeds,
+  planMemory,
+  planParking,
+  SLACK_BYTES,
+} from "../../../../../engine/worker/native/memory-plan.ts";
+
+const MIB = 1024 * 1024;
+type Asked = Pick<EngineConfig, "context" | "sequences" | "kv" | "cells" | "memory">;
+const ASKED: Asked = { context: null, sequences: 32, kv: "auto", cells: null, memory: null };
+/** A 0.5B model: 12 KiB a token, so 8,192 tokens are 96 MiB. */
+const FACTS: MemoryFacts = {
+  trainedContext: 32_768,
+  cellBytes: 12 * 1024,
+  stateBytes: 0,
+  weightBytes: 500 * MIB,
+  freeBytes: 64 * 1024 * MIB,
+  memory: "full",
+};
+
+function plan(asked: Partial<Asked>, facts: Partial<MemoryFacts> = {}): MemoryPlan {
+  return planMemory({ ...ASKED, ...asked }, { ...FACTS, ...facts });
+}
+
+describe("kind and size of the cache", () => {
+  test.each<[string, Partial<Asked>, Partial<MemoryFacts>, MemoryPlan]>([
+    ["room for all: split, 8,192 tokens each", {}, {}, { kv: "split", context: 8192, cells: 262_144, ids: 32 }],
+    ["a small trained context", {}, { trainedContext: 512 }, { kv: "split", context: 512, cells: 16_384, ids: 32 }],
+    [
+      "cells of a sequence come in units of 256",
+      { context: 1000, sequences: 2 },
+      {},
+      { kv: "split", context: 1000, cells: 2048, ids: 2 },
+    ],
+    [
+      "half of what is free beside the weights is the cache's",
+      {},
+      { freeBytes: (756 + 2 * 3072) * MIB },
+      { kv: "split", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    [
+      "one byte short: unified, as many cells as there is room for",
+      {},
+      { freeBytes: (756 + 2 * 3072) * MIB - 1 },
+      { kv: "unified", context: 8192, cells: 261_888, ids: 64 },
+    ],
+    [
+      "less than a context: shorter requests",
+      {},
+      { freeBytes: (756 + 2 * 24) * MIB },
+      { kv: "unified", context: 2048, cells: 2048, ids: 64 },
+    ],
+    [
+      "all of an explicit limit is the cache's",
+      { memory: (756 + 3072) * MIB },
+      { freeBytes: 0 },
+      { kv: "split", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    ["named cells: unified", { cells: 10_000 }, {}, { kv: "unified", context: 8192, cells: 10_240, ids: 64 }],
+    ["unified when asked for", { kv: "unified" }, {}, { kv: "unified", context: 8192, cells: 262_144, ids: 64 }],
+    [
+      "split when asked for, though memory looks short",
+      { kv: "split" },
+      { freeBytes: 2048 * MIB },
+      { kv: "split", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    [
+      "memory that can't be copied: unified without ids for prefixes",
+      {},
+      { memory: "recurrent" },
+      { kv: "unified", context: 8192, cells: 262_144, ids: 32 },
+    ],
+    [
+      "at most 256 ids",
+      { kv: "unified", sequences: 200, context: 256 },
+      {},
+      { kv: "unified", context: 256, cells: 51_200, ids: 256 },
+    ],
+  ])("%s", (_, asked, facts, expected) => {
+    expect(plan(asked, facts)).toEqual(expected);
+  });
+});
+
+describe("what does not fit is said, with the option to change", () => {
+  test.each<[string, Partial<Asked>, Partial<MemoryFacts>, string]>([
+    [
+      "split beyond the limit",
+      { kv: "split", memory: 2048 * MIB },
+      {},
+      "The KV cache would take 3072 MiB and 1292 MiB are there for it: lower --context, --sequences or --kv split.",
+    ],
+    [
+      "a context longer than all cells",
+      { cells: 1024, context: 4096 },
+      {},
+      "The KV cache would take 48 MiB and 12 MiB are there for it: lower --context or raise --cells.",
+    ],
+    [
+      "a context longer than memory holds",
+      { context: 8192, memory: (756 + 48) * MIB },
+      {},
+      "The KV cache would take 96 MiB and 48 MiB are there for it: lower --context.",
+    ],
+    [
+      "named cells beyond the limit",
+      { cells: 100_000, memory: 1024 * MIB },
+      {},
+      "The KV cache would take 1173 MiB and 268 MiB are there for it: lower --cells.",
+    ],
+    [
+      "a limit that the weights alone exceed",
+      { memory: 400 * MIB },
+      {},
+      "The KV cache would take 3 MiB and 0 MiB are there for it: raise --memory.",
+    ],
+  ])("%s", (_, asked, facts, message) => {
+    expect(() => plan(asked, facts)).toThrow(message);
+  });
+});
+
+test.each<[string, number | null, MemoryFacts["memory"], number, number]>([
+  ["an eighth of what is left", null, "full", 800 * MIB, 100 * MIB],
+  ["at most 8 GiB", null, "full", 1024 * 1024 * MIB, 8192 * MIB],
+  ["nothing where nothing is left", null, "full", -1, 0],
+  ["what was asked for, whatever is left", 5 * MIB, "full", 0, 5 * MIB],
+  ["nothing where prefixes are not reused", 5 * MIB, "hybrid", 800 * MIB, 0],
+])("host memory for prefixes: %s", (_, parkMemory, memory, left, bytes) => {
+  expect(planParking({ parkMemory }, { memory }, left)).toBe(bytes);
+});
+
+describe("what is needed", () => {
+  test("at least is a limit under which every request of the whole context has a plan", () => {
+    const asked = fc.record({
+      context: fc.constantFrom(null, 300, 4096, 8192),
+      sequences: fc.integer({ min: 1, max: 64 }),
+      kv: fc.constantFrom("auto" as const, "split" as const, "unified" as const),
+      cells: fc.constantFrom(null, 8192, 10_000),
+    });
+    const facts = fc.record({
+      trainedContext: fc.constantFrom(512, 4096, 32_768),
+      cellBytes: fc.oneof(fc.constant(0), fc.double({ min: 1, max: 1e5, noNaN: true })),
+      stateBytes: fc.integer({ min: 0, max: 1e7 }),
+      weightBytes: fc.integer({ min: 0, max: 1e10 }),
+    });
+    fc.assert(
+      fc.property(asked, facts, (options, model) => {
+        const known: MemoryFacts = { ...FACTS, ...model };
+        const { least, wanted } = memoryNeeds(options, known, 0);
+        expect(wanted).toBeGreaterThanOrEqual(least);
+        const made = planMemory({ ...options, memory: least }, known);
+        expect(made.context).toBe(options.context ?? Math.min(model.trainedContext, 8192));
+      }),
+    );
+  });
+});
+
+describe("a model whose recurrent layers keep a state for each sequence", () => {
+  const hybrid: Partial<MemoryFacts> = { memory: "hybrid", stateBytes: 10 * MIB };
+
+  test("has the cells that the states leave room for", () => {
+    const limit = { memory: 500 * MIB + SLACK_BYTES + 416 * MIB };
+    expect(plan(limit, hybrid).cells).toBe((96 * MIB) / FACTS.cellBytes);
+    expect(() => plan({ memory: 500 * MIB + SLACK_BYTES + 300 * MIB }, hybrid)).toThrow("lower --sequences");
+    expect(plan({ ...limit, sequences: 20 }, hybrid).cells).toBe((216 * MIB) / FACTS.cellBytes);
+  });
+
+  test("has every context where no layer attends", () => {
+    const recurrent: Partial<MemoryFacts> = { memory: "recurrent", cellBytes: 0, stateBytes: MIB };
+    const made = plan({ memory: 500 * MIB + SLACK_BYTES + 32 * MIB }, recurrent);
+    expect(made).toMatchObject({ kv: "unified", context: 8192, cells: 8192 * 32 });
+    expect(cacheBytes(made, { ...FACTS, ...recurrent })).toBe(32 * MIB);
+  });
+});

@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { Random } from "../../../../../bench/base/random.ts";
+import { chatTraffic, scaled } from "../../../../../bench/suite/traffic.ts";
+import type { Tier } from "../../../../../engine/protocol/request.ts";
+import { isOnline } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { Schedule, type Shift, TwoTiers, type Visit, type Visitors } from "./two-tier.ts";
+
+const HOUR = 3_600_000;
+const DAYS = 2;
+
+/** A machine of some 60 ms a step, so that a day is not millions of them. */
+const SHIFT: Shift = {
+  kind: "split",
+  machine: { fit: { o: 55, p: 2, d: 4, k: 0.0002, r: 0.0002, m: 20 }, noise: 0.05 },
+  sequences: 16,
+  cells: 512,
+  itlMs: 200,
+  batchTax: 0.1,
+  batchStepMs: 150,
+  seed: 1,
+};
+
+/** Requests an hour where most come, and how many lines are put off each evening. */
+const BUSIEST = 600;
+const LINES = 3000;
+/** Lines that a lane keeps in the engine. */
+const IN_ENGINE = 32;
+
+/** Of the busiest hour: people are awake by day. */
+function rhythm(at: number): number {
+  const hour = (at / HOUR) % 24;
+  return 0.05 + 0.95 * Math.max(0, Math.sin(((hour - 6) / 16) * Math.PI));
+}
+
+const evening = (day: number) => (24 * day + 17) * HOUR;
+
+/** Chats as in the trace's model, thinned by the hour, flex now and then, and a batch each evening, fed as by a lane. */
+class Days implements Visitors {
+  readonly #random = new Random(7);
+  readonly #chats: Schedule;
+  #day = 0;
+  #lines = 0;
+
+  constructor() {
+    const chats = scaled(chatTraffic(), 16, SHIFT.cells).draw(BUSIEST / 3600, (DAYS * 24 * HOUR) / 1000, this.#random);
+    const awake = chats.filter(({ atMs }) => this.#random.next() < rhythm(atMs));
+    this.#chats = new Schedule(
+      awake.map(({ atMs, prompt, tokens }) => ({ tier: this.#tier(), at: atMs, prompt, goal: tokens })),
+    );
+  }
+
+  get nextAt(): number {
+    return Math.min(this.#chats.nextAt, this.#day < DAYS ? evening(this.#day) : Number.POSITIVE_INFINITY);
+  }
+
+  due(now: number, waiting: (tier: Tier) => number): Visit[] {
+    if (now >= evening(this.#day)) {
+      this.#day++;
+      this.#lines += LINES;
+    }
+    const visits = this.#chats.due(now);
+    for (let there = waiting("batch"); there < IN_ENGINE && this.#lines > 0; there++) {
+      this.#lines--;
+      visits.push({ tier: "batch", at: now, prompt: 16 + Math.floor(64 * this.#random.next()), goal: 32 });
+    }
+    return visits;
+  }
+
+  #tier(): Tier {
+    const u = this.#random.next();
+    return u < 0.05 ? "flex" : u < 0.15 ? "priority" : "default";
+  }
+}
+
+test("days of a chat trace with a batch each evening: nobody waits for what is below, nobody is left behind", () => {
+  const tiers = new TwoTiers(SHIFT, new Days());
+  let steps = 0;
+  let worstFlexRun = 0;
+  let flexRun = 0;
+  tiers.run(({ step }) => {
+    steps++;
+    const waits = [...tiers.live].some(({ tier }) => tier === "flex");
+    const computes = step.entries.some(({ sequence }) => sequence.tier === "flex");
+    flexRun = waits && !computes ? flexRun + 1 : 0;
+    worstFlexRun = Math.max(worstFlexRun, flexRun);
+  });
+
+  expect(steps).toBeGreaterThan(50_000);
+  expect(tiers.now).toBeGreaterThan((DAYS * 24 - 1) * HOUR);
+  expect(tiers.guests.every(({ state, tokens, goal }) => state === "ended" && tokens.length === goal)).toBe(true);
+  for (const guest of tiers.guests.filter(isOnline)) expect(guest.behindLower).toBeLessThanOrEqual(1);
+  expect(worstFlexRun).toBeLessThan(400);
+
+  // nothing leaks over the days
+  expect([tiers.scheduler.running, tiers.scheduler.waiting]).toEqual([0, 0]);
+  expect(tiers.cache.idle.count).toBeLessThanOrEqual(SHIFT.sequences);
+
+  // each batch is done by the morning, although it comes when many are awake
+  for (let day = 0; day < DAYS; day++) {
+    const from = evening(day);
+    const lines = tiers.guests.filter(({ tier, came }) => tier === "batch" && came >= from && came < from + 24 * HOUR);
+    const until = Math.max(...lines.map(({ ended }) => ended!));
+    expect(lines).toHaveLength(LINES);
+    expect(until - from).toBeLessThan(12 * HOUR);
+  }
+});

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import type { Tier } from "../../../../../engine/protocol/request.ts";
+import { Passes } from "../../../../../engine/worker/scheduler/decode-passes.ts";
+
+/** The passes of a step after each of its sequences: [tier, id, tokens of it that the step computes]. */
+function passes(entries: [Tier, number, number][]): number[] {
+  const all = new Passes();
+  return entries.map(([tier, id, count]) => {
+    const tokens = Array<number>(count).fill(1);
+    const sequence = {
+      tier,
+      id,
+      tokens,
+      computed: 0,
+      scope: "",
+      owner: "local",
+      arrival: 0,
+      state: "running" as const,
+    };
+    const then = all.with(sequence, count);
+    all.add(sequence, count);
+    return then;
+  });
+}
+
+test.each<[string, [Tier, number, number][], number[]]>([
+  [
+    "streams are brought together, and riders next to them",
+    [
+      ["default", 0, 1],
+      ["default", 5, 1],
+      ["batch", 9, 1],
+    ],
+    [1, 1, 1],
+  ],
+  [
+    "riders alone take a pass for every run of ids",
+    [
+      ["batch", 3, 1],
+      ["batch", 4, 1],
+      ["batch", 6, 1],
+    ],
+    [1, 1, 2],
+  ],
+  [
+    "whoever closes a hole joins two",
+    [
+      ["flex", 3, 1],
+      ["batch", 5, 1],
+      ["batch", 4, 1],
+    ],
+    [1, 2, 1],
+  ],
+  [
+    "prompts take a pass for every length",
+    [
+      ["batch", 3, 40],
+      ["batch", 4, 20],
+      ["batch", 5, 40],
+    ],
+    [1, 2, 2],
+  ],
+])("%s", (_, entries, expected) => {
+  expect(passes(entries)).toEqual(expected);
+});

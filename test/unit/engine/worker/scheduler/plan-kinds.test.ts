@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
+import type { LowerTier, Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import type { PlanLimits } from "../../../../../engine/worker/scheduler/step-caps.ts";
+import type { StepKind } from "../../../../../engine/worker/scheduler/step-kind.ts";
+import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";
+
+/** Tokens per sequence in the order of the plan of a step that may have one kind of work alone. */
+function ofKind(
+  kind: StepKind,
+  running: Sequence[],
+  limits: Partial<PlanLimits> = {},
+  overdue: LowerTier | null = null,
+) {
+  const entries = planStep(running, { ...LIMITS, ...limits }, draftOf(FIT), { ...PLAIN, kind, overdue });
+  return entries.map(({ sequence, count }) => [sequence.id, count]);
+}
+
+describe("steps of one kind", () => {
+  const streams = [left(1, 0), left(1, 1)];
+  const prompt = left(600, 2);
+
+  test("streams without the prompts, then prompts in what the streams leave of the objective: 50 - 12 = 10 + 0.2 · 140", () => {
+    expect(ofKind("decodes", [...streams, prompt])).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    expect(ofKind("prompts", [...streams, prompt])).toEqual([[2, 140]]);
+  });
+
+  test("more prompts than streams fill a step of their own", () => {
+    const prompts = [2, 3, 4].map((id) => left(250, id));
+    expect(ofKind("prompts", [...streams, ...prompts])).toEqual([
+      [2, 250],
+      [3, 250],
+      [4, 12],
+    ]);
+  });
+
+  test("while streams and prompts take turns lower tiers wait, but for flex that waited long", () => {
+    const lower = [left(1, 5, "flex"), left(1, 6, "batch"), left(90, 7, "flex"), left(90, 8, "batch")];
+    const free = { batchTax: 5 };
+    expect(ofKind("decodes", [...streams, prompt, ...lower], free)).toEqual([
+      [0, 1],
+      [1, 1],
+    ]);
+    expect(ofKind("prompts", [...streams, prompt, ...lower], free)).toEqual([[2, 140]]);
+    expect(ofKind("decodes", [...streams, prompt, ...lower], free, "flex")).toEqual([
+      [0, 1],
+      [1, 1],
+      [5, 1],
+    ]);
+    expect(ofKind("prompts", [...streams, prompt, ...lower], free, "flex")).toEqual([
+      [2, 140],
+      [7, 16],
+    ]);
+  });
+
+  test("beside one kind of online work lower tiers of that kind ride under the tax", () => {
+    const lower = [left(1, 5, "batch"), left(90, 6, "batch")];
+    expect(ofKind("decodes", [...streams, ...lower], { batchTax: 0.2 })).toEqual([
+      [0, 1],
+      [1, 1],
+      [5, 1],
+    ]);
+    expect(ofKind("prompts", [left(100, 2), ...lower], { batchTax: 0.2 })).toEqual([
+      [2, 100],
+      [6, 30],
+    ]);
+  });
+
+  test("a flex prompt that waited for long beside streams alone has a short step of its own", () => {
+    const lower = [left(90, 5, "flex"), left(90, 6, "batch")];
+    expect(ofKind("prompts", [...streams, ...lower], {}, "flex")).toEqual([[5, 16]]);
+  });
+});
+
+describe("lower prompts beside streams alone", () => {
+  const streams = [left(1, 1), left(1, 1)];
+  const between = (running: Sequence[], savedMs: number, limits: Partial<PlanLimits> = {}) =>
+    planStep(running, { ...LIMITS, ...limits }, draftOf(FIT), { ...PLAIN, kind: "prompts", savedMs }).map(
+      ({ sequence, count }) => [sequence.id, count],
+    );
+
+  test("have a step of their own once what was saved of the tax pays for one of which half is overhead: 2 · 10.2", () => {
+    expect(between([...streams, left(600, 5, "batch")], 20.3)).toEqual([]);
+    expect(between([...streams, left(600, 5, "batch")], 20.4)).toEqual([[5, 52]]);
+    expect(between([...streams, left(600, 5, "batch")], 24)).toEqual([[5, 70]]);
+  });
+
+  test("sooner where all that is there takes less", () => {
+    expect(between([...streams, left(20, 5, "batch")], 13.9)).toEqual([]);
+    expect(between([...streams, left(20, 5, "batch")], 14)).toEqual([[5, 20]]);
+  });
+
+  test("flex first", () => {
+    expect(between([...streams, left(30, 5, "flex"), left(600, 6, "batch")], 20.4)).toEqual([
+      [5, 30],
+      [6, 22],
+    ]);
+  });
+
+  test("within what the streams leave of their objective, and within what a step of theirs may take alone", () => {
+    const batch = [...streams, left(600, 5, "batch")];
+    // 30 - 12 = 10 + 0.2 · 40
+    expect(between(batch, 100, { itlMs: 30 })).toEqual([[5, 40]]);
+    expect(between(batch, 100, { itlMs: 25 })).toEqual([]);
+    expect(between(batch, 100)).toEqual([[5, 75]]);
+    // Lost whatever comes between.
+    expect(between(batch, 100, { itlMs: 5 })).toEqual([[5, 75]]);
+  });
+
+  test("of flex that a step can be saved up for leave decodes of batch no part of the tax", () => {
+    const riders = [left(1, 6, "batch"), left(1, 7, "flex")];
+    expect(ofKind("decodes", [...streams, left(600, 5, "flex"), ...riders], { batchTax: 1 })).toEqual([
+      [1, 1],
+      [1, 1],
+      [7, 1],
+    ]);
+    const noRoom = ofKind("decodes", [...streams, left(600, 5, "flex"), ...riders], { batchTax: 1, itlMs: 25 });
+    expect(noRoom).toHaveLength(4);
+  });
+});

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { SavedTax } from "../../../../../engine/worker/scheduler/saved-tax.ts";
+
+const ONLINE = { onlineMs: 10, predictedMs: 10 };
+
+test("batch spends what is saved of the tax after 10 seconds of online work, until a pause; flex at once", () => {
+  const saved = new SavedTax(0.1);
+  for (let i = 0; i < 999; i++) saved.count(ONLINE, 0, 30, true);
+  expect(saved.ms(false)).toBe(0);
+  expect(saved.ms(true)).toBe(30);
+  saved.count(ONLINE, 0, 30, true);
+  expect(saved.ms(false)).toBe(30);
+  // A step of lower tiers between two of online work.
+  saved.count({ onlineMs: 0, predictedMs: 20 }, 0, 30, true);
+  expect(saved.ms(false)).toBeCloseTo(10);
+  saved.count({ onlineMs: 0, predictedMs: 25 }, 0, 30, false);
+  expect(saved.ms(false)).toBe(0);
+});
+
+test("it stays within its bound, and none is saved where nothing of lower tiers runs", () => {
+  const saved = new SavedTax(0.1);
+  for (let i = 0; i < 1001; i++) saved.count(ONLINE, 0, 7, true);
+  expect(saved.ms(false)).toBe(7);
+  saved.count(ONLINE, 0, 0, true);
+  expect(saved.ms(false)).toBe(0);
+});

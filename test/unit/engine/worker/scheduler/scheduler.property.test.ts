@@ -1,0 +1,80 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { LONGEST_GOAL, LONGEST_PROMPT, TEXTS } from "../../../../../bench/scheduler/crowd.ts";
+import { prove } from "../../../../../bench/scheduler/proof.ts";
+import type { Arrival, House } from "../../../../../bench/scheduler/simulation.ts";
+import { TIERS } from "../../../../../engine/protocol/request.ts";
+
+const LONGEST = LONGEST_PROMPT + LONGEST_GOAL;
+
+const prompt = fc
+  .record({
+    text: fc.constantFrom(...TEXTS),
+    begin: fc.integer({ min: 0, max: LONGEST_PROMPT - 1 }),
+    tail: fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 20 }),
+  })
+  .map(({ text, begin, tail }) => [...text.slice(0, begin), ...tail].slice(0, LONGEST_PROMPT));
+
+const arrival: fc.Arbitrary<Arrival> = fc.record({
+  at: fc.oneof(fc.constant(0), fc.nat({ max: 60 })),
+  tier: fc.oneof(fc.constant("default" as const), fc.constantFrom(...TIERS)),
+  scope: fc.constantFrom("", "", "another"),
+  owner: fc.constantFrom("a", "a", "b"),
+  prompt,
+  goal: fc.integer({ min: 1, max: LONGEST_GOAL }),
+  cancelAt: fc.option(fc.nat({ max: 80 }), { freq: 3 }),
+  lag: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat({ max: 40 })),
+});
+const arrivals = fc.array(arrival, { maxLength: 24 });
+
+const common = {
+  sequences: fc.integer({ min: 1, max: 8 }),
+  copyPrice: fc.constantFrom(0, 8, 1000),
+  reuse: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+  stepTokens: fc.integer({ min: 1, max: 64 }),
+  itlMs: fc.integer({ min: 1, max: 60 }),
+  batchTax: fc.constantFrom(0, 0.1, 1),
+  batchStepMs: fc.option(fc.integer({ min: 1, max: 40 })),
+  parking: fc.constantFrom(0, 100, 1000),
+};
+const withReserve = fc.nat({ max: 2 });
+const split: fc.Arbitrary<House> = fc
+  .record({ ...common, spare: fc.nat({ max: 2 }), reserve: withReserve })
+  .map(({ spare, reserve, ...rest }) => ({
+    ...rest,
+    kind: "split",
+    reserved: Math.min(reserve, rest.sequences - 1),
+    ids: rest.sequences + spare,
+    cells: LONGEST,
+  }));
+const unified: fc.Arbitrary<House> = fc
+  .record({ ...common, spare: fc.nat({ max: 8 }), reserve: withReserve, cells: fc.integer({ min: LONGEST, max: 400 }) })
+  .map(({ spare, reserve, ...rest }) => ({
+    ...rest,
+    copyPrice: 0,
+    kind: "unified",
+    reserved: Math.min(reserve, rest.sequences - 1),
+    ids: rest.sequences + spare,
+  }));
+
+test("split cache: whatever comes and goes, each sequence generates what it would alone, in fair order, and nothing leaks", () => {
+  let cameBack = 0;
+  fc.assert(
+    fc.property(split, arrivals, (house, plans) => {
+      cameBack += prove(house, plans).memory.loaded;
+    }),
+    { numRuns: 400 },
+  );
+  expect(cameBack).toBeGreaterThan(400);
+}, 180_000);
+
+test("unified cache: the same, with cells that run short", () => {
+  let cameBack = 0;
+  fc.assert(
+    fc.property(unified, arrivals, (house, plans) => {
+      cameBack += prove(house, plans).memory.loaded;
+    }),
+    { numRuns: 400 },
+  );
+  expect(cameBack).toBeGreaterThan(400);
+}, 180_000);

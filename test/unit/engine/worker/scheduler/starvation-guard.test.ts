@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { type Arrival, generateAlone, type House, Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import type { Tier } from "../../../../../engine/protocol/request.ts";
+
+/** No lower tier fits beside online work; alone, a step has two decodes. */
+const HOUSE: House = {
+  kind: "split",
+  sequences: 8,
+  ids: 8,
+  cells: 1000,
+  copyPrice: 8,
+  reuse: true,
+  stepTokens: 64,
+  reserved: 1,
+  itlMs: 50,
+  batchTax: 0,
+  batchStepMs: 7,
+};
+
+let strangers = 0;
+
+function stranger(tier: Tier, at: number, goal: number): Arrival {
+  const first = 1000 * ++strangers;
+  return { at, tier, prompt: [first, first + 1, first + 2], goal, cancelAt: null };
+}
+
+/** Runs all, and tells in which steps each made a token. */
+function tokens(simulation: Simulation, arrivals: Arrival[]): number[][] {
+  const made: number[][] = arrivals.map(() => []);
+  const lengths = arrivals.map(() => 0);
+  simulation.run(arrivals, () => {
+    for (const [i, guest] of simulation.guests.entries()) {
+      if (guest.generated.length > lengths[i]!) made[i]!.push(simulation.steps);
+      lengths[i] = guest.generated.length;
+    }
+  });
+  for (const guest of simulation.guests) expect(guest.generated).toEqual(generateAlone(guest.plan));
+  return made;
+}
+
+test("while online streams go on without end, flex gets a token in 129 steps, and batch waits for a gap", () => {
+  const [online, flex, batch] = tokens(new Simulation(HOUSE), [
+    stranger("default", 0, 900),
+    stranger("flex", 1, 12),
+    stranger("batch", 1, 3),
+  ]);
+  const end = online!.at(-1)!;
+  const beside = flex!.filter((step) => step <= end);
+  expect(beside.length).toBeGreaterThanOrEqual(5);
+  for (let i = 1; i < beside.length; i++) expect(beside[i]! - beside[i - 1]!).toBeLessThanOrEqual(129);
+  // At most one step in 128 is past the tax.
+  expect(beside.length).toBeLessThanOrEqual(end / 128);
+  expect(batch![0]!).toBeGreaterThan(end);
+});
+
+test("while flex goes on without end, batch gets a token in nine steps", () => {
+  const many = [0, 1, 2, 3].map(() => stranger("flex", 0, 200));
+  const [batch] = tokens(new Simulation(HOUSE), [stranger("batch", 0, 10), ...many]);
+  for (let i = 1; i < batch!.length; i++) expect(batch![i]! - batch![i - 1]!).toBeLessThanOrEqual(10);
+});
+
+test("flex takes the places of batch but for a quarter, and what was computed there is not lost", () => {
+  const simulation = new Simulation({ ...HOUSE, sequences: 9, ids: 18, batchStepMs: 100, stepTokens: 64 });
+  const batch = Array.from({ length: 8 }, () => stranger("batch", 0, 40));
+  const flex = Array.from({ length: 12 }, () => stranger("flex", 10, 5));
+  const least: number[] = [];
+  simulation.run([...batch, ...flex], () => {
+    const running = simulation.guests.filter(({ state }) => state === "running");
+    if (simulation.steps === 12) least.push(running.filter(({ tier }) => tier === "batch").length);
+  });
+  expect(least).toEqual([2]);
+  expect(simulation.preempted).toBe(6);
+  // Each prompt once; those that were sent back computed no more than the one token that was due.
+  expect(simulation.prefilled).toBe(20 * 3);
+});

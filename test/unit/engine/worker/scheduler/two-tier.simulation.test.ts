@@ -1,0 +1,150 @@
+import { describe, expect, test } from "vitest";
+import type { Tier } from "../../../../../engine/protocol/request.ts";
+import { isOnline } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { type Machine, type Past, Saturation, type Shift, TwoTiers } from "./two-tier.ts";
+
+const GPU: Machine = { fit: { o: 8, p: 0.02, d: 0.06, k: 0.000002, r: 0.000002, m: 6 }, noise: 0.05 };
+const MIXING_GPU: Machine = { ...GPU, fit: { ...GPU.fit, m: 0 } };
+const SMALL_CPU: Machine = { fit: { o: 1, p: 0.12, d: 0.4, k: 0.00002, r: 0.00002, m: 0.7 }, noise: 0.05 };
+const SLOW_CPU: Machine = { fit: { o: 55, p: 6.8, d: 10, k: 0.0002, r: 0.0002, m: 20 }, noise: 0.05 };
+
+/** A shift, and how it is saturated. */
+interface Load extends Shift {
+  gapMs: number;
+  online: number;
+  backlog: Partial<Record<"flex" | "batch", number>>;
+}
+
+const SHIFT: Omit<Load, "machine" | "gapMs"> = {
+  kind: "split",
+  sequences: 32,
+  cells: 512,
+  itlMs: 50,
+  batchTax: 0.1,
+  batchStepMs: 25,
+  online: 1000,
+  backlog: { flex: 3, batch: 40 },
+  seed: 1,
+};
+
+function percentile(values: number[], share: number): number {
+  return values.sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))] ?? 0;
+}
+
+/** Steps before the model is taken to know the machine. */
+const LEARNT = 100;
+
+function live(load: Load): { tiers: TwoTiers; past: Past[] } {
+  const tiers = new TwoTiers(load, new Saturation(load.online, load.gapMs, load.backlog, load.seed));
+  const past: Past[] = [];
+  tiers.run((each) => past.push(each));
+  return { tiers, past };
+}
+
+function longestRun(past: readonly Past[], counts: (past: Past) => boolean, ends: (past: Past) => boolean): number {
+  let longest = 0;
+  let run = 0;
+  for (const each of past) {
+    if (ends(each)) run = 0;
+    else if (counts(each)) run++;
+    longest = Math.max(longest, run);
+  }
+  return longest;
+}
+
+const has = (tier: Tier) => (past: Past) => past.step.entries.some(({ sequence }) => sequence.tier === tier);
+
+describe.each<[string, Load]>([
+  ["a GPU, split cache", { ...SHIFT, machine: GPU, gapMs: 60 }],
+  ["a GPU, unified cache with few cells", { ...SHIFT, machine: MIXING_GPU, gapMs: 60, kind: "unified", cells: 3000 }],
+  ["a small model on a CPU, split cache", { ...SHIFT, machine: SMALL_CPU, gapMs: 60 }],
+  ["a slow machine, split cache", { ...SHIFT, machine: SLOW_CPU, gapMs: 3000, online: 500 }],
+])("%s, saturated by flex and batch", (_, shift) => {
+  const { tiers, past } = live(shift);
+  const alone = live({ ...shift, backlog: {} });
+  const { machine, batchTax, batchStepMs, itlMs } = shift;
+  const late = past.slice(LEARNT);
+  const withOnline = late.filter(({ step }) => step.onlineTokens > 0);
+  const lowerOnly = late.filter(({ step }) => step.onlineTokens === 0);
+  /** The longest step of lower tiers alone: the bound, or the shortest chunk where that is longer. */
+  const longestLower = Math.max(batchStepMs, machine.fit.o + 16 * machine.fit.p);
+  const waits = (of: TwoTiers) => of.guests.filter(isOnline).map(({ waited }) => waited!);
+
+  test("whoever came ended, and nothing leaks", () => {
+    expect(tiers.guests.every(({ state }) => state === "ended")).toBe(true);
+    expect([tiers.scheduler.running, tiers.scheduler.waiting]).toEqual([0, 0]);
+    const each = shift.kind === "split" ? shift.cells : Math.floor(shift.cells / shift.sequences) - 16;
+    for (let i = 0; i < shift.sequences; i++) {
+      const sequence = { id: -1, tokens: Array.from({ length: each }, () => -i), computed: 0, scope: "" };
+      expect(tiers.cache.place(sequence, true) && tiers.cache.extend(sequence, each)).toBe(true);
+    }
+  });
+
+  test("an online request waits behind at most one step of lower tiers, the one that computed when it came", () => {
+    for (const guest of tiers.guests.filter(isOnline)) expect(guest.behindLower).toBeLessThanOrEqual(1);
+    // Prompts queue behind prompts that the tax makes longer: waits grow by more than it.
+    expect(percentile(waits(tiers), 0.99)).toBeLessThan(
+      (1 + 2 * batchTax) * percentile(waits(alone.tiers), 0.99) + 1.2 * longestLower,
+    );
+  });
+
+  test("no plan is past the cap, but for one lower sequence now and then: of flex, or of what was saved of the tax", () => {
+    const past = withOnline.filter(({ step: { predictedMs, onlineMs, lowerTokens } }) => {
+      const taxed = onlineMs * (1 + batchTax) + 1e-9;
+      return lowerTokens > 0 && predictedMs > (onlineMs > itlMs ? taxed : Math.min(taxed, itlMs));
+    });
+    for (const { step } of past) expect(step.entries.filter(({ sequence }) => !isOnline(sequence)).length).toBe(1);
+    const taxed = late.filter(({ onlineRuns }) => onlineRuns);
+    const sum = (of: (past: Past) => number) => taxed.reduce((total, each) => total + of(each), 0);
+    expect(sum(({ step }) => step.predictedMs - step.onlineMs)).toBeLessThan(
+      (batchTax + 0.02) * sum(({ step }) => step.onlineMs),
+    );
+    for (const { step } of lowerOnly)
+      expect(step.predictedMs <= batchStepMs || (step.entries.length === 1 && step.lowerTokens <= 16)).toBe(true);
+  });
+
+  test("the steps themselves keep it too, as far as the machine can be known", () => {
+    const beside = late.filter(({ onlineRuns }) => onlineRuns);
+    const sum = (of: (past: Past) => number) => beside.reduce((total, each) => total + of(each), 0);
+    expect(sum(({ exact }) => exact)).toBeLessThan((1 + batchTax) * 1.05 * sum(({ onlineExact }) => onlineExact));
+    expect(
+      percentile(
+        lowerOnly.map(({ took }) => took),
+        0.99,
+      ),
+    ).toBeLessThan(1.2 * longestLower);
+    expect(tiers.model.error.median).toBeLessThan(machine.noise);
+    // What is saved of the tax comes in one gap of many, which half of them never see.
+    const longer = (share: number) => percentile(tiers.gaps, share) / percentile(alone.tiers.gaps, share);
+    expect(longer(0.5)).toBeLessThan((1 + batchTax) * 1.15);
+    expect(longer(0.9)).toBeLessThan((1 + batchTax) * 1.3);
+  });
+
+  test("neither lower tier starves: flex beside online work, batch in the gaps that flex would take", () => {
+    expect(longestRun(past, ({ step }) => step.onlineTokens > 0, has("flex"))).toBeLessThan(400);
+    expect(longestRun(past, ({ step }) => step.onlineTokens === 0 && step.lowerTokens > 0, has("batch"))).toBeLessThan(
+      60,
+    );
+    const ended = tiers.guests.filter(({ tier, tokens, goal }) => tier === "batch" && tokens.length >= goal);
+    expect(ended.length).toBeGreaterThan(40);
+  });
+});
+
+test("with batch alone the engine never rests, and its steps are as long as they may be", () => {
+  // More places than a step has time for, so that the cap is what bounds it.
+  const places = { sequences: 128, backlog: { batch: 40 } };
+  const { tiers, past } = live({ ...SHIFT, ...places, machine: SMALL_CPU, online: 1, gapMs: 20_000 });
+  const before = past.slice(
+    LEARNT,
+    past.findIndex(({ step }) => step.onlineTokens > 0),
+  );
+  expect(before.length).toBeGreaterThan(50);
+  const busy = past.reduce((sum, { took }) => sum + took, 0);
+  expect(busy / tiers.now).toBeGreaterThan(0.999);
+  expect(
+    percentile(
+      before.map(({ took }) => took),
+      0.5,
+    ),
+  ).toBeGreaterThan(0.9 * 25);
+});

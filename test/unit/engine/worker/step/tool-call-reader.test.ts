@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import type { FunctionTool, Prompt } from "../../../../../engine/protocol/prompt.ts";
+import { toolFormat } from "../../../../../engine/tools/formats.ts";
+import { Constraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
+import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabulary-grammar.ts";
+import { CallReading } from "../../../../../engine/worker/step/tool-call-reader.ts";
+import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
+
+const TEXTS = ["[TOOL_CALLS]", "f", "[ARGS]", '{"a": 1}', "<eos>", "no"];
+const [CALLS, NAME, ARGS, JSON_TEXT, EOS, NO] = [0, 1, 2, 3, 4, 5];
+const HIDDEN = [CALLS, ARGS, EOS];
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** Marks of calls are control tokens here, which show no text. */
+const VOCABULARY = {
+  size: TEXTS.length,
+  endTokens: [EOS],
+  isEnd: (token: number) => token === EOS,
+  piece: (token: number) => bytes(HIDDEN.includes(token) ? "" : TEXTS[token]!),
+  hidden: (texts: readonly string[]) =>
+    new Map(HIDDEN.filter((token) => texts.includes(TEXTS[token]!)).map((token) => [token, bytes(TEXTS[token]!)])),
+};
+const TOOL: FunctionTool = { type: "function", function: { name: "f" } };
+const grammars = new VocabularyGrammars(VOCABULARY);
+
+function prompt(...tools: FunctionTool[]): Prompt {
+  return { kind: "chat", messages: [], variables: {}, thinking: { effort: null, budget: null }, tools };
+}
+
+function reading(format: string): CallReading {
+  return new CallReading(toolFormat(format), VOCABULARY, grammars);
+}
+
+describe("marks that detokenizers hide", () => {
+  const subject = reading("mistral-args");
+
+  test("reach the reading of calls as text, and nothing else does", () => {
+    const asked = prompt(TOOL);
+    if (!subject.reads(asked)) throw new Error("tools are offered");
+    const calls = subject.calls(asked);
+    const text = new SequenceText({ stop: [], reasoningTags: null, startsInReasoning: false, calls });
+    const told = [CALLS, NAME, ARGS, JSON_TEXT].map((token) =>
+      text.push(subject.marks.get(token) ?? VOCABULARY.piece(token)),
+    );
+    expect(told.flatMap((one) => one.calls ?? [])).toEqual([
+      { index: 0, id: expect.stringMatching(/^call_[0-9a-f]{24}$/), name: "f", arguments: "" },
+      { index: 0, arguments: '{"a": 1}' },
+    ]);
+    expect(subject.marks.has(EOS)).toBe(false);
+  });
+
+  test("can be asked for by a grammar", async () => {
+    const rule = { gbnf: 'root ::= "[TOOL_CALLS]f[ARGS]" "{" [^}]* "}"\n', triggers: null };
+    const owner = { tier: "default", isWanted: () => true } as const;
+    const held = async (grammars: VocabularyGrammars) => {
+      await grammars.prepare(rule, owner);
+      const options = { rule, reasoningTags: null, startsInReasoning: false, wake: () => {} };
+      const constraint = new Constraint({ ...options, grammars });
+      expect(constraint.ready(owner)).toBe(true);
+      return constraint;
+    };
+    const constraint = await held(subject.grammars);
+    expect([constraint.allows(CALLS), constraint.allows(NO)]).toEqual([true, false]);
+    expect((await held(grammars)).allows(CALLS)).toBe(false);
+    for (const token of [CALLS, NAME, ARGS, JSON_TEXT]) constraint.accept(token);
+    expect(constraint.allows(EOS)).toBe(true);
+  });
+});
+
+test("without tools an answer is read only where its format is always there", () => {
+  expect(reading("hermes").reads(prompt())).toBe(false);
+  expect(reading("harmony").reads(prompt())).toBe(true);
+  expect(reading("harmony").reads({ kind: "text", text: "" })).toBe(false);
+});

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { WorkLoop } from "../../../../../engine/worker/step/work-loop.ts";
+
+const LIMITS = { itlMs: 50, batchTax: 0.1, ttftMs: 500, batchStepMs: null, mostStepMs: 1000 };
+
+test("what comes while a turn that found nothing ends has a turn of its own", async () => {
+  let turns = 0;
+  const second = new Promise<void>((resolve) => {
+    const loop = new WorkLoop({
+      steps: {
+        want: "nothing",
+        flush: () => {},
+        step: () => {
+          if (++turns === 2) resolve();
+          const found = Promise.resolve(false);
+          // Runs before whoever awaits the answer goes on.
+          if (turns === 1) void found.then(() => loop.wake());
+          return found;
+        },
+      },
+      embedder: null,
+      limits: LIMITS,
+      now: () => 0,
+    });
+    void loop.run();
+  });
+  await second;
+  expect(turns).toBe(2);
+});
+
+test("a piece of embeddings gets no more time than a step may take, whatever else there is to do", async () => {
+  const given: number[] = [];
+  await new Promise<void>((resolve) => {
+    const embedder = {
+      want: "online" as const,
+      cheapestMs: 5000,
+      piece: (ms: number) => {
+        given.push(ms);
+        if (given.length === 4) resolve();
+        return given.length < 4 ? Promise.resolve(1) : new Promise<number>(() => {});
+      },
+    };
+    const steps = { want: "online" as const, flush: () => {}, step: () => Promise.resolve(given.length < 2) };
+    void new WorkLoop({ steps, embedder, limits: LIMITS, now: () => 0 }).run();
+  });
+  expect(given).toEqual([1000, 1000, 1000, 1000]);
+});
+
+test("a callback for the end of a turn waits for the step that computes, and comes when there is none", async () => {
+  const order: string[] = [];
+  let end = (_: boolean) => {};
+  let began = () => {};
+  const computing = new Promise<void>((resolve) => {
+    began = resolve;
+  });
+  let steps = 0;
+  const loop = new WorkLoop({
+    steps: {
+      want: "nothing",
+      flush: () => {},
+      step: () => {
+        if (++steps > 1) return Promise.resolve(false);
+        began();
+        return new Promise((resolve) => {
+          end = resolve;
+        });
+      },
+    },
+    embedder: null,
+    limits: LIMITS,
+    now: () => 0,
+  });
+  void loop.run();
+  await computing;
+  const first = new Promise<void>((resolve) => {
+    loop.afterTurn(() => {
+      order.push("called");
+      resolve();
+    });
+  });
+  await new Promise(setImmediate);
+  order.push("step ends");
+  end(true);
+  await first;
+  expect(order).toEqual(["step ends", "called"]);
+  await new Promise<void>((resolve) => loop.afterTurn(resolve));
+});

@@ -1,0 +1,262 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { FileMeta } from "../../../files/file-store.ts";
+import { MAX_BATCH_BYTES, tooLarge } from "../../../files/purpose-rules.ts";
+import { newBatch } from "../store/rows.ts";
+import { freshFolder } from "../store/test-store.ts";
+import { bytesOf, openRooms } from "./files-rig.ts";
+
+const META: FileMeta = { owner: "local", purpose: "batch", filename: "in.jsonl", expiresAfter: null };
+const LIMIT = { bytes: 1000, error: () => tooLarge("file", 1000) };
+const DAY = 86_400;
+
+type Rooms = Awaited<ReturnType<typeof openRooms>>;
+
+async function addFile({ files }: Rooms, text: string, changed: Partial<FileMeta> = {}) {
+  const incoming = await files.receive(changed.owner ?? "local", bytesOf(text), LIMIT);
+  return files.add(incoming, { ...META, ...changed });
+}
+
+describe("a file", () => {
+  test("is whole on disk under its id, with its hash, when its row is there", async () => {
+    const rooms = await openRooms();
+    const incoming = await rooms.files.receive("local", bytesOf("one\n", "two\n"), LIMIT);
+    const row = await rooms.files.add(incoming, META);
+    expect(row).toEqual({
+      id: expect.stringMatching(/^file-[0-9A-Za-z]{24}$/),
+      owner: "local",
+      purpose: "batch",
+      filename: "in.jsonl",
+      bytes: 8,
+      sha256: createHash("sha256").update("one\ntwo\n").digest("hex"),
+      createdAt: rooms.clock.seconds,
+      expiresAt: rooms.clock.seconds + 30 * DAY,
+    });
+    expect(readFileSync(rooms.files.pathOf(row.id), "utf8")).toBe("one\ntwo\n");
+    expect(readdirSync(rooms.at("tmp"))).toEqual([]);
+    expect(await rooms.files.get("local", row.id)).toEqual(row);
+    expect(await rooms.files.check(row)).toBe(true);
+  });
+
+  test("lives as long as its owner says, or its purpose", async () => {
+    const rooms = await openRooms();
+    const now = rooms.clock.seconds;
+    expect((await addFile(rooms, "x", { expiresAfter: 3600 })).expiresAt).toBe(now + 3600);
+    expect((await addFile(rooms, "x", { purpose: "user_data" })).expiresAt).toBeNull();
+  });
+
+  test("of another owner is not there", async () => {
+    const rooms = await openRooms();
+    const { id } = await addFile(rooms, "secret", { owner: "alice" });
+    await expect(rooms.files.get("mallory", id)).rejects.toMatchObject({ status: 404, param: "id" });
+    await expect(rooms.files.remove("mallory", id)).rejects.toMatchObject({ status: 404 });
+    const query = { owner: "mallory", purpose: null, limit: 10, order: "desc" } as const;
+    expect((await rooms.files.list({ ...query, after: null })).rows).toEqual([]);
+    await expect(rooms.files.list({ ...query, after: id })).rejects.toMatchObject({ status: 400, param: "after" });
+    expect(await rooms.files.get("alice", id)).toBeTruthy();
+  });
+
+  test.each([
+    "",
+    "file-",
+    "file-../../../../etc/passwd",
+    `file-${"a".repeat(23)}`,
+    `file-${"a".repeat(24)}\n`,
+    "batch_x",
+  ])("id %j is a 404 and never a path", async (id) => {
+    const { files } = await openRooms();
+    await expect(files.get("local", id)).rejects.toMatchObject({ status: 404 });
+    await expect(files.remove("local", id)).rejects.toMatchObject({ status: 404 });
+    expect(() => files.pathOf(id)).toThrow();
+  });
+
+  test.each(["in.txt", "in.jsonl.gz", "jsonl", ""])("for a batch is not named %j", async (filename) => {
+    const rooms = await openRooms();
+    await expect(addFile(rooms, "{}", { filename })).rejects.toMatchObject({ status: 400, param: "file" });
+    expect(readdirSync(rooms.at("tmp"))).toEqual([]);
+    expect(readdirSync(rooms.at("files"))).toEqual([]);
+  });
+
+  test("for a batch is at most 200 MB", async () => {
+    const { files } = await openRooms();
+    const incoming = await files.receive("local", bytesOf("x"), LIMIT);
+    const large = { ...incoming, bytes: MAX_BATCH_BYTES + 1 };
+    await expect(files.add(large, META)).rejects.toMatchObject({ status: 413, code: "file_too_large" });
+  });
+
+  test("that a batch reads is not deleted; afterwards it is, from disk too", async () => {
+    const rooms = await openRooms();
+    const { files, store } = rooms;
+    const { id } = await addFile(rooms, "{}");
+    await store.batches.create({ batch: newBatch("batch_1", { inputFileId: id }), idempotency: null, maxOpen: null });
+    await expect(files.remove("local", id)).rejects.toMatchObject({ status: 409, shouldRetry: false });
+    expect(existsSync(files.pathOf(id))).toBe(true);
+    await store.batches.fail({ id: "batch_1", now: 1, errors: "{}", model: null, events: [] });
+    await files.remove("local", id);
+    expect(existsSync(files.pathOf(id))).toBe(false);
+    await expect(files.get("local", id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  test("that rotted on disk is found out", async () => {
+    const rooms = await openRooms();
+    const row = await addFile(rooms, "good");
+    writeFileSync(rooms.files.pathOf(row.id), "evil");
+    expect(await rooms.files.check(row)).toBe(false);
+    rmSync(rooms.files.pathOf(row.id));
+    expect(await rooms.files.check(row)).toBe(false);
+  });
+});
+
+describe("what is refused leaves nothing behind", () => {
+  test("a stream that breaks off", async () => {
+    const { files, at } = await openRooms();
+    async function* broken() {
+      yield Buffer.from("half");
+      throw new Error("gone");
+    }
+    await expect(files.receive("local", broken(), LIMIT)).rejects.toThrow("gone");
+    expect(readdirSync(at("tmp"))).toEqual([]);
+  });
+
+  test("a byte more than the limit, without reading on", async () => {
+    const { files, at } = await openRooms();
+    let asked = 0;
+    async function* endless() {
+      for (;;) {
+        asked += 100;
+        yield Buffer.alloc(100);
+      }
+    }
+    await expect(files.receive("local", endless(), LIMIT)).rejects.toMatchObject({ status: 413 });
+    expect(asked).toBe(1100);
+    expect(readdirSync(at("tmp"))).toEqual([]);
+  });
+
+  test("what has no room beside the reserve: before it comes, and while it does", async () => {
+    let free = 1500;
+    const { files, at } = await openRooms({ diskReserve: 1000, freeBytes: async () => free });
+    await files.admit("local", 500);
+    await expect(files.admit("local", 501)).rejects.toMatchObject({
+      status: 507,
+      code: "insufficient_storage",
+      type: "server_error",
+      shouldRetry: false,
+    });
+    free = 999;
+    await expect(files.receive("local", bytesOf("x"), LIMIT)).rejects.toMatchObject({ status: 507 });
+    expect(readdirSync(at("tmp"))).toEqual([]);
+    // The server's own results may use the reserve.
+    await files.write(bytesOf("x"), { reserve: false });
+    await expect(files.write(bytesOf("x"), { reserve: true })).rejects.toMatchObject({ status: 507 });
+  });
+
+  test("what is over its owner's quota, but not another owner's", async () => {
+    const rooms = await openRooms({ storageQuota: 8196 });
+    const { files, at } = rooms;
+    await addFile(rooms, "123456");
+    const refusal = { status: 507, code: "insufficient_storage", type: "insufficient_quota" };
+    await expect(files.admit("local", 4101)).rejects.toMatchObject(refusal);
+    await expect(
+      files.receive("local", bytesOf("1".repeat(4000), "2".repeat(200)), { ...LIMIT, bytes: 1e6 }),
+    ).rejects.toMatchObject(refusal);
+    await addFile(rooms, "1234567890", { owner: "other" });
+    // Two that fit alone, side by side: one is in.
+    const two = await Promise.all(["1234", "5678"].map((text) => files.receive("local", bytesOf(text), LIMIT)));
+    const outcomes = await Promise.allSettled(two.map((incoming) => files.add(incoming, META)));
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(readdirSync(at("files"))).toHaveLength(3);
+    expect(readdirSync(at("tmp"))).toEqual([]);
+  });
+});
+
+describe("a list", () => {
+  test.each(["asc", "desc"] as const)("(%s) goes on after a file that was deleted, for a day", async (order) => {
+    const rooms = await openRooms();
+    for (const text of ["a", "b", "c", "d", "e"]) await addFile(rooms, text);
+    const ids = (await rooms.files.list({ owner: "local", purpose: null, limit: 9, after: null, order })).rows.map(
+      ({ id }) => id,
+    );
+    const listed: string[] = [];
+    for (let after: string | null = null, more = true; more; ) {
+      const page = await rooms.files.list({ owner: "local", purpose: null, limit: 2, after, order });
+      for (const { id } of page.rows) {
+        listed.push(id);
+        await rooms.files.remove("local", id);
+      }
+      after = page.rows.at(-1)?.id ?? null;
+      more = page.hasMore;
+    }
+    expect(listed).toEqual(ids);
+    const after = ids[0]!;
+    const again = (owner: string) => rooms.files.list({ owner, purpose: null, limit: 2, after, order });
+    expect((await again("local")).rows).toEqual([]);
+    await expect(again("other")).rejects.toMatchObject({ status: 400 });
+    const now = Math.floor(Date.now() / 1000);
+    await rooms.files.forgetPlaces(now);
+    expect((await again("local")).rows).toEqual([]);
+    expect(await rooms.files.forgetPlaces(now + 2 * DAY)).toBe(5);
+    await expect(again("local")).rejects.toMatchObject({ status: 400 });
+  });
+});
+
+describe("at the start", () => {
+  test("tmp is emptied, bytes without a row are removed, rows without bytes too", async () => {
+    const dataDir = freshFolder();
+    const before = await openRooms({ dataDir });
+    const kept = await addFile(before, "kept");
+    const lost = await addFile(before, "lost");
+    await before.store.close();
+    rmSync(before.files.pathOf(lost.id));
+    const orphan = `file-${"0".repeat(24)}`;
+    writeFileSync(before.at("files", orphan), "nobody's");
+    writeFileSync(before.at("tmp", "half"), "half");
+    mkdirSync(before.at("tmp", "dir"));
+
+    const { files, at, log } = await openRooms({ dataDir });
+    expect(readdirSync(at("tmp"))).toEqual([]);
+    expect(readdirSync(at("files"))).toEqual([kept.id]);
+    await expect(files.get("local", lost.id)).rejects.toMatchObject({ status: 404 });
+    expect(log.lines).toMatchObject([
+      { level: "error", fields: { id: lost.id } },
+      { level: "warn", fields: { name: orphan } },
+    ]);
+  });
+
+  test("rows are kept when the whole directory is gone, and bytes when all rows are", async () => {
+    const dataDir = freshFolder();
+    const before = await openRooms({ dataDir });
+    const row = await addFile(before, "kept");
+    await before.store.close();
+    rmSync(before.at("files"), { recursive: true });
+    const unmounted = await openRooms({ dataDir });
+    expect(await unmounted.files.get("local", row.id)).toEqual(row);
+    expect(unmounted.log.messages).toEqual([expect.stringContaining("mounted")]);
+    await unmounted.store.close();
+
+    const other = freshFolder();
+    mkdirSync(`${other}/files`);
+    writeFileSync(`${other}/files/${row.id}`, "kept");
+    const replaced = await openRooms({ dataDir: other });
+    expect(readdirSync(replaced.at("files"))).toEqual([row.id]);
+    expect(replaced.log.messages).toEqual([expect.stringContaining("right database")]);
+  });
+
+  test("more files than are read at once are all found", async () => {
+    const dataDir = freshFolder();
+    const before = await openRooms({ dataDir });
+    const names = Array.from({ length: 2300 }, (_, i) => `file-${String(i).padStart(24, "0")}`);
+    await Promise.all(
+      names.map((id) => {
+        const row = { ...META, id, bytes: 1, sha256: "", createdAt: 1, expiresAt: null };
+        const { expiresAfter: _, ...rest } = row;
+        writeFileSync(before.at("files", id), "x");
+        return before.store.files.insert({ row: rest, quotaBytes: null, maxFiles: 10_000 });
+      }),
+    );
+    await before.store.close();
+    const { at, log } = await openRooms({ dataDir });
+    expect(log.lines).toEqual([]);
+    expect(readdirSync(at("files"))).toHaveLength(2300);
+  });
+});

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { FileRoom, type FileRoomDeps } from "../../../files/file-store.ts";
+import { UploadRoom } from "../../../files/upload-store.ts";
+import { freshFolder, testStore } from "../store/test-store.ts";
+
+/** A clock that stands where it is put. */
+export class ManualClock {
+  monotonicMs = 5000;
+  wallMs = 1_700_000_000_000;
+
+  now(): number {
+    return this.monotonicMs;
+  }
+
+  epochMs(): number {
+    return this.wallMs;
+  }
+
+  /** Time passes for both. */
+  pass(seconds: number): void {
+    this.monotonicMs += seconds * 1000;
+    this.wallMs += seconds * 1000;
+  }
+
+  /** Somebody sets the wall clock. */
+  jump(seconds: number): void {
+    this.wallMs += seconds * 1000;
+  }
+
+  get seconds(): number {
+    return Math.floor(this.wallMs / 1000);
+  }
+}
+
+export class HeardLog {
+  readonly lines: { level: string; fields: object; message: string }[] = [];
+  readonly debug = this.#note("debug");
+  readonly info = this.#note("info");
+  readonly warn = this.#note("warn");
+  readonly error = this.#note("error");
+
+  get messages(): string[] {
+    return this.lines.map(({ message }) => message);
+  }
+
+  #note(level: string) {
+    return (fields: object, message: string) => void this.lines.push({ level, fields, message });
+  }
+}
+
+/** The rooms over a real store and a real disk; everything ends with the test. */
+export async function openRooms(changed: Partial<Omit<FileRoomDeps, "store">> = {}) {
+  const dataDir = changed.dataDir ?? freshFolder();
+  const clock = changed.clock instanceof ManualClock ? changed.clock : new ManualClock();
+  const log = new HeardLog();
+  const store = await testStore(dataDir);
+  const deps = { store, dataDir, clock, log, diskReserve: 0, storageQuota: null, maxFiles: 10_000, ...changed };
+  const files = await FileRoom.open(deps);
+  const uploads = await UploadRoom.open({ ...deps, files });
+  return { files, uploads, store, dataDir, clock, log, at: (...path: string[]) => join(dataDir, ...path) };
+}
+
+export async function* bytesOf(...chunks: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+}

@@ -1,0 +1,216 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { UploadParts } from "../../../files/upload-parts.ts";
+import type { NewUpload } from "../../../files/upload-store.ts";
+import { freshFolder } from "../store/test-store.ts";
+import { bytesOf, openRooms } from "./files-rig.ts";
+
+const MiB = 1024 * 1024;
+const UPLOAD: NewUpload = {
+  owner: "local",
+  filename: "in.jsonl",
+  purpose: "batch",
+  bytes: 9,
+  mimeType: "application/jsonl",
+  expiresAfter: null,
+};
+
+type Rooms = Awaited<ReturnType<typeof openRooms>>;
+
+async function addPart({ uploads }: Rooms, uploadId: string, text: string) {
+  return uploads.addPart("local", uploadId, await uploads.receivePart("local", bytesOf(text)));
+}
+
+/** An upload of 9 bytes with its parts abc, def, ghi, which came in another order. */
+async function withParts(rooms: Rooms, changed: Partial<NewUpload> = {}) {
+  const upload = await rooms.uploads.create({ ...UPLOAD, ...changed });
+  const [ghi, abc, def] = await Promise.all(["ghi", "abc", "def"].map((text) => addPart(rooms, upload.id, text)));
+  return { id: upload.id, inOrder: [abc!.id, def!.id, ghi!.id] };
+}
+
+const md5 = (text: string) => createHash("md5").update(text).digest("hex");
+
+describe("an upload", () => {
+  test("becomes the file of its parts in the order of completion", async () => {
+    const rooms = await openRooms();
+    const { id, inOrder } = await withParts(rooms, { expiresAfter: 7200 });
+    const { upload, file } = await rooms.uploads.complete("local", id, inOrder, md5("abcdefghi").toUpperCase());
+    expect(upload).toMatchObject({ id, status: "completed", fileId: file.id });
+    expect(file).toMatchObject({ filename: "in.jsonl", purpose: "batch", bytes: 9 });
+    expect(file.expiresAt).toBe(rooms.clock.seconds + 7200);
+    expect(readFileSync(rooms.files.pathOf(file.id), "utf8")).toBe("abcdefghi");
+    expect(readdirSync(rooms.at("parts"))).toEqual([]);
+    expect(readdirSync(rooms.at("tmp"))).toEqual([]);
+  });
+
+  test("beside 1,000 open ones of its owner is refused with 507, until one is over", async () => {
+    const { uploads } = await openRooms();
+    const [first] = await Promise.all(Array.from({ length: 1000 }, () => uploads.create(UPLOAD)));
+    const refusal = {
+      status: 507,
+      code: "insufficient_storage",
+      message: expect.stringContaining("1000 open uploads"),
+    };
+    await expect(uploads.create(UPLOAD)).rejects.toMatchObject(refusal);
+    await uploads.create({ ...UPLOAD, owner: "another" });
+    await uploads.cancel("local", first!.id);
+    await uploads.create(UPLOAD);
+  });
+
+  test("for a batch of more than 200 MB is refused by its bytes", async () => {
+    const { uploads } = await openRooms();
+    const creating = uploads.create({ ...UPLOAD, bytes: 201 * MiB });
+    await expect(creating).rejects.toMatchObject({ status: 413, code: "file_too_large", param: "bytes" });
+  });
+
+  test("is held against the disk at a start a few hundred parts at a time", async () => {
+    const rooms = await openRooms();
+    const { inOrder } = await withParts(rooms);
+    for (let n = 0; n < 1200; n++) writeFileSync(rooms.at("parts", `part_${n}`), "");
+    const { withoutPart } = rooms.store.uploads;
+    const asked: number[] = [];
+    rooms.store.uploads.withoutPart = (args) => {
+      asked.push(args.ids.length);
+      return withoutPart(args);
+    };
+    await UploadParts.open(rooms);
+    expect(readdirSync(rooms.at("parts")).sort()).toEqual([...inOrder].sort());
+    expect(asked).toEqual([500, 500, 203]);
+  });
+
+  test("of no bytes has no parts", async () => {
+    const { uploads } = await openRooms();
+    const { id } = await uploads.create({ ...UPLOAD, bytes: 0 });
+    expect((await uploads.complete("local", id, [], null)).file.bytes).toBe(0);
+  });
+
+  test("completed twice, also at once, is one file", async () => {
+    const rooms = await openRooms();
+    const { id, inOrder } = await withParts(rooms);
+    const both = await Promise.all([1, 2].map(() => rooms.uploads.complete("local", id, inOrder, null)));
+    const again = await rooms.uploads.complete("local", id, inOrder, null);
+    expect(new Set([...both, again].map(({ file }) => file.id)).size).toBe(1);
+    expect(readdirSync(rooms.at("files"))).toHaveLength(1);
+  });
+
+  test.each([
+    ["a part is missing", (ids: string[]) => ids.slice(1), null, "part_ids"],
+    ["a part is named twice", ([a, b]: string[]) => [a!, b!, a!], null, "part_ids[2]"],
+    ["a part is unknown", ([a, b]: string[]) => [a!, b!, "part_x"], null, "part_ids[2]"],
+    ["the order has another checksum", (ids: string[]) => ids.toReversed(), md5("abcdefghi"), "md5"],
+  ])("stays pending when %s", async (_, ids, checksum, param) => {
+    const rooms = await openRooms();
+    const { id, inOrder } = await withParts(rooms);
+    const completion = rooms.uploads.complete("local", id, ids(inOrder), checksum);
+    await expect(completion).rejects.toMatchObject({ status: 400, param });
+    expect(readdirSync(rooms.at("files"))).toEqual([]);
+    expect(readdirSync(rooms.at("tmp"))).toEqual([]);
+    const { file } = await rooms.uploads.complete("local", id, inOrder, null);
+    expect(file.bytes).toBe(9);
+  });
+
+  test("does not take another upload's part", async () => {
+    const rooms = await openRooms();
+    const [one, two] = [await withParts(rooms), await withParts(rooms)];
+    const mixed = [...one.inOrder.slice(0, 2), two.inOrder[2]!];
+    await expect(rooms.uploads.complete("local", one.id, mixed, null)).rejects.toMatchObject({ status: 400 });
+  });
+
+  test("takes no more bytes than it was created with", async () => {
+    const rooms = await openRooms();
+    const { id } = await withParts(rooms);
+    await expect(addPart(rooms, id, "x")).rejects.toMatchObject({ status: 400, param: "data" });
+    expect(readdirSync(rooms.at("parts"))).toHaveLength(3);
+  });
+
+  test("takes nothing after it was cancelled, completed or expired", async () => {
+    const rooms = await openRooms();
+    const { uploads, clock, at } = rooms;
+    const cancelled = await withParts(rooms);
+    expect(await uploads.cancel("local", cancelled.id)).toMatchObject({ status: "cancelled" });
+    expect(await uploads.cancel("local", cancelled.id)).toMatchObject({ status: "cancelled" });
+    expect(readdirSync(at("parts"))).toEqual([]);
+    const completed = await withParts(rooms);
+    await uploads.complete("local", completed.id, completed.inOrder, null);
+    const late = await withParts(rooms);
+    clock.pass(3600);
+    const refusal = { status: 400, code: "upload_not_pending" };
+    for (const { id } of [cancelled, completed]) {
+      await expect(addPart(rooms, id, "x")).rejects.toMatchObject(refusal);
+      await expect(uploads.admitPart("local", id, 1)).rejects.toMatchObject(refusal);
+    }
+    // Also before the sweeper has come by.
+    await expect(addPart(rooms, late.id, "x")).rejects.toMatchObject(refusal);
+    await expect(uploads.complete("local", late.id, late.inOrder, null)).rejects.toMatchObject(refusal);
+    await expect(uploads.complete("local", cancelled.id, [], null)).rejects.toMatchObject(refusal);
+    await expect(uploads.cancel("local", completed.id)).rejects.toMatchObject(refusal);
+    expect(readdirSync(at("parts"))).toHaveLength(3);
+  });
+
+  test("cancelled while it completes is one or the other", async () => {
+    const rooms = await openRooms();
+    const { id, inOrder } = await withParts(rooms);
+    const completing = rooms.uploads.complete("local", id, inOrder, null).then(
+      () => "completed",
+      () => "cancelled",
+    );
+    await rooms.uploads.cancel("local", id).catch(() => {});
+    const outcome = await completing;
+    expect(await rooms.uploads.get("local", id)).toMatchObject({ status: outcome });
+    expect(readdirSync(rooms.at("files"))).toHaveLength(outcome === "completed" ? 1 : 0);
+    expect(readdirSync(rooms.at("parts"))).toEqual([]);
+    expect(readdirSync(rooms.at("tmp"))).toEqual([]);
+  });
+
+  test("of another owner is not there", async () => {
+    const rooms = await openRooms();
+    const { id } = await withParts(rooms);
+    const part = await rooms.uploads.receivePart("mallory", bytesOf("x"));
+    const absent = { status: 404, param: "upload_id" };
+    await expect(rooms.uploads.admitPart("mallory", id, 1)).rejects.toMatchObject(absent);
+    await expect(rooms.uploads.addPart("mallory", id, part)).rejects.toMatchObject(absent);
+    await expect(rooms.uploads.complete("mallory", id, [], null)).rejects.toMatchObject(absent);
+    await expect(rooms.uploads.cancel("mallory", id)).rejects.toMatchObject(absent);
+    await expect(rooms.uploads.get("local", "upload_../../x")).rejects.toMatchObject(absent);
+    expect(readdirSync(rooms.at("tmp"))).toEqual([]);
+  });
+
+  test.each([
+    [{ bytes: 8192 * MiB + 1, purpose: "user_data" }, 413],
+    [{ bytes: 200 * MiB + 1 }, 413],
+    [{ filename: "in.csv" }, 400],
+  ] as const)("as %o is a %d", async (changed, status) => {
+    const { uploads } = await openRooms();
+    await expect(uploads.create({ ...UPLOAD, ...changed })).rejects.toMatchObject({ status });
+  });
+
+  test("without room for all its bytes is refused before it begins", async () => {
+    const { uploads } = await openRooms({ diskReserve: 100, freeBytes: async () => 108 });
+    await expect(uploads.create(UPLOAD)).rejects.toMatchObject({ status: 507 });
+    const bounded = await openRooms({ storageQuota: 8 });
+    await expect(bounded.uploads.create(UPLOAD)).rejects.toMatchObject({ status: 507 });
+  });
+
+  test("counts with its parts for the quota", async () => {
+    const rooms = await openRooms({ storageQuota: 4 * 4096 - 1 });
+    const other = await rooms.uploads.create({ ...UPLOAD, bytes: 4 });
+    const { id, inOrder } = await withParts(rooms);
+    await expect(addPart(rooms, other.id, "1234")).rejects.toMatchObject({ status: 507 });
+    // Parts that become a file are not counted twice.
+    await rooms.uploads.complete("local", id, inOrder, null);
+    await addPart(rooms, other.id, "1234");
+  });
+
+  test("outlives a restart with its parts, and parts of nobody do not", async () => {
+    const dataDir = freshFolder();
+    const before = await openRooms({ dataDir });
+    const { id, inOrder } = await withParts(before);
+    await before.store.close();
+    writeFileSync(before.at("parts", `part_${"0".repeat(24)}`), "x");
+    const after = await openRooms({ dataDir });
+    expect(readdirSync(after.at("parts")).sort()).toEqual([...inOrder].sort());
+    const { file } = await after.uploads.complete("local", id, inOrder, null);
+    expect(readFileSync(after.files.pathOf(file.id), "utf8")).toBe("abcdefghi");
+  });
+});

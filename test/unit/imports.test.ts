@@ -1,0 +1,108 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** What each part may import besides itself. `server` puts all of them together; `bench` measures from outside. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  platform: [],
+  grammar: [],
+  openapi: ["grammar", "platform"],
+  store: ["openapi", "platform"],
+  engine: ["grammar", "openapi", "platform"],
+  files: ["openapi", "platform", "store"],
+  backup: ["files", "store"],
+  ledger: ["engine", "openapi", "platform", "store"],
+  webhooks: ["platform", "store"],
+  batch: ["engine", "files", "grammar", "ledger", "openapi", "platform", "store"],
+  bench: ["engine", "platform", "store"],
+  server: [
+    ...["backup", "batch", "engine", "files", "grammar", "ledger", "openapi", "platform", "store", "webhooks"],
+    // The command `nightshift bench`.
+    "bench",
+  ],
+};
+const PARTS = Object.keys(MAY_IMPORT);
+
+/** Native code runs in the engine process: the server knows the engine by its client and the protocol. */
+const WORKER_USERS = ["bench", "engine"];
+const CLIENT_USERS = ["server", "bench"];
+
+const MOST_FILES = 27;
+
+/** By file: the files that it imports. */
+const imports = new Map<string, string[]>();
+for (const part of PARTS) {
+  for (const name of readdirSync(join(ROOT, part), { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".ts")) continue;
+    const file = join(part, name);
+    const text = readFileSync(join(ROOT, file), "utf8");
+    const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*"(\.\.?\/[^"]+)"/g)].map(
+      ([, specifier]) => specifier!,
+    );
+    imports.set(
+      file,
+      specifiers.map((specifier) => relative(ROOT, resolve(ROOT, dirname(file), specifier))),
+    );
+  }
+}
+const partOf = (file: string) => file.slice(0, file.indexOf("/"));
+const edges = [...imports].flatMap(([from, targets]) => targets.map((to): [string, string] => [from, to]));
+
+/** A file right below `server/` starts something, and counts as a folder of its own. */
+const folderOf = (file: string) => (dirname(file) === "server" ? file : dirname(file));
+
+test("a part imports what lies below it", () => {
+  expect(imports.size).toBeGreaterThan(500);
+  const upward = edges.filter(([from, to]) => {
+    const [a, b] = [partOf(from), partOf(to)];
+    return a !== b && !MAY_IMPORT[a]!.includes(b);
+  });
+  expect(upward).toEqual([]);
+});
+
+test("bench is imported by the command alone", () => {
+  const users = edges.filter(([from, to]) => partOf(to) === "bench" && partOf(from) !== "bench");
+  expect(users.map(([from]) => from)).toEqual(["server/cli.ts"]);
+});
+
+test("the engine process and the engine's client know each other by the protocol", () => {
+  const crossing = edges.filter(([from, to]) => {
+    if (to.startsWith("engine/worker/"))
+      return !WORKER_USERS.includes(partOf(from)) || from.startsWith("engine/client/");
+    return (
+      to.startsWith("engine/client/") && !from.startsWith("engine/client/") && !CLIENT_USERS.includes(partOf(from))
+    );
+  });
+  expect(crossing).toEqual([]);
+});
+
+describe("no circle", () => {
+  test("of files", () => {
+    expect(circles(edges)).toEqual([]);
+  });
+
+  test("of folders", () => {
+    const between = edges.map(([from, to]): [string, string] => [folderOf(from), folderOf(to)]);
+    expect(circles(between.filter(([from, to]) => from !== to))).toEqual([]);
+  });
+});
+
+test(`a folder has ${MOST_FILES} files at most`, () => {
+  const counts = new Map<string, number>();
+  for (const file of imports.keys()) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+  expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
+});
+
+/** What is left when all that imports nothing of the rest is taken away, again and again. */
+function circles(all: readonly [string, string][]): [string, string][] {
+  let left = [...all];
+  for (;;) {
+    const importing = new Set(left.map(([from]) => from));
+    const next = left.filter(([, to]) => importing.has(to));
+    if (next.length === left.length) return left;
+    left = next;
+  }
+}

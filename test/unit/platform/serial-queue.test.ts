@@ -1,0 +1,111 @@
+import { setMaxListeners } from "node:events";
+import { expect, it } from "vitest";
+import { Turns } from "../../../platform/serial-queue.ts";
+
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+/** Work that the test ends. */
+function work() {
+  let end: (value: string) => void = () => {};
+  let fail: (error: Error) => void = () => {};
+  let begun = false;
+  const done = new Promise<string>((resolve, reject) => {
+    end = resolve;
+    fail = reject;
+  });
+  const run = () => {
+    begun = true;
+    return done;
+  };
+  return { run, end: (value = "done") => end(value), fail, begun: () => begun };
+}
+
+const settled = () => new Promise(setImmediate);
+
+it("lets so many works run at once, and the next one after a failure", async () => {
+  const turns = new Turns(2);
+  const [one, two, three] = [work(), work(), work()];
+  const first = turns.take("a", 1, one.run, never);
+  const second = turns.take("b", 1, two.run, never);
+  const third = turns.take("c", 1, three.run, never);
+  await settled();
+  expect([one.begun(), two.begun(), three.begun()]).toEqual([true, true, false]);
+  one.fail(new Error("no"));
+  await expect(first).rejects.toThrow("no");
+  two.end("yes");
+  three.end("yes");
+  expect(await Promise.all([second, third])).toEqual(["yes", "yes"]);
+});
+
+it("lets one work of each owner run at a time", async () => {
+  const turns = new Turns(2);
+  const [one, two] = [work(), work()];
+  const first = turns.take("a", 1, one.run, never);
+  const second = turns.take("a", 1, two.run, never);
+  await settled();
+  expect(two.begun()).toBe(false);
+  one.end();
+  two.end();
+  await Promise.all([first, second]);
+});
+
+it("lets an owner's only work go before 200 of another owner that came first", async () => {
+  const turns = new Turns(1);
+  const order: string[] = [];
+  const held = work();
+  const running = turns.take("many", 1, held.run, never);
+  const take = (owner: string) => turns.take(owner, 1, async () => void order.push(owner), never);
+  const rest = [...Array.from({ length: 200 }, () => take("many")), take("few")];
+  held.end();
+  await Promise.all([running, ...rest]);
+  expect(order.indexOf("few")).toBeLessThanOrEqual(1);
+});
+
+it("divides by cost: one owner's long works let another's short ones by", async () => {
+  const turns = new Turns(1);
+  const order: string[] = [];
+  const held = work();
+  const running = turns.take("first", 1, held.run, never);
+  const take = (owner: string, cost: number) => turns.take(owner, cost, async () => void order.push(owner), never);
+  const long = Array.from({ length: 5 }, () => take("long", 100));
+  const short = Array.from({ length: 50 }, () => take("short", 10));
+  held.end();
+  await Promise.all([running, ...long, ...short]);
+  const shortBefore = order.flatMap((owner, index) =>
+    owner === "long" ? order.slice(0, index).filter((one) => one === "short").length : [],
+  );
+  expect(shortBefore[2]).toBeGreaterThanOrEqual(19);
+});
+
+it("rejects at once what is given up while it waits, and never begins it", async () => {
+  const turns = new Turns(1);
+  const [one, two, three] = [work(), work(), work()];
+  const first = turns.take("a", 1, one.run, never);
+  const given = new AbortController();
+  const second = turns.take("b", 1, two.run, given.signal);
+  const third = turns.take("c", 1, three.run, never);
+  given.abort(new Error("given up"));
+  await expect(second).rejects.toThrow("given up");
+  await expect(turns.take("b", 1, two.run, given.signal)).rejects.toThrow("given up");
+  three.end();
+  one.end();
+  await Promise.all([first, third]);
+  expect([two.begun(), three.begun()]).toEqual([false, true]);
+});
+
+it("keeps the turn of a work that is given up until it has ended", async () => {
+  const turns = new Turns(1);
+  const [one, two] = [work(), work()];
+  const given = new AbortController();
+  const first = turns.take("a", 1, one.run, given.signal);
+  const second = turns.take("b", 1, two.run, never);
+  await settled();
+  given.abort(new Error("given up"));
+  await settled();
+  expect(two.begun()).toBe(false);
+  one.end("ended");
+  expect(await first).toBe("ended");
+  two.end();
+  await second;
+});

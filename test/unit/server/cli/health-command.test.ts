@@ -1,0 +1,25 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { checkHealth } from "../../../../server/cli/health-command.ts";
+
+async function listening(status: number): Promise<number> {
+  const server = createServer((_, response) => response.writeHead(status).end("{}"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+it("a server on its own port is healthy, also one that listens on every address", async () => {
+  const port = await listening(200);
+  await checkHealth("127.0.0.1", port);
+  await checkHealth("0.0.0.0", port);
+});
+
+it("one that refuses or is not there is not, and the reason is told", async () => {
+  const port = await listening(503);
+  await expect(checkHealth("127.0.0.1", port)).rejects.toThrow(
+    `http://127.0.0.1:${port}/health answers with status 503`,
+  );
+  await expect(checkHealth("127.0.0.1", 1)).rejects.toThrow("http://127.0.0.1:1/health does not answer");
+});

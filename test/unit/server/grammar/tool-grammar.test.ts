@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+import type { Asked } from "../../../../engine/engine.ts";
+import type { GrammarRule } from "../../../../engine/protocol/request.ts";
+import { TOOL_FORMAT_NAMES, toolFormat } from "../../../../engine/tools/formats.ts";
+import { Automaton } from "../../../../engine/worker/grammar/automaton.ts";
+import { compileGbnf } from "../../../../grammar/gbnf/compile-gbnf.ts";
+import type { ApiError } from "../../../../openapi/api-error.ts";
+import type { ToolChoice } from "../../../../server/grammar/tool-choice.ts";
+import { enforceForm, toolRule } from "../../../../server/grammar/tool-grammar.ts";
+import { PLAIN_SUBMISSION } from "../../../plain-submission.ts";
+import { type Answer, read, text, WEATHER } from "../../engine/tools/reading.ts";
+import { FACTS } from "../cli/facts.ts";
+
+/** One call of get_weather in Paris as each format writes it, behind what the prompt ends with. */
+const CALLS: Record<string, string> = {
+  hermes: '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>',
+  llama: '{"name": "get_weather", "parameters": {"city": "Paris"}}',
+  pythonic: '[get_weather(city="Paris")]',
+  mistral: '[TOOL_CALLS] [{"name": "get_weather", "arguments": {"city": "Paris"}}]',
+  "mistral-args": '[TOOL_CALLS]get_weather[ARGS]{"city": "Paris"}',
+  deepseek:
+    '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n{"city": "Paris"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+  "deepseek-v3.1":
+    '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Paris"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+  "deepseek-v3.2":
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>',
+  "deepseek-v4":
+    '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="get_weather">\n<｜DSML｜parameter name="city" string="true">Paris</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+  functiongemma: "<start_function_call>call:get_weather{city:<escape>Paris<escape>}<end_function_call>",
+  gemma4: '<|tool_call>call:get_weather{city:<|"|>Paris<|"|>}<tool_call|>',
+  "tool-code": '```tool_code\nget_weather(city="Paris")\n```',
+  functionary: '<function=get_weather>{"city": "Paris"}</function>',
+  "functionary-v3.2": 'get_weather\n{"city": "Paris"}',
+  glm: "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>",
+  "qwen-coder": "<tool_call>\n<function=get_weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>",
+  kimi: '<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>',
+  harmony: '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Paris"}',
+};
+
+const CITY = {
+  ...WEATHER,
+  function: {
+    ...WEATHER.function,
+    parameters: {
+      type: "object",
+      properties: { city: { type: "string" }, days: { type: "integer" }, unit: { enum: ["C", "F"] }, more: {} },
+      required: ["city"],
+      additionalProperties: false,
+    },
+  },
+};
+const REQUIRED: ToolChoice = { callable: [CITY], required: true, restricted: false, parallel: false, answer: null };
+
+function ruleOf(name: string, choice: ToolChoice): GrammarRule {
+  return toolRule(choice, toolFormat(name))!;
+}
+
+/** Whether the grammar takes the text: not at all, as a beginning, or as a whole. */
+function taken({ gbnf, lead }: GrammarRule, text: string): "whole" | "beginning" | null {
+  const automaton = new Automaton(compileGbnf(gbnf, lead));
+  const state = automaton.walk(automaton.start, Buffer.from(text));
+  if (state === null) return null;
+  return state.complete ? "whole" : "beginning";
+}
+
+describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
+  const call = CALLS[name]!;
+
+  test("the grammar takes a call as it is read", () => {
+    expect(read(name, call, [CITY]).calls).toMatchObject([{ name: "get_weather", arguments: '{"city": "Paris"}' }]);
+    expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
+  });
+
+  test("but no other tool's, no text, and none that lacks an argument", () => {
+    const rule = ruleOf(name, REQUIRED);
+    expect(taken(rule, call.replace("get_weather", "get_time"))).toBeNull();
+    expect(taken(rule, "Paris is nice.")).toBeNull();
+    const empty = call
+      .replace('{"city": "Paris"}', "{}")
+      .replace('city="Paris"', "")
+      .replace(/city:(<\S+>)Paris\1/, "")
+      .replace(/<arg_key>.*<\/arg_value>\n/s, "")
+      .replace(/<parameter=.*<\/parameter>\n/s, "")
+      .replace(/<｜DSML｜parameter.*<\/｜DSML｜parameter>\n/s, "");
+    expect(empty).not.toBe(call);
+    expect(taken(rule, empty)).toBeNull();
+  });
+
+  test("where text may come first, it begins with one of its triggers", () => {
+    const rule = ruleOf(name, { ...REQUIRED, required: false });
+    const starts = rule.triggers!.map((trigger) => call.indexOf(trigger)).filter((at) => at >= 0);
+    expect(taken(rule, call.slice(Math.min(...starts)))).toBe("whole");
+  });
+});
+
+const FREE: ToolChoice = { ...REQUIRED, required: false, parallel: true };
+
+test("a model that may do as it likes has no grammar", () => {
+  expect(toolRule(FREE, toolFormat("hermes"))).toBeNull();
+});
+
+test.each<[string, Partial<ToolChoice>]>([
+  ["calls are one at most", { parallel: false }],
+  ["a tool is not allowed", { restricted: true }],
+  ["a tool is strict", { callable: [{ ...CITY, function: { ...CITY.function, strict: true } }] }],
+])("there is one when %s", (_, changed) => {
+  expect(toolRule({ ...FREE, ...changed }, toolFormat("hermes"))?.triggers).toEqual(["<tool_call>"]);
+});
+
+test("several calls are one after the other, unless they may not be", () => {
+  const two = `${CALLS.hermes}\n${CALLS.hermes}`;
+  expect(taken(ruleOf("hermes", { ...REQUIRED, parallel: true }), two)).toBe("whole");
+  expect(taken(ruleOf("hermes", REQUIRED), two)).toBeNull();
+});
+
+test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
+  "%s: a bare string may hold beginnings of its end",
+  (name) => {
+    for (const city of ["1 << 2", "a < b", "<<EOF\n<|x", "x </arg </para <esc </arg_value", "<"]) {
+      const call = CALLS[name]!.replace("Paris", city);
+      expect(read(name, call, [CITY]).calls).toMatchObject([
+        { arguments: JSON.stringify({ city }).replace(":", ": ") },
+      ]);
+      expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
+    }
+  },
+);
+
+test.each(["glm", "qwen-coder", "gemma4"])("%s: and not its end", (name) => {
+  const end = { glm: "</arg_value>", "qwen-coder": "\n</parameter>", gemma4: '<|"|>' }[name]!;
+  expect(taken(ruleOf(name, REQUIRED), CALLS[name]!.replace("Paris", `Par${end}is`))).toBeNull();
+});
+
+test("Mistral's calls may have an id of nine letters and digits behind their arguments", () => {
+  const rule = ruleOf("mistral", REQUIRED);
+  const call = (id: string) => CALLS.mistral!.replace('"}}]', `"}, "id": "${id}"}]`);
+  expect([call("a1B2c3D4e"), call("call_1234")].map((text) => taken(rule, text))).toEqual(["whole", null]);
+});
+
+test("gpt-oss may think before a call that is required", () => {
+  const rule = ruleOf("harmony", REQUIRED);
+  const thinking = (text: string) => `<|channel|>analysis<|message|>${text}<|end|>`;
+  for (const thought of ["Hm.", "1 << 2 < 5", "a <", "<<"]) {
+    const whole = `${thinking(thought)}<|start|>assistant${CALLS.harmony}`;
+    expect(taken(rule, whole), whole).toBe("whole");
+    // The mark ends it, whatever stands before: what follows is no more of the thought.
+    expect(taken(rule, `${thinking(thought)} and on`)).toBeNull();
+  }
+});
+
+test("beside a response format an answer is calls or that", () => {
+  const rule = ruleOf("hermes", { ...FREE, answer: { type: "object", properties: {}, additionalProperties: false } });
+  expect(rule.triggers).toBeNull();
+  expect(["{}", CALLS.hermes!, "Paris"].map((text) => taken(rule, text))).toEqual(["whole", "whole", null]);
+});
+
+describe("a grammar of an answer, where the model begins all answers in a form of its own", () => {
+  const chat = {
+    kind: "chat" as const,
+    messages: [],
+    tools: [],
+    variables: {},
+    thinking: { effort: null, budget: null },
+  };
+  const enforced = (toolFormat: string, prompt: Asked["prompt"] = chat): GrammarRule => {
+    const asked = { ...PLAIN_SUBMISSION, prompt, grammar: { gbnf: 'root ::= "{}"', triggers: null } };
+    return enforceForm({ submissions: [asked], toolChoice: null }, { ...FACTS, toolFormat })[0]!.grammar!;
+  };
+
+  test.each<[string, string, Partial<Answer>]>([
+    ["harmony", "<|channel|>final<|message|>{}", {}],
+    [
+      "harmony",
+      "<|channel|>analysis<|message|>a < b.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{}",
+      { thought: "a < b." },
+    ],
+    ["functionary-v3.2", "all\n{}", {}],
+  ])("%s: %s", (name, written, held) => {
+    expect(taken(enforced(name), written)).toBe("whole");
+    expect(taken(enforced(name), "{}")).toBeNull();
+    expect(read(name, written)).toEqual({ ...text("{}"), ...held });
+    const choice = { ...FREE, answer: { const: true } };
+    expect(taken(ruleOf(name, choice), written.replace("{}", "true"))).toBe("whole");
+  });
+
+  test("other models begin with it, and so do completions", () => {
+    expect(taken(enforced("hermes"), "{}")).toBe("whole");
+    expect(taken(enforced("harmony", { kind: "text", text: "x" }), "{}")).toBe("whole");
+  });
+});
+
+test("a tool without parameters has no arguments", () => {
+  const ping = { type: "function" as const, function: { name: "ping" } };
+  const rule = ruleOf("hermes", { ...REQUIRED, callable: [ping] });
+  const call = (args: string) => `<tool_call>\n{"name": "ping", "arguments": ${args}}\n</tool_call>`;
+  expect(["{}", '{"a": 1}'].map((args) => taken(rule, call(args)))).toEqual(["whole", null]);
+});
+
+describe("tools whose schemas are too large together", () => {
+  const many = (strict: boolean, properties = 40) =>
+    Array.from({ length: 128 }, (_, i) => {
+      const names = Array.from({ length: properties }, (_, j) => [`property_${i}_${j}`, { type: "integer" }]);
+      const parameters = { type: "object", properties: Object.fromEntries(names), required: [] };
+      return { type: "function" as const, function: { name: `f${i}`, parameters, strict } };
+    });
+
+  test("are held to their names, where none is strict", () => {
+    const rule = ruleOf("hermes", { ...REQUIRED, callable: many(false) });
+    const call = (name: string) => `<tool_call>\n{"name": "${name}", "arguments": {"x": 1}}\n</tool_call>`;
+    expect([call("f127"), call("f128")].map((text) => taken(rule, text))).toEqual(["whole", null]);
+    const tagged = "<tool_call>f1\n<arg_key>property_1_3</arg_key>\n<arg_value>7</arg_value>\n</tool_call>";
+    expect(taken(ruleOf("glm", { ...REQUIRED, callable: many(false).slice(0, 16) }), tagged)).toBe("whole");
+  });
+
+  test.each([
+    ["hermes", true, 40],
+    ["glm", false, 400],
+  ])("are refused in %s where they must be there (strict: %s)", (name, strict, properties) => {
+    const refused = () => ruleOf(name, { ...REQUIRED, callable: many(strict, properties) });
+    expect(refused).toThrow(expect.objectContaining<Partial<ApiError>>({ status: 400, param: "tools" }));
+  });
+});
+
+describe("a schema that no grammar can say", () => {
+  const parameters = { type: "object", properties: { a: { not: { const: 1 } } }, required: ["a"] };
+  const odd = (strict: boolean) => ({ type: "function" as const, function: { name: "odd", parameters, strict } });
+
+  test("is any object where the tool is not strict", () => {
+    const rule = ruleOf("hermes", { ...REQUIRED, callable: [odd(false)] });
+    expect(taken(rule, '<tool_call>\n{"name": "odd", "arguments": {"b": [1]}}\n</tool_call>')).toBe("whole");
+  });
+
+  test("is refused where it is, by its path", () => {
+    const refused = () => ruleOf("hermes", { ...REQUIRED, callable: [odd(true)] });
+    expect(refused).toThrow(expect.objectContaining<Partial<ApiError>>({ status: 400, param: "tools" }));
+    expect(refused).toThrow(/'odd': 'parameters.properties.a.not'/);
+  });
+});

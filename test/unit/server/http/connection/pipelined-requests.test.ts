@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
+import { listen } from "../../../../../server/http/connection/listen.ts";
+import { CHAT, startTestServer, type TestServer } from "../../test-server.ts";
+import { openSocket, rawPost } from "../raw-socket.ts";
+
+const PATH = "/v1/chat/completions";
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer({ bodyMemory: 1024 * 1024 });
+});
+afterEach(() => server.close());
+
+function request(fields: object): string {
+  const text = JSON.stringify({ ...CHAT, ...fields });
+  return rawPost(PATH, ["Content-Type: application/json", `Content-Length: ${text.length}`], text);
+}
+
+it("a client that leaves cancels all requests of its connection, and their bodies are given back", async () => {
+  const submitted = [server.engine.next(), server.engine.next(), server.engine.next()];
+  const socket = await openSocket(server.port, request({ padding: "x".repeat(256 * 1024) }).repeat(3));
+  const requests = await Promise.all(submitted);
+  socket.destroy();
+  for (const { whenCancelled } of requests) await whenCancelled;
+  const next = server.engine.next();
+  const answer = server.post(PATH, { ...CHAT, padding: "x".repeat(900 * 1024) });
+  (await next).begin().say("a").finish();
+  expect((await answer).status).toBe(200);
+});
+
+it("what is no HTTP, behind a request that waits for a stream's end, is answered by nothing in that stream", async () => {
+  const submitted = [server.engine.next(), server.engine.next()];
+  const socket = await openSocket(server.port, request({ stream: true }) + request({}));
+  let received = "";
+  socket.setEncoding("utf8").on("data", (text: string) => {
+    received += text;
+  });
+  const [first] = await Promise.all(submitted);
+  first?.begin().say("a");
+  await expect.poll(() => received).toContain('"a"');
+  socket.write("no HTTP\r\n\r\n");
+  await once(socket, "close");
+  expect(received).not.toContain("malformed_request");
+});
+
+it("requests that are parsed after their connection has ended are left alone", async () => {
+  const seen: (string | undefined)[] = [];
+  const listening = await listen(
+    (req) => {
+      seen.push(req.url);
+      req.socket.destroy();
+    },
+    { host: "127.0.0.1", port: 0 },
+  );
+  onTestFinished(() => listening.close(0));
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  const socket = await openSocket(listening.port, get("/first") + get("/second") + get("/third"));
+  await once(socket.resume(), "close");
+  expect(seen).toEqual(["/first"]);
+});

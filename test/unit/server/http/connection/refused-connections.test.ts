@@ -1,0 +1,40 @@
+import { connect, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { listen } from "../../../../../server/http/connection/listen.ts";
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket));
+    socket.once("error", reject);
+    onTestFinished(() => void socket.destroy());
+  });
+}
+
+function answer(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    socket.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+    });
+    socket.once("close", () => resolve(text));
+  });
+}
+
+test("one connection too many is answered 503; the others go on, and a free place is taken again", async () => {
+  const server = await listen((_req, res) => res.end("ok"), { host: "127.0.0.1", port: 0, maxConnections: 2 });
+  onTestFinished(() => server.close(0));
+  const request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  const first = await open(server.port);
+  const second = await open(server.port);
+
+  const refused = await answer(await open(server.port));
+  expect(refused).toMatch(/^HTTP\/1.1 503 [\s\S]*Retry-After: 1[\s\S]*"code":"too_many_connections"/);
+
+  const served = answer(first);
+  first.write(request);
+  expect(await served).toMatch(/^HTTP\/1.1 200 [\s\S]*ok/);
+  const next = await open(server.port);
+  next.write(request);
+  expect(await answer(next)).toMatch(/^HTTP\/1.1 200 /);
+  second.destroy();
+});

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { pathAdvice } from "../../../../server/http/path-advice.ts";
+
+test.each([
+  ["/v1/v1/chat/completions", / base URL has \/v1 twice/],
+  ["/chat/completions", / base URL lacks \/v1/],
+  ["/models/demo", / base URL lacks \/v1/],
+  ["/v1/responses", /Responses API is not served/],
+  ["/responses/resp_1", /Responses API is not served/],
+  ["/v1/nothing", /^$/],
+  ["/filesystem", /^$/],
+])("a client that asks for %s is told what is most likely wrong", (path, advice) => {
+  expect(pathAdvice(path)).toMatch(advice);
+});

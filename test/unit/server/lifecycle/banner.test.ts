@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { banner } from "../../../../server/lifecycle/banner.ts";
+import { FACTS } from "../cli/facts.ts";
+
+const url = "http://127.0.0.1:9000";
+const content = { url, version: "1.0.0", demo: false, apiKeys: false, command: "nightshift", startMs: 1234 };
+
+it("names base URL, models, context, sequences and compute", () => {
+  const text = banner({ ...content, onDemand: [], models: [FACTS, { ...FACTS, model: "other" }] });
+  expect(text).toContain("http://127.0.0.1:9000/v1");
+  expect(text).toContain("small: llama 0.5B Q8_0; context 8,192 tokens, 32 sequences");
+  expect(text).toContain("other: llama 0.5B Q8_0");
+  expect(text).toContain("cpu on Some CPU, 3 threads (llama.cpp 1.2.3)");
+  expect(text).not.toContain("hf:owner/repo");
+});
+
+it("tells how to serve a real model when only the demo is there", () => {
+  const text = banner({ ...content, onDemand: [], models: [FACTS], demo: true, command: "npm start --" });
+  expect(text).toContain("npm start -- --model hf:owner/repo:Q4_K_M");
+});
+
+it.each(["demo", "o'brien", '$(reboot)"`'])(
+  "has a curl line that a shell takes as it stands for the name %s",
+  (model) => {
+    const line = banner({ ...content, onDemand: [], models: [{ ...FACTS, model }] })
+      .split("\n")
+      .find((each) => each.includes("curl"))!
+      .trim();
+    // The shell's own parser splits it; curl is replaced by a function that prints its arguments.
+    const args = execFileSync("sh", ["-c", `curl() { printf '%s\\n' "$@"; }\n${line}`], { encoding: "utf8" })
+      .trim()
+      .split("\n");
+    expect(args[1]).toBe("http://127.0.0.1:9000/v1/chat/completions");
+    expect(JSON.parse(args.at(-1)!)).toMatchObject({ model, stream: true });
+  },
+);
+
+it("has the client's key in the curl line where one is needed", () => {
+  const text = banner({ ...content, onDemand: [], models: [FACTS], apiKeys: true });
+  expect(text).toContain(
+    'curl -N http://127.0.0.1:9000/v1/chat/completions -H "Authorization: Bearer $NIGHTSHIFT_API_KEY" -H',
+  );
+});
+
+it.each([
+  ["mean", "embeddings alone", "/v1/embeddings"],
+  ["rank", "ranks documents", "/v1/rerank"],
+] as const)(
+  "of a model with pooling %s that does not generate it says so, and asks what it can answer",
+  (pooling, says, path) => {
+    const embedding = { pooling, width: 1, context: 512 };
+    const text = banner({ ...content, onDemand: [], models: [{ ...FACTS, generates: false, embedding }] });
+    expect(text).toContain(says);
+    expect(text).toContain(`${path} -H`);
+    expect(text).not.toContain("chat");
+  },
+);

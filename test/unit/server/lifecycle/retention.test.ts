@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { type RetentionOptions, retentionTasks } from "../../../../server/lifecycle/retention.ts";
+import type { Expiry } from "../../../../store/tables/retention.ts";
+
+const DAY = 86_400;
+const NOW = 1000 * DAY;
+const NEVER: RetentionOptions = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
+
+/** Tables with so many old rows each, what was asked of them, and the files whose bytes were removed. */
+function retained(rows: number) {
+  const asked: [string, number][] = [];
+  const unlinked: string[] = [];
+  const left = new Map<string, number>();
+  const remove = (table: string, { before, limit }: Expiry) => {
+    asked.push([table, (NOW - before) / DAY]);
+    const removed = Math.min(left.get(table) ?? rows, limit);
+    left.set(table, (left.get(table) ?? rows) - removed);
+    return removed;
+  };
+  const retention = {
+    removeLedgerRows: async (expiry: Expiry) => remove("ledger", expiry),
+    removeBatches: async (expiry: Expiry) => remove("batches", expiry),
+    removeFiles: async (expiry: Expiry) => Array.from({ length: remove("files", expiry) }, (_, n) => `file-${n}`),
+    removeKeys: async (expiry: Expiry) => remove("keys", expiry),
+  };
+  const files = { unlink: async (ids: readonly string[]) => void unlinked.push(...ids) };
+  return { asked, unlinked, tasksFor: (options: RetentionOptions) => retentionTasks(options, { retention }, files) };
+}
+
+test("what has no days is kept for ever", () => {
+  expect(retained(1).tasksFor(NEVER)).toEqual([]);
+});
+
+test.each([
+  ["ledgerDays", "ledger rows", "ledger"],
+  ["batchDays", "batches", "batches"],
+  ["fileDays", "old files", "files"],
+  ["keyDays", "API keys", "keys"],
+])("%s removes %s alone, of that age", async (option, name, table) => {
+  const { asked, unlinked, tasksFor } = retained(3);
+  const [task, ...others] = tasksFor({ ...NEVER, [option]: 30 });
+  expect([task?.name, others]).toEqual([name, []]);
+  expect(await task?.run(NOW)).toBe(3);
+  expect(asked).toEqual([[table, 30]]);
+  expect(unlinked).toEqual(table === "files" ? ["file-0", "file-1", "file-2"] : []);
+});
+
+test("many rows go in operations of 100, and no more than 100,000 of a kind in one sweep", async () => {
+  const { asked, tasksFor } = retained(100_250);
+  const [task] = tasksFor({ ...NEVER, ledgerDays: 1 });
+  expect(await task?.run(NOW)).toBe(100_000);
+  expect(asked).toHaveLength(1000);
+  expect(await task?.run(NOW)).toBe(250);
+  expect(asked).toHaveLength(1003);
+});

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import type { PieceStats } from "../../../../engine/protocol/embedding.ts";
+import { Loads } from "../../../../server/admission/model-load.ts";
+import { EngineObservers } from "../../../../server/metrics/engine-observer-fan-out.ts";
+import { OnlineLoad } from "../../../../server/metrics/online-utilization.ts";
+
+const PIECE: PieceStats = { ms: 30, tokens: 10, inputs: 1, online: true, shares: [] };
+
+test("every observer hears, in their order, what it has a method for", () => {
+  const heard: string[] = [];
+  const observers = new EngineObservers([
+    {
+      started: (model, pid) => void heard.push(`first: ${model} runs as ${pid}`),
+      ended: () => void heard.push("gone"),
+    },
+    { started: () => void heard.push("second"), restarted: () => void heard.push("again") },
+  ]);
+  observers.started("demo", 7);
+  observers.ended("demo");
+  observers.restarted("demo");
+  observers.piece("demo", PIECE);
+  expect(heard).toEqual(["first: demo runs as 7", "second", "gone", "again"]);
+});
+
+test("a piece of embeddings tells both how fast they go and how busy the engine is", () => {
+  const loads = new Loads(() => 0);
+  const online = new OnlineLoad(() => 0);
+  new EngineObservers([online, loads]).piece("demo", PIECE);
+  const { embedding } = loads.of("demo");
+  embedding.add("default", "a", 100);
+  expect(embedding.waitMs("default", "a")).toBe(300);
+  expect(online.of("demo")).toBe(30 / 30_000);
+});

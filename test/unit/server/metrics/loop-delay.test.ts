@@ -1,0 +1,24 @@
+import { Registry } from "prom-client";
+import { expect, it } from "vitest";
+import { watchLoopDelay } from "../../../../server/metrics/loop-delay.ts";
+import { Scrape } from "../../../api/scrape.ts";
+
+it("one standstill of the event loop is seen by every scraper, however many short turns surround it", async () => {
+  const registry = new Registry();
+  let ms = 0;
+  // The timer runs in real time; what it measures is this clock's.
+  watchLoopDelay(registry, () => ms);
+  const scrape = async () => new Scrape(await registry.metrics());
+  const turns = async () => (await scrape()).sum("nightshift_event_loop_delay_seconds_count");
+  const before = await scrape();
+  ms += 4020;
+  const count = await turns();
+  await expect.poll(turns).toBeGreaterThan(count);
+  const [one, another] = [await scrape(), await scrape()];
+  for (const reading of [one, another]) expect(reading.longestDelaySince(before)).toBe(5);
+  const more = one.sum("nightshift_event_loop_delay_seconds_count");
+  await expect.poll(turns).toBeGreaterThan(more + 2);
+  const later = await scrape();
+  expect(later.longestDelaySince(before)).toBe(5);
+  expect(later.longestDelaySince(another)).toBe(0.005);
+});

@@ -1,0 +1,152 @@
+import { expect, it } from "vitest";
+import { Waiters } from "../../../../engine/client/waiters.ts";
+import type { ModelFacts } from "../../../../engine/protocol/config.ts";
+import { Residency } from "../../../../server/models/residency.ts";
+import { FACTS, FakeEngine } from "../fake-engine.ts";
+
+const LOAD_MS = 1000;
+const REQUEST_MS = 500;
+const TICK_MS = 250;
+
+/** Loads in a second of the test's clock. */
+class SleepyEngine extends FakeEngine {
+  override readonly model: string;
+  running = 0;
+  readyAt = Number.POSITIVE_INFINITY;
+  readonly #now: () => number;
+  readonly #waiters = new Waiters<ModelFacts>();
+
+  constructor(model: string, now: () => number) {
+    super();
+    this.model = model;
+    this.#now = now;
+    this.state = { name: "unloaded" };
+  }
+
+  override get pending(): number {
+    return this.running;
+  }
+
+  override load(): void {
+    this.state = { name: "loading", progress: 0, onDemand: true };
+    this.readyAt = this.#now() + LOAD_MS;
+  }
+
+  override async unload(): Promise<void> {
+    if (this.running === 0) this.state = { name: "unloaded" };
+  }
+
+  override async ready(signal?: AbortSignal): Promise<ModelFacts> {
+    return this.state.name === "ready" ? FACTS : this.#waiters.add(signal);
+  }
+
+  tick(): void {
+    if (this.state.name !== "loading" || this.#now() < this.readyAt) return;
+    this.state = { name: "ready" };
+    this.#waiters.resolveAll(FACTS);
+  }
+}
+
+/** Models that fit one at a time, and clients that ask for them one request after the other. */
+class House {
+  now = 0;
+  readonly engines: Map<string, SleepyEngine>;
+  readonly residency: Residency;
+  readonly #due: { at: number; run: () => void }[] = [];
+
+  constructor(...models: string[]) {
+    this.engines = new Map(models.map((model) => [model, new SleepyEngine(model, () => this.now)]));
+    this.residency = new Residency({
+      engines: [...this.engines.values()],
+      budgetOf: () => 1,
+      keepAliveMs: 300_000,
+      bytesOf: () => 1,
+      onlineOf: (model) => this.engines.get(model)?.running ?? 0,
+      now: () => this.now,
+    });
+  }
+
+  /** One request; resolves when it was answered. */
+  async ask(model: string): Promise<void> {
+    const engine = this.engines.get(model)!;
+    while (engine.state.name !== "ready" || this.residency.drains(model)) {
+      await this.residency.awake(model, "someone", null, new AbortController().signal);
+    }
+    engine.running++;
+    await this.#sleep(REQUEST_MS);
+    engine.running--;
+  }
+
+  /** Asks again and again; the count of answers. */
+  busy(model: string): { answers: number } {
+    const client = { answers: 0 };
+    const go = async () => {
+      for (;;) {
+        await this.ask(model);
+        client.answers++;
+      }
+    };
+    void go();
+    return client;
+  }
+
+  async run(ms: number): Promise<void> {
+    for (const end = this.now + ms; this.now < end; ) {
+      this.now += TICK_MS;
+      for (const engine of this.engines.values()) engine.tick();
+      for (const each of this.#due.splice(0)) {
+        if (each.at <= this.now) each.run();
+        else this.#due.push(each);
+      }
+      await new Promise(setImmediate);
+      this.residency.look();
+      await new Promise(setImmediate);
+    }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#due.push({ at: this.now + ms, run: resolve }));
+  }
+}
+
+it("two models that are always asked for take turns, and a third one gets its own in the order of asking", async () => {
+  const house = new House("a", "b", "c");
+  const a = house.busy("a");
+  await house.run(5000);
+  const b = house.busy("b");
+  await house.run(2000);
+  let answered = Number.POSITIVE_INFINITY;
+  const asked = house.now;
+  void house.ask("c").then(() => {
+    answered = house.now - asked;
+  });
+  await house.run(120_000);
+  // At most the turns of both others, which are four loads long, and the loads between.
+  expect(answered).toBeLessThanOrEqual(2 * (4 * LOAD_MS + LOAD_MS) + 4 * (LOAD_MS + REQUEST_MS));
+  expect(Math.min(a.answers, b.answers)).toBeGreaterThan(0.6 * Math.max(a.answers, b.answers));
+  expect(a.answers).toBeGreaterThan(50);
+});
+
+it("a model whose turn is over keeps its memory while none is asked for", async () => {
+  const house = new House("a", "b");
+  house.busy("a");
+  await house.run(60_000);
+  expect(house.engines.get("a")?.state.name).toBe("ready");
+  expect(house.residency.drains("a")).toBe(false);
+});
+
+it("requests that give up while a model is drained are let go, and it drains no more when none waits for another", async () => {
+  const house = new House("a", "b");
+  const a = house.busy("a");
+  await house.run(10_000);
+  const gone = new AbortController();
+  const waiting = house.residency.awake("b", "someone", null, gone.signal);
+  await house.run(TICK_MS);
+  gone.abort();
+  await waiting;
+  await house.run(2000);
+  const before = a.answers;
+  await house.run(10_000);
+  expect(a.answers).toBeGreaterThan(before);
+  expect(house.residency.sleepersOf("b").total).toBe(0);
+});

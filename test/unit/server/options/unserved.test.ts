@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { unservedNames } from "../../../../server/options/unserved.ts";
+
+const PRICE = { input: 1, cachedInput: 1, output: 1 };
+
+test("prices and tool formats of models that are not served are named, with the nearest that is", () => {
+  const options = { prices: { demo: PRICE, dmeo: PRICE }, toolFormat: { nosuchmodel: "hermes" } };
+  expect(unservedNames(options, ["demo"])).toEqual([
+    "--prices names the model 'dmeo', which is not served. Did you mean 'demo'?",
+    "--tool-format names the model 'nosuchmodel', which is not served.",
+  ]);
+});

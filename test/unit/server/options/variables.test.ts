@@ -1,0 +1,24 @@
+import { expect, it } from "vitest";
+import { variableName } from "../../../../server/options/name.ts";
+import { OPTION_KEYS } from "../../../../server/options/table.ts";
+import { unreadVariables } from "../../../../server/options/variables.ts";
+
+it("tells of a misspelt variable, with the one that was meant", () => {
+  expect(unreadVariables({ NIGHTSHIFT_DATADIR: "x", NIGHTSHIFT_PROT: "1", PATH: "/bin" })).toEqual([
+    "No option reads NIGHTSHIFT_DATADIR. Did you mean NIGHTSHIFT_DATA_DIR?",
+    "No option reads NIGHTSHIFT_PROT. Did you mean NIGHTSHIFT_PORT?",
+  ]);
+});
+
+it("suggests nothing for one that is like none", () => {
+  expect(unreadVariables({ NIGHTSHIFT_SERVICE_ACCOUNT_TOKEN: "x" })).toEqual([
+    "No option reads NIGHTSHIFT_SERVICE_ACCOUNT_TOKEN.",
+  ]);
+});
+
+it("is quiet about those that are read", () => {
+  const read = OPTION_KEYS.filter((key) => key !== "webhooks");
+  const env = Object.fromEntries(["config", "url", "failpoints", ...read].map((key) => [variableName(key), ""]));
+  expect(unreadVariables(env)).toEqual([]);
+  expect(unreadVariables({ NIGHTSHIFT_WEBHOOKS: "it stands in the file alone" })).toHaveLength(1);
+});

@@ -1,0 +1,61 @@
+import { afterEach, expect, test } from "vitest";
+import { engineList } from "../../../../openapi/resources/engine.ts";
+import type { AppOptions } from "../../../../server/options/app-options.ts";
+import { STATUS } from "../../engine/protocol/status.ts";
+import { startTestServer, type TestServer } from "../test-server.ts";
+
+let server: TestServer;
+afterEach(() => server.close());
+
+async function report(options: Partial<AppOptions> = {}, status = STATUS as typeof STATUS | null) {
+  server = await startTestServer(options);
+  server.engine.status = status;
+  const response = await fetch(`${server.url}/v1/nightshift/engine`);
+  expect(response.status).toBe(200);
+  return engineList.parse(await response.json()).data;
+}
+
+test("tells the fit, its caps, and the engine's load", async () => {
+  const [engine] = await report();
+  expect(engine).toMatchObject({ object: "nightshift.engine", model: "demo", state: "ready" });
+  expect(engine?.status).toMatchObject({
+    step_model: { steps: { prefill: 20, decode: 1200 }, error: { median: 0.031 }, fit: { o: 8, p: 0.05, d: 0.5 } },
+    caps: {
+      alone: { step_ms: 25, decodes: 28, prefill_tokens: 300 },
+      beside_online: [{ streams: 8, online_ms: 12, step_ms: 13.2, decodes: 2 }],
+    },
+    kv: { kind: "split", cells: 65_536, cells_used: 900, cells_reserved: 8192, prefixes: 3, prefix_cells: 700 },
+    sequences: { most: 32, reserved: 4, running: STATUS.running, waiting: STATUS.waiting },
+  });
+});
+
+test("prices a million tokens: the machine's hour over the tokens of an hour", async () => {
+  const [engine] = await report({ machinePrice: { onDemand: 3.6, spot: 0.9 } });
+  const sizes = engine?.status?.forecast?.batch_sizes;
+  // 16 tokens in 16 ms are 1,000 a second, 3.6 million an hour.
+  expect(sizes?.[4]).toEqual({
+    batch_size: 16,
+    step_ms: 16,
+    tokens_per_second: 1000,
+    usd_per_million_tokens: 1,
+    spot_usd_per_million_tokens: 0.25,
+    extrapolated: false,
+  });
+  expect(sizes?.map(({ extrapolated }) => extrapolated).indexOf(true)).toBe(7);
+});
+
+test("has no price where none was set, and no forecast without a fit", async () => {
+  const [unpriced] = await report({ machinePrice: { onDemand: null, spot: 1 } });
+  expect(unpriced?.status?.forecast?.batch_sizes[0]).toMatchObject({ usd_per_million_tokens: null });
+  expect(unpriced?.status?.forecast?.batch_sizes[0]?.spot_usd_per_million_tokens).toBeGreaterThan(0);
+  await server.close();
+  const [unfitted] = await report({}, { ...STATUS, fit: null, outlook: null });
+  expect(unfitted?.status).toMatchObject({ step_model: { fit: null }, caps: null, forecast: null });
+});
+
+test("tells the state of an engine that can't say more", async () => {
+  server = await startTestServer();
+  server.engine.state = { name: "loading", progress: 0.5 };
+  const answer = engineList.parse(await (await fetch(`${server.url}/v1/nightshift/engine`)).json());
+  expect(answer.data).toEqual([{ object: "nightshift.engine", model: "demo", state: "loading", status: null }]);
+});

@@ -1,0 +1,110 @@
+import type { Log } from "../platform/log.ts";
+import { objectId } from "../platform/object-id.ts";
+import { dayOf, monthOf, startOfDay } from "../platform/utc-day.ts";
+import type { Store } from "../store/store.ts";
+import type { LedgerRow } from "../store/tables/ledger.ts";
+import type { Standing } from "../store/types/budget-row.ts";
+import { StoreError } from "../store/types/store-error.ts";
+import type { WebhookEndpoints } from "./endpoint.ts";
+import { webhookEvents } from "./outbox.ts";
+
+export interface BudgetWatchDeps {
+  store: Pick<Store, "budgets">;
+  endpoints: WebhookEndpoints;
+  /** Called when events are in the outbox. */
+  eventsQueued: () => void;
+  observer: { warned(): void };
+  log: Log;
+  /** Unix milliseconds. */
+  epochMs(): number;
+}
+
+interface Payer {
+  owner: string;
+  keyId: string | null;
+}
+
+const LOOK_MS = 1000;
+
+/**
+ * Tells by webhook, once for each budget and period, that what was spent has passed the budget's soft ratio. Looks at those
+ * who were charged since it last looked; after a start at everyone.
+ */
+export class BudgetWatch {
+  readonly #deps: BudgetWatchDeps;
+  readonly #charged = new Map<string, Payer>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(deps: BudgetWatchDeps) {
+    this.#deps = deps;
+  }
+
+  charged({ owner, keyId }: LedgerRow): void {
+    this.#note({ owner, keyId });
+  }
+
+  async start(): Promise<void> {
+    const day = dayOf(this.#deps.epochMs());
+    const before = monthOf(monthOf(day).first - 1).first;
+    await this.#deps.store.budgets.forgetWarnings({ before }).catch((error: unknown) => {
+      // Old warnings do no harm; the next start forgets them.
+      if (!(error instanceof StoreError)) throw error;
+    });
+    for (const payer of await this.#deps.store.budgets.payers()) this.#note(payer);
+    this.#timer = setInterval(() => {
+      this.#looking = this.#looking.then(() => this.look());
+    }, LOOK_MS);
+    this.#timer.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async look(): Promise<void> {
+    if (this.#charged.size === 0) return;
+    const payers = [...this.#charged.values()];
+    this.#charged.clear();
+    const { store, epochMs, log } = this.#deps;
+    try {
+      const standings = await store.budgets.toWarn({ payers, day: dayOf(epochMs()) });
+      for (const standing of standings) await this.#warn(standing);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.code !== "closed") log.warn({ code: error.code }, "Budgets could not be looked at");
+      for (const payer of payers) this.#note(payer);
+    }
+  }
+
+  #note(payer: Payer): void {
+    this.#charged.set(`${payer.owner} ${payer.keyId ?? ""}`, payer);
+  }
+
+  async #warn(standing: Standing): Promise<void> {
+    const { store, endpoints, eventsQueued, log, epochMs } = this.#deps;
+    const { scope, subject, period, firstDay, limitNano, spentNano, softRatio } = standing;
+    const data = {
+      id: subject,
+      scope,
+      period,
+      period_start: startOfDay(firstDay),
+      limit_usd: limitNano / 1e9,
+      spent_usd: spentNano / 1e9,
+      soft_ratio: softRatio,
+    };
+    const nowMs = Math.floor(epochMs());
+    const events = webhookEvents(endpoints, {
+      id: objectId("evt_"),
+      type: "nightshift.budget.warning",
+      data,
+      nowMs,
+    });
+    const warned = await store.budgets.warn({ warning: { scope, subject, period, firstDay }, events });
+    if (!warned) return;
+    this.#deps.observer.warned();
+    eventsQueued();
+    log.warn({ scope, subject, period, spentUsd: data.spent_usd, limitUsd: data.limit_usd }, "A budget runs out");
+  }
+}

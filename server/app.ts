@@ -39,6 +39,7 @@ import { rerankReader } from "./routes/rerank.ts";
 import { detokenize, tokenize } from "./routes/tokenize.ts";
 import { addUploadPart, cancelUpload, finishUpload, startUpload } from "./routes/uploads.ts";
 import { completionsUsage, costs, embeddingsUsage } from "./routes/usage.ts";
+import { welcome } from "./routes/welcome.ts";
 
 type Handlers = Partial<Record<Operation["method"], RequestHandler>>;
 
@@ -122,6 +123,7 @@ export function createApp(dependencies: AppDependencies): Express {
   serve("/v1/organization/usage/embeddings", { get: embeddingsUsage(reports) });
   serve("/v1/organization/costs", { get: costs(reports, options.machinePrice) });
   serve("/v1/nightshift/engine", { get: engines(models, options.machinePrice) });
+  serve("/", { get: welcome(models, version, options.apiKeys) });
   serve("/health", { get: health(version) });
   serve("/ready", { get: ready(models, store, ending, options.apiKeys) });
   serve("/metrics", { get: metrics(dependencies.metrics.registry, options.host, options.metricsToken) });
@@ -142,7 +144,8 @@ function keyCheck({ keys, clock, metrics: { registry }, log }: AppDependencies):
  * body. Throws for what the document does not have.
  */
 function addRoute(app: Express, log: Log, path: string, handlers: Handlers): void {
-  const route = app.route(path);
+  // A model's name may have slashes.
+  const route = app.route(path.replace(/:model$/, "*model"));
   const allowed: string[] = [];
   for (const method of METHODS) {
     const handler = handlers[method];

@@ -169,6 +169,15 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/",
+    id: "welcome",
+    access: "open",
+    summary: "What this is and how to call it: a page for browsers, text, or JSON for who accepts only that.",
+    response: "text",
+    failures: {},
+  },
+  {
+    method: "get",
     path: "/health",
     id: "health",
     access: "open",

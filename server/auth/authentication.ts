@@ -68,18 +68,31 @@ export function authentication(
   };
 }
 
-/** Throws 401, and never says anything of what was given. */
+/** Of `Authorization`, or where there is none of `x-api-key`. Throws 401, and never says anything of what was given. */
 function secretOf(req: IncomingMessage): string {
-  const given = req.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "authorization");
-  const header = req.headers.authorization;
-  if (header === undefined) {
-    throw unauthorized("Missing API key: send it in the header Authorization: Bearer <key>.");
+  const bearer = only(req, "authorization");
+  if (bearer === null) {
+    const secret = only(req, "x-api-key");
+    if (secret === null) {
+      throw unauthorized("Missing API key: send it in the header Authorization: Bearer <key>, or in x-api-key: <key>.");
+    }
+    return checked(secret, "x-api-key: <key>");
   }
-  // Node keeps the first of several, a proxy in front may have looked at the last.
-  if (given.length > 1) throw unauthorized("Incorrect API key: there is more than one Authorization header.");
-  const secret = /^Bearer +(\S.*)$/i.exec(header)?.[1];
-  if (secret === undefined || secret.length > MOST_CHARACTERS) {
-    throw unauthorized("Incorrect API key: the header must be Authorization: Bearer <key>.");
+  return checked(/^Bearer +(\S.*)$/i.exec(bearer)?.[1] ?? "", "Authorization: Bearer <key>");
+}
+
+/** The header's value; null where there is none. */
+function only(req: IncomingMessage, header: "authorization" | "x-api-key"): string | null {
+  const given = req.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === header);
+  // Node keeps the first of several or joins them, a proxy in front may have looked at the last.
+  if (given.length > 1) throw unauthorized(`Incorrect API key: there is more than one ${header} header.`);
+  const value = req.headers[header];
+  return typeof value === "string" ? value : null;
+}
+
+function checked(secret: string, form: string): string {
+  if (secret === "" || secret.length > MOST_CHARACTERS) {
+    throw unauthorized(`Incorrect API key: the header must be ${form}.`);
   }
   // Node reads headers as latin1.
   return Buffer.from(secret, "latin1").toString();

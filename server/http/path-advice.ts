@@ -1,12 +1,22 @@
 /** What clients ask for below their base URL, and that is not served elsewhere. */
 const BELOW_V1 = /^\/(chat\/completions|completions|embeddings|rerank|models|files|uploads|batches)(\/|$)/;
 
+/** What clients of other APIs ask for. */
+const OTHERS: readonly [RegExp, string][] = [
+  [/^(\/v1)?\/(responses|conversations)(\/|$)/, "The Responses API is"],
+  [/^(\/v1)?\/messages(\/|$)/, "Anthropic's Messages API is"],
+  [/^\/api\/(chat|generate|tags|show|ps|pull|embed|embeddings|version)$/, "Ollama's API is"],
+  [/^(\/v1)?\/(assistants|threads)(\/|$)/, "The Assistants API is"],
+  [
+    /^(\/v1)?\/(audio|images|videos|moderations|realtime|fine_tuning|vector_stores|evals)(\/|$)/,
+    "This part of OpenAI's API is",
+  ],
+];
+
 /** What is most likely wrong with a path that is not served, as a sentence with a space before it; else nothing. */
 export function pathAdvice(path: string): string {
   if (path.startsWith("/v1/v1/")) return " The base URL has /v1 twice.";
   if (BELOW_V1.test(path)) return " The base URL lacks /v1 at its end.";
-  if (/^(\/v1)?\/responses(\/|$)/.test(path)) {
-    return " The Responses API is not served; chat completions are, at /v1/chat/completions.";
-  }
-  return "";
+  const other = OTHERS.find(([pattern]) => pattern.test(path));
+  return other === undefined ? "" : ` ${other[1]} not served; chat completions are, at /v1/chat/completions.`;
 }

@@ -18,8 +18,10 @@ export function listModels(models: ModelSet): RequestHandler {
 /** 404 model_not_found for any name that is not served, whatever it looks like. */
 export function retrieveModel(admission: Admission): RequestHandler {
   return (req, res) => {
+    // Names may have slashes, plain or as %2F.
     const { model } = req.params;
-    sendJson(req, res, 200, JSON.stringify(describe(admission.find(String(model), callerOf(req)))));
+    const name = Array.isArray(model) ? model.join("/") : String(model);
+    sendJson(req, res, 200, JSON.stringify(describe(admission.find(name, callerOf(req)))));
   };
 }
 

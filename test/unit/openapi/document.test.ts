@@ -28,7 +28,7 @@ describe("the OpenAPI document", () => {
         ? []
         : Object.keys(route.methods)
             .filter((method) => method !== "_all")
-            .map((method) => `${method} ${route.path.replace(/:(\w+)/g, "{$1}")}`),
+            .map((method) => `${method} ${route.path.replace(/[:*](\w+)/g, "{$1}")}`),
     );
     const shape = z.object({ openapi: z.string(), paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
     const { openapi, paths } = shape.parse(await (await fetch(`${server.url}/openapi.json`)).json());

@@ -7,6 +7,11 @@ test.each([
   ["/models/demo", / base URL lacks \/v1/],
   ["/v1/responses", /Responses API is not served/],
   ["/responses/resp_1", /Responses API is not served/],
+  ["/v1/messages", /Anthropic's Messages API is not served/],
+  ["/api/chat", /Ollama's API is not served/],
+  ["/v1/assistants", /Assistants API is not served/],
+  ["/v1/audio/speech", /part of OpenAI's API is not served/],
+  ["/v1/messages-of-mine", /^$/],
   ["/v1/nothing", /^$/],
   ["/filesystem", /^$/],
 ])("a client that asks for %s is told what is most likely wrong", (path, advice) => {

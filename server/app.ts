@@ -94,7 +94,7 @@ export function createApp(dependencies: AppDependencies): Express {
   serve("/v1/embeddings", { post: embeddings.handler });
   serve("/v1/rerank", { post: rerank.handler });
   serve("/v1/models", { get: listModels(models) });
-  serve("/v1/models/:model", { get: retrieveModel(admission) });
+  serve("/v1/models/:model", { get: retrieveModel(models, admission) });
   serve("/v1/files", { get: listFiles(files), post: createFile(files) });
   serve("/v1/files/:file", { get: retrieveFile(files), delete: deleteFile(files) });
   serve("/v1/files/:file/content", { get: fileContent(files, options.stallMs) });

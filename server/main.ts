@@ -51,6 +51,7 @@ import { collectProcessMetrics } from "./metrics/process-metrics.ts";
 import { watchStore } from "./metrics/store-metrics.ts";
 import { WebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { loadedOf } from "./models/await-models.ts";
+import { modelNames } from "./models/model-names.ts";
 import { ModelSet } from "./models/model-set.ts";
 import { Residency } from "./models/residency.ts";
 import { startModels } from "./models/start-models.ts";
@@ -129,7 +130,13 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     models.map(({ engine }) => engine.model),
   ))
     log.warn({}, sentence);
-  const modelSet = new ModelSet(models);
+  const modelSet = new ModelSet(
+    models,
+    modelNames(
+      options,
+      models.map(({ id }) => id),
+    ),
+  );
   const engines = models.map(({ engine }) => engine);
   watchEngines(registry, engines);
   const residency = new Residency({

@@ -19,6 +19,8 @@ export interface BatchValidationDeps {
   store: Pick<Store, "batches" | "lines" | "files">;
   files: Pick<FileRoom, "pathOf">;
   models: readonly string[];
+  /** By which names beside their own clients may ask for them: see ValidateRules. */
+  names: Pick<ValidateRules, "aliases" | "otherwise">;
   /** Which of them requests with this key may use; null for all. */
   modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
   /** What is known of them now. */
@@ -124,12 +126,13 @@ export class BatchValidation {
   }
 
   async #rulesOf({ endpoint, keyId }: BatchRow): Promise<ValidateRules> {
-    const { limits, maxLines, maxLineBytes, models, modelsOf, bounds } = this.#deps;
+    const { limits, maxLines, maxLineBytes, models, names, modelsOf, bounds } = this.#deps;
     const allowed = await modelsOf(keyId);
     return {
       endpoint,
       limits,
       models: allowed === null ? models : models.filter((model) => allowed.includes(model)),
+      ...names,
       bounds: bounds(),
       maxLines,
       maxLineBytes,

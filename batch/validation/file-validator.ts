@@ -14,8 +14,12 @@ import type { ModelBounds } from "./model-bounds.ts";
 export interface ValidateRules {
   endpoint: BatchEndpoint;
   limits: RequestLimits;
-  /** Names of the models that this server serves. */
+  /** The models that the batch's owner may use, by their own names. */
   models: readonly string[];
+  /** A model's own name by alias. */
+  aliases: Readonly<Record<string, string>>;
+  /** The model that any other name stands for; null for none. */
+  otherwise: string | null;
   /** Of those that are loaded, or were. */
   bounds: ReadonlyMap<string, ModelBounds>;
   maxLines: number;
@@ -49,7 +53,11 @@ export class Validator {
   constructor(rules: ValidateRules) {
     this.#rules = rules;
     this.index = new LineIndex(rules.maxLines);
-    this.#check = bodyCheck(rules.endpoint, rules.limits, rules.bounds);
+    const aliased = Object.entries(rules.aliases).flatMap(([alias, model]): [string, ModelBounds][] => {
+      const bounds = rules.bounds.get(model);
+      return bounds === undefined ? [] : [[alias, bounds]];
+    });
+    this.#check = bodyCheck(rules.endpoint, rules.limits, new Map([...aliased, ...rules.bounds]));
   }
 
   /** True once no further line can change the outcome. */
@@ -160,18 +168,26 @@ export class Validator {
     const model = "model" in body ? body.model : undefined;
     // The schema says what is wrong with it.
     if (typeof model !== "string") return null;
-    if (!this.#rules.models.includes(model)) {
+    const served = this.#modelNamed(model);
+    if (served === null) {
       const message = `The provided model '${shown(model)}' is not supported by the Batch API.`;
       return fault("model_not_found", "body.model", message);
     }
-    this.#model ??= model;
-    if (model !== this.#model) {
+    this.#model ??= served;
+    if (served !== this.#model) {
       const message =
         `The model '${shown(model)}' for this request does not match the rest of the batch. ` +
         "Each batch must contain requests for a single model.";
       return fault("mismatched_model", "body.model", message);
     }
     return null;
+  }
+
+  #modelNamed(name: string): string | null {
+    const { models, aliases, otherwise } = this.#rules;
+    if (models.includes(name)) return name;
+    const model = Object.hasOwn(aliases, name) ? aliases[name]! : otherwise;
+    return model !== null && models.includes(model) ? model : null;
   }
 
   #checkBody(body: object): ReturnType<BodyCheck> | Fault {

@@ -7,6 +7,7 @@ export const model = z.object({
   created: z.int().describe("Unix seconds."),
   owned_by: z.string(),
   nightshift: z.object({
+    alias_of: z.string().nullable().describe("The model that this is a further name of; null for a model's own name."),
     state: modelReadiness.shape.state,
     context: z.int().nullable().describe("The longest request in tokens; null until the model was loaded once."),
     adapters: z

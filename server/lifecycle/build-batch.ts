@@ -64,6 +64,7 @@ export function buildNight(parts: NightParts): { night: NightShift; batches: Bat
     ...parts,
     ...options,
     clock: time,
+    names: models.names,
     engines: models.list().map(({ engine }) => engine),
     execute: lineExecutor({ ...parts, ...options, clock: time }),
     events: (type, batchId) =>

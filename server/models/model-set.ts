@@ -1,7 +1,8 @@
 import type { Engine } from "../../engine/engine.ts";
+import { type ModelNames, OWN_NAMES } from "./model-names.ts";
 
 export interface ServedModel {
-  /** The name that clients ask for; equals engine.model. */
+  /** The model's own name; equals engine.model. */
   readonly id: string;
   readonly engine: Engine;
   /** Unix seconds, as GET /v1/models tells it. */
@@ -10,15 +11,20 @@ export interface ServedModel {
 
 /** The models of this server, in the order they were given; fixed for its life. */
 export class ModelSet {
+  readonly names: ModelNames;
   readonly #byId: ReadonlyMap<string, ServedModel>;
 
-  constructor(models: readonly ServedModel[]) {
+  constructor(models: readonly ServedModel[], names: ModelNames = OWN_NAMES) {
+    this.names = names;
     this.#byId = new Map(models.map((model) => [model.id, model]));
     if (this.#byId.size !== models.length) throw new Error("two models have the same name");
   }
 
-  get(id: string): ServedModel | undefined {
-    return this.#byId.get(id);
+  /** The model that a client means by this name. */
+  get(name: string): ServedModel | undefined {
+    const { aliases, otherwise } = this.names;
+    const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+    return this.#byId.get(name) ?? this.#byId.get(alias ?? otherwise ?? "");
   }
 
   list(): ServedModel[] {

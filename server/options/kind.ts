@@ -109,6 +109,25 @@ export function models(): Kind<string[]> {
   };
 }
 
+/** `name=value`, where the last `=` divides, for a name may hold one; in the file a map. */
+export function byName(metavar: string, allowed: string, value: z.ZodType<string>): Kind<Record<string, string>> {
+  const entry = z
+    .string()
+    .trim()
+    .regex(/^.+=[^=]+$/)
+    .transform((text) => {
+      const divider = text.lastIndexOf("=");
+      return [text.slice(0, divider), text.slice(divider + 1)] as const;
+    });
+  const entries = z
+    .union([entry.transform((one) => [one]), z.array(entry).max(1000)])
+    .transform((list) => Object.fromEntries(list));
+  const schema = z
+    .union([entries, z.record(z.string(), z.unknown())])
+    .pipe(z.record(z.string().min(1).max(256), value));
+  return { metavar, allowed, schema, list: true };
+}
+
 /** Words that stand beside a number, such as `auto`, `off` or a count of layers. */
 export function either<A, B>(first: Kind<A>, second: Kind<B>): Kind<A | B> {
   return {

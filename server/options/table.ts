@@ -1,10 +1,11 @@
+import { z } from "zod";
 import { DEFAULT_SHIFT } from "../../batch/shift/shift-rules.ts";
 import { TOOL_FORMAT_NAMES } from "../../engine/tools/formats.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
 import { hiddenSecret, host, hostNames, networks, origins, secret } from "./access-kind.ts";
 import { keeping, seconds } from "./duration-kind.ts";
 import { ENGINE_OPTIONS } from "./engine-options.ts";
-import { choice, integer, models, optional, size, sizeText, text, usd } from "./kind.ts";
+import { byName, choice, integer, models, optional, size, sizeText, text, usd } from "./kind.ts";
 import { LIMIT_OPTIONS } from "./limit-options.ts";
 import { type Option, row } from "./option.ts";
 import { prices, tierFactors } from "./price-kind.ts";
@@ -52,6 +53,19 @@ export const OPTIONS = {
     "A model to serve: a GGUF file, hf:owner/repo:Q4_K_M or an https URL; name= before it names it, +adapter.gguf@0.8 " +
       "after it puts a LoRA adapter on it. Repeatable.",
     "the bundled demo model, as `demo`",
+  ),
+  alias: row<Record<string, string>>(
+    "Models",
+    byName("alias=model", "alias=model, such as gpt-4o=demo; in the file a map", z.string().min(1).max(256)),
+    {},
+    "A further name that clients may ask for a model by; answers carry the model's own. Repeatable.",
+    "none",
+  ),
+  unknownModel: row(
+    "Models",
+    choice(["refuse", "first"]),
+    "refuse",
+    "What a request gets for a model that is not served: a 404, or the first model.",
   ),
   modelsDir: row(
     "Models",

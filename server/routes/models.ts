@@ -10,22 +10,36 @@ export function listModels(models: ModelSet): RequestHandler {
   return (req, res) => {
     const caller = callerOf(req);
     const allowed = ({ id }: ServedModel) => mayUseModel(caller, id);
-    const list: ModelList = { object: "list", data: models.list().filter(allowed).map(describe) };
+    const served = models.list().filter(allowed);
+    const own = served.map((model) => describe(model, model.id));
+    const further = Object.keys(models.names.aliases).flatMap((alias) => {
+      const model = models.get(alias);
+      return model !== undefined && allowed(model) ? [describe(model, alias)] : [];
+    });
+    const list: ModelList = { object: "list", data: [...own, ...further] };
     sendJson(req, res, 200, JSON.stringify(list));
   };
 }
 
 /** 404 model_not_found for any name that is not served, whatever it looks like. */
-export function retrieveModel(admission: Admission): RequestHandler {
+export function retrieveModel(models: ModelSet, admission: Admission): RequestHandler {
   return (req, res) => {
     // Names may have slashes, plain or as %2F.
     const { model } = req.params;
     const name = Array.isArray(model) ? model.join("/") : String(model);
-    sendJson(req, res, 200, JSON.stringify(describe(admission.find(name, callerOf(req)))));
+    const found = admission.find(name, callerOf(req));
+    const isAlias = Object.hasOwn(models.names.aliases, name);
+    sendJson(req, res, 200, JSON.stringify(describe(found, isAlias ? name : found.id)));
   };
 }
 
-function describe({ id, created, engine: { state, facts } }: ServedModel): Model {
-  const nightshift = { state: state.name, context: facts?.context ?? null, adapters: facts?.adapters ?? null };
-  return { id, object: "model", created, owned_by: "nightshift", nightshift };
+/** A model by one of its names. */
+function describe({ id, created, engine: { state, facts } }: ServedModel, name: string): Model {
+  const nightshift = {
+    alias_of: name === id ? null : id,
+    state: state.name,
+    context: facts?.context ?? null,
+    adapters: facts?.adapters ?? null,
+  };
+  return { id: name, object: "model", created, owned_by: "nightshift", nightshift };
 }

@@ -17,6 +17,8 @@ const RULES: ValidateRules = {
   endpoint: "/v1/chat/completions",
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo"],
+  aliases: {},
+  otherwise: null,
   bounds: new Map(),
   maxLines: 50_000,
   maxLineBytes: 10 * 1024 ** 2,

@@ -11,6 +11,8 @@ const RULES: ValidateRules = {
   endpoint: "/v1/chat/completions",
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo", "other"],
+  aliases: { "gpt-4o": "demo", forbidden: "hidden" },
+  otherwise: null,
   bounds: new Map([["demo", { vocabulary: 1000, context: 50, generates: true, embedding: { width: 4, context: 50 } }]]),
   maxLines: 50_000,
   maxLineBytes: 1024 * 1024,
@@ -88,6 +90,12 @@ describe("validation of an input file", () => {
     ["no body", { ...GOOD, body: undefined }, "missing_required_parameter", "body"],
     ["no model", { ...GOOD, body: { messages: [] } }, "invalid_request", "body.model"],
     ["an unknown model", chatLine("a", "hi", { model: "gpt-9" }), "model_not_found", "body.model"],
+    [
+      "an alias of a model that its owner may not use",
+      chatLine("a", "hi", { model: "forbidden" }),
+      "model_not_found",
+      "body.model",
+    ],
     ["a dry run", chatLine("a", "hi", { nightshift: { dry_run: true } }), "invalid_request", "body.nightshift.dry_run"],
     ["stream: true", chatLine("a", "hi", { stream: true }), "streaming_unsupported", "body.stream"],
     [
@@ -110,6 +118,8 @@ describe("validation of an input file", () => {
     expect(await errorsOf(jsonl([completion(body)]), COMPLETIONS)).toMatchObject([
       { code: "invalid_request", param, line: 1 },
     ]);
+    const aliased = completion({ ...body, model: "gpt-4o" });
+    expect(await errorsOf(jsonl([aliased]), COMPLETIONS)).toMatchObject([{ code: "invalid_request", param, line: 1 }]);
     // A model that is still loading says so when the line runs.
     const other = completion({ ...body, model: "other" });
     expect(await errorsOf(jsonl([other]), COMPLETIONS)).toEqual([]);
@@ -123,6 +133,13 @@ describe("validation of an input file", () => {
     ];
     const lines = bodies.map((body, i) => ({ ...completion(body), custom_id: `c${i}` }));
     expect(await errorsOf(jsonl(lines), COMPLETIONS)).toEqual([]);
+  });
+
+  it("takes a model's names for one model", async () => {
+    const named = ["demo", "gpt-4o", "demo"].map((model, i) => chatLine(`l${i}`, "hi", { model }));
+    expect(await errorsOf(jsonl(named))).toEqual([]);
+    const mixed = [chatLine("a", "hi", { model: "gpt-4o" }), chatLine("b", "hi", { model: "other" })];
+    expect(await errorsOf(jsonl(mixed))).toMatchObject([{ code: "mismatched_model", line: 2 }]);
   });
 
   it("says what OpenAI says", async () => {

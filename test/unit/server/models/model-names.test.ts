@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { modelNames } from "../../../../server/models/model-names.ts";
+
+const SERVED = ["demo", "other"];
+
+test("an alias leads to a model that is served", () => {
+  const alias = { "gpt-4o": "demo", "org/small:v1": "other" };
+  expect(modelNames({ alias, unknownModel: "refuse" }, SERVED)).toEqual({ aliases: alias, otherwise: null });
+});
+
+test("any other name may stand for the first model", () => {
+  expect(modelNames({ alias: {}, unknownModel: "first" }, SERVED)).toEqual({ aliases: {}, otherwise: "demo" });
+});
+
+test.each([
+  [{ a: "none" }, "no model 'none' is served, only demo, other"],
+  [{ other: "demo" }, "a model has the name 'other' itself"],
+  [{ "../x": "demo" }, "cannot be the name of a model"],
+])("%j is refused", (alias, message) => {
+  expect(() => modelNames({ alias, unknownModel: "refuse" }, SERVED)).toThrow(message);
+});

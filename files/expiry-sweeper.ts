@@ -16,7 +16,7 @@ const INTERVAL_MS = 30_000;
  * Holds the deadlines that stand in rows, so it needs no memory over a restart. The first sweep comes one interval after
  * the start: a machine that boots with a wrong clock has had time to set it.
  */
-export class Sweeper {
+export class ExpirySweeper {
   readonly #time: WallTime;
   readonly #log: Log;
   readonly #tasks: readonly SweepTask[];

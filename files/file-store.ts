@@ -19,7 +19,7 @@ import { type ByteLimit, Inbox, type Incoming } from "./incoming.ts";
 import { checkForPurpose, defaultLifetime } from "./purpose-rules.ts";
 import { reconcile } from "./reconcile.ts";
 
-export interface FileRoomDeps {
+export interface FileStoreDeps {
   /** Open, so this process holds the data directory's lock. */
   store: Pick<Store, "files" | "uploads">;
   dataDir: string;
@@ -59,13 +59,13 @@ const PLACE_SECONDS = 86_400;
  * of the directory, row. It goes in the other order: row, then bytes. So at any crash a row has its whole file, and what
  * has no row is removed at the next start.
  */
-export class FileRoom {
-  readonly #deps: FileRoomDeps;
+export class FileStore {
+  readonly #deps: FileStoreDeps;
   readonly #dir: string;
   readonly #space: DiskSpace;
   readonly #inbox: Inbox;
 
-  private constructor(deps: FileRoomDeps) {
+  private constructor(deps: FileStoreDeps) {
     this.#deps = deps;
     this.#dir = join(deps.dataDir, "files");
     this.#space = new DiskSpace(deps.dataDir, deps.diskReserve, deps.freeBytes);
@@ -73,8 +73,8 @@ export class FileRoom {
   }
 
   /** Empties `tmp` and makes rows and disk agree. Before it resolves no file may be written. */
-  static async open(deps: FileRoomDeps): Promise<FileRoom> {
-    const room = new FileRoom(deps);
+  static async open(deps: FileStoreDeps): Promise<FileStore> {
+    const room = new FileStore(deps);
     await room.#inbox.empty();
     const made = await mkdir(room.#dir, { recursive: true, mode: 0o700 });
     await reconcile({ dir: room.#dir, made: made !== undefined, files: deps.store.files, log: deps.log });

@@ -9,14 +9,14 @@ import type { Store } from "../store/store.ts";
 import type { FileRow } from "../store/tables/files.ts";
 import type { EndedUpload, PartRow, UploadRow } from "../store/tables/uploads.ts";
 import { overQuota, tooManyFiles, tooManyUploads, writeFailure } from "./disk-space.ts";
-import { type FileRoom, mayBeCommitted } from "./file-store.ts";
+import { type FileStore, mayBeCommitted } from "./file-store.ts";
 import type { Incoming } from "./incoming.ts";
 import { checkForPurpose, MAX_PART_BYTES, MAX_UPLOAD_BYTES, tooLarge } from "./purpose-rules.ts";
 import { UploadParts } from "./upload-parts.ts";
 
-export interface UploadRoomDeps {
+export interface UploadStoreDeps {
   store: Pick<Store, "files" | "uploads">;
-  files: FileRoom;
+  files: FileStore;
   dataDir: string;
   clock: Clock;
   log: Log;
@@ -53,20 +53,20 @@ const SWEEP_ROWS = 100;
  * | pending | completed, cancelled, expired | complete, cancel, the sweeper |
  * | completed, cancelled, expired | –; forgotten after a week | the sweeper |
  */
-export class UploadRoom {
-  readonly #deps: UploadRoomDeps;
+export class UploadStore {
+  readonly #deps: UploadStoreDeps;
   readonly #parts: UploadParts;
   /** Completions that run, by upload: a second call waits for the first and gets the same file. */
   readonly #completing = new Map<string, Promise<unknown>>();
 
-  private constructor(deps: UploadRoomDeps, parts: UploadParts) {
+  private constructor(deps: UploadStoreDeps, parts: UploadParts) {
     this.#deps = deps;
     this.#parts = parts;
   }
 
   /** Before it resolves no part may be added. */
-  static async open(deps: UploadRoomDeps): Promise<UploadRoom> {
-    return new UploadRoom(deps, await UploadParts.open(deps));
+  static async open(deps: UploadStoreDeps): Promise<UploadStore> {
+    return new UploadStore(deps, await UploadParts.open(deps));
   }
 
   /** Throws 400, 413 or 507. */

@@ -1,5 +1,5 @@
 /** How much of what they share each owner has: requests, sequences or tokens that wait, bytes of bodies. */
-export class OwnerQueue {
+export class OwnerCounts {
   readonly #waiting = new Map<string, number>();
   total = 0;
 

@@ -10,7 +10,7 @@ interface Waiting {
  * by the costs of its works; of one owner the first to arrive comes first. One that is given up while it waits loses its
  * turn at once.
  */
-export class Turns {
+export class SerialQueue {
   readonly #most: number;
   readonly #fair = new FairQueue();
   readonly #waiting = new Map<string, Waiting[]>();

@@ -1,8 +1,8 @@
 import type { Batches } from "../batch/api/batches.ts";
 import type { Jobs } from "../batch/api/jobs.ts";
-import type { Erasures } from "../batch/api/owner-erasure.ts";
-import type { FileRoom } from "../files/file-store.ts";
-import type { UploadRoom } from "../files/upload-store.ts";
+import type { OwnerErasures } from "../batch/api/owner-erasure.ts";
+import type { FileStore } from "../files/file-store.ts";
+import type { UploadStore } from "../files/upload-store.ts";
 import type { KeyRing } from "../ledger/key-ring.ts";
 import type { OwnerBudgets } from "../ledger/owner-budgets.ts";
 import type { Prices } from "../ledger/prices.ts";
@@ -10,7 +10,7 @@ import type { UsageLedger } from "../ledger/usage-ledger.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { Store } from "../store/store.ts";
-import type { Loads } from "./admission/model-load.ts";
+import type { ModelLoads } from "./admission/model-load.ts";
 import type { Grammars } from "./grammar/grammar-compiler.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import type { ModelSet } from "./models/model-set.ts";
@@ -23,7 +23,7 @@ export interface AppDependencies {
   /** Brings models into memory when they are asked for. */
   residency: Residency;
   /** What each model has to do; shared with the batch side, which must know who else is in an engine. */
-  loads: Loads;
+  loads: ModelLoads;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
   metrics: Metrics;
@@ -31,11 +31,11 @@ export interface AppDependencies {
   store: Store;
   batches: Batches;
   jobs: Jobs;
-  files: FileRoom;
-  uploads: UploadRoom;
+  files: FileStore;
+  uploads: UploadStore;
   keys: KeyRing;
   owners: OwnerBudgets;
-  erasures: Erasures;
+  erasures: OwnerErasures;
   /** Takes a row for every request that was answered. */
   ledger: UsageLedger;
   /** For estimates; the ledger prices by itself. */

@@ -10,9 +10,9 @@ import { Allowances } from "./admission/allowance.ts";
 import type { AppDependencies } from "./app-dependencies.ts";
 import { requireAccess } from "./auth/access-control.ts";
 import { authentication, withoutKeys } from "./auth/authentication.ts";
-import { FailureLimiter } from "./auth/wrong-key-limiter.ts";
-import { EmbeddingRoute } from "./embedding/embedding-handler.ts";
-import { GenerationRoute } from "./generation/generation-handler.ts";
+import { WrongKeyLimiter } from "./auth/wrong-key-limiter.ts";
+import { EmbeddingHandler } from "./embedding/embedding-handler.ts";
+import { GenerationHandler } from "./generation/generation-handler.ts";
 import { accessLog } from "./http/access-log.ts";
 import { BodyMemory } from "./http/context/body-memory.ts";
 import { requestContext } from "./http/context/request-context.ts";
@@ -63,10 +63,10 @@ export function createApp(dependencies: AppDependencies): Express {
   });
   const { limits } = options;
   const serving = { ...dependencies, admission, allowances };
-  const chat = new GenerationRoute("/v1/chat/completions", "chatcmpl", chatReader(limits), serving);
-  const completions = new GenerationRoute("/v1/completions", "cmpl", completionReader(limits), serving);
-  const embeddings = new EmbeddingRoute("/v1/embeddings", embeddingsReader(limits), serving);
-  const rerank = new EmbeddingRoute("/v1/rerank", rerankReader(limits), serving);
+  const chat = new GenerationHandler("/v1/chat/completions", "chatcmpl", chatReader(limits), serving);
+  const completions = new GenerationHandler("/v1/completions", "cmpl", completionReader(limits), serving);
+  const embeddings = new EmbeddingHandler("/v1/embeddings", embeddingsReader(limits), serving);
+  const rerank = new EmbeddingHandler("/v1/rerank", rerankReader(limits), serving);
 
   const app = express();
   app.disable("x-powered-by");
@@ -135,7 +135,7 @@ export function createApp(dependencies: AppDependencies): Express {
 }
 
 function keyCheck({ keys, clock, metrics: { registry }, log }: AppDependencies): RequestHandler {
-  const limiter = new FailureLimiter(() => clock.now());
+  const limiter = new WrongKeyLimiter(() => clock.now());
   return authentication({ keys, limiter, metrics: new AuthenticationMetrics(registry), log }, OPEN);
 }
 

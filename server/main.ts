@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
 import { codeOf } from "../backup/durable-copy.ts";
-import { Erasures } from "../batch/api/owner-erasure.ts";
+import { OwnerErasures } from "../batch/api/owner-erasure.ts";
 import { heapMbFor } from "../batch/validation/validation-process.ts";
 import { ValidationProcesses } from "../batch/validation/validation-processes.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
@@ -17,11 +17,11 @@ import type { Log } from "../platform/log.ts";
 import { OptionsError } from "../platform/options-error.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { StoreError } from "../store/types/store-error.ts";
-import { BudgetWatch } from "../webhooks/budget-warnings.ts";
+import { BudgetWarnings } from "../webhooks/budget-warnings.ts";
 import { WebhookDelivery } from "../webhooks/delivery.ts";
 import { resolveBySystem } from "../webhooks/destination.ts";
 import { WebhookEndpoints } from "../webhooks/endpoint.ts";
-import { Loads } from "./admission/model-load.ts";
+import { ModelLoads } from "./admission/model-load.ts";
 import { createApp } from "./app.ts";
 import { GrammarCompiler } from "./grammar/grammar-compiler.ts";
 import { checkOpenFiles, connectionsWithin, openFileLimit } from "./http/connection/connection-limit.ts";
@@ -29,24 +29,24 @@ import { inheritedSocket } from "./http/connection/inherited-socket.ts";
 import { type Listening, listen, whyNotListening } from "./http/connection/listen.ts";
 import { takeOver } from "./lifecycle/apply-reload.ts";
 import { banner } from "./lifecycle/banner.ts";
-import { buildNight } from "./lifecycle/build-batch.ts";
+import { buildBatch } from "./lifecycle/build-batch.ts";
 import { type ClosingPart, closeInOrder } from "./lifecycle/closing.ts";
 import { openLog } from "./lifecycle/log.ts";
-import { openRooms } from "./lifecycle/open-storage.ts";
+import { openStorage } from "./lifecycle/open-storage.ts";
 import { appOptions, machinePrice, nightOptions, pricing } from "./lifecycle/options-by-component.ts";
 import { Reload } from "./lifecycle/reload.ts";
 import { ServiceManager } from "./lifecycle/service-manager.ts";
 import { NPM_ECHO_MS, Shutdown } from "./lifecycle/shutdown.ts";
 import type { Hangup } from "./lifecycle/sighup.ts";
 import { BatchMetrics } from "./metrics/batch-metrics.ts";
-import { EngineObservers } from "./metrics/engine-observer-fan-out.ts";
+import { EngineObserverFanOut } from "./metrics/engine-observer-fan-out.ts";
 import { watchEngines } from "./metrics/engine-state-metrics.ts";
 import { BudgetMetrics } from "./metrics/limit-metrics.ts";
 import { watchMachine } from "./metrics/machine-metrics.ts";
 import { MachineTimeMetrics } from "./metrics/machine-time-metrics.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { showMachinePrice } from "./metrics/objective-metrics.ts";
-import { OnlineLoad } from "./metrics/online-utilization.ts";
+import { OnlineUtilization } from "./metrics/online-utilization.ts";
 import { collectProcessMetrics } from "./metrics/process-metrics.ts";
 import { watchStore } from "./metrics/store-metrics.ts";
 import { WebhookMetrics } from "./metrics/webhook-metrics.ts";
@@ -92,10 +92,10 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
   watchStore(registry, store);
   watchMachine(registry, { dataDir: options.dataDir, now: () => clock.now() });
   showMachinePrice(registry, machinePrice(options));
-  const { files, uploads, time, sweeper } = await orExplain(options, () => openRooms(options, store, log));
+  const { files, uploads, time, sweeper } = await orExplain(options, () => openStorage(options, store, log));
   const prices = new Prices(...pricing(options));
   const webhooks = new WebhookEndpoints(options.webhooks);
-  const budgetWatch = new BudgetWatch({
+  const budgetWatch = new BudgetWarnings({
     store,
     endpoints: webhooks,
     eventsQueued: () => delivery.wake(),
@@ -111,13 +111,13 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     log,
     now: () => epochSeconds(clock),
   });
-  const loads = new Loads(() => clock.now());
+  const loads = new ModelLoads(() => clock.now());
   const machineTime = new MachineTime({ store, sink: new MachineTimeMetrics(registry), log, clock });
   machineTime.start();
-  const load = new OnlineLoad(() => clock.now());
+  const load = new OnlineUtilization(() => clock.now());
   const { models, shares, fetched } = await startModels(options, {
     log,
-    observer: new EngineObservers([metrics, machineTime, load, loads]),
+    observer: new EngineObserverFanOut([metrics, machineTime, load, loads]),
     terminal: process.stderr,
     env: process.env,
     created: epochSeconds(clock),
@@ -166,7 +166,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
   });
   const validation = new ValidationProcesses({ log, heapMb: heapMbFor(nightOptions(options).maxLineBytes) });
   const grammars = new GrammarCompiler();
-  const { night, batches, jobs } = buildNight({
+  const { night, batches, jobs } = buildBatch({
     store,
     files,
     ledger,
@@ -186,7 +186,7 @@ export async function serve(options: Options, reread: () => Promise<Options>, ha
     randomId,
     options: nightOptions(options),
   });
-  const erasures = new Erasures({
+  const erasures = new OwnerErasures({
     store,
     batches,
     files,

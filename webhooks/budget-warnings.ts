@@ -8,7 +8,7 @@ import { StoreError } from "../store/types/store-error.ts";
 import type { WebhookEndpoints } from "./endpoint.ts";
 import { webhookEvents } from "./outbox.ts";
 
-export interface BudgetWatchDeps {
+export interface BudgetWarningsDeps {
   store: Pick<Store, "budgets">;
   endpoints: WebhookEndpoints;
   /** Called when events are in the outbox. */
@@ -30,13 +30,13 @@ const LOOK_MS = 1000;
  * Tells by webhook, once for each budget and period, that what was spent has passed the budget's soft ratio. Looks at those
  * who were charged since it last looked; after a start at everyone.
  */
-export class BudgetWatch {
-  readonly #deps: BudgetWatchDeps;
+export class BudgetWarnings {
+  readonly #deps: BudgetWarningsDeps;
   readonly #charged = new Map<string, Payer>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(deps: BudgetWatchDeps) {
+  constructor(deps: BudgetWarningsDeps) {
     this.#deps = deps;
   }
 

@@ -1,9 +1,9 @@
 import type { Batch, Night } from "../../openapi/resources/batches.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
-import type { Standing } from "../run/batch-runner.ts";
+import type { BatchProgress } from "../run/batch-runner.ts";
 
 /** A row as the API tells it: every key is there, null where it is unset. */
-export function batchObject(row: BatchRow, standing: Standing | null): Batch {
+export function batchObject(row: BatchRow, standing: BatchProgress | null): Batch {
   return {
     id: row.id,
     object: "batch",
@@ -37,7 +37,7 @@ export function batchObject(row: BatchRow, standing: Standing | null): Batch {
   };
 }
 
-function nightOf(row: BatchRow, standing: Standing | null): Night {
+function nightOf(row: BatchRow, standing: BatchProgress | null): Night {
   const queued = row.status === "in_progress";
   const rate = queued ? (standing?.tokensPerSecond ?? null) : null;
   return {
@@ -54,7 +54,7 @@ function nightOf(row: BatchRow, standing: Standing | null): Night {
   };
 }
 
-function situation(row: BatchRow, standing: Standing | null): Pick<Night, "phase" | "reason"> {
+function situation(row: BatchRow, standing: BatchProgress | null): Pick<Night, "phase" | "reason"> {
   switch (row.status) {
     case "validating":
       return { phase: "validating", reason: "every line of the input file is being checked" };

@@ -8,8 +8,8 @@ import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import { isObjectId, objectId } from "../../platform/object-id.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewBatch } from "../../store/types/batch-row.ts";
-import type { NightShift } from "../run/batch-runner.ts";
-import { type BatchQuota, tooManyTokens } from "../validation/enqueue-quota.ts";
+import type { BatchRunner } from "../run/batch-runner.ts";
+import { type EnqueueQuota, tooManyTokens } from "../validation/enqueue-quota.ts";
 import { batchObject } from "./batch-object.ts";
 
 /** What holds for batches that are created from now on. */
@@ -22,8 +22,8 @@ export interface BatchTerms {
 
 export interface BatchesDeps extends BatchTerms {
   store: Pick<Store, "batches">;
-  night: Pick<NightShift, "take" | "standingOf">;
-  quota: Pick<BatchQuota, "ask">;
+  night: Pick<BatchRunner, "take" | "standingOf">;
+  quota: Pick<EnqueueQuota, "ask">;
   clock: Clock;
 }
 

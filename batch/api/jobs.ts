@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import { type Caller, storedKeyId } from "../../ledger/key.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
@@ -11,7 +11,7 @@ import { jobResult, type ResultLine } from "./job-result.ts";
 
 export interface JobsDeps {
   batches: Pick<Batches, "create" | "get" | "cancel">;
-  files: Pick<FileRoom, "write" | "add" | "get" | "remove" | "pathOf">;
+  files: Pick<FileStore, "write" | "add" | "get" | "remove" | "pathOf">;
   /** Most bytes of a batch's line. */
   maxLineBytes: number;
 }

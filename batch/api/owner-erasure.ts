@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { FileRoom } from "../../files/file-store.ts";
-import type { UploadRoom } from "../../files/upload-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
+import type { UploadStore } from "../../files/upload-store.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import { type Clock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
@@ -9,11 +9,11 @@ import type { Store } from "../../store/store.ts";
 import type { Erasure } from "../../store/tables/erasures.ts";
 import type { Batches } from "./batches.ts";
 
-export interface ErasuresDeps {
+export interface OwnerErasuresDeps {
   store: Pick<Store, "erasures">;
   batches: Pick<Batches, "cancel">;
-  files: Pick<FileRoom, "unlink">;
-  uploads: Pick<UploadRoom, "unlink">;
+  files: Pick<FileStore, "unlink">;
+  uploads: Pick<UploadStore, "unlink">;
   /** Awaits what ends the keys of an owner: from then on none of them is let in. */
   revoked: (owner: string, change: Promise<Erasure>) => Promise<Erasure>;
   /** All rows of the owner are gone. */
@@ -33,12 +33,12 @@ const RETRY_MS = 5000;
  * server ended. Bytes go before their rows, other than in the room of files: bytes without a row are kept by a start that
  * finds no rows at all.
  */
-export class Erasures {
-  readonly #deps: ErasuresDeps;
+export class OwnerErasures {
+  readonly #deps: OwnerErasuresDeps;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopped = new AbortController();
 
-  constructor(deps: ErasuresDeps) {
+  constructor(deps: OwnerErasuresDeps) {
     this.#deps = deps;
   }
 

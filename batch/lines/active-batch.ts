@@ -14,7 +14,7 @@ export interface LaneBatch {
 }
 
 /** A batch that has joined a lane. */
-export class Member {
+export class ActiveBatch {
   readonly batch: LaneBatch;
   /** No further line of it starts. */
   withdrawn = false;
@@ -50,7 +50,7 @@ export class Member {
 }
 
 /** Those that may have a line to run, the nearest deadline first. `nowMs` is monotonic. */
-export function dueMembers(members: Iterable<Member>, nowMs: number): Member[] {
+export function dueBatches(members: Iterable<ActiveBatch>, nowMs: number): ActiveBatch[] {
   return [...members]
     .filter(({ withdrawn, restUntil }) => !withdrawn && restUntil <= nowMs)
     .sort((a, b) => a.batch.expiresAt - b.batch.expiresAt);

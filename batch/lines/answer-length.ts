@@ -5,7 +5,7 @@ export const USUAL_ANSWER = 256;
 const LATEST = 1 / 16;
 
 /** How many tokens the answer of a line has, going by late ones. */
-export class UsualAnswer {
+export class AnswerLength {
   #mean: number | null = null;
 
   /** Whole tokens. */

@@ -6,7 +6,7 @@ import type { Store } from "../../store/store.ts";
 import type { Claim, ClaimedLine } from "../../store/types/line-row.ts";
 import { isLineDue } from "./retry-policy.ts";
 
-export interface SuspectsDeps {
+export interface CrashBisectionDeps {
   engine: Pick<Engine, "model" | "state">;
   store: Pick<Store, "claims">;
   clock: Clock;
@@ -24,15 +24,15 @@ const RESTLESS_DEATHS = RESTART_POLICY.maxDeaths - 2;
  * one that was the only batch line for `SOLE_DEATHS` (store/tables/claims.ts counts): a poison beside steady online work ends too. While suspects
  * rest, lines that nothing is held against run. Nothing of this is lost when the server ends.
  */
-export class Suspects {
-  readonly #deps: SuspectsDeps;
+export class CrashBisection {
+  readonly #deps: CrashBisectionDeps;
   #dead: { line: ClaimedLine; withOthers: boolean }[] = [];
   /** False: the store has no group of this model for sure. */
   #mayExist = true;
   #deathsInRow = 0;
   #readyAt: number;
 
-  constructor(deps: SuspectsDeps) {
+  constructor(deps: CrashBisectionDeps) {
     this.#deps = deps;
     this.#readyAt = deps.clock.now();
   }

@@ -1,14 +1,14 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Store } from "../../store/store.ts";
-import type { Suspects } from "./crash-bisection.ts";
+import type { CrashBisection } from "./crash-bisection.ts";
 
-export interface EngineWindowDeps {
+export interface EngineCapacityDeps {
   engine: Engine;
   store: Pick<Store, "state">;
   /** 0..1 of the engine that batch work may use now. */
   share: () => number;
   residency: Residence;
-  suspects: Pick<Suspects, "dying" | "obstacle" | "engineReady">;
+  suspects: Pick<CrashBisection, "dying" | "obstacle" | "engineReady">;
   /** The engine is ready again, or has failed. */
   reopened: () => void;
 }
@@ -25,11 +25,11 @@ export interface Residence {
 const DEPTH = 2;
 
 /** How much of the engine one model's batch lines may have. */
-export class EngineWindow {
-  readonly #deps: EngineWindowDeps;
+export class EngineCapacity {
+  readonly #deps: EngineCapacityDeps;
   #awaitsEngine = false;
 
-  constructor(deps: EngineWindowDeps) {
+  constructor(deps: EngineCapacityDeps) {
     this.#deps = deps;
   }
 

@@ -4,11 +4,11 @@ import type { Clock } from "../../platform/clock.ts";
 import { FairQueue } from "../../platform/fair-queue.ts";
 import type { Store } from "../../store/store.ts";
 import type { ClaimedLine, LineTerms } from "../../store/types/line-row.ts";
-import { dueMembers, type Member } from "./active-batch.ts";
-import { UsualAnswer } from "./answer-length.ts";
+import { type ActiveBatch, dueBatches } from "./active-batch.ts";
+import { AnswerLength } from "./answer-length.ts";
 import type { LineUsage } from "./line-execution.ts";
 
-export interface ClaimerDeps {
+export interface LineClaimerDeps {
   engine: Pick<Engine, "model" | "facts">;
   store: Pick<Store, "claims">;
   ledger: Pick<UsageLedger, "lineRates">;
@@ -24,12 +24,12 @@ const REST_MS = 1000;
  * Owners take turns by the estimated tokens that were claimed for them; of one owner the batch with the nearest deadline
  * comes first. Deadlines alone would let one owner's backlog of a day hold up another's ten lines, which then expire.
  */
-export class Claimer {
-  readonly #deps: ClaimerDeps;
-  readonly #usual = new UsualAnswer();
+export class LineClaimer {
+  readonly #deps: LineClaimerDeps;
+  readonly #usual = new AnswerLength();
   readonly #owners = new FairQueue();
 
-  constructor(deps: ClaimerDeps) {
+  constructor(deps: LineClaimerDeps) {
     this.#deps = deps;
   }
 
@@ -41,9 +41,9 @@ export class Claimer {
    * Up to `limit` lines of the batches that may have one; notes at each batch whether a budget held it up. Null when none
    * may have a line now. Rejects with a StoreError.
    */
-  async claim(members: Iterable<Member>, limit: number): Promise<ClaimedLine[] | null> {
+  async claim(members: Iterable<ActiveBatch>, limit: number): Promise<ClaimedLine[] | null> {
     const { clock, store } = this.#deps;
-    const due = dueMembers(members, clock.now());
+    const due = dueBatches(members, clock.now());
     const owners = this.#owners;
     owners.set(new Set(due.map(({ batch }) => batch.owner)));
     const terms = this.#terms();

@@ -4,18 +4,18 @@ import { failpoint } from "../../platform/failpoint.ts";
 import type { Store } from "../../store/store.ts";
 import type { ClaimedLine } from "../../store/types/line-row.ts";
 import { StoreError } from "../../store/types/store-error.ts";
-import { type LaneBatch, Member } from "./active-batch.ts";
-import { Suspects } from "./crash-bisection.ts";
-import { EngineWindow, type Residence } from "./engine-capacity.ts";
-import { type Flight, Flights, type Prepared } from "./in-flight-lines.ts";
+import { ActiveBatch, type LaneBatch } from "./active-batch.ts";
+import { CrashBisection } from "./crash-bisection.ts";
+import { EngineCapacity, type Residence } from "./engine-capacity.ts";
+import { type InFlightLine, InFlightLines, type Prepared } from "./in-flight-lines.ts";
 import type { InputFiles } from "./input-files.ts";
-import { Claimer } from "./line-claimer.ts";
+import { LineClaimer } from "./line-claimer.ts";
 import type { Execute } from "./line-execution.ts";
 import { release } from "./line-release.ts";
-import { Commits, type CommitsDeps, type Ended } from "./result-writer.ts";
+import { type Ended, ResultWriter, type ResultWriterDeps } from "./result-writer.ts";
 import { aboutLine, lineBackoff, MAX_ATTEMPTS, TELLING_ATTEMPTS } from "./retry-policy.ts";
 
-export interface LaneDeps extends Omit<CommitsDeps, "model" | "store"> {
+export interface LineDispatcherDeps extends Omit<ResultWriterDeps, "model" | "store"> {
   engine: Engine;
   store: Pick<Store, "claims" | "state">;
   execute: Execute;
@@ -38,14 +38,14 @@ const RECHECK_MS = 1000;
  * each result committed as it comes. Batches take turns by deadline. After a death of the engine, crash-bisection.ts says what
  * may run.
  */
-export class Lane {
-  readonly claimer: Claimer;
-  readonly #deps: LaneDeps;
-  readonly #members = new Map<string, Member>();
-  readonly #flights = new Flights();
-  readonly #commits: Commits;
-  readonly #suspects: Suspects;
-  readonly #engine: EngineWindow;
+export class LineDispatcher {
+  readonly claimer: LineClaimer;
+  readonly #deps: LineDispatcherDeps;
+  readonly #members = new Map<string, ActiveBatch>();
+  readonly #flights = new InFlightLines();
+  readonly #commits: ResultWriter;
+  readonly #suspects: CrashBisection;
+  readonly #engine: EngineCapacity;
   #prepared: Prepared[] = [];
   #pumping: Promise<void> | null = null;
   #again = false;
@@ -53,12 +53,12 @@ export class Lane {
   #timer: NodeJS.Timeout | undefined;
   #settled = { lines: 0, tokens: 0 };
 
-  constructor(deps: LaneDeps) {
+  constructor(deps: LineDispatcherDeps) {
     this.#deps = deps;
-    this.#commits = new Commits({ ...deps, model: deps.engine.model });
-    this.claimer = new Claimer(deps);
-    this.#suspects = new Suspects(deps);
-    this.#engine = new EngineWindow({ ...deps, suspects: this.#suspects, reopened: () => this.wake() });
+    this.#commits = new ResultWriter({ ...deps, model: deps.engine.model });
+    this.claimer = new LineClaimer(deps);
+    this.#suspects = new CrashBisection(deps);
+    this.#engine = new EngineCapacity({ ...deps, suspects: this.#suspects, reopened: () => this.wake() });
   }
 
   get inEngine(): number {
@@ -75,7 +75,7 @@ export class Lane {
   }
 
   /** Those whom a used-up budget keeps from running. */
-  get paused(): Member[] {
+  get paused(): ActiveBatch[] {
     return [...this.#members.values()].filter(({ usedUp }) => usedUp.length > 0);
   }
 
@@ -86,7 +86,7 @@ export class Lane {
 
   /** Takes a batch in; resolves when no line of it may be left, and the caller looks whether that is so. */
   run(batch: LaneBatch): Promise<void> {
-    const member = this.#members.get(batch.id) ?? new Member(batch);
+    const member = this.#members.get(batch.id) ?? new ActiveBatch(batch);
     this.#members.set(batch.id, member);
     this.wake();
     return member.news();
@@ -159,7 +159,7 @@ export class Lane {
     while (this.#prepared.length > 0 && this.#flights.size < window) {
       const next = this.#prepared.shift();
       if (next === undefined || next.member.withdrawn) continue;
-      const flight: Flight = { line: next.line, member: next.member, abort: new AbortController() };
+      const flight: InFlightLine = { line: next.line, member: next.member, abort: new AbortController() };
       this.#flights.add(flight);
       void this.#fly(flight, next.body);
     }
@@ -218,7 +218,7 @@ export class Lane {
     return lines;
   }
 
-  async #fly(flight: Flight, body: unknown): Promise<void> {
+  async #fly(flight: InFlightLine, body: unknown): Promise<void> {
     const { line, member } = flight;
     const requestId = `req_${this.#deps.randomId()}`;
     const { endpoint, owner } = member.batch;
@@ -254,7 +254,7 @@ export class Lane {
     for (const member of this.#members.values()) member.restUntil = 0;
   }
 
-  #commit(line: ClaimedLine, member: Member, requestId: string, ended: Ended): void {
+  #commit(line: ClaimedLine, member: ActiveBatch, requestId: string, ended: Ended): void {
     this.#commits.add(line, member.batch, requestId, ended, {
       committed: (left) => {
         this.#settled = { lines: this.#settled.lines + 1, tokens: this.#settled.tokens + line.estimatedTokens };
@@ -271,7 +271,7 @@ export class Lane {
   }
 
   /** The server itself failed at a line. */
-  #fault(line: ClaimedLine, member: Member, reason: string): void {
+  #fault(line: ClaimedLine, member: ActiveBatch, reason: string): void {
     const givenUp = line.attempt >= MAX_ATTEMPTS;
     this.#deps.log.error({ ...aboutLine(line, reason), givenUp }, "The server failed at a line");
     if (givenUp) this.#commit(line, member, `req_${this.#deps.randomId()}`, { how: "given_up" });

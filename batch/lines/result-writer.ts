@@ -11,7 +11,7 @@ import type { LaneBatch } from "./active-batch.ts";
 import type { Executed } from "./line-execution.ts";
 import type { LineObserver } from "./line-observer.ts";
 
-export interface CommitsDeps {
+export interface ResultWriterDeps {
   model: string;
   store: Pick<Store, "claims">;
   ledger: Pick<UsageLedger, "lineRow" | "lineRates" | "committed">;
@@ -45,15 +45,15 @@ const GIVEN_UP = new ApiError({
  * Results on their way to the store. Nobody waits for one of them: those that come within a few milliseconds go to
  * it together, and it takes them in one transaction. One that the disk refuses is tried again until it is taken or the server ends; then its line runs again.
  */
-export class Commits {
-  readonly #deps: CommitsDeps;
+export class ResultWriter {
+  readonly #deps: ResultWriterDeps;
   readonly #open = new Map<string, Set<Promise<void>>>();
   /** Resolves when those that gather now go to the store. */
   #gathering: Promise<void> | null = null;
   #size = 0;
   #stopped = false;
 
-  constructor(deps: CommitsDeps) {
+  constructor(deps: ResultWriterDeps) {
     this.#deps = deps;
   }
 

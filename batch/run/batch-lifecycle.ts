@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import { removeLines } from "../../files/line-removal.ts";
 import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
@@ -9,17 +9,17 @@ import type { FileRow } from "../../store/tables/files.ts";
 import type { NewEvent } from "../../store/tables/outbox.ts";
 import type { ResultKind } from "../../store/tables/results.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
-import type { Lane } from "../lines/line-dispatcher.ts";
+import type { LineDispatcher } from "../lines/line-dispatcher.ts";
 import type { LineObserver } from "../lines/line-observer.ts";
 import type { BatchValidation } from "../validation/batch-validation.ts";
 import { restoreResults, writeResults } from "./result-files.ts";
 
 export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | "batch.cancelled";
 
-export interface StewardDeps {
+export interface BatchLifecycleDeps {
   store: Pick<Store, "batches" | "lines" | "results" | "files">;
-  files: Pick<FileRoom, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
-  laneOf: (model: string) => Lane | undefined;
+  files: Pick<FileStore, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
+  laneOf: (model: string) => LineDispatcher | undefined;
   validation: Pick<BatchValidation, "run">;
   /** Events that go out with a batch's end, one per webhook that wants them. */
   events: (type: BatchEvent, batchId: string) => NewEvent[];
@@ -57,9 +57,9 @@ const EXPIRED = {
  * | finalizing | write the files → completed |
  * | terminal | remove the rows of lines and results |
  */
-export class Steward {
+export class BatchLifecycle {
   readonly id: string;
-  readonly #deps: StewardDeps;
+  readonly #deps: BatchLifecycleDeps;
   /** Ends the present step where the batch may stand elsewhere now. */
   #nudged = new AbortController();
   /** Ends every step. */
@@ -69,7 +69,7 @@ export class Steward {
   /** This steward has read the files back itself. */
   #filesChecked = false;
 
-  constructor(id: string, deps: StewardDeps) {
+  constructor(id: string, deps: BatchLifecycleDeps) {
     this.id = id;
     this.#deps = deps;
   }

@@ -6,21 +6,21 @@ import type { BatchRow } from "../../store/types/batch-row.ts";
 import { StoreError } from "../../store/types/store-error.ts";
 import { USUAL_ANSWER } from "../lines/answer-length.ts";
 import { InputFiles } from "../lines/input-files.ts";
-import { Lane, type LaneDeps } from "../lines/line-dispatcher.ts";
+import { LineDispatcher, type LineDispatcherDeps } from "../lines/line-dispatcher.ts";
 import { type Expectation, expectations } from "../shift/eta.ts";
-import type { Backlog as Owing } from "../shift/required-share.ts";
+import type { RemainingWork } from "../shift/required-share.ts";
 import type { ShiftRules } from "../shift/shift-rules.ts";
 import { ShiftWatch, type ShiftWatchDeps } from "../shift/shift-state.ts";
 import { Throughput } from "../shift/throughput.ts";
 import { BatchValidation, type BatchValidationDeps } from "../validation/batch-validation.ts";
-import { BatchQuota } from "../validation/enqueue-quota.ts";
+import { EnqueueQuota } from "../validation/enqueue-quota.ts";
 import type { ModelBounds } from "../validation/model-bounds.ts";
-import { Steward, type StewardDeps } from "./batch-lifecycle.ts";
+import { BatchLifecycle, type BatchLifecycleDeps } from "./batch-lifecycle.ts";
 import { pauseReason } from "./pause-reason.ts";
 
-export interface NightShiftDeps
-  extends Omit<LaneDeps, "engine" | "share" | "store" | "observer" | "inputs">,
-    Omit<StewardDeps, "laneOf" | "validation" | "store" | "observer">,
+export interface BatchRunnerDeps
+  extends Omit<LineDispatcherDeps, "engine" | "share" | "store" | "observer" | "inputs">,
+    Omit<BatchLifecycleDeps, "laneOf" | "validation" | "store" | "observer">,
     Omit<BatchValidationDeps, "models" | "bounds" | "quota" | "failedEvents" | "store" | "files"> {
   engines: readonly Engine[];
   store: Store;
@@ -28,15 +28,15 @@ export interface NightShiftDeps
   rules: ShiftRules;
   /** Share of time, 0..1, that online work alone took of a model's engine over the last half minute. */
   load: (model: string) => number;
-  observer: LaneDeps["observer"] & { shiftOf(model: string): ShiftWatchDeps["observer"] };
+  observer: LineDispatcherDeps["observer"] & { shiftOf(model: string): ShiftWatchDeps["observer"] };
 }
 
 interface Crew {
   model: string;
-  lane: Lane;
+  lane: LineDispatcher;
   shift: ShiftWatch;
   throughput: Throughput;
-  settled: Lane["settled"];
+  settled: LineDispatcher["settled"];
 }
 
 /** By batch, in the order of their deadlines. */
@@ -48,7 +48,7 @@ interface Forecast {
 }
 
 /** What the night shift knows of a batch that is in progress. */
-export interface Standing {
+export interface BatchProgress {
   phase: string;
   reason: string;
   /** 1 is the batch that runs now or next. */
@@ -64,14 +64,14 @@ export interface Standing {
 const TICK_MS = 1000;
 
 /** All batch work of the server: one lane per model, one steward per batch that is not over. */
-export class NightShift {
-  readonly #deps: NightShiftDeps;
+export class BatchRunner {
+  readonly #deps: BatchRunnerDeps;
   /** What batches may enqueue. */
-  readonly quota: BatchQuota;
+  readonly quota: EnqueueQuota;
   readonly #crews = new Map<string, Crew>();
   /** Shared by the lanes. */
   readonly #inputs = new InputFiles();
-  readonly #stewards = new Map<string, { steward: Steward; done: Promise<void> }>();
+  readonly #stewards = new Map<string, { steward: BatchLifecycle; done: Promise<void> }>();
   #backlog: Backlog[] = [];
   /** Of each model, worked out when it is first asked for after a tick. */
   readonly #forecasts = new Map<string, Forecast>();
@@ -83,10 +83,10 @@ export class NightShift {
   #left: "running" | "pending" | "none" = "running";
   #resumeFailed = false;
 
-  constructor(deps: NightShiftDeps) {
+  constructor(deps: BatchRunnerDeps) {
     this.#deps = deps;
     this.#tickedAt = deps.clock.now();
-    this.quota = new BatchQuota({
+    this.quota = new EnqueueQuota({
       ...deps,
       bounds: () => this.bounds(),
       usualAnswer: (model) => this.usualAnswer(model),
@@ -163,7 +163,7 @@ export class NightShift {
       known.steward.nudge();
       return;
     }
-    const steward = new Steward(id, {
+    const steward = new BatchLifecycle(id, {
       ...this.#deps,
       laneOf: (model) => this.#crews.get(model)?.lane,
       validation: this.#validation,
@@ -188,7 +188,7 @@ export class NightShift {
   }
 
   /** Null for a batch of a model that is not served here. */
-  standingOf({ id, model }: BatchRow): Standing | null {
+  standingOf({ id, model }: BatchRow): BatchProgress | null {
     const crew = model === null ? undefined : this.#crews.get(model);
     if (crew === undefined) return null;
     const { lane, shift, throughput } = crew;
@@ -220,7 +220,7 @@ export class NightShift {
     return forecast;
   }
 
-  #expected({ shift, throughput }: Crew, order: readonly Owing[]): Forecast["running"] {
+  #expected({ shift, throughput }: Crew, order: readonly RemainingWork[]): Forecast["running"] {
     const { decision, rules } = shift;
     const now = { phase: decision?.phase ?? "always", share: decision?.share ?? 0 } as const;
     const expected = expectations(rules, now, order, this.#deps.clock.epochMs(), throughput.tokensPerSecond);
@@ -242,12 +242,17 @@ export class NightShift {
   #crew(engine: Engine): Crew {
     const { rules, clock, log, observer } = this.#deps;
     const shift = new ShiftWatch(rules, { clock, log, observer: observer.shiftOf(engine.model) });
-    const lane = new Lane({ ...this.#deps, engine, inputs: this.#inputs, share: () => shift.decision?.share ?? 0 });
+    const lane = new LineDispatcher({
+      ...this.#deps,
+      engine,
+      inputs: this.#inputs,
+      share: () => shift.decision?.share ?? 0,
+    });
     return { model: engine.model, lane, shift, throughput: new Throughput(), settled: lane.settled };
   }
 
   /** The nearest deadline first; without those that a budget holds up, unless they are asked for. */
-  #orderOf(model: string, { paused = false } = {}): Owing[] {
+  #orderOf(model: string, { paused = false } = {}): RemainingWork[] {
     const heldUp = new Set(paused ? [] : this.#crews.get(model)?.lane.paused.map(({ batch }) => batch.id));
     return this.#backlog
       .filter((entry) => entry.model === model && !heldUp.has(entry.batchId))

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import { failpoint } from "../../platform/failpoint.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Store } from "../../store/store.ts";
@@ -9,7 +9,7 @@ import type { BatchRow } from "../../store/types/batch-row.ts";
 
 export interface ResultsDeps {
   store: Pick<Store, "results">;
-  files: Pick<FileRoom, "write" | "place" | "check" | "withdraw">;
+  files: Pick<FileStore, "write" | "place" | "check" | "withdraw">;
 }
 
 const PAGE_ROWS = 500;
@@ -53,7 +53,7 @@ export async function writeResults(
 
 export interface RestoreDeps {
   store: Pick<Store, "results" | "files">;
-  files: Pick<FileRoom, "check" | "write" | "restore">;
+  files: Pick<FileStore, "check" | "write" | "restore">;
   log: Log;
 }
 

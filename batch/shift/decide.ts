@@ -1,6 +1,6 @@
 import { type Hurry, nextHurry } from "./deadline-hysteresis.ts";
 import { nextTrough, type Trough } from "./idle-hysteresis.ts";
-import { type Backlog, requirement } from "./required-share.ts";
+import { type RemainingWork, requirement } from "./required-share.ts";
 import { shiftReason } from "./shift-reason.ts";
 import type { ShiftPhase, ShiftRules } from "./shift-rules.ts";
 
@@ -9,7 +9,7 @@ export interface ShiftInput {
   nowMs: number;
   /** Share of time, 0..1, that online work alone took of the engine over the last half minute. */
   load: number;
-  backlog: readonly Backlog[];
+  backlog: readonly RemainingWork[];
   /** Batch tokens per second with all of the engine; null before anything was measured. */
   tokensPerSecond: number | null;
   /** What the decision before returned; null for the first. */

@@ -1,6 +1,6 @@
 import type { ShiftDecision } from "./decide.ts";
 import { fairEnds } from "./fair-completion.ts";
-import type { Backlog } from "./required-share.ts";
+import type { RemainingWork } from "./required-share.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
 export interface Expectation {
@@ -18,7 +18,7 @@ const FORESIGHT_MS = 14 * 86_400_000;
 export function expectations(
   rules: ShiftRules,
   decision: Pick<ShiftDecision, "phase" | "share">,
-  order: readonly Pick<Backlog, "batchId" | "owner" | "remainingTokens">[],
+  order: readonly Pick<RemainingWork, "batchId" | "owner" | "remainingTokens">[],
   nowMs: number,
   tokensPerSecond: number | null,
 ): Expectation[] {

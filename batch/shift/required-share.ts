@@ -2,7 +2,7 @@ import { fairEnds, type Owed } from "./fair-completion.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
 /** What is left of one batch. */
-export interface Backlog extends Owed {
+export interface RemainingWork extends Owed {
   batchId: string;
   deadlineMs: number;
 }
@@ -32,7 +32,7 @@ export interface Requirement {
  */
 export function requirement(
   rules: ShiftRules,
-  backlog: readonly Backlog[],
+  backlog: readonly RemainingWork[],
   nowMs: number,
   tokensPerSecond: number | null,
 ): Requirement | null {

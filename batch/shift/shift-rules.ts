@@ -1,6 +1,6 @@
 import { LocalTime } from "./local-time.ts";
 import { parseNightWindow } from "./window-parser.ts";
-import { NightWindows } from "./window-schedule.ts";
+import { WindowSchedule } from "./window-schedule.ts";
 
 export const SHIFT_MODES = ["always", "idle", "night", "off"] as const;
 export type ShiftMode = (typeof SHIFT_MODES)[number];
@@ -32,7 +32,7 @@ export const DEFAULT_SHIFT: ShiftOptions = {
 /** The shift's configuration, read and ready to decide by. */
 export interface ShiftRules {
   mode: ShiftMode;
-  windows: NightWindows;
+  windows: WindowSchedule;
   localTime: LocalTime;
   trickle: number;
   idleBelow: number;
@@ -42,6 +42,6 @@ export interface ShiftRules {
 export function shiftRules(options: ShiftOptions, machineTimezone: string): ShiftRules {
   const { mode, trickle, idleBelow } = options;
   const timezone = options.timezone ?? machineTimezone;
-  const windows = new NightWindows(options.night.map(parseNightWindow), timezone);
+  const windows = new WindowSchedule(options.night.map(parseNightWindow), timezone);
   return { mode, windows, localTime: new LocalTime(timezone), trickle, idleBelow };
 }

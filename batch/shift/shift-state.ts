@@ -1,5 +1,5 @@
 import { type ChangeReason, decide, type ShiftDecision } from "./decide.ts";
-import type { Backlog } from "./required-share.ts";
+import type { RemainingWork } from "./required-share.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
 export interface ShiftWatchDeps {
@@ -29,7 +29,7 @@ export class ShiftWatch {
   }
 
   /** To be called every second or so, and when a batch comes or goes. */
-  look(load: number, backlog: readonly Backlog[], tokensPerSecond: number | null): ShiftDecision {
+  look(load: number, backlog: readonly RemainingWork[], tokensPerSecond: number | null): ShiftDecision {
     const decision = decide({
       rules: this.rules,
       nowMs: this.#deps.clock.epochMs(),

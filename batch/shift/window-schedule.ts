@@ -20,7 +20,7 @@ export interface Span {
  * one over a change of the clock is an hour shorter or longer, one inside the skipped hour is left out that day, and one
  * that ends inside the doubled hour opens again with it. Local time has whole minutes.
  */
-export class NightWindows {
+export class WindowSchedule {
   readonly #windows: readonly NightWindow[];
   readonly #edges: readonly number[];
   readonly #offsets: Intl.DateTimeFormat;

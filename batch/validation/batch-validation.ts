@@ -1,15 +1,15 @@
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import { removeLines } from "../../files/line-removal.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { BatchError } from "../../openapi/resources/batches.ts";
 import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
 import type { Log } from "../../platform/log.ts";
-import { Turns } from "../../platform/serial-queue.ts";
+import { SerialQueue } from "../../platform/serial-queue.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewEvent } from "../../store/tables/outbox.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
-import type { BatchQuota } from "./enqueue-quota.ts";
+import type { EnqueueQuota } from "./enqueue-quota.ts";
 import type { ValidateRules } from "./file-validator.ts";
 import { inputRow } from "./input-row.ts";
 import type { ModelBounds } from "./model-bounds.ts";
@@ -17,7 +17,7 @@ import { type Validate, ValidationLost } from "./validation-job.ts";
 
 export interface BatchValidationDeps {
   store: Pick<Store, "batches" | "lines" | "files">;
-  files: Pick<FileRoom, "pathOf">;
+  files: Pick<FileStore, "pathOf">;
   models: readonly string[];
   /** By which names beside their own clients may ask for them: see ValidateRules. */
   names: Pick<ValidateRules, "aliases" | "otherwise">;
@@ -26,7 +26,7 @@ export interface BatchValidationDeps {
   /** What is known of them now. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
-  quota: Pick<BatchQuota, "fault">;
+  quota: Pick<EnqueueQuota, "fault">;
   /** Events that go out with the batch's failure, one per webhook that wants them. */
   failedEvents: (batchId: string) => NewEvent[];
   /** Called when such events are in the outbox. */
@@ -57,9 +57,9 @@ const START_BYTES = 64 * 1024;
  */
 export class BatchValidation {
   readonly #deps: BatchValidationDeps;
-  readonly #small = new Turns(SMALL_AT_ONCE);
-  readonly #large = new Turns(LARGE_AT_ONCE);
-  readonly #suspects = new Turns(1);
+  readonly #small = new SerialQueue(SMALL_AT_ONCE);
+  readonly #large = new SerialQueue(LARGE_AT_ONCE);
+  readonly #suspects = new SerialQueue(1);
   /** Where the store could not take a count back: what it should have. */
   readonly #lost = new Map<string, number>();
 

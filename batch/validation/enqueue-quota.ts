@@ -1,4 +1,4 @@
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import { availableUntil, insufficientQuota } from "../../ledger/budget.ts";
 import type { Caller } from "../../ledger/key.ts";
 import { usdText } from "../../ledger/prices.ts";
@@ -14,9 +14,9 @@ import { bodyCheck } from "./line-check.ts";
 import type { ModelBounds } from "./model-bounds.ts";
 import { type Preview, preview } from "./preview.ts";
 
-export interface BatchQuotaDeps {
+export interface EnqueueQuotaDeps {
   store: Pick<Store, "budgets" | "batches" | "files" | "keys" | "lines">;
-  files: Pick<FileRoom, "pathOf">;
+  files: Pick<FileStore, "pathOf">;
   ledger: Pick<UsageLedger, "lineRates">;
   limits: RequestLimits;
   bounds: () => ReadonlyMap<string, ModelBounds>;
@@ -32,10 +32,10 @@ const DOUBT = 2;
  * key's batches may wait. Asked twice: of the file's beginning before there is a batch, and of every line when it was
  * validated. What it really costs is held against the budgets line by line, as it runs.
  */
-export class BatchQuota {
-  readonly #deps: BatchQuotaDeps;
+export class EnqueueQuota {
+  readonly #deps: EnqueueQuotaDeps;
 
-  constructor(deps: BatchQuotaDeps) {
+  constructor(deps: EnqueueQuotaDeps) {
     this.#deps = deps;
   }
 

@@ -37,7 +37,7 @@ const MAX_CUSTOM_ID = 512;
 const MAX_SHOWN = 64;
 
 /** Checks a file line by line, all or nothing: of a file with a bad line nothing is wanted but what is wrong. */
-export class Validator {
+export class FileValidator {
   /** The good lines, as long as no bad one came. */
   readonly index: LineIndex;
   readonly #rules: ValidateRules;

@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import type { BatchError } from "../../openapi/resources/batches.ts";
 import type { Store } from "../../store/store.ts";
 import type { FileRow } from "../../store/tables/files.ts";
@@ -7,7 +7,7 @@ import type { BatchRow } from "../../store/types/batch-row.ts";
 
 export interface InputRowDeps {
   store: Pick<Store, "files">;
-  files: Pick<FileRoom, "pathOf">;
+  files: Pick<FileStore, "pathOf">;
 }
 
 /** A batch's input file, or why it can't even be opened. */

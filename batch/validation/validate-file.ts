@@ -1,5 +1,5 @@
 import type { NewLines } from "../../store/types/line-row.ts";
-import { type ValidateRules, type Validation, Validator } from "./file-validator.ts";
+import { FileValidator, type ValidateRules, type Validation } from "./file-validator.ts";
 import { inputLines } from "./input-lines.ts";
 
 /** Lines that go to the database together: some 3 ms of its time. */
@@ -15,7 +15,7 @@ export async function validateFile(
   emit: (lines: NewLines) => Promise<void>,
   pace: () => Promise<void>,
 ): Promise<Validation> {
-  const validator = new Validator(rules);
+  const validator = new FileValidator(rules);
   for await (const lines of inputLines(chunks, rules.maxLineBytes)) {
     for (const line of lines) {
       validator.line(line);

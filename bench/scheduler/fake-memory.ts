@@ -1,9 +1,9 @@
-import type { Resident } from "../../engine/worker/kv/cached-sequence.ts";
+import type { CachedSequence } from "../../engine/worker/kv/cached-sequence.ts";
 import { HostMemory } from "../../engine/worker/kv/host-memory.ts";
 import type { KvMemory } from "../../engine/worker/kv/kv-cache.ts";
 
 export interface FakeEntry {
-  sequence: Resident;
+  sequence: CachedSequence;
   count: number;
 }
 
@@ -147,7 +147,7 @@ export class FakeMemory implements KvMemory {
     for (const { sequence, count } of entries) this.#write(sequence, count);
   }
 
-  #check({ id, tokens, computed, scope }: Resident): void {
+  #check({ id, tokens, computed, scope }: CachedSequence): void {
     const { owners, positions, data } = this.#stream(id);
     const byPosition = new Map<number, number>();
     owners.forEach((ids, cell) => {
@@ -163,7 +163,7 @@ export class FakeMemory implements KvMemory {
     }
   }
 
-  #write({ id, tokens, computed, scope }: Resident, count: number): void {
+  #write({ id, tokens, computed, scope }: CachedSequence, count: number): void {
     const stream = this.#stream(id);
     let prefix = tokens.slice(0, computed).reduce(extend, beginning(scope));
     let cell = -1;

@@ -3,7 +3,7 @@ import type { Log } from "../../platform/log.ts";
 import type { EngineConfig } from "../protocol/config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import { engineEnvironment } from "./environment.ts";
-import { LineTail } from "./output-tail.ts";
+import { OutputTail } from "./output-tail.ts";
 
 export type FirstMessage = Extract<ToEngine, { config: EngineConfig }>;
 
@@ -56,7 +56,7 @@ export class EngineProcess {
     }
 
     const { model } = first.config;
-    const tail = new LineTail((line) => log.debug({ model, pid: child.pid }, line));
+    const tail = new OutputTail((line) => log.debug({ model, pid: child.pid }, line));
     child.stdout?.on("data", (chunk: Buffer) => tail.push(chunk));
     child.stderr?.on("data", (chunk: Buffer) => tail.push(chunk));
 

@@ -19,8 +19,8 @@ import { DEFAULT_DEPS, type LocalEngineDeps } from "./local-engine-deps.ts";
 import { refusedTicket } from "./refused-ticket.ts";
 import { engineDied, refusalOf } from "./state-error.ts";
 import { logState } from "./state-log.ts";
-import { Inspection } from "./status-query.ts";
-import { Questions } from "./tokenize-calls.ts";
+import { StatusQuery } from "./status-query.ts";
+import { TokenizeCalls } from "./tokenize-calls.ts";
 import { Waiters } from "./waiters.ts";
 import { isLife, Watchdog } from "./watchdog.ts";
 
@@ -34,8 +34,8 @@ class LocalEngine implements Engine {
   readonly #config: EngineConfig;
   readonly #deps: Required<LocalEngineDeps>;
   readonly #inFlight: InFlight;
-  readonly #inspection = new Inspection(() => this.#process?.send({ type: "inspect" }));
-  readonly #questions = new Questions(
+  readonly #inspection = new StatusQuery(() => this.#process?.send({ type: "inspect" }));
+  readonly #questions = new TokenizeCalls(
     (message) => this.#process?.send(message),
     () => ++this.#lastId,
   );

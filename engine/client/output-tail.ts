@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 
 /** Cuts a stream of bytes into lines of bounded length and keeps the last few. */
-export class LineTail {
+export class OutputTail {
   readonly #decoder = new StringDecoder("utf8");
   readonly #kept: string[] = [];
   readonly #onLine: (line: string) => void;

@@ -4,7 +4,7 @@ import type { EngineStatus } from "../protocol/status.ts";
 const PATIENCE_MS = 2000;
 
 /** Asks an engine process how it is doing. Those who ask while an answer is on its way share it. */
-export class Inspection {
+export class StatusQuery {
   readonly #waiting: ((status: EngineStatus | null) => void)[] = [];
   readonly #ask: () => void;
   #patience: NodeJS.Timeout | undefined;

@@ -14,7 +14,7 @@ interface Asker {
 }
 
 /** The questions about tokens that an engine process has not answered yet. */
-export class Questions {
+export class TokenizeCalls {
   readonly #askers = new Map<number, Asker>();
   readonly #send: (message: ToEngine) => void;
   readonly #newId: () => number;

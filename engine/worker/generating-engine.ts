@@ -31,10 +31,10 @@ import { loadModel, type Model } from "./native/model.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import { planLimits } from "./scheduler/step-caps.ts";
 import { type StatusParts, statusOf } from "./status.ts";
-import type { Generation } from "./step/sequence.ts";
-import { GenerationMaker } from "./step/sequence-factory.ts";
+import type { EngineSequence } from "./step/sequence.ts";
+import { SequenceFactory } from "./step/sequence-factory.ts";
 import { StepLoop } from "./step/step-loop.ts";
-import { CallReading } from "./step/tool-call-reader.ts";
+import { ToolCallReader } from "./step/tool-call-reader.ts";
 import { WorkLoop } from "./step/work-loop.ts";
 import { ChatTemplate } from "./text/chat-template.ts";
 import { PromptBuilder } from "./text/prompt-builder.ts";
@@ -48,25 +48,28 @@ import { idleGpu, shortContext } from "./warnings.ts";
 const RESERVED_SHARE = 1 / 8;
 
 /** One loaded model at work. */
-export class Engine {
+export class GeneratingEngine {
   readonly facts: ModelFacts;
   readonly warnings: string[];
   readonly #model: Model;
   readonly #prompts: PromptBuilder;
   readonly #questions: TokenQuestions;
   readonly #template: ChatTemplate;
-  readonly #generations: GenerationMaker;
+  readonly #generations: SequenceFactory;
   readonly #steps: StepLoop;
   readonly #embedder: Embedder | null;
   readonly #loop: WorkLoop;
   readonly #statusParts: StatusParts;
   readonly #post: (message: FromEngine) => void;
   /** The requests that have not ended, with their sequences; none yet while a prompt is tokenized. */
-  readonly #requests = new Map<number, Generation[]>();
+  readonly #requests = new Map<number, EngineSequence[]>();
   #arrivals = 0;
 
   /** @throws Error that says why the model can't be served */
-  static async load(config: EngineConfig, post: (message: FromEngine) => void): Promise<Engine | EmbeddingEngine> {
+  static async load(
+    config: EngineConfig,
+    post: (message: FromEngine) => void,
+  ): Promise<GeneratingEngine | EmbeddingEngine> {
     if (config.stepTokens <= config.sequences) {
       throw new Error(
         `A step of ${config.stepTokens} tokens has no room for a prompt beside ${config.sequences} sequences: ` +
@@ -93,7 +96,14 @@ export class Engine {
       ...{ library, model, adapters, config, plan },
       ...{ threads, cellBytes, freeBytes: free.model },
     });
-    return new Engine(library, model, adapters, config, { ...plan, parkBytes, embedding, threads, calibration }, post);
+    return new GeneratingEngine(
+      library,
+      model,
+      adapters,
+      config,
+      { ...plan, parkBytes, embedding, threads, calibration },
+      post,
+    );
   }
 
   private constructor(
@@ -152,12 +162,12 @@ export class Engine {
     // After show(), which gives tokens a text.
     const grammars = new VocabularyGrammars(vocabulary);
     const wake = () => this.#loop.wake();
-    this.#generations = new GenerationMaker({
+    this.#generations = new SequenceFactory({
       library,
       vocabulary,
       template: this.#template,
       grammars,
-      calls: new CallReading(this.#template.toolFormat, vocabulary, grammars),
+      calls: new ToolCallReader(this.#template.toolFormat, vocabulary, grammars),
       context: plan.context,
       cacheScope: config.cacheScope,
       reasoningBudget: config.reasoningBudget,
@@ -175,7 +185,7 @@ export class Engine {
     const promptTokens = (prompt: Prompt, owner: TextOwner) => this.#promptTokens(prompt, owner);
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt: promptTokens, post });
     const options = Object.assign(planLimits(config, objectives), { sequences, reserved, reuse });
-    const scheduler = new Scheduler<Generation>(cache, options, stepModel);
+    const scheduler = new Scheduler<EngineSequence>(cache, options, stepModel);
     this.#statusParts = {
       cache,
       scheduler,

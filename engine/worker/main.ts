@@ -3,7 +3,7 @@
 import { heldLoad } from "../../platform/engine-failpoint.ts";
 import type { EngineConfig } from "../protocol/config.ts";
 import type { FromEngine, ToEngine } from "../protocol/messages.ts";
-import { Engine } from "./generating-engine.ts";
+import { GeneratingEngine } from "./generating-engine.ts";
 import { measure } from "./measure.ts";
 import { guarded } from "./request-fault.ts";
 
@@ -13,7 +13,7 @@ process.on("SIGTERM", () => {});
 // An ordinary exit would wait for the step that computes, and run llama.cpp's destructors under its feet.
 process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
 
-type Loaded = Awaited<ReturnType<typeof Engine.load>>;
+type Loaded = Awaited<ReturnType<typeof GeneratingEngine.load>>;
 
 let engine: Promise<Loaded> | null = null;
 
@@ -23,7 +23,7 @@ process.on("message", (message: ToEngine) => {
 
 async function handle(message: ToEngine): Promise<void> {
   if (message.type === "start") {
-    const load = () => Engine.load(message.config, post);
+    const load = () => GeneratingEngine.load(message.config, post);
     engine = heldLoad === null ? load() : heldLoad().then(load);
     await serve(engine);
     return;

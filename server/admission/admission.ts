@@ -9,14 +9,14 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { ModelSet, ServedModel } from "../models/model-set.ts";
 import type { Residency } from "../models/residency.ts";
 import type { AppOptions } from "../options/app-options.ts";
-import type { Displaceable, Load, Loads } from "./model-load.ts";
+import type { Displaceable, ModelLoad, ModelLoads } from "./model-load.ts";
 import { predictWaitMs } from "./wait-estimate.ts";
 
 /** A model that takes requests now. */
 export interface Place {
   model: ServedModel;
   facts: ModelFacts;
-  load: Load;
+  load: ModelLoad;
 }
 
 /** Bounds of Retry-After in seconds; OpenAI's clients obey it up to 60. */
@@ -29,7 +29,7 @@ const SMALL_BODY = 64 * 1024;
 export interface AdmissionDeps {
   models: ModelSet;
   residency: Residency;
-  loads: Loads;
+  loads: ModelLoads;
   metrics: Metrics;
   draining: () => boolean;
   /** In [0, 1). */
@@ -196,7 +196,7 @@ export class Admission {
   }
 
   /** When so many requests have started that there is room for these; spread over the time in which all that wait start. */
-  #untilRoomMs({ ahead, startEveryMs }: Load, tier: OnlineTier, requests: number): number {
+  #untilRoomMs({ ahead, startEveryMs }: ModelLoad, tier: OnlineTier, requests: number): number {
     const { total } = ahead[tier];
     const tooMany = Math.max(1, total + requests - this.#deps.options.queueLimit);
     return startEveryMs * (tooMany + this.#deps.random() * total);
@@ -213,7 +213,7 @@ export class Admission {
     return overload(entrant.tier, message, this.waitMs(place, entrant));
   }
 
-  #predict({ engine }: ServedModel, load: Load, tier: OnlineTier, shareAhead: number): number {
+  #predict({ engine }: ServedModel, load: ModelLoad, tier: OnlineTier, shareAhead: number): number {
     const { backlog, facts } = engine;
     if (backlog === null || facts === null) return 0;
     const { batchTax } = this.#deps.options;
@@ -232,7 +232,7 @@ export class Admission {
   }
 
   /** Of a tier counts what goes before it: whatever waits of a lower one takes no place from it. */
-  #whyFull(id: string, { ahead }: Load, { tier, owner }: Entrant, requests: number): string | null {
+  #whyFull(id: string, { ahead }: ModelLoad, { tier, owner }: Entrant, requests: number): string | null {
     const { queueLimit } = this.#deps.options;
     if (ahead[tier].takes(owner, requests, queueLimit)) return null;
     return `The model '${id}' has ${ahead[tier].total} requests waiting, and at most ${queueLimit} may.`;

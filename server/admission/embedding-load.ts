@@ -1,6 +1,6 @@
 import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import type { OnlineTier, Tier } from "../../engine/protocol/request.ts";
-import { OwnerQueue } from "../../platform/owner-counts.ts";
+import { OwnerCounts } from "../../platform/owner-counts.ts";
 
 /** The weight of the latest piece in the running mean. */
 const LATEST = 1 / 16;
@@ -13,11 +13,11 @@ const AHEAD: Record<OnlineTier, readonly Tier[]> = {
 /** The embedding work that one model has to do, and how fast it goes. */
 export class EmbeddingLoad {
   /** Tokens of requests that have not ended. */
-  readonly #tokens: Record<Tier, OwnerQueue> = {
-    priority: new OwnerQueue(),
-    default: new OwnerQueue(),
-    flex: new OwnerQueue(),
-    batch: new OwnerQueue(),
+  readonly #tokens: Record<Tier, OwnerCounts> = {
+    priority: new OwnerCounts(),
+    default: new OwnerCounts(),
+    flex: new OwnerCounts(),
+    batch: new OwnerCounts(),
   };
   #msPerToken = 0;
 

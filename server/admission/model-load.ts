@@ -3,7 +3,7 @@ import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import type { Tier } from "../../engine/protocol/request.ts";
 import { ONLINE_TIERS, type OnlineTier } from "../../engine/protocol/request.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
-import { OwnerQueue } from "../../platform/owner-counts.ts";
+import { OwnerCounts } from "../../platform/owner-counts.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
 import { AHEAD } from "./wait-estimate.ts";
 
@@ -24,26 +24,26 @@ export interface Displaceable {
 }
 
 /** Requests of one model that the engine has and has not ended, and what the late ones were like. */
-export class Load {
+export class ModelLoad {
   /** Requests by whether a sequence of theirs has started. */
   waiting = 0;
   running = 0;
   /** Those that wait and go before a request of the tier that comes now, or were there before it, by whose they are. */
-  readonly ahead: Record<OnlineTier, OwnerQueue> = {
-    priority: new OwnerQueue(),
-    default: new OwnerQueue(),
-    flex: new OwnerQueue(),
+  readonly ahead: Record<OnlineTier, OwnerCounts> = {
+    priority: new OwnerCounts(),
+    default: new OwnerCounts(),
+    flex: new OwnerCounts(),
   };
   /** Calls of flex that wait, by arrival: the last gives way when a better tier finds the queue full. */
   readonly waitingFlex = new Set<Displaceable>();
   /** Mean milliseconds from one start to the next while others wait; 0 until there was one. */
   startEveryMs = 0;
   /** Sequences of those that wait, by tier and whose they are. */
-  readonly waitingSequences: Record<Tier, OwnerQueue> = {
-    priority: new OwnerQueue(),
-    default: new OwnerQueue(),
-    flex: new OwnerQueue(),
-    batch: new OwnerQueue(),
+  readonly waitingSequences: Record<Tier, OwnerCounts> = {
+    priority: new OwnerCounts(),
+    default: new OwnerCounts(),
+    flex: new OwnerCounts(),
+    batch: new OwnerCounts(),
   };
   /** Since the server started. */
   arrived = 0;
@@ -109,8 +109,8 @@ function mean(before: number, latest: number): number {
 }
 
 /** One load per model. Hears of engines' pieces, which tell how fast embeddings go. */
-export class Loads implements Pick<EngineObserver, "piece"> {
-  readonly #byModel = new Map<string, Load>();
+export class ModelLoads implements Pick<EngineObserver, "piece"> {
+  readonly #byModel = new Map<string, ModelLoad>();
   readonly #now: () => number;
 
   /** @param now milliseconds, monotonic */
@@ -118,10 +118,10 @@ export class Loads implements Pick<EngineObserver, "piece"> {
     this.#now = now;
   }
 
-  of(model: string): Load {
+  of(model: string): ModelLoad {
     let load = this.#byModel.get(model);
     if (load === undefined) {
-      load = new Load(this.#now);
+      load = new ModelLoad(this.#now);
       this.#byModel.set(model, load);
     }
     return load;

@@ -10,11 +10,11 @@ import { ClientGone } from "../http/connection/client-gone.ts";
 import { setCaller } from "../http/context/caller.ts";
 import { contextOf } from "../http/context/request-context.ts";
 import type { AuthenticationMetrics } from "../metrics/authentication-metrics.ts";
-import type { FailureLimiter } from "./wrong-key-limiter.ts";
+import type { WrongKeyLimiter } from "./wrong-key-limiter.ts";
 
 export interface AuthenticationDeps {
   keys: Pick<KeyRing, "authenticate">;
-  limiter: FailureLimiter;
+  limiter: WrongKeyLimiter;
   metrics: Pick<AuthenticationMetrics, "refused">;
   log: Log;
 }

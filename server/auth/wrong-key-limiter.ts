@@ -19,7 +19,7 @@ interface Visitor {
  * Bounds how fast one address may try keys. Who used a key from there before is let in all the same: one client with a
  * wrong key must not lock out all that share its address. Bounded in memory: the address that was quiet the longest goes.
  */
-export class FailureLimiter {
+export class WrongKeyLimiter {
   readonly #now: () => number;
   readonly #visitors = new Map<string, Visitor>();
 

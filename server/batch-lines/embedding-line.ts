@@ -2,7 +2,7 @@ import type { Executed } from "../../batch/lines/line-execution.ts";
 import type { Place } from "../admission/admission.ts";
 import { checkInputs, requireTask } from "../admission/task-check.ts";
 import type { VectorRequest } from "../embedding/embedding-handler.ts";
-import { EmbeddingCall } from "../embedding/embedding-run.ts";
+import { EmbeddingRun } from "../embedding/embedding-run.ts";
 import type { ExecuteDeps } from "./line-deps.ts";
 import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
 
@@ -22,7 +22,7 @@ export async function embedLine(
   const submission = { tier: "batch" as const, owner, endpoint, inputs: request.inputs };
   const arrivedAt = clock.now();
   const { outcome, timedOut, withOthers } = await watchLine(
-    () => new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: false }),
+    () => new EmbeddingRun({ submission, place, meter, clock, arrivedAt, mayRestart: false }),
     { signal, timeoutMs: lineTimeoutMs, online: loads.of(model.id) },
   );
   meter.ended(outcome.status);

@@ -1,6 +1,6 @@
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Loads } from "../admission/model-load.ts";
+import type { ModelLoads } from "../admission/model-load.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { ModelSet } from "../models/model-set.ts";
@@ -8,7 +8,7 @@ import type { ModelSet } from "../models/model-set.ts";
 export interface ExecuteDeps {
   models: ModelSet;
   /** Of online requests. */
-  loads: Loads;
+  loads: ModelLoads;
   metrics: Metrics;
   grammars: Grammars;
   limits: RequestLimits;

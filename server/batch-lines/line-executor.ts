@@ -5,13 +5,13 @@ import { jsonBytes } from "../../openapi/json/json-pieces.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import { epochSeconds } from "../../platform/clock.ts";
 import type { Place } from "../admission/admission.ts";
-import { Load } from "../admission/model-load.ts";
+import { ModelLoad } from "../admission/model-load.ts";
 import { requireTask } from "../admission/task-check.ts";
 import type { WholeChoice } from "../generation/output/body-sink.ts";
 import type { CallIdentity } from "../generation/output/chunk-format.ts";
 import { LineSink } from "../generation/output/line-sink.ts";
 import type { GenerationRequest } from "../generation/request.ts";
-import { Call, type CallOutcome } from "../generation/request-run.ts";
+import { RequestRun, type RunOutcome } from "../generation/request-run.ts";
 import { checkTokens } from "../generation/token-id-check.ts";
 import { enforceForm } from "../grammar/tool-grammar.ts";
 import type { GenerationEndpoint } from "../metrics/request-meter.ts";
@@ -56,7 +56,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
     },
   };
   // Apart from the online loads, so that batch lines fill no queue and stretch no Retry-After.
-  const batchLoads = new Map<string, Load>();
+  const batchLoads = new Map<string, ModelLoad>();
   return async (endpoint, body, { owner, signal }) => {
     try {
       const run = await deps.grammars.run(() => readers[endpoint](body), batchSide(owner), signal);
@@ -64,7 +64,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
       if (model === undefined) return { how: "passing", reason: `the model '${run.model}' is not served` };
       const { state, facts } = model.engine;
       if (state.name !== "ready" || facts === null) return { how: "passing", reason: `the engine is ${state.name}` };
-      const load = batchLoads.get(model.id) ?? new Load(() => deps.clock.now());
+      const load = batchLoads.get(model.id) ?? new ModelLoad(() => deps.clock.now());
       batchLoads.set(model.id, load);
       const place = { model, facts, load };
       return await run.at(place, { owner, signal });
@@ -121,9 +121,9 @@ class LineCall {
     const submissions = formed.map((asked) => {
       return { ...asked, owner, endpoint: this.#endpoint, tier: "batch" as const };
     });
-    let call: Call;
+    let call: RequestRun;
     const start = () => {
-      call = new Call(submissions, this.#place, sink, meter, clock, clock.now());
+      call = new RequestRun(submissions, this.#place, sink, meter, clock, clock.now());
       return call;
     };
     const watch = { signal, timeoutMs: lineTimeoutMs, online: loads.of(model) };
@@ -133,7 +133,7 @@ class LineCall {
     return this.#executed(outcome, sink.choices, withOthers);
   }
 
-  async #executed(outcome: CallOutcome, choices: readonly WholeChoice[], withOthers: boolean): Promise<Executed> {
+  async #executed(outcome: RunOutcome, choices: readonly WholeChoice[], withOthers: boolean): Promise<Executed> {
     switch (outcome.status) {
       case "cancelled":
         return { how: "stopped" };

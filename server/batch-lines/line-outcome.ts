@@ -1,6 +1,6 @@
 import type { Executed } from "../../batch/lines/line-execution.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
-import type { Load } from "../admission/model-load.ts";
+import type { ModelLoad } from "../admission/model-load.ts";
 
 /** Work of a batch line in the engine. */
 interface LineWork<Outcome> {
@@ -28,7 +28,7 @@ const DEATHS = ["engine_died", "engine_failed"];
  */
 export async function watchLine<Outcome>(
   start: () => LineWork<Outcome>,
-  { signal, timeoutMs, online }: { signal: AbortSignal; timeoutMs: number; online: Load },
+  { signal, timeoutMs, online }: { signal: AbortSignal; timeoutMs: number; online: ModelLoad },
 ): Promise<Watched<Outcome>> {
   const others = { before: online.waiting + online.running, arrived: online.arrived };
   const work = start();

@@ -22,7 +22,7 @@ import { sendJson } from "../http/respond.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { Endpoint, RequestMeter } from "../metrics/request-meter.ts";
 import type { AppOptions } from "../options/app-options.ts";
-import { EmbeddingCall } from "./embedding-run.ts";
+import { EmbeddingRun } from "./embedding-run.ts";
 
 /** A checked body, and how its endpoint writes the answer. */
 export interface VectorRequest {
@@ -46,7 +46,7 @@ export interface EmbeddingDeps {
 }
 
 /** The way of the endpoints that read and generate nothing: embeddings and ranks. */
-export class EmbeddingRoute {
+export class EmbeddingHandler {
   readonly #endpoint: Endpoint;
   readonly #deps: EmbeddingDeps;
   /** Throws an ApiError for a body that is not valid. */
@@ -96,7 +96,7 @@ export class EmbeddingRoute {
     const caller = callerOf(req);
     const submission = { tier, inputs, owner: caller.owner, endpoint: this.#endpoint };
     const counted = (promptTokens: number) => allowance.counted(promptTokens);
-    const call = new EmbeddingCall({ submission, place, meter, clock, arrivedAt, mayRestart: true, counted });
+    const call = new EmbeddingRun({ submission, place, meter, clock, arrivedAt, mayRestart: true, counted });
     res.once("close", () => call.cancel());
     this.#deps.admission.waits(place, tier, call);
     const outcome = await outcomeWithin(call, this.#deps.admission.longestWaitMs(tier), clock.now() - arrivedAt, (ms) =>

@@ -11,7 +11,7 @@ export type EmbeddingOutcome =
   | { status: "cancelled"; promptTokens: number }
   | { status: "error"; error: ApiError };
 
-export interface EmbeddingCallParts {
+export interface EmbeddingRunParts {
   submission: EmbeddingSubmission;
   place: Place;
   meter: RequestMeter;
@@ -25,12 +25,12 @@ export interface EmbeddingCallParts {
 }
 
 /** One call for vectors in flight: waiting → running → ended. */
-export class EmbeddingCall implements EmbeddingListener {
+export class EmbeddingRun implements EmbeddingListener {
   /** Settles once; never rejects. */
   readonly outcome: Promise<EmbeddingOutcome>;
   /** Resolves when its first input begins, and never for a call that ends before. */
   readonly running: Promise<void>;
-  readonly #parts: EmbeddingCallParts;
+  readonly #parts: EmbeddingRunParts;
   readonly #vectors: Float32Array[];
   readonly #ticket: Ticket;
   readonly #burden: Burden;
@@ -40,7 +40,7 @@ export class EmbeddingCall implements EmbeddingListener {
   #settle: (outcome: EmbeddingOutcome) => void = () => {};
   #run: () => void = () => {};
 
-  constructor(parts: EmbeddingCallParts) {
+  constructor(parts: EmbeddingRunParts) {
     const { submission, place } = parts;
     this.#parts = parts;
     this.#missing = submission.inputs.length;

@@ -34,11 +34,11 @@ import type { ServedModel } from "../models/model-set.ts";
 import type { AppOptions } from "../options/app-options.ts";
 import { tokenCall } from "../tokenize/token-call.ts";
 import { dryRun } from "./dry-run.ts";
-import { WholeSink } from "./output/body-sink.ts";
+import { BodySink } from "./output/body-sink.ts";
 import type { CallIdentity } from "./output/chunk-format.ts";
 import { StreamSink } from "./output/stream-sink.ts";
 import type { GenerationRequest } from "./request.ts";
-import { Call, type CallOutcome } from "./request-run.ts";
+import { RequestRun, type RunOutcome } from "./request-run.ts";
 import { checkTokens } from "./token-id-check.ts";
 
 export interface GenerationDeps {
@@ -57,7 +57,7 @@ export interface GenerationDeps {
 }
 
 /** The way of every generating endpoint: read, check, admit, run, and count how it ended. */
-export class GenerationRoute {
+export class GenerationHandler {
   readonly #endpoint: GenerationEndpoint;
   readonly #idPrefix: string;
   readonly #deps: GenerationDeps;
@@ -176,7 +176,7 @@ export class GenerationRoute {
       fingerprint: place.facts.fingerprint,
     };
     const firstContent = () => call.firstContent();
-    const whole = request.stream ? null : new WholeSink(choicesOf(request), firstContent);
+    const whole = request.stream ? null : new BodySink(choicesOf(request), firstContent);
     const sink =
       whole ??
       new StreamSink(
@@ -198,7 +198,7 @@ export class GenerationRoute {
       endpoint: this.#endpoint,
     }));
     const counted = (promptTokens: number) => allowance.counted(promptTokens);
-    const call: Call = new Call(submissions, place, sink, meter, clock, contextOf(req).arrivedAt, counted);
+    const call: RequestRun = new RequestRun(submissions, place, sink, meter, clock, contextOf(req).arrivedAt, counted);
     // The client went away or read too slowly; after a whole answer this does nothing.
     res.once("close", () => call.cancel());
     this.#deps.admission.waits(place, request.tier, call);
@@ -218,7 +218,7 @@ export class GenerationRoute {
   #charge(
     { owner, key }: Caller,
     { model, tier, fingerprint }: CallIdentity,
-    outcome: CallOutcome,
+    outcome: RunOutcome,
     allowance: Allowance,
   ): void {
     if (outcome.status === "error") return;
@@ -243,7 +243,7 @@ export class GenerationRoute {
     this.#deps.ledger.record(use, allowance.charged(usage.total_tokens));
   }
 
-  #note(req: IncomingMessage, { id, model, tier }: CallIdentity, outcome: CallOutcome): void {
+  #note(req: IncomingMessage, { id, model, tier }: CallIdentity, outcome: RunOutcome): void {
     const { clock, log } = this.#deps;
     const { id: requestId, arrivedAt } = contextOf(req);
     if (outcome.status !== "error") {

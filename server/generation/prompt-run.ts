@@ -7,18 +7,18 @@ import type { Burden } from "../admission/model-load.ts";
 import type { RequestMeter } from "../metrics/request-meter.ts";
 
 /** What a generation tells its call. */
-export interface GenerationOwner {
-  accepted(generation: Generation): void;
+export interface PromptRunOwner {
+  accepted(generation: PromptRun): void;
   /** @param agoMs milliseconds since its first step began */
   started(agoMs: number): void;
-  output(generation: Generation, output: SequenceOutput): void;
+  output(generation: PromptRun, output: SequenceOutput): void;
   /** Every sequence has its finish. */
-  finished(generation: Generation): void;
+  finished(generation: PromptRun): void;
   failed(error: ApiError): void;
   /** True while the client has seen nothing of the whole call. */
   unseen(): boolean;
   /** The generation starts over; what came of it is void. */
-  restarted(generation: Generation): void;
+  restarted(generation: PromptRun): void;
 }
 
 interface SequenceClock {
@@ -30,7 +30,7 @@ interface SequenceClock {
  * One prompt in the engine: n sequences, their counts and times, and the request's place in the model's load.
  * waiting → running → ended; a death of the engine process that nobody saw leads back to waiting.
  */
-export class Generation implements RequestListener {
+export class PromptRun implements RequestListener {
   /** Index in the call of this prompt's first choice. */
   readonly firstChoice: number;
   readonly n: number;
@@ -43,7 +43,7 @@ export class Generation implements RequestListener {
 
   /** Tokens of sequences that have no finish yet: what a client that leaves has used. */
   #unfinishedTokens: number[] = [];
-  readonly #owner: GenerationOwner;
+  readonly #owner: PromptRunOwner;
   readonly #place: Place;
   readonly #meter: RequestMeter;
   readonly #clock: Clock;
@@ -57,7 +57,7 @@ export class Generation implements RequestListener {
   constructor(
     submission: Submission,
     firstChoice: number,
-    owner: GenerationOwner,
+    owner: PromptRunOwner,
     place: Place,
     meter: RequestMeter,
     clock: Clock,

@@ -6,9 +6,9 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Place } from "../admission/admission.ts";
 import type { RequestMeter } from "../metrics/request-meter.ts";
 import type { Sink } from "./output/sink.ts";
-import { Generation, type GenerationOwner } from "./prompt-run.ts";
+import { PromptRun, type PromptRunOwner } from "./prompt-run.ts";
 
-export type CallOutcome =
+export type RunOutcome =
   | { status: "ok"; usage: Usage }
   /** What was computed until then; zeros before the prompt was accepted. */
   | { status: "cancelled"; usage: Usage }
@@ -19,9 +19,9 @@ export type CallOutcome =
  * are held back, so that a prompt that is too long is a 400 even when its neighbour has begun. If one generation fails,
  * the whole call does.
  */
-export class Call implements GenerationOwner {
+export class RequestRun implements PromptRunOwner {
   /** Settles once: the call finished, failed or was cancelled. Never rejects. */
-  readonly outcome: Promise<CallOutcome>;
+  readonly outcome: Promise<RunOutcome>;
   /** Resolves when the first sequence starts, and never for a call that ends before; `outcome` does not overtake it. */
   readonly running: Promise<void>;
 
@@ -30,14 +30,14 @@ export class Call implements GenerationOwner {
   readonly #clock: Clock;
   readonly #arrivedAt: number;
   readonly #counted: (promptTokens: number) => void;
-  readonly #generations: Generation[];
-  readonly #accepted = new Set<Generation>();
-  #held: { generation: Generation; output: SequenceOutput }[] = [];
+  readonly #generations: PromptRun[];
+  readonly #accepted = new Set<PromptRun>();
+  #held: { generation: PromptRun; output: SequenceOutput }[] = [];
   #open = false;
   #unfinished: number;
   #queued = true;
   #firstToken = true;
-  #settle: ((outcome: CallOutcome) => void) | null = null;
+  #settle: ((outcome: RunOutcome) => void) | null = null;
   #run: () => void = () => {};
 
   /** Submits at once. `arrivedAt` is on the same clock; `counted` hears once how many tokens all prompts have. */
@@ -64,7 +64,7 @@ export class Call implements GenerationOwner {
     });
     let firstChoice = 0;
     this.#generations = submissions.map((submission) => {
-      const generation = new Generation(submission, firstChoice, this, place, meter, clock);
+      const generation = new PromptRun(submission, firstChoice, this, place, meter, clock);
       firstChoice += submission.n;
       return generation;
     });
@@ -76,7 +76,7 @@ export class Call implements GenerationOwner {
     this.#end({ status: "cancelled", usage: this.#usage() });
   }
 
-  accepted(generation: Generation): void {
+  accepted(generation: PromptRun): void {
     this.#accepted.add(generation);
     if (this.#open || this.#accepted.size < this.#generations.length) return;
     this.#open = true;
@@ -95,7 +95,7 @@ export class Call implements GenerationOwner {
     this.#meter.queueTime(Math.max(0, this.#clock.now() - agoMs - this.#arrivedAt));
   }
 
-  output(generation: Generation, output: SequenceOutput): void {
+  output(generation: PromptRun, output: SequenceOutput): void {
     if (this.#open) this.#pass(generation, output);
     else this.#held.push({ generation, output });
   }
@@ -113,7 +113,7 @@ export class Call implements GenerationOwner {
     return !this.#sink.opened;
   }
 
-  restarted(generation: Generation): void {
+  restarted(generation: PromptRun): void {
     this.#held = this.#held.filter((held) => held.generation !== generation);
     this.#sink.forget(generation.firstChoice, generation.n);
     if (this.#open) this.#echo(generation);
@@ -126,12 +126,12 @@ export class Call implements GenerationOwner {
     this.#meter.firstToken(this.#clock.now() - this.#arrivedAt);
   }
 
-  #echo({ promptText, firstChoice, n }: Generation): void {
+  #echo({ promptText, firstChoice, n }: PromptRun): void {
     if (promptText === null) return;
     for (let choice = firstChoice; choice < firstChoice + n; choice++) this.#sink.prompt(choice, promptText);
   }
 
-  #pass(generation: Generation, output: SequenceOutput): void {
+  #pass(generation: PromptRun, output: SequenceOutput): void {
     this.#sink.output(generation.firstChoice + output.index, output);
   }
 
@@ -143,7 +143,7 @@ export class Call implements GenerationOwner {
     this.#end({ status: "ok", usage });
   }
 
-  #end(outcome: CallOutcome): void {
+  #end(outcome: RunOutcome): void {
     const settle = this.#settle;
     if (settle === null) return;
     this.#settle = null;
@@ -157,7 +157,7 @@ export class Call implements GenerationOwner {
   }
 
   #usage(): Usage {
-    const sum = (count: (generation: Generation) => number) =>
+    const sum = (count: (generation: PromptRun) => number) =>
       this.#generations.reduce((total, generation) => total + count(generation), 0);
     const prompt_tokens = sum((generation) => generation.promptTokens);
     const completion_tokens = sum((generation) => generation.completionTokens);

@@ -1,5 +1,5 @@
 import type { Batches, BatchTerms } from "../../batch/api/batches.ts";
-import type { NightShift } from "../../batch/run/batch-runner.ts";
+import type { BatchRunner } from "../../batch/run/batch-runner.ts";
 import type { ShiftRules } from "../../batch/shift/shift-rules.ts";
 import type { Prices } from "../../ledger/prices.ts";
 import type { WebhookDelivery } from "../../webhooks/delivery.ts";
@@ -12,7 +12,7 @@ import { pricing, waitBounds } from "./options-by-component.ts";
 export interface LiveParts {
   log: { level: string };
   prices: Prices;
-  night: NightShift;
+  night: BatchRunner;
   batches: Batches;
   terms: BatchTerms & { rules: ShiftRules };
   webhooks: WebhookEndpoints;

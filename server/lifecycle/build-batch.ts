@@ -1,11 +1,11 @@
 import { Batches } from "../../batch/api/batches.ts";
 import { Jobs } from "../../batch/api/jobs.ts";
 import type { Residence } from "../../batch/lines/engine-capacity.ts";
-import { NightShift } from "../../batch/run/batch-runner.ts";
+import { BatchRunner } from "../../batch/run/batch-runner.ts";
 import type { ShiftRules } from "../../batch/shift/shift-rules.ts";
 import type { Validate } from "../../batch/validation/validation-job.ts";
 import { RESTART_POLICY } from "../../engine/restart-policy.ts";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import type { KeyRing } from "../../ledger/key-ring.ts";
 import type { UsageLedger } from "../../ledger/usage-ledger.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
@@ -20,9 +20,9 @@ import { batchEvents } from "../../webhooks/outbox.ts";
 import type { ExecuteDeps } from "../batch-lines/line-deps.ts";
 import { lineExecutor } from "../batch-lines/line-executor.ts";
 import type { BatchMetrics } from "../metrics/batch-metrics.ts";
-import type { OnlineLoad } from "../metrics/online-utilization.ts";
+import type { OnlineUtilization } from "../metrics/online-utilization.ts";
 
-export interface NightOptions {
+export interface BatchOptions {
   rules: ShiftRules;
   limits: RequestLimits;
   /** Most bytes of one line: what a request body may have. */
@@ -38,29 +38,29 @@ export interface NightOptions {
   calmMs: number;
 }
 
-export const NIGHT_TIMES = { graceMs: 5000, calmMs: RESTART_POLICY.healthyMs + 1000 };
+export const BATCH_TIMES = { graceMs: 5000, calmMs: RESTART_POLICY.healthyMs + 1000 };
 
-export interface NightParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "randomId"> {
+export interface BatchParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "randomId"> {
   residency: Residence;
   keys: Pick<KeyRing, "modelsOf">;
   store: Store;
-  files: FileRoom;
+  files: FileStore;
   ledger: UsageLedger;
   webhooks: WebhookEndpoints;
   /** Called when events for webhooks are in the outbox. */
   eventsQueued: () => void;
   batchMetrics: BatchMetrics;
-  load: OnlineLoad;
+  load: OnlineUtilization;
   validate: Validate;
   time: WallTime;
   log: Log;
-  options: NightOptions;
+  options: BatchOptions;
 }
 
 /** Puts the night shift together; `night.start()` sets it going. */
-export function buildNight(parts: NightParts): { night: NightShift; batches: Batches; jobs: Jobs } {
+export function buildBatch(parts: BatchParts): { night: BatchRunner; batches: Batches; jobs: Jobs } {
   const { store, models, time, webhooks, batchMetrics, options } = parts;
-  const night = new NightShift({
+  const night = new BatchRunner({
     ...parts,
     ...options,
     clock: time,

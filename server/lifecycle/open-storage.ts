@@ -1,18 +1,18 @@
-import { Sweeper } from "../../files/expiry-sweeper.ts";
-import { FileRoom } from "../../files/file-store.ts";
-import { UploadRoom } from "../../files/upload-store.ts";
+import { ExpirySweeper } from "../../files/expiry-sweeper.ts";
+import { FileStore } from "../../files/file-store.ts";
+import { UploadStore } from "../../files/upload-store.ts";
 import type { Log } from "../../platform/log.ts";
 import { WallTime } from "../../platform/wall-time.ts";
 import type { Store } from "../../store/store.ts";
 import type { Options } from "../options/table.ts";
 import { type RetentionOptions, retentionTasks } from "./retention.ts";
 
-export interface Rooms {
-  files: FileRoom;
-  uploads: UploadRoom;
+export interface Storage {
+  files: FileStore;
+  uploads: UploadStore;
   /** The time that deadlines are held against. */
   time: WallTime;
-  sweeper: Sweeper;
+  sweeper: ExpirySweeper;
 }
 
 /** How long the Idempotency-Key of a batch is known: far longer than any client tries again. */
@@ -21,17 +21,17 @@ const KEY_SECONDS = 7 * 86_400;
 const KEYS = 1000;
 
 /** Opens the rooms over an open store; what a crash left on disk is put right first. The sweeper is not started. */
-export async function openRooms(
+export async function openStorage(
   options: Pick<Options, "dataDir" | "diskReserve" | "storageQuota" | "maxFiles"> & RetentionOptions,
   store: Store,
   log: Log,
-): Promise<Rooms> {
+): Promise<Storage> {
   const { dataDir, diskReserve, storageQuota, maxFiles } = options;
   const time = new WallTime({ now: () => performance.now(), epochMs: () => Date.now() }, log);
   const deps = { dataDir, diskReserve, storageQuota, maxFiles, store, clock: time, log };
-  const files = await FileRoom.open(deps);
-  const uploads = await UploadRoom.open({ ...deps, files });
-  const sweeper = new Sweeper(time, log, [
+  const files = await FileStore.open(deps);
+  const uploads = await UploadStore.open({ ...deps, files });
+  const sweeper = new ExpirySweeper(time, log, [
     { name: "files", run: (now) => files.removeExpired(now) },
     { name: "places of removed files", run: (now) => files.forgetPlaces(now) },
     { name: "uploads", run: (now) => uploads.expire(now) },

@@ -11,7 +11,7 @@ import { type AppOptions, DEFAULT_APP_OPTIONS } from "../options/app-options.ts"
 import type { LiveOptions } from "../options/live.ts";
 import { keysAreOn } from "../options/rules.ts";
 import type { Options } from "../options/table.ts";
-import { NIGHT_TIMES, type NightOptions } from "./build-batch.ts";
+import { BATCH_TIMES, type BatchOptions } from "./build-batch.ts";
 
 // What the options mean to the parts of a server, each in its own terms.
 
@@ -36,7 +36,7 @@ export function waitBounds({ queueLimit, maxWaitMs, queueTimeoutMs, flexWaitMs }
   };
 }
 
-export function nightOptions(options: Options): NightOptions {
+export function nightOptions(options: Options): BatchOptions {
   return {
     rules: shiftRules(options.shift, Intl.DateTimeFormat().resolvedOptions().timeZone),
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
@@ -44,7 +44,7 @@ export function nightOptions(options: Options): NightOptions {
     lineTimeoutMs: options.batchLineTimeout * 1000,
     windowSeconds: options.batchWindow,
     maxOpen: options.maxOpenBatches,
-    ...NIGHT_TIMES,
+    ...BATCH_TIMES,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { SweepTask } from "../../files/expiry-sweeper.ts";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { Expiry } from "../../store/tables/retention.ts";
 import type { Options } from "../options/table.ts";
@@ -18,7 +18,7 @@ const STEPS = 1000;
 export function retentionTasks(
   { ledgerDays, batchDays, fileDays, keyDays }: RetentionOptions,
   store: Pick<Store, "retention">,
-  files: Pick<FileRoom, "unlink">,
+  files: Pick<FileStore, "unlink">,
 ): SweepTask[] {
   const { retention } = store;
   const task = (name: string, days: number | null, remove: (expiry: Expiry) => Promise<number>): SweepTask[] =>

@@ -1,4 +1,4 @@
-export interface LateReadingDeps<T> {
+export interface BackgroundReadingDeps<T> {
   /** Rejects when there was nothing to be had. */
   read(): Promise<T>;
   /** Milliseconds of a clock that never goes back. */
@@ -13,13 +13,13 @@ export interface LateReadingDeps<T> {
  * A value whose reading may take long, hang or fail, for somebody who can't wait: asking gives what the last reading
  * brought, and begins the next one. One runs at a time, so one that hangs is the last.
  */
-export class LateReading<T> {
-  readonly #deps: LateReadingDeps<T>;
+export class BackgroundReading<T> {
+  readonly #deps: BackgroundReadingDeps<T>;
   #latest: { value: T; at: number } | null = null;
   #reading = false;
   #failed = 0;
 
-  constructor(deps: LateReadingDeps<T>) {
+  constructor(deps: BackgroundReadingDeps<T>) {
     this.#deps = deps;
   }
 

@@ -3,7 +3,7 @@ import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import type { StepStats } from "../../engine/protocol/step.ts";
 
 /** Many observers as one. They are told in their order, each of what it has a method for. */
-export class EngineObservers implements EngineObserver {
+export class EngineObserverFanOut implements EngineObserver {
   readonly #observers: readonly Partial<EngineObserver>[];
 
   constructor(observers: readonly Partial<EngineObserver>[]) {

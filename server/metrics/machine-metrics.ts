@@ -1,6 +1,6 @@
 import { statfs } from "node:fs/promises";
 import { Gauge, type Registry } from "prom-client";
-import { LateReading } from "./background-reading.ts";
+import { BackgroundReading } from "./background-reading.ts";
 import { readGpu } from "./nvidia-smi.ts";
 
 /** Two scrapes of the slowest usual interval. */
@@ -13,8 +13,8 @@ const GPU_FAILURES = 3;
  * scrape waits for either: it has what was read for the one before.
  */
 export function watchMachine(registry: Registry, { dataDir, now }: { dataDir: string; now: () => number }): void {
-  const gpu = new LateReading({ read: () => readGpu(), now, keptMs: KEPT_MS, failures: GPU_FAILURES });
-  const disk = new LateReading({ read: () => readDisk(dataDir), now, keptMs: KEPT_MS, failures: Infinity });
+  const gpu = new BackgroundReading({ read: () => readGpu(), now, keptMs: KEPT_MS, failures: GPU_FAILURES });
+  const disk = new BackgroundReading({ read: () => readDisk(dataDir), now, keptMs: KEPT_MS, failures: Infinity });
   for (const reading of [gpu, disk]) void reading.refresh();
   const gauge = (name: string, help: string, read: () => number | null | undefined) =>
     new Gauge({

@@ -9,7 +9,7 @@ const SLOTS = 30;
  * The share of time that online work took of each engine over the last half minute: of every step, what the step model
  * says its online part alone would have taken; and the pieces of embeddings that somebody waited for.
  */
-export class OnlineLoad implements Pick<EngineObserver, "step" | "piece"> {
+export class OnlineUtilization implements Pick<EngineObserver, "step" | "piece"> {
   readonly #now: () => number;
   readonly #busyMs = new Map<string, Map<number, number>>();
 

@@ -43,7 +43,7 @@ const MAX_RETRY_AFTER = 60;
  * from then on the engine that was started on it. A try that fails is followed by another one after a backoff, unless that
  * would bring the same; then it takes load().
  */
-export class PendingEngine implements Engine {
+export class DownloadingEngine implements Engine {
   readonly model: string;
   #state: EngineState = { name: "loading", progress: 0 };
   #engine: Engine | null = null;

@@ -3,28 +3,28 @@ import type { EngineConfig, ModelNeeds } from "../../engine/protocol/config.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Options } from "../options/table.ts";
 import { engineConfig } from "./engine-config.ts";
-import { MemoryBook } from "./memory-partition.ts";
+import { MemoryPartition } from "./memory-partition.ts";
 import type { ResolvedModel } from "./source/resolve.ts";
 
 /** Of the free memory, what no model is given: prefixes that are parked, other programs. */
 const LEFT_FREE = 1 / 8;
 
-export interface MemorySharesDeps {
+export interface MemoryAllocationDeps {
   measure: typeof measureModel;
   log: Log;
 }
 
 /** Measures the models of a server and shares the memory out among them. One alone is not measured: it plans for itself. */
-export class MemoryShares {
+export class MemoryAllocation {
   readonly #options: Options;
   readonly #models: number;
-  readonly #deps: MemorySharesDeps;
-  #book: MemoryBook | null = null;
+  readonly #deps: MemoryAllocationDeps;
+  #book: MemoryPartition | null = null;
   /** What was free before the first model was loaded. */
   #free = 0;
 
   /** @param models how many there are in all */
-  constructor(models: number, options: Options, deps: MemorySharesDeps) {
+  constructor(models: number, options: Options, deps: MemoryAllocationDeps) {
     this.#models = models;
     this.#options = options;
     this.#deps = deps;
@@ -68,12 +68,12 @@ export class MemoryShares {
     return { ...config, memory: share, parkMemory: config.parkMemory ?? parking };
   }
 
-  #open(free: number): MemoryBook {
+  #open(free: number): MemoryPartition {
     if (this.#book !== null) return this.#book;
     this.#free = free;
     const { totalMemory, keepAlive } = this.#options;
     const budget = totalMemory ?? Math.floor(free * (1 - LEFT_FREE));
-    this.#book = new MemoryBook(budget, this.#models, keepAlive !== null);
+    this.#book = new MemoryPartition(budget, this.#models, keepAlive !== null);
     return this.#book;
   }
 

@@ -6,7 +6,7 @@ import { OptionsError } from "../../platform/options-error.ts";
  * that it needs where that is more, and never more than it could use. Models that take turns may together have more than
  * there is; others may not. All in bytes.
  */
-export class MemoryBook {
+export class MemoryPartition {
   /** What all loaded models may take together. */
   readonly budget: number;
   readonly #models: number;

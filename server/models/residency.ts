@@ -1,6 +1,6 @@
 import { Waiters } from "../../engine/client/waiters.ts";
 import type { Engine } from "../../engine/engine.ts";
-import { OwnerQueue } from "../../platform/owner-counts.ts";
+import { OwnerCounts } from "../../platform/owner-counts.ts";
 import { isOut, planResidency, type Resident } from "./residency-plan.ts";
 
 export interface ResidencyDeps {
@@ -20,7 +20,7 @@ export interface ResidencyDeps {
 interface Standing {
   engine: Engine;
   /** Online requests that wait for it to be loaded. */
-  sleepers: OwnerQueue;
+  sleepers: OwnerCounts;
   /** Since when it has been asked for in vain; null when it was not. */
   askedAt: number | null;
   lastAskAt: number;
@@ -65,8 +65,8 @@ export class Residency {
   }
 
   /** Online requests that wait for the model. */
-  sleepersOf(model: string): Pick<OwnerQueue, "takes" | "total"> {
-    return this.#standings.get(model)?.sleepers ?? new OwnerQueue();
+  sleepersOf(model: string): Pick<OwnerCounts, "takes" | "total"> {
+    return this.#standings.get(model)?.sleepers ?? new OwnerCounts();
   }
 
   /** The model's batch lines have to leave its engine, and none may start. */
@@ -161,7 +161,7 @@ export class Residency {
 function newStanding(engine: Engine, now: number): Standing {
   return {
     engine,
-    sleepers: new OwnerQueue(),
+    sleepers: new OwnerCounts(),
     askedAt: null,
     lastAskAt: now,
     batchWantsUntil: 0,

@@ -7,8 +7,8 @@ import { demoModelPath } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Options } from "../options/table.ts";
 import { type ProgressTerminal, startProgress } from "./download-progress.ts";
-import { PendingEngine } from "./downloading-engine.ts";
-import { MemoryShares } from "./memory-allocation.ts";
+import { DownloadingEngine } from "./downloading-engine.ts";
+import { MemoryAllocation } from "./memory-allocation.ts";
 import type { ServedModel } from "./model-set.ts";
 import { refuseTwins } from "./source/model-name.ts";
 import { parseModelValue } from "./source/model-value.ts";
@@ -30,7 +30,7 @@ export interface StartModelsDeps {
 export interface StartedModels {
   models: ServedModel[];
   /** What each may take of the memory. */
-  shares: MemoryShares;
+  shares: MemoryAllocation;
   /** Resolves when each download was tried once, however that ended. */
   fetched: Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     models.filter((model) => model.kind === "path").map((model) => model.value),
     resolveOptions(options, deps, () => {}),
   );
-  const shares = new MemoryShares(models.length, options, deps);
+  const shares = new MemoryAllocation(models.length, options, deps);
   await shares.enter(local);
 
   const start = (model: ResolvedModel) =>
@@ -71,7 +71,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
       await shares.add({ name, path, adapters });
       return path;
     };
-    const engine = new PendingEngine(name, {
+    const engine = new DownloadingEngine(name, {
       fetch: (progress, signal) => {
         const brought = turn.then(() => bring(progress, signal));
         turn = brought.catch(() => {});

@@ -1,6 +1,6 @@
 import { basename, dirname } from "node:path";
 import type { RequestHandler, Response } from "express";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import type { Incoming } from "../../files/incoming.ts";
 import { MAX_BATCH_BYTES, MAX_FILE_BYTES, tooLarge } from "../../files/purpose-rules.ts";
 import { storedKeyId } from "../../ledger/key.ts";
@@ -18,7 +18,7 @@ import { fromStore } from "../http/store-error-response.ts";
 import { fileObject } from "./file-object.ts";
 
 /** POST /v1/files: answered once the file is durable. */
-export function createFile(files: FileRoom): RequestHandler {
+export function createFile(files: FileStore): RequestHandler {
   return async (req, res) => {
     const { owner, key } = callerOf(req);
     const storageBytes = key?.limits.storageBytes ?? null;
@@ -54,7 +54,7 @@ export function createFile(files: FileRoom): RequestHandler {
 }
 
 /** GET /v1/files */
-export function listFiles(files: FileRoom): RequestHandler {
+export function listFiles(files: FileStore): RequestHandler {
   return async (req, res) => {
     const { purpose = null, after = null, limit, order } = validate(fileListQuery, readQuery(req));
     const { rows, hasMore } = await fromStore(files.list({ owner: callerOf(req).owner, purpose, limit, after, order }));
@@ -64,7 +64,7 @@ export function listFiles(files: FileRoom): RequestHandler {
 }
 
 /** GET /v1/files/:file */
-export function retrieveFile(files: FileRoom): RequestHandler {
+export function retrieveFile(files: FileStore): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));
     sendJson(req, res, 200, JSON.stringify(fileObject(row)));
@@ -72,7 +72,7 @@ export function retrieveFile(files: FileRoom): RequestHandler {
 }
 
 /** DELETE /v1/files/:file */
-export function deleteFile(files: FileRoom): RequestHandler {
+export function deleteFile(files: FileStore): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.file);
     await fromStore(files.remove(callerOf(req).owner, id));
@@ -82,7 +82,7 @@ export function deleteFile(files: FileRoom): RequestHandler {
 }
 
 /** GET /v1/files/:file/content: the bytes, whatever Accept says; ranges too. `stallMs`: see sendJson. */
-export function fileContent(files: FileRoom, stallMs: number): RequestHandler {
+export function fileContent(files: FileStore, stallMs: number): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));
     describeContent(res, row);
@@ -122,7 +122,7 @@ function bodyOf(fields: ReadonlyMap<string, string>): Record<string, unknown> {
   return { purpose: fields.get("purpose"), ...(given && { expires_after: { anchor, seconds: wholeSeconds } }) };
 }
 
-async function orDiscard<T>(files: FileRoom, incoming: Incoming, check: () => T): Promise<T> {
+async function orDiscard<T>(files: FileStore, incoming: Incoming, check: () => T): Promise<T> {
   try {
     return check();
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { RequestHandler } from "express";
-import type { Erasures } from "../../batch/api/owner-erasure.ts";
+import type { OwnerErasures } from "../../batch/api/owner-erasure.ts";
 import { ENVIRONMENT_KEY, hasScope } from "../../ledger/key.ts";
 import type { OwnerBudgets } from "../../ledger/owner-budgets.ts";
 import { ApiError } from "../../openapi/api-error.ts";
@@ -18,7 +18,7 @@ import { budgetChanges, budgetObject } from "./key-object.ts";
 
 export interface OwnerRouteDeps {
   owners: OwnerBudgets;
-  erasures: Pick<Erasures, "request" | "get">;
+  erasures: Pick<OwnerErasures, "request" | "get">;
   store: Pick<Store, "budgets">;
   clock: Clock;
 }

@@ -1,8 +1,8 @@
 import type { RequestHandler } from "express";
-import type { FileRoom } from "../../files/file-store.ts";
+import type { FileStore } from "../../files/file-store.ts";
 import type { Incoming } from "../../files/incoming.ts";
 import { MAX_PART_BYTES, tooLarge } from "../../files/purpose-rules.ts";
-import type { UploadRoom } from "../../files/upload-store.ts";
+import type { UploadStore } from "../../files/upload-store.ts";
 import { storedKeyId } from "../../ledger/key.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { completeUpload, createUpload, type Upload, type UploadPart, upload } from "../../openapi/resources/uploads.ts";
@@ -18,7 +18,7 @@ import { fileObject } from "./file-object.ts";
 import { BODY_BYTES } from "./input-limits.ts";
 
 /** POST /v1/uploads */
-export function startUpload(uploads: UploadRoom): RequestHandler {
+export function startUpload(uploads: UploadStore): RequestHandler {
   return async (req, res) => {
     const body = validate(createUpload, await readJson(req, res, BODY_BYTES.upload));
     const { owner, key } = callerOf(req);
@@ -39,7 +39,7 @@ export function startUpload(uploads: UploadRoom): RequestHandler {
 }
 
 /** POST /v1/uploads/:upload/parts: answered once the part is durable. */
-export function addUploadPart(uploads: UploadRoom, files: FileRoom): RequestHandler {
+export function addUploadPart(uploads: UploadStore, files: FileStore): RequestHandler {
   return async (req, res) => {
     const { owner, key } = callerOf(req);
     const storageBytes = key?.limits.storageBytes ?? null;
@@ -59,7 +59,7 @@ export function addUploadPart(uploads: UploadRoom, files: FileRoom): RequestHand
 }
 
 /** POST /v1/uploads/:upload/complete */
-export function finishUpload(uploads: UploadRoom): RequestHandler {
+export function finishUpload(uploads: UploadStore): RequestHandler {
   return async (req, res) => {
     const { part_ids, md5 } = validate(completeUpload, await readJson(req, res, BODY_BYTES.upload));
     const completion = uploads.complete(callerOf(req).owner, String(req.params.upload), part_ids, md5 ?? null);
@@ -69,7 +69,7 @@ export function finishUpload(uploads: UploadRoom): RequestHandler {
 }
 
 /** POST /v1/uploads/:upload/cancel */
-export function cancelUpload(uploads: UploadRoom): RequestHandler {
+export function cancelUpload(uploads: UploadStore): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(uploads.cancel(callerOf(req).owner, String(req.params.upload)));
     sendJson(req, res, 200, JSON.stringify(uploadObject(row, null)));

@@ -14,7 +14,7 @@ const MOST = 1.5;
  * processes on the same cores, copies, a machine that others share. On a machine of its own this is next to nothing, on two
  * cores that clients share one step in twenty took 1.3 times its forecast. Pure; knows no clock.
  */
-export class Overrun {
+export class ForecastMargin {
   readonly #ratios = new Float64Array(REMEMBERED);
   #steps = 0;
   #factor = 1;

@@ -5,24 +5,24 @@ import type { Tier } from "../../protocol/request.ts";
 import { TIERS } from "../../protocol/request.ts";
 import { costShares, timeShares, type WorkPart } from "../cost/cost-attribution.ts";
 import { StepModel } from "../cost/step-model.ts";
-import type { Batch } from "../native/decode-batch.ts";
+import type { DecodeBatch } from "../native/decode-batch.ts";
 import type { EmbeddingContext } from "../native/embedding-context.ts";
-import type { EmbeddingContexts } from "../native/embedding-context-pair.ts";
+import type { EmbeddingContextPair } from "../native/embedding-context-pair.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
 import { cheapestMs, type PieceEntry, planPiece } from "./embedding-batch.ts";
 import { InputReading, newReading, type Reading } from "./embedding-request.ts";
-import { InputQueue } from "./fair-input-queue.ts";
-import type { InputTokens } from "./input-tokenizer.ts";
+import { FairInputQueue } from "./fair-input-queue.ts";
+import type { InputTokenizer } from "./input-tokenizer.ts";
 import type { Want } from "./step-sharing.ts";
 
-type Contexts = Pick<EmbeddingContexts, "remove"> & {
+type Contexts = Pick<EmbeddingContextPair, "remove"> & {
   for(tokens: number, complete: boolean): PieceContext;
 };
-type PieceContext = Pick<EmbeddingContext, "decode" | "pooled"> & { batch: Pick<Batch, "clear" | "add"> };
+type PieceContext = Pick<EmbeddingContext, "decode" | "pooled"> & { batch: Pick<DecodeBatch, "clear" | "add"> };
 
 export interface EmbedderParts {
   plan: EmbeddingPlan;
-  inputs: Pick<InputTokens, "ofAll">;
+  inputs: Pick<InputTokenizer, "ofAll">;
   /** Called once, when the first input comes: it allocates. Throws when memory is short. */
   open: () => Contexts;
   /** Milliseconds, monotonic. */
@@ -45,11 +45,11 @@ export class Embedder {
   readonly facts: EmbeddingFacts;
   readonly #parts: EmbedderParts;
   readonly #readings = new Map<number, Reading>();
-  readonly #queues: Record<Tier, InputQueue> = {
-    priority: new InputQueue(),
-    default: new InputQueue(),
-    flex: new InputQueue(),
-    batch: new InputQueue(),
+  readonly #queues: Record<Tier, FairInputQueue> = {
+    priority: new FairInputQueue(),
+    default: new FairInputQueue(),
+    flex: new FairInputQueue(),
+    batch: new FairInputQueue(),
   };
   readonly #costs = new StepModel();
   readonly #places = Array.from({ length: MOST_INPUTS }, (_, place) => place);

@@ -5,7 +5,7 @@ import type { InputReading } from "./embedding-request.ts";
  * The inputs of one tier that wait. Owners take turns by the tokens that were computed for them; of one owner the first to
  * arrive comes first. An input that has begun goes before all: so one at most is half computed.
  */
-export class InputQueue {
+export class FairInputQueue {
   readonly #owners = new FairQueue();
   /** Of each owner that waits, by arrival. */
   readonly #inputs = new Map<string, InputReading[]>();

@@ -10,7 +10,7 @@ const MOST_TOKENS = 300_000;
 /** Tokens that are made before a step of others gets its turn: a few milliseconds. */
 const MADE_AT_ONCE = 4096;
 
-export interface InputTokensParts {
+export interface InputTokenizerParts {
   tokenizer: Pick<Tokenizer, "tokens" | "mostBytes">;
   vocabulary: Pick<Vocabulary, "bos" | "addBos" | "closing" | "separator">;
   /** What a model that ranks wants to read; null for the usual pair. */
@@ -20,10 +20,10 @@ export interface InputTokensParts {
 }
 
 /** Turns inputs into tokens, with what the model wants around them; tokens that are given stay as they are. */
-export class InputTokens {
-  readonly #parts: InputTokensParts;
+export class InputTokenizer {
+  readonly #parts: InputTokenizerParts;
 
-  constructor(parts: InputTokensParts) {
+  constructor(parts: InputTokenizerParts) {
     this.#parts = parts;
   }
 

@@ -1,14 +1,14 @@
 import type { EngineConfig } from "../../protocol/config.ts";
 import type { FromEngine } from "../../protocol/messages.ts";
 import type { Adapters } from "../native/adapters.ts";
-import { EmbeddingContexts } from "../native/embedding-context-pair.ts";
+import { EmbeddingContextPair } from "../native/embedding-context-pair.ts";
 import { type EmbeddingPlan, embeddingShape, planEmbedding } from "../native/embedding-plan.ts";
 import type { Library } from "../native/library.ts";
 import { embeddingBudget, type MemoryFacts } from "../native/memory-plan.ts";
 import type { Model } from "../native/model.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";
 import { Embedder } from "./embedder.ts";
-import { InputTokens } from "./input-tokenizer.ts";
+import { InputTokenizer } from "./input-tokenizer.ts";
 
 /** @param cacheBytes what generations take */
 export function embeddingPlan(
@@ -43,7 +43,7 @@ export function openEmbedder(
   return new Embedder({
     ...run,
     plan,
-    inputs: new InputTokens({ tokenizer, vocabulary, rankTemplate, context }),
-    open: () => new EmbeddingContexts(library, model, adapters, config, plan, threads),
+    inputs: new InputTokenizer({ tokenizer, vocabulary, rankTemplate, context }),
+    open: () => new EmbeddingContextPair(library, model, adapters, config, plan, threads),
   });
 }

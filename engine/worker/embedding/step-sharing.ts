@@ -19,7 +19,7 @@ export type Want = "nothing" | "lower" | "online";
  * | online | online | what the objective leaves beside a step, at least as long as a step: one after each |
  * | online | lower | what the tax has saved up since the last |
  */
-export class PieceTurns {
+export class StepSharing {
   readonly #limits: TurnLimits;
   /** Milliseconds that the tax has saved up for lower tiers on either side; below 0, what pieces took beyond it. */
   #saved = 0;

@@ -40,7 +40,7 @@ export interface ConstraintOptions {
 }
 
 /** Holds one sequence to its grammar. No token is drawn that it does not allow. */
-export class Constraint {
+export class GrammarConstraint {
   readonly #options: ConstraintOptions;
   readonly #open: string | null;
   readonly #close: string;

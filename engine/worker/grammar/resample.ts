@@ -1,8 +1,8 @@
-import type { Constraint } from "./grammar-constraint.ts";
+import type { GrammarConstraint } from "./grammar-constraint.ts";
 
 /** One sequence's draw. */
 export interface Draw {
-  constraint: Constraint | null;
+  constraint: GrammarConstraint | null;
   /** Its row of logits, rules applied. */
   row: number;
   token: number;

@@ -1,5 +1,5 @@
 /** What one sequence id of the cache holds: the first `computed` tokens of `tokens`, with their keys and values. */
-export interface Resident {
+export interface CachedSequence {
   /** −1 while it has no id. */
   id: number;
   /** May grow; what is computed of it never changes. */
@@ -9,7 +9,7 @@ export interface Resident {
   readonly scope: string;
 }
 
-export interface PrefixMatch<R extends Resident = Resident> {
+export interface PrefixMatch<R extends CachedSequence = CachedSequence> {
   resident: R | null;
   length: number;
 }

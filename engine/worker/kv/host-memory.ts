@@ -1,8 +1,8 @@
-import type { Resident } from "./cached-sequence.ts";
+import type { CachedSequence } from "./cached-sequence.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** A prefix in host memory: the state of its tokens from `from` to `computed`; who takes it has those before. */
-interface Parked extends Resident {
+interface Parked extends CachedSequence {
   readonly from: number;
   readonly state: Uint8Array;
 }
@@ -83,7 +83,7 @@ export class HostMemory {
    * @param save null when its state can't be had
    * @returns whether host memory has it now
    */
-  park({ tokens, computed, scope }: Resident, from: number, save: () => Uint8Array | null): boolean {
+  park({ tokens, computed, scope }: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
     const { bytes, tokenBytes, recomputeMs } = this.#options;
     const size = (computed - from) * tokenBytes;
     if (size <= 0 || size > bytes) return false;
@@ -115,7 +115,7 @@ export class HostMemory {
    *
    * @param limit tokens of the sequence that may be reused
    */
-  find(sequence: Resident, limit: number, found: number, online: boolean): Return | null {
+  find(sequence: CachedSequence, limit: number, found: number, online: boolean): Return | null {
     if (this.#parked.size === 0) return null;
     const { resident: parked, length } = this.#prefixes.match(sequence, limit);
     if (parked === null || length <= found || parked.from > found) return null;

@@ -1,16 +1,16 @@
-import type { Resident } from "./cached-sequence.ts";
+import type { CachedSequence } from "./cached-sequence.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 
 /** Who lies at which id of a split cache, and which are to be had. */
-export class Places {
+export class IdSlots {
   /** By id; null is empty. */
-  readonly #residents: (Resident | null)[];
+  readonly #residents: (CachedSequence | null)[];
   readonly #reserved: number;
   readonly #prefixes: Pick<PrefixCache, "running" | "idle" | "isWanted">;
 
   /** @param reserved how many of the first lower tiers leave free as long as there are others */
   constructor(ids: number, reserved: number, prefixes: Pick<PrefixCache, "running" | "idle" | "isWanted">) {
-    this.#residents = new Array<Resident | null>(ids).fill(null);
+    this.#residents = new Array<CachedSequence | null>(ids).fill(null);
     this.#reserved = reserved;
     this.#prefixes = prefixes;
   }
@@ -26,26 +26,26 @@ export class Places {
     return used;
   }
 
-  at(id: number): Resident | null {
+  at(id: number): CachedSequence | null {
     return this.#residents[id] ?? null;
   }
 
-  runningAt(id: number): Resident | null {
+  runningAt(id: number): CachedSequence | null {
     const resident = this.at(id);
     return resident !== null && this.#prefixes.running.has(resident) ? resident : null;
   }
 
-  idleAt(id: number): Resident | null {
+  idleAt(id: number): CachedSequence | null {
     const resident = this.at(id);
     return resident !== null && this.#prefixes.idle.has(resident) ? resident : null;
   }
 
-  put(id: number, resident: Resident | null): void {
+  put(id: number, resident: CachedSequence | null): void {
     this.#residents[id] = resident;
   }
 
   /** The first id whose resident, if there is one, is such; −1 when there is none. */
-  first(suits: (resident: Resident | null, id: number) => boolean): number {
+  first(suits: (resident: CachedSequence | null, id: number) => boolean): number {
     return this.#residents.findIndex(suits);
   }
 

@@ -1,5 +1,5 @@
 import type { KvKind } from "../../protocol/config.ts";
-import type { Resident } from "./cached-sequence.ts";
+import type { CachedSequence } from "./cached-sequence.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 
 /** llama.cpp's memory of one context; −1 stands for the start or the end. Only called between steps. */
@@ -37,7 +37,7 @@ export interface KvCache {
   readonly copyPrice: number;
 
   /** How many tokens a waiting sequence would find computed if it were placed now. */
-  reusable(sequence: Resident, online: boolean): number;
+  reusable(sequence: CachedSequence, online: boolean): number;
 
   /**
    * Gives a waiting sequence an id and the longest prefix that is there: sets its `id` and `computed`.
@@ -45,32 +45,32 @@ export interface KvCache {
    * @param online whether someone waits for its tokens; others leave room for those who do
    * @returns false when ids or cells are short: it must wait
    */
-  place(sequence: Resident, online: boolean): boolean;
+  place(sequence: CachedSequence, online: boolean): boolean;
 
   /** Whether an online sequence could be placed, at best, if these running ones gave back all they hold. */
-  fitsWithout(sequence: Resident, others: readonly Resident[]): boolean;
+  fitsWithout(sequence: CachedSequence, others: readonly CachedSequence[]): boolean;
 
   /**
    * Makes sure of `count` cells more for a placed sequence before they are computed, dropping idle prefixes if need be.
    *
    * @returns false when running sequences hold all the rest
    */
-  extend(sequence: Resident, count: number): boolean;
+  extend(sequence: CachedSequence, count: number): boolean;
 
   /**
    * Takes a sequence's id away; what it computed stays as an idle prefix.
    *
    * @param passing whether that is worth no more than others once nobody waits for it: a line of a batch
    */
-  release(sequence: Resident, passing: boolean): void;
+  release(sequence: CachedSequence, passing: boolean): void;
 
   /**
    * Once before each step, when all that starts is placed: brings the ids into the order that steps are fast in.
    *
    * @param decodes the sequences that decode in this step
    */
-  settle(decodes: readonly Resident[]): void;
+  settle(decodes: readonly CachedSequence[]): void;
 
   /** Positions that `count` more tokens of a placed sequence attend over, summed over the tokens. */
-  attended(sequence: Resident, count: number): number;
+  attended(sequence: CachedSequence, count: number): number;
 }

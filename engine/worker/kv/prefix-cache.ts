@@ -1,4 +1,4 @@
-import { NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./cached-sequence.ts";
+import { type CachedSequence, NO_PREFIX, type PrefixMatch, reusableLength } from "./cached-sequence.ts";
 import type { HostMemory, Return } from "./host-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
@@ -28,15 +28,15 @@ export class PrefixCache {
   /** Where prefixes that are pushed out may go. */
   readonly host: HostMemory;
   readonly #reuse: boolean;
-  readonly #running = new Set<Resident>();
+  readonly #running = new Set<CachedSequence>();
   /** Least recently used first. */
-  readonly #idle = new Set<Resident>();
+  readonly #idle = new Set<CachedSequence>();
   /** Of these, those that lines of a batch have left. */
-  readonly #passing = new Set<Resident>();
+  readonly #passing = new Set<CachedSequence>();
   readonly #tree = new PrefixTree();
   /** All tokens of those that wait. */
   readonly #awaited = new PrefixTree();
-  readonly #waiting = new Map<Resident, Resident>();
+  readonly #waiting = new Map<CachedSequence, CachedSequence>();
   #events: CacheEvents = { evicted: 0, parked: 0, resumed: 0 };
 
   /** @param reuse false on models whose memory can't be cut: nothing is kept, and nothing found */
@@ -45,32 +45,32 @@ export class PrefixCache {
     this.#reuse = reuse;
   }
 
-  get running(): ReadonlySet<Resident> {
+  get running(): ReadonlySet<CachedSequence> {
     return this.#running;
   }
 
-  get idle(): ReadonlySet<Resident> {
+  get idle(): ReadonlySet<CachedSequence> {
     return this.#idle;
   }
 
   /** A sequence waits from now on: what it begins with gives way after all that nobody waits for. */
-  announce(sequence: Resident): void {
+  announce(sequence: CachedSequence): void {
     if (!this.#reuse) return;
     const { tokens, scope } = sequence;
-    const whole: Resident = { id: -1, tokens, computed: tokens.length, scope };
+    const whole: CachedSequence = { id: -1, tokens, computed: tokens.length, scope };
     this.#waiting.set(sequence, whole);
     this.#awaited.add(whole);
   }
 
   /** It waits no more. */
-  withdraw(sequence: Resident): void {
+  withdraw(sequence: CachedSequence): void {
     const whole = this.#waiting.get(sequence);
     if (whole === undefined) return;
     this.#waiting.delete(sequence);
     this.#awaited.remove(whole);
   }
 
-  start(sequence: Resident): void {
+  start(sequence: CachedSequence): void {
     this.#running.add(sequence);
     this.#tree.add(sequence);
   }
@@ -80,13 +80,13 @@ export class PrefixCache {
    *
    * @returns what is to stay of it, at the id it had; null when others hold all of it
    */
-  end(sequence: Resident, passing: boolean): Resident | null {
+  end(sequence: CachedSequence, passing: boolean): CachedSequence | null {
     const { id, tokens, computed, scope } = sequence;
     const worth = this.#reuse && this.shared(sequence) < computed;
     this.#running.delete(sequence);
     this.#tree.remove(sequence);
     if (!worth) return null;
-    const idle: Resident = { id, tokens: tokens.slice(0, computed), computed, scope };
+    const idle: CachedSequence = { id, tokens: tokens.slice(0, computed), computed, scope };
     this.#idle.add(idle);
     if (passing) this.#passing.add(idle);
     this.#tree.add(idle);
@@ -94,14 +94,14 @@ export class PrefixCache {
   }
 
   /** The longest prefix of a sequence that someone in the cache has. */
-  match(sequence: Resident): PrefixMatch {
+  match(sequence: CachedSequence): PrefixMatch {
     if (!this.#reuse) return NO_PREFIX;
     this.#follow();
     return this.#tree.match(sequence, reusableLength(sequence.tokens));
   }
 
   /** A longer one in host memory than the `found` tokens, if that pays. */
-  parked(sequence: Resident, found: number, online: boolean): Return | null {
+  parked(sequence: CachedSequence, found: number, online: boolean): Return | null {
     return this.#reuse ? this.host.find(sequence, reusableLength(sequence.tokens), found, online) : null;
   }
 
@@ -113,20 +113,20 @@ export class PrefixCache {
   }
 
   /** How many of a resident's tokens another one holds too. */
-  shared(resident: Resident): number {
+  shared(resident: CachedSequence): number {
     this.#follow();
     return this.#tree.shared(resident);
   }
 
   /** The first `length` tokens of a resident were used. What others hold too (a template's first tokens) is no use of it. */
-  touch(resident: Resident, length: number): void {
+  touch(resident: CachedSequence, length: number): void {
     if (length > this.shared(resident) && this.#idle.delete(resident)) this.#idle.add(resident);
   }
 
   /** The idle prefix that is to give way first, of those that may. */
-  first(may: (idle: Resident) => boolean = () => true): Resident | null {
-    let unwanted: Resident | null = null;
-    let oldest: Resident | null = null;
+  first(may: (idle: CachedSequence) => boolean = () => true): CachedSequence | null {
+    let unwanted: CachedSequence | null = null;
+    let oldest: CachedSequence | null = null;
     this.#follow();
     for (const idle of this.#idle) {
       if (!may(idle)) continue;
@@ -140,24 +140,24 @@ export class PrefixCache {
   }
 
   /** Whether an idle prefix is worth a copy when its place is taken: not a batch line's, unless another waits for it. */
-  isWanted(idle: Resident): boolean {
+  isWanted(idle: CachedSequence): boolean {
     return !this.#passing.has(idle) || this.#isAwaited(idle);
   }
 
   /** Whether some sequence that waits begins with more of it than others hold too. */
-  #isAwaited(idle: Resident): boolean {
+  #isAwaited(idle: CachedSequence): boolean {
     return this.#waiting.size > 0 && this.#awaited.match(idle, idle.computed).length > this.#tree.shared(idle);
   }
 
   /** An idle prefix is pushed out: host memory may take it. `from` and `save` are those of HostMemory.park(). */
-  evict(idle: Resident, from: number, save: () => Uint8Array | null): void {
+  evict(idle: CachedSequence, from: number, save: () => Uint8Array | null): void {
     if (this.isWanted(idle) && this.park(idle, from, save)) return;
     this.#events.evicted++;
     this.forget(idle);
   }
 
   /** @returns whether an idle prefix is in host memory now, and no longer here */
-  park(idle: Resident, from: number, save: () => Uint8Array | null): boolean {
+  park(idle: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
     if (!this.host.park(idle, from, save)) return false;
     this.#events.evicted++;
     this.#events.parked++;
@@ -166,7 +166,7 @@ export class PrefixCache {
   }
 
   /** An idle prefix is not there any more. */
-  forget(idle: Resident): void {
+  forget(idle: CachedSequence): void {
     this.#idle.delete(idle);
     this.#passing.delete(idle);
     this.#tree.remove(idle);

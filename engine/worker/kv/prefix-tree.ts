@@ -1,6 +1,6 @@
-import { NO_PREFIX, type PrefixMatch, type Resident } from "./cached-sequence.ts";
+import { type CachedSequence, NO_PREFIX, type PrefixMatch } from "./cached-sequence.ts";
 
-interface Node<R extends Resident> {
+interface Node<R extends CachedSequence> {
   parent: Node<R> | null;
   /** Of someone who passes here: the first `end` of them are the way from the root. */
   tokens: readonly number[];
@@ -19,7 +19,7 @@ interface Node<R extends Resident> {
  * Every node but the root has a resident, or two children at least: so below each there is someone, and what ends at a
  * leaf alone is shared up to the leaf's parent.
  */
-export class PrefixTree<R extends Resident = Resident> {
+export class PrefixTree<R extends CachedSequence = CachedSequence> {
   readonly #roots = new Map<string, Node<R>>();
   readonly #ends = new Map<R, Node<R>>();
 
@@ -55,7 +55,7 @@ export class PrefixTree<R extends Resident = Resident> {
   }
 
   /** A resident that shares the longest prefix with the first `limit` of the tokens; one that ends there, if any does. */
-  match({ tokens, scope }: Pick<Resident, "tokens" | "scope">, limit: number): PrefixMatch<R> {
+  match({ tokens, scope }: Pick<CachedSequence, "tokens" | "scope">, limit: number): PrefixMatch<R> {
     let node = this.#roots.get(scope);
     let length = 0;
     while (node !== undefined && length === node.end && length < limit) {
@@ -109,21 +109,21 @@ export class PrefixTree<R extends Resident = Resident> {
   }
 }
 
-function newNode<R extends Resident>(parent: Node<R> | null, tokens: readonly number[], end: number): Node<R> {
+function newNode<R extends CachedSequence>(parent: Node<R> | null, tokens: readonly number[], end: number): Node<R> {
   const node: Node<R> = { parent, tokens, end, children: new Map(), residents: new Set() };
   parent?.children.set(tokens[parent.end]!, node);
   return node;
 }
 
 /** Puts a node above another one, where the way to it has `end` tokens. */
-function split<R extends Resident>(node: Node<R>, end: number): Node<R> {
+function split<R extends CachedSequence>(node: Node<R>, end: number): Node<R> {
   const above = newNode(node.parent, node.tokens, end);
   above.children.set(node.tokens[end]!, node);
   node.parent = above;
   return above;
 }
 
-function someoneBelow<R extends Resident>(node: Node<R>): R {
+function someoneBelow<R extends CachedSequence>(node: Node<R>): R {
   let below = node;
   for (;;) {
     for (const resident of below.residents) return resident;

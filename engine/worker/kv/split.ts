@@ -1,7 +1,7 @@
-import { commonPrefix, NO_PREFIX, type PrefixMatch, type Resident, reusableLength } from "./cached-sequence.ts";
+import { type CachedSequence, commonPrefix, NO_PREFIX, type PrefixMatch, reusableLength } from "./cached-sequence.ts";
 import { densest } from "./densest.ts";
 import type { HostMemory } from "./host-memory.ts";
-import { Places } from "./id-slots.ts";
+import { IdSlots } from "./id-slots.ts";
 import type { KvCache, KvMemory } from "./kv-cache.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 
@@ -34,9 +34,9 @@ export class SplitCache implements KvCache {
   readonly prefixes: PrefixCache;
   readonly #memory: KvMemory;
   readonly #options: SplitCacheOptions;
-  readonly #places: Places;
+  readonly #places: IdSlots;
   /** Those of the running that are online. */
-  readonly #online = new Set<Resident>();
+  readonly #online = new Set<CachedSequence>();
 
   constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
     this.#memory = memory;
@@ -44,7 +44,7 @@ export class SplitCache implements KvCache {
     this.#options = options;
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
-    this.#places = new Places(options.ids, options.reserved, this.prefixes);
+    this.#places = new IdSlots(options.ids, options.reserved, this.prefixes);
   }
 
   get used(): number {
@@ -56,16 +56,16 @@ export class SplitCache implements KvCache {
     return { count: this.prefixes.idle.size, cells };
   }
 
-  reusable(sequence: Resident, online: boolean): number {
+  reusable(sequence: CachedSequence, online: boolean): number {
     const { length } = this.#prefixFor(sequence, this.#places.idleAt(this.#targetFor(sequence, online)));
     return this.prefixes.parked(sequence, length, online)?.length ?? length;
   }
 
-  fitsWithout(_: Resident, others: readonly Resident[]): boolean {
+  fitsWithout(_: CachedSequence, others: readonly CachedSequence[]): boolean {
     return this.prefixes.running.size - others.length < this.#places.count;
   }
 
-  place(sequence: Resident, online: boolean): boolean {
+  place(sequence: CachedSequence, online: boolean): boolean {
     if (this.prefixes.running.size === this.#places.count) return false;
     if (!online && this.#options.reuse) this.#gather([...this.#online], 0);
     if (this.#bringBack(sequence, online)) return true;
@@ -76,7 +76,7 @@ export class SplitCache implements KvCache {
     return true;
   }
 
-  #run(sequence: Resident, id: number, length: number, online: boolean): void {
+  #run(sequence: CachedSequence, id: number, length: number, online: boolean): void {
     // Whatever the id held beyond the prefix goes; with no prefix, all of it.
     this.#memory.remove(id, length === 0 ? -1 : length, -1);
     sequence.id = id;
@@ -87,7 +87,7 @@ export class SplitCache implements KvCache {
   }
 
   /** Places a sequence on a prefix from host memory, if that pays and there is an id that it can be loaded into now. */
-  #bringBack(sequence: Resident, online: boolean): boolean {
+  #bringBack(sequence: CachedSequence, online: boolean): boolean {
     const usual = this.#targetFor(sequence, online);
     const back = this.prefixes.parked(sequence, this.#prefixFor(sequence, this.#places.idleAt(usual)).length, online);
     const id = back === null ? -1 : this.#loadable(usual, online);
@@ -115,12 +115,12 @@ export class SplitCache implements KvCache {
     return this.prefixes.first(({ id }) => id >= from && ready(id))?.id ?? -1;
   }
 
-  #isWorthACopy(idle: Resident, kept = this.prefixes.shared(idle)): boolean {
+  #isWorthACopy(idle: CachedSequence, kept = this.prefixes.shared(idle)): boolean {
     return idle.computed - kept > this.copyPrice && this.prefixes.isWanted(idle);
   }
 
   /** Brings the best prefix that pays to an id, out of the cache itself. @returns its length */
-  #takePrefix(sequence: Resident, target: number): number {
+  #takePrefix(sequence: CachedSequence, target: number): number {
     const occupant = this.#places.idleAt(target);
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
     if (source !== null) this.prefixes.touch(source, length);
@@ -143,7 +143,7 @@ export class SplitCache implements KvCache {
     return true;
   }
 
-  release(sequence: Resident, passing: boolean): void {
+  release(sequence: CachedSequence, passing: boolean): void {
     const { id } = sequence;
     const idle = this.prefixes.end(sequence, passing);
     this.#online.delete(sequence);
@@ -152,7 +152,7 @@ export class SplitCache implements KvCache {
     if (idle === null) this.#memory.remove(id, -1, -1);
   }
 
-  settle(decodes: readonly Resident[]): void {
+  settle(decodes: readonly CachedSequence[]): void {
     // One alone is in order wherever it is.
     if (!this.#options.reuse || decodes.length < 2) return;
     const streams = decodes.filter((sequence) => this.#online.has(sequence));
@@ -162,14 +162,14 @@ export class SplitCache implements KvCache {
     else this.#close(riders);
   }
 
-  attended({ computed }: Resident, count: number): number {
+  attended({ computed }: CachedSequence, count: number): number {
     return count * computed + (count * (count + 1)) / 2;
   }
 
   /** Brings sequences to consecutive ids from `base`; others that run there make place, as long as there is any. */
-  #gather(sequences: readonly Resident[], base: number): void {
+  #gather(sequences: readonly CachedSequence[], base: number): void {
     const end = base + sequences.length;
-    const inside = ({ id }: Pick<Resident, "id">) => id >= base && id < end;
+    const inside = ({ id }: Pick<CachedSequence, "id">) => id >= base && id < end;
     const outside = sequences.filter((sequence) => !inside(sequence)).sort((a, b) => a.id - b.id);
     const members = new Set(sequences);
     // Who moves into a vacant id leaves one for those that have to make place.
@@ -189,7 +189,7 @@ export class SplitCache implements KvCache {
    * Moves the riders that are furthest off into the empty ids among the others. Whoever else runs there stays: a plan takes
    * riders in runs of ids, and a prompt is about to be one of them.
    */
-  #close(riders: readonly Resident[]): void {
+  #close(riders: readonly CachedSequence[]): void {
     const ids = riders.map(({ id }) => id);
     const base = densest(ids, this.#places.count);
     const end = base + riders.length;
@@ -202,7 +202,7 @@ export class SplitCache implements KvCache {
   }
 
   /** Moves sequences, the last first, to the ids from `base` to before `end` that do not run. */
-  #fill(base: number, end: number, outside: Resident[]): void {
+  #fill(base: number, end: number, outside: CachedSequence[]): void {
     for (let id = base; id < end && outside.length > 0; id++) {
       if (this.#places.runningAt(id) === null) this.#move(outside.pop()!, id);
     }
@@ -214,7 +214,7 @@ export class SplitCache implements KvCache {
    * little else lies there, else it takes an empty id or the one used longest ago, so that the conversations of one user
    * are never copied about.
    */
-  #targetFor(sequence: Resident, online: boolean): number {
+  #targetFor(sequence: CachedSequence, online: boolean): number {
     if (!this.#options.reuse) return this.#places.vacant(0);
     if (this.prefixes.running.size > 0) {
       if (!online) return this.#places.spareForLower(this.#online.size);
@@ -228,7 +228,7 @@ export class SplitCache implements KvCache {
   }
 
   /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
-  #prefixFor(sequence: Resident, occupant: Resident | null): PrefixMatch {
+  #prefixFor(sequence: CachedSequence, occupant: CachedSequence | null): PrefixMatch {
     if (!this.#options.reuse) return NO_PREFIX;
     const { tokens, scope } = sequence;
     const anywhere = this.prefixes.match(sequence);
@@ -245,7 +245,7 @@ export class SplitCache implements KvCache {
    * @param taken how much of it the taker goes on with
    * @param needed a resident that the taker is about to be copied from
    */
-  #preserve(idle: Resident, taken: number, needed: Resident | null = null): void {
+  #preserve(idle: CachedSequence, taken: number, needed: CachedSequence | null = null): void {
     const kept = Math.max(this.prefixes.shared(idle), taken);
     const from = idle.id;
     const worth = this.#isWorthACopy(idle, kept);
@@ -259,7 +259,7 @@ export class SplitCache implements KvCache {
   }
 
   /** An id for an idle prefix: the last empty one, out of the way of those that run, or that of one used longer ago. */
-  #roomFor(idle: Resident, needed: Resident | null): number {
+  #roomFor(idle: CachedSequence, needed: CachedSequence | null): number {
     const empty = this.#places.lastEmpty();
     if (empty >= 0) return empty;
     const other = this.prefixes.first((resident) => resident !== needed);
@@ -272,7 +272,7 @@ export class SplitCache implements KvCache {
   }
 
   /** Moves a running sequence to an id that does not run. */
-  #move(sequence: Resident, target: number): void {
+  #move(sequence: CachedSequence, target: number): void {
     const { id } = sequence;
     const occupant = this.#places.at(target);
     if (occupant !== null) this.#preserve(occupant, 0);
@@ -281,7 +281,7 @@ export class SplitCache implements KvCache {
     this.#places.put(id, null);
   }
 
-  #copyTo(resident: Resident, target: number): void {
+  #copyTo(resident: CachedSequence, target: number): void {
     if (resident.computed === 0) this.#memory.remove(target, -1, -1);
     else this.#memory.copy(resident.id, target, -1, -1);
     this.#places.put(target, resident);
@@ -293,7 +293,7 @@ export class SplitCache implements KvCache {
    *
    * @param kept how much of it is not lost
    */
-  #evict(idle: Resident, kept: number): void {
+  #evict(idle: CachedSequence, kept: number): void {
     if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
     else this.prefixes.forget(idle);
   }

@@ -1,4 +1,4 @@
-import type { Resident } from "./cached-sequence.ts";
+import type { CachedSequence } from "./cached-sequence.ts";
 import { CellAccount } from "./cell-account.ts";
 import type { HostMemory, Return } from "./host-memory.ts";
 import type { KvCache, KvMemory } from "./kv-cache.ts";
@@ -29,7 +29,7 @@ export class UnifiedCache implements KvCache {
   readonly #reserved: number;
   readonly #freeIds: number[];
   /** Those of the running that are of lower tiers. */
-  readonly #lower = new Set<Resident>();
+  readonly #lower = new Set<CachedSequence>();
 
   constructor(memory: KvMemory, host: HostMemory, options: UnifiedCacheOptions) {
     this.#memory = memory;
@@ -48,12 +48,12 @@ export class UnifiedCache implements KvCache {
     return { count: this.prefixes.idle.size, cells: this.#account.idle };
   }
 
-  reusable(sequence: Resident, online: boolean): number {
+  reusable(sequence: CachedSequence, online: boolean): number {
     const { length } = this.prefixes.match(sequence);
     return this.prefixes.parked(sequence, length, online)?.length ?? length;
   }
 
-  fitsWithout(sequence: Resident, others: readonly Resident[]): boolean {
+  fitsWithout(sequence: CachedSequence, others: readonly CachedSequence[]): boolean {
     const { resident: source, length } = this.prefixes.match(sequence);
     const taken = source !== null && this.prefixes.idle.has(source) ? this.#account.unpinned(source.id, length) : 0;
     const needed = sequence.tokens.length - length + HEADROOM * (this.prefixes.running.size - others.length);
@@ -61,7 +61,7 @@ export class UnifiedCache implements KvCache {
     return needed + taken <= this.#room + held;
   }
 
-  place(sequence: Resident, online: boolean): boolean {
+  place(sequence: CachedSequence, online: boolean): boolean {
     const { resident: source, length } = this.prefixes.match(sequence);
     const back = this.prefixes.parked(sequence, length, online);
     if (back !== null && this.#placeWith(back, sequence, source, online)) return true;
@@ -86,7 +86,7 @@ export class UnifiedCache implements KvCache {
     return true;
   }
 
-  extend(sequence: Resident, count: number): boolean {
+  extend(sequence: CachedSequence, count: number): boolean {
     const missing = sequence.computed + count - this.#account.held(sequence.id);
     if (missing <= 0) return true;
     if (missing > this.#account.free + this.#account.idle) return false;
@@ -95,7 +95,7 @@ export class UnifiedCache implements KvCache {
     return true;
   }
 
-  release(sequence: Resident, passing: boolean): void {
+  release(sequence: CachedSequence, passing: boolean): void {
     const { id, computed } = sequence;
     const idle = this.prefixes.end(sequence, passing);
     this.#lower.delete(sequence);
@@ -112,7 +112,7 @@ export class UnifiedCache implements KvCache {
   settle(): void {}
 
   /** Each row attends over all cells, whoever holds them. */
-  attended(_: Resident, count: number): number {
+  attended(_: CachedSequence, count: number): number {
     return count * this.#account.used;
   }
 
@@ -126,7 +126,7 @@ export class UnifiedCache implements KvCache {
   }
 
   /** Places a sequence on a prefix from host memory; what that one shares with `source` comes from there. */
-  #placeWith(back: Return, sequence: Resident, source: Resident | null, online: boolean): boolean {
+  #placeWith(back: Return, sequence: CachedSequence, source: CachedSequence | null, online: boolean): boolean {
     const { from, computed } = back.parked;
     const missing = sequence.tokens.length - from;
     // All that was saved comes back, and what the sequence can't use goes again.
@@ -147,14 +147,14 @@ export class UnifiedCache implements KvCache {
     return true;
   }
 
-  #run(sequence: Resident, id: number, computed: number, online: boolean): void {
+  #run(sequence: CachedSequence, id: number, computed: number, online: boolean): void {
     sequence.id = id;
     sequence.computed = computed;
     this.prefixes.start(sequence);
     if (!online) this.#lower.add(sequence);
   }
 
-  #share(source: Resident | null, id: number, length: number): void {
+  #share(source: CachedSequence | null, id: number, length: number): void {
     if (source !== null) {
       this.#memory.copy(source.id, id, 0, length);
       this.prefixes.touch(source, length);
@@ -162,7 +162,7 @@ export class UnifiedCache implements KvCache {
     this.#account.start(id, source?.id ?? -1, length);
   }
 
-  #takeOver(idle: Resident, length: number): void {
+  #takeOver(idle: CachedSequence, length: number): void {
     if (idle.computed > length) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
     else this.prefixes.forget(idle);
     this.#memory.remove(idle.id, length, -1);
@@ -171,7 +171,7 @@ export class UnifiedCache implements KvCache {
   }
 
   /** Drops idle prefixes until `count` cells are free; never `keep`. */
-  #makeRoom(count: number, keep: Resident | null): void {
+  #makeRoom(count: number, keep: CachedSequence | null): void {
     while (this.#account.free < count) {
       const idle = this.prefixes.first((idle) => idle !== keep);
       if (idle === null) return;
@@ -179,7 +179,7 @@ export class UnifiedCache implements KvCache {
     }
   }
 
-  #takeId(keep: Resident | null): number | null {
+  #takeId(keep: CachedSequence | null): number | null {
     if (this.#freeIds.length === 0) {
       const idle = this.prefixes.first((idle) => idle !== keep);
       if (idle !== null) this.#drop(idle);
@@ -194,7 +194,7 @@ export class UnifiedCache implements KvCache {
   }
 
   /** Pushes an idle prefix out; what no other holds may go to host memory. */
-  #drop(idle: Resident): void {
+  #drop(idle: CachedSequence): void {
     const { id } = idle;
     const from = this.prefixes.shared(idle);
     this.prefixes.evict(idle, from, () => {

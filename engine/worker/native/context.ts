@@ -3,7 +3,7 @@ import type { EngineConfig } from "../../protocol/config.ts";
 import type { Adapters } from "./adapters.ts";
 import { argmax } from "./argmax.ts";
 import type { Llama } from "./bindings.ts";
-import { Batch } from "./decode-batch.ts";
+import { DecodeBatch } from "./decode-batch.ts";
 import { call } from "./ffi-call.ts";
 import { FLASH_ATTENTION } from "./flash-attention.ts";
 import { NativeMemory } from "./kv-memory.ts";
@@ -38,7 +38,7 @@ export class DecodeError extends Error {
  * One llama_context: the batch of a step, its decode, its logits. While a decode runs nothing else here may be called.
  */
 export class Context {
-  readonly batch: Batch;
+  readonly batch: DecodeBatch;
   readonly memory: NativeMemory;
   /** Cells of one sequence (of the whole cache, when it is unified). */
   readonly sequenceCells: number;
@@ -85,7 +85,7 @@ export class Context {
     this.#gpu = model.devices.some((device) => device.kind === "gpu");
     this.memory = new NativeMemory(library.llama, pointer, plan.kv === "split");
     this.sequenceCells = library.llama.llama_n_ctx_seq(pointer);
-    this.batch = new Batch(config.stepTokens);
+    this.batch = new DecodeBatch(config.stepTokens);
   }
 
   /** Computes the batch on another thread. @throws DecodeError */

@@ -2,7 +2,7 @@ import koffi from "koffi";
 import type { BatchStruct } from "./structs.ts";
 
 /** The tokens of one step: llama_batch over memory that is allocated once and filled through typed arrays. */
-export class Batch {
+export class DecodeBatch {
   readonly capacity: number;
   readonly #token: Int32Array;
   readonly #position: Int32Array;

@@ -6,7 +6,7 @@ import type { Library } from "./library.ts";
 import type { Model } from "./model.ts";
 
 /** The contexts that pieces are computed in: one for all, and where that pays a small one for pieces of few tokens. */
-export class EmbeddingContexts {
+export class EmbeddingContextPair {
   readonly #many: EmbeddingContext;
   readonly #few: EmbeddingContext | null;
   readonly #fewTokens: number;

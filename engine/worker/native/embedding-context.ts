@@ -3,7 +3,7 @@ import { type EngineConfig, POOLINGS } from "../../protocol/config.ts";
 import type { Adapters } from "./adapters.ts";
 import type { Llama } from "./bindings.ts";
 import { CACHE_TYPES, DecodeError } from "./context.ts";
-import { Batch } from "./decode-batch.ts";
+import { DecodeBatch } from "./decode-batch.ts";
 import { type EmbeddingPlan, type EmbeddingRoom, MOST_INPUTS } from "./embedding-plan.ts";
 import { call } from "./ffi-call.ts";
 import { FLASH_ATTENTION } from "./flash-attention.ts";
@@ -16,7 +16,7 @@ import type { Pointer } from "./structs.ts";
  * cells: they are few at a time, and one pass takes them all.
  */
 export class EmbeddingContext {
-  readonly batch: Batch;
+  readonly batch: DecodeBatch;
   readonly #llama: Llama;
   readonly #context: Pointer;
   readonly #memory: Pointer;
@@ -58,7 +58,7 @@ export class EmbeddingContext {
     if (this.#context === null) throw new Error("llama.cpp could not make a context for embeddings: memory is short.");
     adapters.apply(library.llama, this.#context);
     this.#memory = library.llama.llama_get_memory(this.#context);
-    this.batch = new Batch(room.tokens);
+    this.batch = new DecodeBatch(room.tokens);
   }
 
   /** Computes the batch on another thread. @throws DecodeError */

@@ -7,7 +7,7 @@ import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
  *
  * Online streams are brought together before the step, and riders next to them (SplitCache.settle).
  */
-export class Passes {
+export class DecodePasses {
   readonly #riders = new Set<number>();
   readonly #chunks = new Set<number>();
   #runs = 0;

@@ -1,5 +1,5 @@
 import type { Tier } from "../../protocol/request.ts";
-import type { Resident } from "../kv/cached-sequence.ts";
+import type { CachedSequence } from "../kv/cached-sequence.ts";
 
 /**
  * One generation as the scheduler sees it.
@@ -14,7 +14,7 @@ import type { Resident } from "../kv/cached-sequence.ts";
  * that is a decode. Nor is there one for parked: a running sequence that a plan leaves out, as it does one that is not
  * ready, keeps all it holds.
  */
-export interface Sequence extends Resident {
+export interface Sequence extends CachedSequence {
   readonly tier: Tier;
   /** Whose it is: owners take turns within a tier. */
   readonly owner: string;

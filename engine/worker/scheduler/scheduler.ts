@@ -1,6 +1,6 @@
 import type { Tier } from "../../protocol/request.ts";
 import type { Backlog } from "../../protocol/step.ts";
-import { Overrun } from "../cost/forecast-margin.ts";
+import { ForecastMargin } from "../cost/forecast-margin.ts";
 import type { StepCosts } from "../cost/step-model.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import { BacklogCount } from "./backlog.ts";
@@ -12,7 +12,7 @@ import { copyBudget, type PlanLimits } from "./step-caps.ts";
 import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
 import { StepPlanner } from "./step-planner.ts";
 import { TierPlaces, type TierPlacesOptions } from "./tier-places.ts";
-import { Turns } from "./tier-queues.ts";
+import { TierQueues } from "./tier-queues.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierPlacesOptions {
   /** Whether prompts reuse what others have computed. */
@@ -50,11 +50,11 @@ export class Scheduler<S extends Sequence> {
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
   readonly #waiting: S[] = [];
-  readonly #turns = new Turns<S>();
+  readonly #turns = new TierQueues<S>();
   readonly #running: S[] = [];
   readonly #backlog = new BacklogCount<S>();
   readonly #prefixWaits: PrefixWaits<S>;
-  readonly #overrun = new Overrun();
+  readonly #overrun = new ForecastMargin();
   readonly #places: TierPlaces;
   readonly #planner: StepPlanner<S>;
   /** Plans that the rules left empty though one ran. Anything but 0 is a fault of the rules. */

@@ -6,7 +6,7 @@ import { isOnline, type Sequence } from "./scheduled-sequence.ts";
 const BATCH_STEPS = 8;
 
 /** Counts for how long a lower tier of which some run has been left out for better work: nobody is parked for ever. */
-export class Patience {
+export class StarvationGuard {
   readonly #leftOut: Record<LowerTier, number> = { flex: 0, batch: 0 };
 
   /** The tier whose patience is over, if one of it still runs: the last may have left since the steps were counted. */

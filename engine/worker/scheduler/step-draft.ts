@@ -1,6 +1,6 @@
 import { NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
 import { MOST_SCORED } from "../native/scored-rows.ts";
-import { Passes } from "./decode-passes.ts";
+import { DecodePasses } from "./decode-passes.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
 
 export interface PlanEntry<S extends Sequence> {
@@ -32,14 +32,14 @@ export class StepDraft<S extends Sequence> {
   #scored = 0;
   readonly #costs: StepCosts;
   readonly #attended: Attended;
-  readonly #passes: Passes | null;
+  readonly #passes: DecodePasses | null;
   #shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
 
   /** @param split whether llama.cpp may take several passes for a step */
   constructor(costs: StepCosts, attended: Attended, split = false) {
     this.#costs = costs;
     this.#attended = attended;
-    this.#passes = split ? new Passes() : null;
+    this.#passes = split ? new DecodePasses() : null;
   }
 
   get shape(): Readonly<StepShape> {

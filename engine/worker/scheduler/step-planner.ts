@@ -4,7 +4,7 @@ import { LowerTurn, leastOnlineMs } from "./lower-turn.ts";
 import { planStep } from "./plan.ts";
 import { SavedTax } from "./saved-tax.ts";
 import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
-import { Patience } from "./starvation-guard.ts";
+import { StarvationGuard } from "./starvation-guard.ts";
 import type { PlanLimits } from "./step-caps.ts";
 import type { Forecast, StepDraft } from "./step-draft.ts";
 import { Alternation, type StepKind } from "./step-kind.ts";
@@ -14,7 +14,7 @@ export class StepPlanner<S extends Sequence> {
   readonly #limits: PlanLimits;
   readonly #split: boolean;
   readonly #emptyDraft: () => StepDraft<S>;
-  readonly #patience = new Patience();
+  readonly #patience = new StarvationGuard();
   readonly #alternation: Alternation;
   /** Of lower tiers between steps of online work, as though these were alone. */
   readonly #lowerAlternation: Alternation;
@@ -74,7 +74,7 @@ export class StepPlanner<S extends Sequence> {
   #ofKind(
     alternation: Alternation,
     running: readonly S[],
-    overdue: ReturnType<Patience["overdue"]>,
+    overdue: ReturnType<StarvationGuard["overdue"]>,
     fill: (kind: StepKind | null, draft: StepDraft<S>) => void,
   ): StepDraft<S> {
     const draftOf = (kind: StepKind | null) => {

@@ -26,7 +26,7 @@ interface Account {
  *
  * After start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) and the token counters of Sheng et al. (OSDI 2024).
  */
-export class Turns<S extends Queued> {
+export class TierQueues<S extends Queued> {
   readonly #queues = new Map<Tier, Queue>();
 
   /** One begins to wait. */

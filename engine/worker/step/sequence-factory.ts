@@ -2,32 +2,32 @@ import { randomInt } from "node:crypto";
 import type { CacheScope } from "../../protocol/config.ts";
 import type { Prompt } from "../../protocol/prompt.ts";
 import type { EngineRequest } from "../../protocol/request.ts";
-import { Constraint } from "../grammar/grammar-constraint.ts";
+import { GrammarConstraint } from "../grammar/grammar-constraint.ts";
 import type { VocabularyGrammars } from "../grammar/vocabulary-grammar.ts";
 import type { Library } from "../native/library.ts";
 import { Sampler } from "../native/sampler.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 import type { ChatTemplate } from "../text/chat-template.ts";
 import type { BuiltPrompt } from "../text/prompt-builder.ts";
-import { ThoughtBudget } from "../text/reasoning-budget.ts";
+import { ReasoningBudget } from "../text/reasoning-budget.ts";
 import { SequenceText } from "../text/sequence-text.ts";
 import type { TextOwner } from "../text/tokenize-queue.ts";
 import { LogitRules } from "./logit-rules.ts";
 import { LogprobTrail } from "./logprobs.ts";
-import { Generation } from "./sequence.ts";
-import type { CallReading } from "./tool-call-reader.ts";
+import { EngineSequence } from "./sequence.ts";
+import type { ToolCallReader } from "./tool-call-reader.ts";
 
 const MOST_SEED = 2 ** 32;
 /** The one scope of prefixes where owners share them. */
 const EVERYONE = "";
 
-export interface GenerationMakerParts {
+export interface SequenceFactoryParts {
   library: Library;
   vocabulary: Vocabulary;
   template: ChatTemplate;
   /** Of answers that are not read for calls. */
   grammars: VocabularyGrammars;
-  calls: CallReading;
+  calls: ToolCallReader;
   /** The longest sequence in tokens. */
   context: number;
   cacheScope: CacheScope;
@@ -38,12 +38,12 @@ export interface GenerationMakerParts {
 }
 
 /** Makes the sequences of requests, each with all that it needs to draw tokens and to turn them into text. */
-export class GenerationMaker {
-  readonly #parts: GenerationMakerParts;
+export class SequenceFactory {
+  readonly #parts: SequenceFactoryParts;
   /** Tokens of the tag that ends a thought; none where the model does not think. */
   readonly #closeTag: readonly number[];
 
-  constructor(parts: GenerationMakerParts) {
+  constructor(parts: SequenceFactoryParts) {
     this.#parts = parts;
     const tags = parts.template.reasoningTags;
     this.#closeTag = tags === null ? [] : [...parts.vocabulary.tokenizeNow(Buffer.from(tags.close), { special: true })];
@@ -60,7 +60,7 @@ export class GenerationMaker {
   }
 
   /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
-  make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): Generation[] {
+  make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): EngineSequence[] {
     const { library, vocabulary, template, calls, context, wake } = this.#parts;
     const { sampling, grammar: rule, logprobs: wanted } = request;
     const { tokens, opening, startsInReasoning } = prompt;
@@ -74,7 +74,7 @@ export class GenerationMaker {
     const room = context - tokens.length;
     return Array.from({ length: request.n }, (_, index) => {
       const rules = { ...request, endTokens: vocabulary.endTokens };
-      return new Generation({
+      return new EngineSequence({
         request,
         index,
         arrival: arrival + index / request.n,
@@ -83,7 +83,7 @@ export class GenerationMaker {
         limit: Math.min(room, request.maxTokens ?? room),
         sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
         rules: LogitRules.for(rules, tokens),
-        constraint: rule === null ? null : new Constraint({ rule, grammars, ...reasoning, wake }),
+        constraint: rule === null ? null : new GrammarConstraint({ rule, grammars, ...reasoning, wake }),
         logprobs: wanted === null ? null : new LogprobTrail({ wanted, prompt: tokens, opening, vocabulary }),
         text: new SequenceText({
           stop: request.stop,
@@ -107,9 +107,9 @@ export class GenerationMaker {
     return this.#parts.cacheScope === "owner" ? owner : EVERYONE;
   }
 
-  #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ThoughtBudget | null {
+  #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ReasoningBudget | null {
     const tokens = prompt.thoughtBudget ?? this.#parts.reasoningBudget;
     if (request.prompt.kind !== "chat" || this.#closeTag.length === 0 || tokens === null) return null;
-    return Number.isFinite(tokens) ? new ThoughtBudget(tokens, this.#closeTag) : null;
+    return Number.isFinite(tokens) ? new ReasoningBudget(tokens, this.#closeTag) : null;
   }
 }

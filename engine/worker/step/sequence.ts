@@ -1,10 +1,10 @@
 import type { FinishReason, SequenceOutput, ToolCallDelta } from "../../protocol/output.ts";
 import type { EngineRequest, Tier } from "../../protocol/request.ts";
-import type { Constraint } from "../grammar/grammar-constraint.ts";
+import type { GrammarConstraint } from "../grammar/grammar-constraint.ts";
 import type { Sampler } from "../native/sampler.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 import type { Sequence } from "../scheduler/scheduled-sequence.ts";
-import type { ThoughtBudget } from "../text/reasoning-budget.ts";
+import type { ReasoningBudget } from "../text/reasoning-budget.ts";
 import type { SequenceText } from "../text/sequence-text.ts";
 import type { LogitRules } from "./logit-rules.ts";
 import type { LogprobTrail } from "./logprobs.ts";
@@ -14,7 +14,7 @@ export type TokenTexts = Pick<Vocabulary, "isEnd" | "piece">;
 
 const NO_BYTES = new Uint8Array(0);
 
-export interface GenerationParts {
+export interface EngineSequenceParts {
   request: EngineRequest;
   index: number;
   arrival: number;
@@ -25,17 +25,17 @@ export interface GenerationParts {
   limit: number;
   sampler: Sampler;
   rules: LogitRules | null;
-  constraint: Constraint | null;
+  constraint: GrammarConstraint | null;
   /** Null where no probabilities are wanted. */
   logprobs: LogprobTrail | null;
   text: SequenceText;
-  thoughts: ThoughtBudget | null;
+  thoughts: ReasoningBudget | null;
   /** Bytes of tokens that show in this one's output alone: the marks of tool calls. */
   marks?: ReadonlyMap<number, Uint8Array>;
 }
 
 /** One sequence with all that turns its logits into text. */
-export class Generation implements Sequence {
+export class EngineSequence implements Sequence {
   readonly request: EngineRequest;
   readonly index: number;
   readonly tier: Tier;
@@ -46,7 +46,7 @@ export class Generation implements Sequence {
   readonly tokens: number[];
   readonly sampler: Sampler;
   readonly rules: LogitRules | null;
-  readonly constraint: Constraint | null;
+  readonly constraint: GrammarConstraint | null;
   readonly logprobs: LogprobTrail | null;
   readonly scored: boolean;
   id = -1;
@@ -59,7 +59,7 @@ export class Generation implements Sequence {
   readonly #promptLength: number;
   readonly #limit: number;
   readonly #text: SequenceText;
-  readonly #thoughts: ThoughtBudget | null;
+  readonly #thoughts: ReasoningBudget | null;
   readonly #marks: ReadonlyMap<number, Uint8Array> | undefined;
   /** Drawn, but not yet turned into text. */
   readonly #fresh: number[] = [];
@@ -69,7 +69,7 @@ export class Generation implements Sequence {
   /** Whether the last token ended it. */
   #ended = false;
 
-  constructor(parts: GenerationParts) {
+  constructor(parts: EngineSequenceParts) {
     this.request = parts.request;
     this.index = parts.index;
     this.tier = parts.request.tier;

@@ -10,24 +10,24 @@ import type { Want } from "../embedding/step-sharing.ts";
 import { redrawRefused } from "../grammar/resample.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import type { Context } from "../native/context.ts";
-import type { Batch } from "../native/decode-batch.ts";
+import type { DecodeBatch } from "../native/decode-batch.ts";
 import { isDecode, remaining } from "../scheduler/scheduled-sequence.ts";
 import type { Scheduler, Step } from "../scheduler/scheduler.ts";
 import type { PlanEntry } from "../scheduler/step-draft.ts";
-import type { Generation, TokenTexts } from "./sequence.ts";
+import type { EngineSequence, TokenTexts } from "./sequence.ts";
 
 export interface StepLoopParts {
-  context: Pick<Context, "decode" | "sample" | "logits"> & { batch: Pick<Batch, "clear" | "add"> };
+  context: Pick<Context, "decode" | "sample" | "logits"> & { batch: Pick<DecodeBatch, "clear" | "add"> };
   vocabulary: TokenTexts;
   cache: KvCache;
-  scheduler: Scheduler<Generation>;
+  scheduler: Scheduler<EngineSequence>;
   stepModel: StepModel;
   objectives: ObjectiveWatch;
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: StepMessage) => void;
   /** Its request can't go on. */
-  fail: (generation: Generation, error: EngineError) => void;
+  fail: (generation: EngineSequence, error: EngineError) => void;
   /** There is something to do. */
   wake: () => void;
 }
@@ -35,16 +35,16 @@ export interface StepLoopParts {
 /** Where in a step's batch logits are looked for. */
 interface FilledStep {
   /** Of each sequence that gets a token, its row. */
-  rows: Map<Generation, number>;
+  rows: Map<EngineSequence, number>;
   /** Tokens of prompts that are to be scored, in order. */
-  scored: { sequence: Generation; position: number; row: number }[];
+  scored: { sequence: EngineSequence; position: number; row: number }[];
 }
 
 /** A step whose tokens are drawn, and whose text is made while the next one computes. */
 interface DrawnStep {
   begin: number;
   started: SequenceStart[];
-  drawn: Generation[];
+  drawn: EngineSequence[];
   stats: StepStats;
 }
 
@@ -55,20 +55,20 @@ interface DrawnStep {
  */
 export class StepLoop {
   readonly #parts: StepLoopParts;
-  readonly #cancelled = new Set<Generation>();
+  readonly #cancelled = new Set<EngineSequence>();
   #last: DrawnStep | null = null;
 
   constructor(parts: StepLoopParts) {
     this.#parts = parts;
   }
 
-  add(generation: Generation): void {
+  add(generation: EngineSequence): void {
     this.#parts.scheduler.add(generation);
     this.#parts.wake();
   }
 
   /** Takes effect before the next step: while one computes, nothing may be taken from its hands. */
-  cancel(generation: Generation): void {
+  cancel(generation: EngineSequence): void {
     if (generation.state === "ended") return;
     generation.cancelled = true;
     this.#cancelled.add(generation);
@@ -147,9 +147,9 @@ export class StepLoop {
     return true;
   }
 
-  #fill(entries: PlanEntry<Generation>[]): FilledStep {
+  #fill(entries: PlanEntry<EngineSequence>[]): FilledStep {
     const { batch } = this.#parts.context;
-    const rows = new Map<Generation, number>();
+    const rows = new Map<EngineSequence, number>();
     const scored: FilledStep["scored"] = [];
     batch.clear();
     for (const { sequence, count } of entries) {
@@ -167,7 +167,7 @@ export class StepLoop {
     return { rows, scored };
   }
 
-  async #draw(rows: Map<Generation, number>): Promise<Generation[]> {
+  async #draw(rows: Map<EngineSequence, number>): Promise<EngineSequence[]> {
     const { context, vocabulary } = this.#parts;
     const reached = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
     const drawing = reached.filter((generation) => !generation.promptOnly);
@@ -177,7 +177,7 @@ export class StepLoop {
       generation.logprobs?.read(context.logits(rows.get(generation)!), rules !== null || constraint !== null);
       rules?.apply(context.logits(rows.get(generation)!));
     }
-    const sample = (generations: Generation[]) =>
+    const sample = (generations: EngineSequence[]) =>
       context.sample(
         generations.map((generation) => generation.sampler),
         generations.map((generation) => rows.get(generation)!),
@@ -229,7 +229,7 @@ export class StepLoop {
     return { textMs: made - begin, postMs: now() - made };
   }
 
-  #end(generation: Generation): void {
+  #end(generation: EngineSequence): void {
     if (generation.state === "ended") return;
     this.#parts.scheduler.end(generation);
     generation.sampler.free();
@@ -237,7 +237,7 @@ export class StepLoop {
 }
 
 /** Those of a plan that no plan before had. */
-function announce(planned: Generation[]): SequenceStart[] {
+function announce(planned: EngineSequence[]): SequenceStart[] {
   const first = planned.filter((generation) => !generation.announced);
   return first.map((generation) => {
     generation.announced = true;
@@ -245,13 +245,13 @@ function announce(planned: Generation[]): SequenceStart[] {
   });
 }
 
-function partOf({ sequence, count, kv, read }: PlanEntry<Generation>): WorkPart {
+function partOf({ sequence, count, kv, read }: PlanEntry<EngineSequence>): WorkPart {
   const { tier, endpoint } = sequence;
   return isDecode(sequence)
     ? { tier, endpoint, prefill: 0, decode: count, kv, read }
     : { tier, endpoint, prefill: count, decode: 0, kv, read };
 }
 
-function forecastOf({ shape, predictedMs, onlineMs, onlineTokens, lowerTokens }: Step<Generation>) {
+function forecastOf({ shape, predictedMs, onlineMs, onlineTokens, lowerTokens }: Step<EngineSequence>) {
   return { prefillTokens: shape.prefill, decodeTokens: shape.decode, predictedMs, onlineMs, onlineTokens, lowerTokens };
 }

@@ -7,7 +7,7 @@ import type { Vocabulary } from "../native/vocabulary.ts";
 import type { SequenceTextOptions } from "../text/sequence-text.ts";
 
 /** How one model's answers are read for tool calls. */
-export class CallReading {
+export class ToolCallReader {
   /** Control tokens that show as text in answers that are read. */
   readonly marks: ReadonlyMap<number, Uint8Array>;
   /** Grammars that may ask for these tokens. */

@@ -1,6 +1,6 @@
 import { heldStep } from "../../../platform/engine-failpoint.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import { PieceTurns, type TurnLimits, type Want } from "../embedding/step-sharing.ts";
+import { StepSharing, type TurnLimits, type Want } from "../embedding/step-sharing.ts";
 import { aloneMs, type PlanLimits } from "../scheduler/step-caps.ts";
 import type { StepLoop } from "./step-loop.ts";
 
@@ -17,7 +17,7 @@ export interface WorkLoopParts {
 /** What an engine does all day: steps of generations, and between two of them at most one piece of embeddings. */
 export class WorkLoop {
   readonly #parts: WorkLoopParts;
-  readonly #turns: PieceTurns;
+  readonly #turns: StepSharing;
   #wake: (() => void) | null = null;
   /** Whether there is something new since the last turn began: it may have come too late for that. */
   #woken = false;
@@ -26,7 +26,7 @@ export class WorkLoop {
 
   constructor(parts: WorkLoopParts) {
     this.#parts = parts;
-    this.#turns = new PieceTurns(parts.limits);
+    this.#turns = new StepSharing(parts.limits);
   }
 
   wake(): void {

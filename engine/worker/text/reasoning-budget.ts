@@ -9,7 +9,7 @@ const MOST_FOR_CHARACTER = 3;
  * opens again is text. And where the answer's grammar allows: one that asks for the open tag itself, as text, may hold
  * what looks like a thought and must not be left.
  */
-export class ThoughtBudget {
+export class ReasoningBudget {
   readonly #tokens: number;
   readonly #closing: readonly number[];
   /** Tokens of the close tag that were taken. */

@@ -19,7 +19,7 @@ export interface WholeChoice {
 }
 
 /** Collects a call's choices for one body. */
-export class WholeSink implements Sink {
+export class BodySink implements Sink {
   readonly opened: boolean = false;
   readonly #choices: WholeChoice[];
   readonly #firstToken: () => void;

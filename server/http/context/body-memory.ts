@@ -1,5 +1,5 @@
 import { unavailable } from "../../../openapi/api-error.ts";
-import { OwnerQueue } from "../../../platform/owner-counts.ts";
+import { OwnerCounts } from "../../../platform/owner-counts.ts";
 
 /** Bytes of each body that are not counted: --max-connections and --queue-limit bound what they come to. */
 const FREE_BYTES = 64 * 1024;
@@ -11,7 +11,7 @@ const RETRY_SECONDS = 1;
  */
 export class BodyMemory {
   readonly #most: number;
-  readonly #owners = new OwnerQueue();
+  readonly #owners = new OwnerCounts();
 
   constructor(most: number) {
     this.#most = most;

@@ -9,12 +9,12 @@ import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import type { Batch } from "../../../openapi/resources/batches.ts";
-import { Loads } from "../../../server/admission/model-load.ts";
-import { buildNight, type NightOptions } from "../../../server/lifecycle/build-batch.ts";
-import { openRooms } from "../../../server/lifecycle/open-storage.ts";
+import { ModelLoads } from "../../../server/admission/model-load.ts";
+import { type BatchOptions, buildBatch } from "../../../server/lifecycle/build-batch.ts";
+import { openStorage } from "../../../server/lifecycle/open-storage.ts";
 import { BatchMetrics } from "../../../server/metrics/batch-metrics.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
-import { OnlineLoad } from "../../../server/metrics/online-utilization.ts";
+import { OnlineUtilization } from "../../../server/metrics/online-utilization.ts";
 import { ModelSet } from "../../../server/models/model-set.ts";
 import type { Store } from "../../../store/store.ts";
 import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
@@ -35,7 +35,7 @@ export const CALLER: Caller = { owner: OWNER, key: null };
  */
 export async function nightRig(
   engine: Engine,
-  { validate = validateHere, ...more }: Partial<NightOptions> & { validate?: Validate } = {},
+  { validate = validateHere, ...more }: Partial<BatchOptions> & { validate?: Validate } = {},
   folder = freshFolder(),
   { settled = true, prepare = () => {} }: { settled?: boolean; prepare?: (store: Store) => void } = {},
 ) {
@@ -44,14 +44,14 @@ export async function nightRig(
   const lines: string[] = [];
   const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: note, info: note, warn: note, error: note };
-  const rooms = await openRooms(
+  const rooms = await openStorage(
     { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
     store,
     log,
   );
   if (settled) rooms.time.look();
   const metrics = new Metrics(new Registry());
-  const loads = new Loads(() => performance.now());
+  const loads = new ModelLoads(() => performance.now());
   const ledger = new UsageLedger({
     store,
     prices: new Prices({ [engine.model]: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS),
@@ -61,7 +61,7 @@ export async function nightRig(
     now: () => Math.floor(rooms.time.epochMs() / 1000),
   });
   let ids = 0;
-  const { night, batches } = buildNight({
+  const { night, batches } = buildBatch({
     residency: { want: () => {}, recalled: () => false },
     keys: { modelsOf: async () => null },
     eventsQueued: () => {},
@@ -73,7 +73,7 @@ export async function nightRig(
     metrics,
     grammars: GRAMMARS_HERE,
     batchMetrics: new BatchMetrics(metrics.registry),
-    load: new OnlineLoad(() => performance.now()),
+    load: new OnlineUtilization(() => performance.now()),
     webhooks: new WebhookEndpoints([
       {
         url: "http://127.0.0.1:9/hook",

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { Sweeper } from "../../../files/expiry-sweeper.ts";
+import { ExpirySweeper } from "../../../files/expiry-sweeper.ts";
 import { WallTime } from "../../../platform/wall-time.ts";
 import { newBatch } from "../store/rows.ts";
 import { freshFolder } from "../store/test-store.ts";
@@ -15,7 +15,7 @@ function sweeperOf({ files, uploads }: Awaited<ReturnType<typeof openRooms>>, cl
     { name: "files", run: (now: number) => files.removeExpired(now) },
     { name: "uploads", run: (now: number) => uploads.expire(now) },
   ];
-  return { sweeper: new Sweeper(new WallTime(clock, log), log, tasks), log };
+  return { sweeper: new ExpirySweeper(new WallTime(clock, log), log, tasks), log };
 }
 
 async function addFile({ files }: Awaited<ReturnType<typeof openRooms>>, expiresAfter: number | null) {
@@ -131,7 +131,7 @@ describe("expiry", () => {
     const log = new HeardLog();
     const ran: number[] = [];
     const clock = new ManualClock();
-    const sweeper = new Sweeper(new WallTime(clock, log), log, [
+    const sweeper = new ExpirySweeper(new WallTime(clock, log), log, [
       { name: "bad", run: () => Promise.reject(new Error("no")) },
       { name: "good", run: async (now) => ran.push(now) },
     ]);
@@ -153,7 +153,7 @@ describe("expiry", () => {
       await new Promise(setImmediate);
       return ++ended && 0;
     };
-    const sweeper = new Sweeper(new WallTime(new ManualClock(), log), log, [{ name: "x", run }], 1);
+    const sweeper = new ExpirySweeper(new WallTime(new ManualClock(), log), log, [{ name: "x", run }], 1);
     sweeper.start();
     await third;
     await sweeper.stop();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { FileRoom, type FileRoomDeps } from "../../../files/file-store.ts";
-import { UploadRoom } from "../../../files/upload-store.ts";
+import { FileStore, type FileStoreDeps } from "../../../files/file-store.ts";
+import { UploadStore } from "../../../files/upload-store.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
 
 /** A clock that stands where it is put. */
@@ -49,14 +49,14 @@ export class HeardLog {
 }
 
 /** The rooms over a real store and a real disk; everything ends with the test. */
-export async function openRooms(changed: Partial<Omit<FileRoomDeps, "store">> = {}) {
+export async function openRooms(changed: Partial<Omit<FileStoreDeps, "store">> = {}) {
   const dataDir = changed.dataDir ?? freshFolder();
   const clock = changed.clock instanceof ManualClock ? changed.clock : new ManualClock();
   const log = new HeardLog();
   const store = await testStore(dataDir);
   const deps = { store, dataDir, clock, log, diskReserve: 0, storageQuota: null, maxFiles: 10_000, ...changed };
-  const files = await FileRoom.open(deps);
-  const uploads = await UploadRoom.open({ ...deps, files });
+  const files = await FileStore.open(deps);
+  const uploads = await UploadStore.open({ ...deps, files });
   return { files, uploads, store, dataDir, clock, log, at: (...path: string[]) => join(dataDir, ...path) };
 }
 

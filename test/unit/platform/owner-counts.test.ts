@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it, test } from "vitest";
-import { OwnerQueue } from "../../../platform/owner-counts.ts";
+import { OwnerCounts } from "../../../platform/owner-counts.ts";
 
 it("lets an owner's next one go behind its own, and of others behind one for each of these and one more", () => {
-  const queue = new OwnerQueue();
+  const queue = new OwnerCounts();
   expect(queue.shareAhead("a")).toBe(1);
   queue.add("a", 10);
   expect(queue.shareAhead("a")).toBe(1);
@@ -24,7 +24,7 @@ test.each<[string, Record<string, number>, string, number, boolean]>([
   ["who has an equal part already", { a: 8, b: 4 }, "b", 1, false],
   ["a third owner", { a: 8, b: 4 }, "c", 2, true],
 ])("of a queue of eight: %s", (_, waiting, owner, count, takes) => {
-  const queue = new OwnerQueue();
+  const queue = new OwnerCounts();
   for (const [one, requests] of Object.entries(waiting)) queue.add(one, requests);
   expect(queue.takes(owner, count, 8)).toBe(takes);
 });
@@ -32,7 +32,7 @@ test.each<[string, Record<string, number>, string, number, boolean]>([
 test("a share is within 0 and 1, and grows with what the owner has waiting itself", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 9 }))), (added) => {
-      const queue = new OwnerQueue();
+      const queue = new OwnerCounts();
       for (const [owner, count] of added) queue.add(owner, count);
       const ahead = () => queue.shareAhead("a") * (queue.of("a") + queue.of("b") + queue.of("c"));
       const before = ahead();

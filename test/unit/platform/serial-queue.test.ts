@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { expect, it } from "vitest";
-import { Turns } from "../../../platform/serial-queue.ts";
+import { SerialQueue } from "../../../platform/serial-queue.ts";
 
 const never = new AbortController().signal;
 setMaxListeners(0, never);
@@ -24,7 +24,7 @@ function work() {
 const settled = () => new Promise(setImmediate);
 
 it("lets so many works run at once, and the next one after a failure", async () => {
-  const turns = new Turns(2);
+  const turns = new SerialQueue(2);
   const [one, two, three] = [work(), work(), work()];
   const first = turns.take("a", 1, one.run, never);
   const second = turns.take("b", 1, two.run, never);
@@ -39,7 +39,7 @@ it("lets so many works run at once, and the next one after a failure", async () 
 });
 
 it("lets one work of each owner run at a time", async () => {
-  const turns = new Turns(2);
+  const turns = new SerialQueue(2);
   const [one, two] = [work(), work()];
   const first = turns.take("a", 1, one.run, never);
   const second = turns.take("a", 1, two.run, never);
@@ -51,7 +51,7 @@ it("lets one work of each owner run at a time", async () => {
 });
 
 it("lets an owner's only work go before 200 of another owner that came first", async () => {
-  const turns = new Turns(1);
+  const turns = new SerialQueue(1);
   const order: string[] = [];
   const held = work();
   const running = turns.take("many", 1, held.run, never);
@@ -63,7 +63,7 @@ it("lets an owner's only work go before 200 of another owner that came first", a
 });
 
 it("divides by cost: one owner's long works let another's short ones by", async () => {
-  const turns = new Turns(1);
+  const turns = new SerialQueue(1);
   const order: string[] = [];
   const held = work();
   const running = turns.take("first", 1, held.run, never);
@@ -79,7 +79,7 @@ it("divides by cost: one owner's long works let another's short ones by", async 
 });
 
 it("rejects at once what is given up while it waits, and never begins it", async () => {
-  const turns = new Turns(1);
+  const turns = new SerialQueue(1);
   const [one, two, three] = [work(), work(), work()];
   const first = turns.take("a", 1, one.run, never);
   const given = new AbortController();
@@ -95,7 +95,7 @@ it("rejects at once what is given up while it waits, and never begins it", async
 });
 
 it("keeps the turn of a work that is given up until it has ended", async () => {
-  const turns = new Turns(1);
+  const turns = new SerialQueue(1);
   const [one, two] = [work(), work()];
   const given = new AbortController();
   const first = turns.take("a", 1, one.run, given.signal);

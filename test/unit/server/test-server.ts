@@ -1,18 +1,18 @@
 import { Registry } from "prom-client";
-import { Erasures } from "../../../batch/api/owner-erasure.ts";
+import { OwnerErasures } from "../../../batch/api/owner-erasure.ts";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift/shift-rules.ts";
 import { KeyRing } from "../../../ledger/key-ring.ts";
 import { OwnerBudgets } from "../../../ledger/owner-budgets.ts";
 import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
-import { Loads } from "../../../server/admission/model-load.ts";
+import { ModelLoads } from "../../../server/admission/model-load.ts";
 import { createApp } from "../../../server/app.ts";
 import { type ListenOptions, listen } from "../../../server/http/connection/listen.ts";
-import { buildNight, NIGHT_TIMES } from "../../../server/lifecycle/build-batch.ts";
-import { openRooms } from "../../../server/lifecycle/open-storage.ts";
+import { BATCH_TIMES, buildBatch } from "../../../server/lifecycle/build-batch.ts";
+import { openStorage } from "../../../server/lifecycle/open-storage.ts";
 import { BatchMetrics } from "../../../server/metrics/batch-metrics.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
-import { OnlineLoad } from "../../../server/metrics/online-utilization.ts";
+import { OnlineUtilization } from "../../../server/metrics/online-utilization.ts";
 import { ModelSet } from "../../../server/models/model-set.ts";
 import { Residency } from "../../../server/models/residency.ts";
 import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/options/app-options.ts";
@@ -46,13 +46,13 @@ export async function startTestServer(
   const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
   const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
   const ledger = new UsageLedger({ store, prices, sinks: [metrics], faults: metrics, log, now: () => 1_700_000_001 });
-  const rooms = await openRooms(
+  const rooms = await openStorage(
     { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
     store,
     log,
   );
   const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
-  const loads = new Loads(() => performance.now());
+  const loads = new ModelLoads(() => performance.now());
   const residency = new Residency({
     engines: [engine],
     budgetOf: () => Number.POSITIVE_INFINITY,
@@ -65,7 +65,7 @@ export async function startTestServer(
   const owners = await OwnerBudgets.open(store);
   const randomId = () => `id${ids++}`;
   const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
-  const { night, batches, jobs } = buildNight({
+  const { night, batches, jobs } = buildBatch({
     eventsQueued: () => {},
     ...rooms,
     store,
@@ -77,7 +77,7 @@ export async function startTestServer(
     metrics,
     grammars: GRAMMARS_HERE,
     batchMetrics: new BatchMetrics(metrics.registry),
-    load: new OnlineLoad(() => performance.now()),
+    load: new OnlineUtilization(() => performance.now()),
     webhooks: new WebhookEndpoints([]),
     validate: validateHere,
     log,
@@ -89,10 +89,10 @@ export async function startTestServer(
       lineTimeoutMs: 60_000,
       windowSeconds: 86_400,
       maxOpen: 500,
-      ...NIGHT_TIMES,
+      ...BATCH_TIMES,
     },
   });
-  const erasures = new Erasures({
+  const erasures = new OwnerErasures({
     store,
     batches,
     files: rooms.files,

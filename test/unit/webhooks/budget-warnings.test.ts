@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Store } from "../../../store/store.ts";
-import { BudgetWatch } from "../../../webhooks/budget-warnings.ts";
+import { BudgetWarnings } from "../../../webhooks/budget-warnings.ts";
 import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
 import { ledgerRow } from "../store/rows.ts";
 import { testStore } from "../store/test-store.ts";
@@ -19,7 +19,7 @@ function watchOf(store: Store, epochMs = () => NOW_MS) {
   const endpoints = new WebhookEndpoints([HOOK]);
   const eventsQueued = () => void told.wakes++;
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  return { told, watch: new BudgetWatch({ store, endpoints, eventsQueued, observer, log, epochMs }) };
+  return { told, watch: new BudgetWarnings({ store, endpoints, eventsQueued, observer, log, epochMs }) };
 }
 
 async function events(store: Store): Promise<unknown[]> {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Member } from "../../../../batch/lines/active-batch.ts";
-import { Claimer } from "../../../../batch/lines/line-claimer.ts";
+import { ActiveBatch } from "../../../../batch/lines/active-batch.ts";
+import { LineClaimer } from "../../../../batch/lines/line-claimer.ts";
 import { fairEnds } from "../../../../batch/shift/fair-completion.ts";
 import type { Clock } from "../../../../platform/clock.ts";
 import type { Store } from "../../../../store/store.ts";
@@ -13,7 +13,7 @@ describe("claims of one model's lines", () => {
   const engine = new FakeEngine();
   const ledger = { lineRates: () => ({ inputNano: 0, outputNano: 0 }) };
   const member = (id: string, owner: string) =>
-    new Member({
+    new ActiveBatch({
       id,
       owner,
       keyId: null,
@@ -30,7 +30,7 @@ describe("claims of one model's lines", () => {
       return { lines, paused: [] };
     };
     const claims = { claim } as Store["claims"];
-    return new Claimer({ engine, store: { claims }, ledger, clock });
+    return new LineClaimer({ engine, store: { claims }, ledger, clock });
   }
 
   it("are an owner's in half of all turns while a new owner comes with each", async () => {
@@ -59,7 +59,12 @@ describe("claims of one model's lines", () => {
       ready++;
       return claim(args);
     };
-    const claimer = new Claimer({ engine, store: { claims: { claim: counted } as Store["claims"] }, ledger, clock });
+    const claimer = new LineClaimer({
+      engine,
+      store: { claims: { claim: counted } as Store["claims"] },
+      ledger,
+      clock,
+    });
     const one = member("one", "a");
     expect(await claimer.claim([one], 1)).toEqual([]);
     expect(await claimer.claim([one], 1)).toBeNull();

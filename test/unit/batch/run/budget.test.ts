@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { BatchQuota } from "../../../../batch/validation/enqueue-quota.ts";
+import { EnqueueQuota } from "../../../../batch/validation/enqueue-quota.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
 import { CALLER, nightRig, OWNER } from "../batch-rig.ts";
@@ -54,7 +54,7 @@ it("a batch of a free model is let in on a budget of nothing, as its requests ar
   const input_file_id = await rig.upload(line("a"));
   const request = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
   const ask = (nano: number) =>
-    new BatchQuota({
+    new EnqueueQuota({
       ...rig,
       ledger: { lineRates: () => ({ inputNano: nano, outputNano: nano }) },
       limits: DEFAULT_REQUEST_LIMITS,

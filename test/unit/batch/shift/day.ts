@@ -1,5 +1,5 @@
 import type { ShiftChange, ShiftDecision } from "../../../../batch/shift/decide.ts";
-import type { Backlog } from "../../../../batch/shift/required-share.ts";
+import type { RemainingWork } from "../../../../batch/shift/required-share.ts";
 import { DEFAULT_SHIFT, type ShiftOptions, shiftRules } from "../../../../batch/shift/shift-rules.ts";
 import { ShiftWatch } from "../../../../batch/shift/shift-state.ts";
 import { Throughput } from "../../../../batch/shift/throughput.ts";
@@ -52,7 +52,7 @@ export function live(day: Day): Lived {
   if (day.measured) worked(day.peakTokensPerSecond * 600, 600_000, 1);
   const left = day.batches.map(({ tokens }) => tokens);
   for (; now < day.from + day.hours * HOUR; now += LOOK_MS) {
-    const backlog: Backlog[] = day.batches.flatMap(({ submittedMs, windowHours = 24 }, index) => {
+    const backlog: RemainingWork[] = day.batches.flatMap(({ submittedMs, windowHours = 24 }, index) => {
       const open = submittedMs <= now && left[index]! > 0;
       return open
         ? [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decide, type ShiftInput } from "../../../../batch/shift/decide.ts";
-import { type Backlog, requirement } from "../../../../batch/shift/required-share.ts";
+import { type RemainingWork, requirement } from "../../../../batch/shift/required-share.ts";
 import { DEFAULT_SHIFT, type ShiftOptions, shiftRules } from "../../../../batch/shift/shift-rules.ts";
 import { ShiftWatch } from "../../../../batch/shift/shift-state.ts";
 import { HOUR } from "./day.ts";
@@ -9,7 +9,7 @@ const at = (text: string) => Date.parse(text);
 const NOON = at("2026-11-20T12:00+01:00");
 const rules = (options: Partial<ShiftOptions>) => shiftRules({ ...DEFAULT_SHIFT, ...options }, "Europe/Berlin");
 /** The quarter of an hour is held in reserve. */
-const batch = (hoursOfWork: number, hoursLeft: number, owner = "local"): Backlog => ({
+const batch = (hoursOfWork: number, hoursLeft: number, owner = "local"): RemainingWork => ({
   batchId: "b",
   owner,
   remainingTokens: hoursOfWork * 3600 * 100,
@@ -59,7 +59,7 @@ describe("the reason", () => {
 describe("deadlines", () => {
   it("ask for the work due until each of them together", () => {
     const idle = rules({ mode: "idle" });
-    const share = (...list: Backlog[]) => requirement(idle, list, NOON, 100)?.share;
+    const share = (...list: RemainingWork[]) => requirement(idle, list, NOON, 100)?.share;
     expect(share(batch(1, 13))).toBeCloseTo(0.1);
     expect(share(batch(1, 13), batch(4, 13))).toBeCloseTo(0.5);
     // The far one adds nothing to what the near one needs.

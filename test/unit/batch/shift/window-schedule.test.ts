@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { covers, type NightWindow, parseNightWindow } from "../../../../batch/shift/window-parser.ts";
-import { NightWindows } from "../../../../batch/shift/window-schedule.ts";
+import { WindowSchedule } from "../../../../batch/shift/window-schedule.ts";
 
 const MINUTE = 60_000;
 const at = (text: string) => Date.parse(text);
-const windows = (timezone: string, ...texts: string[]) => new NightWindows(texts.map(parseNightWindow), timezone);
+const windows = (timezone: string, ...texts: string[]) => new WindowSchedule(texts.map(parseNightWindow), timezone);
 
 /** The local clock read by other means than the code under test does. */
 function naive(list: readonly NightWindow[], timezone: string): (ms: number) => boolean {
@@ -60,7 +60,7 @@ describe("night windows against the clock read minute by minute", () => {
         const from = at(change) + begin * MINUTE;
         const to = from + 720 * MINUTE;
         const inside = naive(list, timezone);
-        const tested = new NightWindows(list, timezone);
+        const tested = new WindowSchedule(list, timezone);
         const spans = tested.spans(from, to);
         let expectedChange: number | null = null;
         for (let ms = to - MINUTE; ms >= from; ms -= MINUTE) {
@@ -83,7 +83,7 @@ describe("night windows against the clock read minute by minute", () => {
         fc.integer({ min: 1, max: 1e9 }),
         (zone, one, begin, ms) => {
           const from = at(zone[1]) + begin * MINUTE + (ms % 1000);
-          const spans = new NightWindows([one], zone[0]).spans(from, from + ms);
+          const spans = new WindowSchedule([one], zone[0]).spans(from, from + ms);
           expect(spans[0]?.from).toBe(from);
           expect(spans.at(-1)?.to).toBe(from + ms);
           for (const [i, span] of spans.slice(1).entries()) {

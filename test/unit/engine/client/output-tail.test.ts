@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { LineTail } from "../../../../engine/client/output-tail.ts";
+import { OutputTail } from "../../../../engine/client/output-tail.ts";
 
-function tailOf(chunks: (string | Buffer)[], maxLines = 3, maxLength = 10): { tail: LineTail; said: string[] } {
+function tailOf(chunks: (string | Buffer)[], maxLines = 3, maxLength = 10): { tail: OutputTail; said: string[] } {
   const said: string[] = [];
-  const tail = new LineTail((line) => said.push(line), maxLines, maxLength);
+  const tail = new OutputTail((line) => said.push(line), maxLines, maxLength);
   for (const chunk of chunks) tail.push(Buffer.from(chunk));
   return { tail, said };
 }

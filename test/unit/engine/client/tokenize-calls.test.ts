@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { Questions } from "../../../../engine/client/tokenize-calls.ts";
+import { TokenizeCalls } from "../../../../engine/client/tokenize-calls.ts";
 import type { ToEngine } from "../../../../engine/protocol/messages.ts";
 import { unavailable } from "../../../../openapi/api-error.ts";
 
@@ -9,7 +9,7 @@ const DIED = unavailable("engine_died", "It died.", 1);
 function asking() {
   const sent: ToEngine[] = [];
   let lastId = 0;
-  const questions = new Questions(
+  const questions = new TokenizeCalls(
     (message) => sent.push(message),
     () => ++lastId,
   );

@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { Admission, Overload, type Place } from "../../../../server/admission/admission.ts";
-import { Loads } from "../../../../server/admission/model-load.ts";
+import { ModelLoads } from "../../../../server/admission/model-load.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
 import { ModelSet } from "../../../../server/models/model-set.ts";
 import { Residency } from "../../../../server/models/residency.ts";
@@ -15,7 +15,7 @@ function fullQueue(random: number): { admission: Admission; place: Place } {
   let now = 0;
   const engine = new FakeEngine();
   const model = { id: "demo", engine, created: 0 };
-  const loads = new Loads(() => now);
+  const loads = new ModelLoads(() => now);
   const admission = new Admission({
     models: new ModelSet([model]),
     residency: new Residency({

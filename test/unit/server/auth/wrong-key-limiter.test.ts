@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { FailureLimiter, networkOf } from "../../../../server/auth/wrong-key-limiter.ts";
+import { networkOf, WrongKeyLimiter } from "../../../../server/auth/wrong-key-limiter.ts";
 
 function limiter() {
   const clock = { now: 0 };
-  return { clock, limiter: new FailureLimiter(() => clock.now) };
+  return { clock, limiter: new WrongKeyLimiter(() => clock.now) };
 }
 
 it("takes 20 failures at once, then one in 3 seconds, and forgets them in time", () => {

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import type { PieceStats } from "../../../../engine/protocol/embedding.ts";
-import { Loads } from "../../../../server/admission/model-load.ts";
-import { EngineObservers } from "../../../../server/metrics/engine-observer-fan-out.ts";
-import { OnlineLoad } from "../../../../server/metrics/online-utilization.ts";
+import { ModelLoads } from "../../../../server/admission/model-load.ts";
+import { EngineObserverFanOut } from "../../../../server/metrics/engine-observer-fan-out.ts";
+import { OnlineUtilization } from "../../../../server/metrics/online-utilization.ts";
 
 const PIECE: PieceStats = { ms: 30, tokens: 10, inputs: 1, online: true, shares: [] };
 
 test("every observer hears, in their order, what it has a method for", () => {
   const heard: string[] = [];
-  const observers = new EngineObservers([
+  const observers = new EngineObserverFanOut([
     {
       started: (model, pid) => void heard.push(`first: ${model} runs as ${pid}`),
       ended: () => void heard.push("gone"),
@@ -23,9 +23,9 @@ test("every observer hears, in their order, what it has a method for", () => {
 });
 
 test("a piece of embeddings tells both how fast they go and how busy the engine is", () => {
-  const loads = new Loads(() => 0);
-  const online = new OnlineLoad(() => 0);
-  new EngineObservers([online, loads]).piece("demo", PIECE);
+  const loads = new ModelLoads(() => 0);
+  const online = new OnlineUtilization(() => 0);
+  new EngineObserverFanOut([online, loads]).piece("demo", PIECE);
   const { embedding } = loads.of("demo");
   embedding.add("default", "a", 100);
   expect(embedding.waitMs("default", "a")).toBe(300);

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { LateReading } from "../../../../server/metrics/background-reading.ts";
+import { BackgroundReading } from "../../../../server/metrics/background-reading.ts";
 import { parseGpu, readGpu } from "../../../../server/metrics/nvidia-smi.ts";
 
 let dir: string;
@@ -47,7 +47,7 @@ it.each([
 it("asking never waits: it gives the reading before, one runs at a time, and an old one is none", async () => {
   let nowMs = 0;
   const pending: ((value: number) => void)[] = [];
-  const reading = new LateReading<number>({
+  const reading = new BackgroundReading<number>({
     read: () => new Promise((resolve) => pending.push(resolve)),
     now: () => nowMs,
     keptMs: 100,
@@ -69,7 +69,7 @@ it("asking never waits: it gives the reading before, one runs at a time, and an 
 it("after so many failures in a row it is not tried again; one that succeeds forgets them", async () => {
   const outcomes = [false, false, true, false, false, false, true];
   let tries = 0;
-  const reading = new LateReading<string>({
+  const reading = new BackgroundReading<string>({
     read: async () => {
       if (!outcomes[tries++]) throw new Error("failed");
       return "read";

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { Engine } from "../../../../engine/engine.ts";
 import type { ApiError } from "../../../../openapi/api-error.ts";
-import { PendingEngine } from "../../../../server/models/downloading-engine.ts";
+import { DownloadingEngine } from "../../../../server/models/downloading-engine.ts";
 import { FACTS } from "../cli/facts.ts";
 
 function started(): Engine & { closed: boolean } {
@@ -48,7 +48,7 @@ const failure = (engine: Engine) =>
 
 it("is loading with the download's progress and refuses requests with 503 and Retry-After", async () => {
   const { handle, fetch } = download();
-  const engine = new PendingEngine("small", { fetch, start: started, isFinal: () => false });
+  const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false });
   handle.progress(0.25);
   expect(engine.state).toEqual({ name: "loading", progress: 0.25 });
   const error = await failure(engine);
@@ -59,7 +59,7 @@ it("is the started engine once the file is there", async () => {
   const { handle, fetch } = download();
   const real = started();
   const paths: string[] = [];
-  const engine = new PendingEngine("small", {
+  const engine = new DownloadingEngine("small", {
     fetch,
     isFinal: () => false,
     start: (path) => {
@@ -84,7 +84,7 @@ it("has failed, with the reason, when the download has, and tries again after a 
     if (reason !== undefined) throw new Error(reason);
     return "/m.gguf";
   };
-  const engine = new PendingEngine("small", { fetch, start: started, isFinal: () => false });
+  const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false });
   await expect(engine.ready()).rejects.toThrow("no route");
   expect(engine.state).toEqual({ name: "failed", reason: "no route", retryInMs: 5000 });
   expect(await failure(engine)).toMatchObject({ code: "engine_failed", retryAfter: 5, shouldRetry: undefined });
@@ -102,7 +102,7 @@ it("tries what would bring the same again at load() alone", async () => {
     if (tries++ === 0) throw new Error("no GGUF");
     return "/m.gguf";
   };
-  const engine = new PendingEngine("small", { fetch, start: started, isFinal: () => true });
+  const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => true });
   await engine.fetched;
   expect(engine.state).toEqual({ name: "failed", reason: "no GGUF" });
   expect(await failure(engine)).toMatchObject({ retryAfter: 60, shouldRetry: false });
@@ -115,7 +115,7 @@ it("tries what would bring the same again at load() alone", async () => {
 it("says when to come again by the download's own progress, whenever it began", async () => {
   let now = 1_000_000;
   const { handle, fetch } = download();
-  const engine = new PendingEngine("small", { fetch, start: started, isFinal: () => false, now: () => now });
+  const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false, now: () => now });
   now += 10_000;
   handle.progress(0.5);
   expect(engine.retryAfterSeconds).toBe(10);
@@ -123,7 +123,7 @@ it("says when to come again by the download's own progress, whenever it began", 
 
 it("forgets who waits for it and gives up", async () => {
   const { handle, fetch } = download();
-  const engine = new PendingEngine("small", { fetch, start: started, isFinal: () => false });
+  const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false });
   const gone = new AbortController();
   const ready = engine.ready(gone.signal);
   gone.abort(new Error("gone"));
@@ -134,7 +134,7 @@ it("forgets who waits for it and gives up", async () => {
 
 it("aborts the download when it is closed, and stays closed", async () => {
   const { fetch } = download();
-  const engine = new PendingEngine("small", { fetch, start: started, isFinal: () => false });
+  const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false });
   const ready = expect(engine.ready()).rejects.toThrow();
   await engine.close();
   await ready;

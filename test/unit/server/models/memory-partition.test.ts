@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ModelNeeds } from "../../../../engine/protocol/config.ts";
-import { MemoryBook } from "../../../../server/models/memory-partition.ts";
+import { MemoryPartition } from "../../../../server/models/memory-partition.ts";
 
 const BUDGET = 700;
 
 const needs = (least: number, wanted: number): ModelNeeds => ({ least, wanted, free: BUDGET });
 
 function shares(models: ModelNeeds[], takeTurns = false, count = models.length): number[] {
-  const book = new MemoryBook(BUDGET, count, takeTurns);
+  const book = new MemoryPartition(BUDGET, count, takeTurns);
   book.enter(models.map((each, i) => ({ id: `m${i}`, needs: each })));
   return models.map((_, i) => book.shareOf(`m${i}`)!);
 }
@@ -24,19 +24,19 @@ describe("the parts of several models", () => {
   });
 
   test("leave those that are still to be downloaded theirs", () => {
-    const book = new MemoryBook(BUDGET, 2, false);
+    const book = new MemoryPartition(BUDGET, 2, false);
     book.enter([{ id: "here", needs: needs(100, 900) }]);
     expect(book.shareOf("here")).toBe(350);
     book.add("late", needs(100, 900));
     expect(book.shareOf("late")).toBe(350);
-    const full = new MemoryBook(BUDGET, 2, false);
+    const full = new MemoryPartition(BUDGET, 2, false);
     full.enter([{ id: "here", needs: needs(500, 900) }]);
     expect(() => full.add("late", needs(300, 900))).toThrow("'late' does not fit into memory beside");
   });
 
   test("that can't be had together are refused, with all that is needed to see why", () => {
     const big = needs(5 * 2 ** 30, 9 * 2 ** 30);
-    const book = new MemoryBook(7 * 2 ** 30, 2, false);
+    const book = new MemoryPartition(7 * 2 ** 30, 2, false);
     const enter = () => book.enter(["a", "b"].map((id) => ({ id, needs: big })));
     expect(enter).toThrow("'a' 5.0 GiB, 'b' 5.0 GiB, and 7.0 GiB are there");
     expect(enter).toThrow("--keep-alive");

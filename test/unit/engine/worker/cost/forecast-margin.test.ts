@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Overrun } from "../../../../../engine/worker/cost/forecast-margin.ts";
+import { ForecastMargin } from "../../../../../engine/worker/cost/forecast-margin.ts";
 import { aloneMs } from "../../../../../engine/worker/scheduler/step-caps.ts";
 
 /** After steps of these ratios of measured to forecast. */
 function after(ratios: number[]): number {
-  const overrun = new Overrun();
+  const overrun = new ForecastMargin();
   for (const ratio of ratios) overrun.observe(20, 20 * ratio);
   return overrun.factor;
 }
@@ -28,7 +28,7 @@ describe("how far steps run past their forecast", () => {
   test("whatever is measured, it stays between 1 and 1.5", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.double(), fc.double()), { maxLength: 400 }), (measured) => {
-        const overrun = new Overrun();
+        const overrun = new ForecastMargin();
         for (const [predicted, ms] of measured) overrun.observe(predicted, ms);
         return overrun.factor >= 1 && overrun.factor <= 1.5;
       }),

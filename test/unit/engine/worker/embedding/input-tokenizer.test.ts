@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EmbeddingInput } from "../../../../../engine/protocol/embedding.ts";
-import { InputTokens } from "../../../../../engine/worker/embedding/input-tokenizer.ts";
+import { InputTokenizer } from "../../../../../engine/worker/embedding/input-tokenizer.ts";
 import type { TextOwner } from "../../../../../engine/worker/text/tokenize-queue.ts";
 import type { TextPart } from "../../../../../engine/worker/text/tokenizer.ts";
 
@@ -15,7 +15,7 @@ function makeTokens(context = 8192) {
     },
   };
   const vocabulary = { bos: 1, addBos: false, closing: 2, separator: -1 };
-  return { tokens: new InputTokens({ tokenizer, vocabulary, rankTemplate: null, context }), made };
+  return { tokens: new InputTokenizer({ tokenizer, vocabulary, rankTemplate: null, context }), made };
 }
 
 const texts = (count: number, length: number): EmbeddingInput[] =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { PieceTurns, type Want } from "../../../../../engine/worker/embedding/step-sharing.ts";
+import { StepSharing, type Want } from "../../../../../engine/worker/embedding/step-sharing.ts";
 
 const LIMITS = { itlMs: 50, batchTax: 0.1 };
 const ALONE_MS = 25;
@@ -11,7 +11,7 @@ function simulate(
   costs: { stepMs: number; cheapestMs: number; slower?: number },
   turnsTaken = 2000,
 ) {
-  const turns = new PieceTurns(LIMITS);
+  const turns = new StepSharing(LIMITS);
   const spent = { steps: 0, pieces: 0, longestGapMs: 0 };
   let gap = 0;
   for (let i = 0; i < turnsTaken; i++) {
@@ -59,7 +59,7 @@ describe("beside online streams", () => {
   });
 
   test("a long time without pieces saves nothing up", () => {
-    const turns = new PieceTurns(LIMITS);
+    const turns = new StepSharing(LIMITS);
     for (let i = 0; i < 1000; i++) {
       turns.stepped(20, "online");
       turns.pieceMs("online", "nothing", 0, ALONE_MS);

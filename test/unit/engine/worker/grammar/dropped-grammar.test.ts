@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
-import { Constraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
+import { GrammarConstraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
 import { Slices } from "../../../../../engine/worker/grammar/slices.ts";
 import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabulary-grammar.ts";
-import type { Generation } from "../../../../../engine/worker/step/sequence.ts";
+import type { EngineSequence } from "../../../../../engine/worker/step/sequence.ts";
 import { compiledGbnf } from "../../../../../grammar/gbnf/compile-gbnf.ts";
 import { plainRequest } from "../plain-request.ts";
 import { generationOf, StepRig, VOCABULARY } from "../step/step-rig.ts";
@@ -53,10 +53,10 @@ class Rig extends StepRig {
     await this.submit(...Array.from({ length: KEPT }, (_, i) => ({ gbnf: `root ::= "${i}"` })));
   }
 
-  add(id: number, limit: number, rule: ReturnType<typeof large> | null, tier: Tier = "default"): Generation {
+  add(id: number, limit: number, rule: ReturnType<typeof large> | null, tier: Tier = "default"): EngineSequence {
     const wake = () => this.wakes++;
     const options = { grammars: this.grammars, reasoningTags: null, startsInReasoning: false, wake };
-    const constraint = rule === null ? null : new Constraint({ ...options, rule });
+    const constraint = rule === null ? null : new GrammarConstraint({ ...options, rule });
     const generation = generationOf(id, [id, 7, 8], limit, { constraint, request: plainRequest({ id, tier }) });
     this.loop.add(generation);
     return generation;
@@ -138,9 +138,9 @@ test("requests that are cancelled meanwhile leave their places, and grammars who
   const rules = [large(1), large(2), large(3)] as const;
   await rig.drop();
   const [first, second, third] = rules.map((rule, i) => rig.add(i + 1, 1, rule)) as [
-    Generation,
-    Generation,
-    Generation,
+    EngineSequence,
+    EngineSequence,
+    EngineSequence,
   ];
   await rig.step();
   // Two are compiled at once.

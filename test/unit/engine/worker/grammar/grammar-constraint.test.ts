@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Automaton } from "../../../../../engine/worker/grammar/automaton.ts";
-import { Constraint, type ConstraintOptions } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
+import { type ConstraintOptions, GrammarConstraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
 import { redrawRefused } from "../../../../../engine/worker/grammar/resample.ts";
 import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabulary-grammar.ts";
 import { compileGbnf } from "../../../../../grammar/gbnf/compile-gbnf.ts";
@@ -39,16 +39,16 @@ const OWNER = { tier: "default", isWanted: () => true } as const;
 
 type Change = Partial<Omit<ConstraintOptions, "wake">> & { triggers?: string[] };
 
-async function constraint(gbnf: string, change: Change = {}): Promise<Constraint> {
+async function constraint(gbnf: string, change: Change = {}): Promise<GrammarConstraint> {
   const rule = { gbnf, triggers: change.triggers ?? null };
   return new Promise((resolve) => {
     const options = { rule, grammars, reasoningTags: null, startsInReasoning: false, ...change };
-    const subject = new Constraint({ ...options, wake: () => resolve(subject) });
+    const subject = new GrammarConstraint({ ...options, wake: () => resolve(subject) });
     if (subject.ready(OWNER)) resolve(subject);
   });
 }
 
-function at(subject: Constraint, ...texts: (string | number)[]): Constraint {
+function at(subject: GrammarConstraint, ...texts: (string | number)[]): GrammarConstraint {
   for (const text of texts) {
     const token = typeof text === "number" ? text : TEXTS.indexOf(text);
     expect(subject.allows(token), `"${text}"`).toBe(true);
@@ -57,7 +57,7 @@ function at(subject: Constraint, ...texts: (string | number)[]): Constraint {
   return subject;
 }
 
-function allowed(subject: Constraint): string[] {
+function allowed(subject: GrammarConstraint): string[] {
   return [...pieces.keys()].filter((token) => subject.allows(token)).map((token) => TEXTS[token] || String(token));
 }
 
@@ -131,7 +131,7 @@ describe("a sequence is held to its grammar", () => {
 describe("what is refused is drawn again", () => {
   const highest = (logits: Float32Array) => logits.indexOf(Math.max(...logits));
 
-  async function draw(subject: Constraint, logits: Float32Array) {
+  async function draw(subject: GrammarConstraint, logits: Float32Array) {
     const one = { constraint: subject, row: 0, token: highest(logits) };
     let rounds = 0;
     const sample = async () => {

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
-import type { Resident } from "../../../../../engine/worker/kv/cached-sequence.ts";
+import type { CachedSequence } from "../../../../../engine/worker/kv/cached-sequence.ts";
 import type { KvCache } from "../../../../../engine/worker/kv/kv-cache.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../../../engine/worker/kv/unified.ts";
@@ -14,7 +14,7 @@ export function text(seed: number, length: number): number[] {
 export class DrivenCache {
   readonly memory: FakeMemory;
   readonly cache: KvCache;
-  readonly #streams = new Set<Resident>();
+  readonly #streams = new Set<CachedSequence>();
 
   constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0, parking = 0) {
     this.memory = new FakeMemory({ kind, ids, cells });

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { commonPrefix, type Resident } from "../../../../../engine/worker/kv/cached-sequence.ts";
+import { type CachedSequence, commonPrefix } from "../../../../../engine/worker/kv/cached-sequence.ts";
 import { PrefixTree } from "../../../../../engine/worker/kv/prefix-tree.ts";
 
 /** What is computed of b that a prompt begins with: the scan over all residents that the tree stands for. */
-function agreement(tokens: readonly number[], limit: number, b: Resident): number {
+function agreement(tokens: readonly number[], limit: number, b: CachedSequence): number {
   return commonPrefix(tokens, b.tokens, Math.min(limit, b.computed));
 }
 
-function longest(tokens: readonly number[], limit: number, residents: readonly Resident[]): number {
+function longest(tokens: readonly number[], limit: number, residents: readonly CachedSequence[]): number {
   return Math.max(0, ...residents.map((resident) => agreement(tokens, limit, resident)));
 }
 
@@ -26,7 +26,7 @@ test("whatever enters, grows and leaves, the tree finds what a scan over all fin
   fc.assert(
     fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
       const tree = new PrefixTree();
-      const residents: Resident[] = [];
+      const residents: CachedSequence[] = [];
       const of = (which: number) => residents[which % residents.length];
       for (const deed of deeds) {
         if (deed.kind === "add") {
@@ -63,7 +63,7 @@ test("whatever enters, grows and leaves, the tree finds what a scan over all fin
 });
 
 describe("a tree", () => {
-  const resident = (tokens: number[], computed = tokens.length, scope = ""): Resident => {
+  const resident = (tokens: number[], computed = tokens.length, scope = ""): CachedSequence => {
     return { id: 0, tokens, computed, scope };
   };
 

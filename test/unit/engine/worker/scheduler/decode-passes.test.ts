@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
-import { Passes } from "../../../../../engine/worker/scheduler/decode-passes.ts";
+import { DecodePasses } from "../../../../../engine/worker/scheduler/decode-passes.ts";
 
 /** The passes of a step after each of its sequences: [tier, id, tokens of it that the step computes]. */
 function passes(entries: [Tier, number, number][]): number[] {
-  const all = new Passes();
+  const all = new DecodePasses();
   return entries.map(([tier, id, count]) => {
     const tokens = Array<number>(count).fill(1);
     const sequence = {

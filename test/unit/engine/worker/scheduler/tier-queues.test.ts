@@ -6,7 +6,7 @@ import { TIERS, type Tier } from "../../../../../engine/protocol/request.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
 import { remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler } from "../../../../../engine/worker/scheduler/scheduler.ts";
-import { type Queued, Turns } from "../../../../../engine/worker/scheduler/tier-queues.ts";
+import { type Queued, TierQueues } from "../../../../../engine/worker/scheduler/tier-queues.ts";
 
 interface Guest extends Queued {
   arrival: number;
@@ -36,7 +36,7 @@ describe("turns", () => {
   test("are a permutation that keeps tiers, and each owner's order of arrival, whatever was served before", () => {
     fc.assert(
       fc.property(guests, (list) => {
-        const turns = new Turns<Guest>();
+        const turns = new TierQueues<Guest>();
         for (const { guest } of list) turns.join(guest);
         for (const { guest, served } of list) if (served) turns.start(guest);
         const waiting = byTier(list.flatMap(({ guest, served }) => (served ? [] : [guest])));
@@ -53,7 +53,7 @@ describe("turns", () => {
   test("of one owner are the order of arrival", () => {
     fc.assert(
       fc.property(guests, (list) => {
-        const turns = new Turns<Guest>();
+        const turns = new TierQueues<Guest>();
         const alone = byTier(list.map(({ guest }) => ({ ...guest, owner: "a" })));
         for (const one of alone) turns.join(one);
         expect([...turns.order(alone)]).toEqual(alone);
@@ -66,7 +66,7 @@ describe("turns", () => {
     fc.assert(
       fc.property(kind, kind, (a, b) => {
         const kinds = { a, b };
-        const turns = new Turns<Guest>();
+        const turns = new TierQueues<Guest>();
         const served = { a: 0, b: 0 };
         let arrivals = 0;
         const arrive = (owner: "a" | "b") => {
@@ -90,7 +90,7 @@ describe("turns", () => {
   });
 
   test("come to whoever waits, even when with each start a new owner joins who was never served", () => {
-    const turns = new Turns<Guest>();
+    const turns = new TierQueues<Guest>();
     const queue = [guest("greedy", 0, 2000), guest("greedy", 1, 10), guest("other", 2, 10)];
     for (const one of queue) turns.join(one);
     turns.start(queue.shift()!);
@@ -109,7 +109,7 @@ describe("turns", () => {
   });
 
   it("earn nobody credit for being away", () => {
-    const turns = new Turns<Guest>();
+    const turns = new TierQueues<Guest>();
     const busy = Array.from({ length: 20 }, (_, i) => guest("busy", i, 100));
     for (const one of busy) turns.join(one);
     for (let i = 0; i < 10; i++) turns.start(busy.shift()!);

@@ -4,7 +4,7 @@ import { type Fit, StepModel, type StepShape } from "../../../../../engine/worke
 import type { KvCache, KvMemory } from "../../../../../engine/worker/kv/kv-cache.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
 import { UnifiedCache } from "../../../../../engine/worker/kv/unified.ts";
-import { Passes } from "../../../../../engine/worker/scheduler/decode-passes.ts";
+import { DecodePasses } from "../../../../../engine/worker/scheduler/decode-passes.ts";
 import { isOnline, remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler, type Step } from "../../../../../engine/worker/scheduler/scheduler.ts";
 
@@ -203,7 +203,7 @@ export class TwoTiers {
   #cost(entries: Step<Guest>["entries"]): number {
     if (entries.length === 0) return 0;
     const { fit } = this.shift.machine;
-    const split = this.shift.kind === "split" ? new Passes() : null;
+    const split = this.shift.kind === "split" ? new DecodePasses() : null;
     const shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
     for (const { sequence, count } of entries) {
       const next = remaining(sequence) === 1;

@@ -4,7 +4,7 @@ import type { SequenceOutput } from "../../../../../engine/protocol/output.ts";
 import type { EngineRequest } from "../../../../../engine/protocol/request.ts";
 import { Sampler } from "../../../../../engine/worker/native/sampler.ts";
 import { LogprobTrail } from "../../../../../engine/worker/step/logprobs.ts";
-import { Generation } from "../../../../../engine/worker/step/sequence.ts";
+import { EngineSequence } from "../../../../../engine/worker/step/sequence.ts";
 import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
 import { plainRequest } from "../plain-request.ts";
 
@@ -25,10 +25,10 @@ interface Options extends Partial<EngineRequest> {
   thinks?: boolean;
 }
 
-function generation({ limit = 100, thinks = false, ...change }: Options): Generation {
+function generation({ limit = 100, thinks = false, ...change }: Options): EngineSequence {
   const request = plainRequest({ logprobs: { top: 2, prompt: false }, ...change });
   const wanted = request.logprobs!;
-  return new Generation({
+  return new EngineSequence({
     request,
     index: 0,
     arrival: 0,
@@ -45,7 +45,7 @@ function generation({ limit = 100, thinks = false, ...change }: Options): Genera
 }
 
 /** Every token is drawn from a row in which it is the likeliest; `every` says how many are drawn before text is made. */
-function drive(subject: Generation, tokens: readonly number[], every = 1): SequenceOutput[] {
+function drive(subject: EngineSequence, tokens: readonly number[], every = 1): SequenceOutput[] {
   const outputs = [];
   for (const [i, token] of tokens.entries()) {
     const row = new Float32Array(PIECES.length);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EngineRequest } from "../../../../../engine/protocol/request.ts";
 import { Sampler } from "../../../../../engine/worker/native/sampler.ts";
-import { Generation, type TokenTexts } from "../../../../../engine/worker/step/sequence.ts";
+import { EngineSequence, type TokenTexts } from "../../../../../engine/worker/step/sequence.ts";
 import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
 import { plainRequest } from "../plain-request.ts";
 
@@ -19,7 +19,7 @@ const VOCABULARY: TokenTexts = {
   piece: (token) => new TextEncoder().encode(TEXTS[token]),
 };
 
-function generation(change: Partial<EngineRequest> = {}, limit = 100): Generation {
+function generation(change: Partial<EngineRequest> = {}, limit = 100): EngineSequence {
   const request = plainRequest(change);
   // Nothing is drawn here: the tokens come from the test.
   const sampler: Sampler = Object.create(Sampler.prototype);
@@ -38,11 +38,11 @@ function generation(change: Partial<EngineRequest> = {}, limit = 100): Generatio
     text,
     thoughts: null,
   };
-  return new Generation(parts);
+  return new EngineSequence(parts);
 }
 
 /** Gives tokens one by one, with the text of each, until it has finished. */
-function drive(subject: Generation, tokens: readonly number[]) {
+function drive(subject: EngineSequence, tokens: readonly number[]) {
   let text = "";
   let counted = 0;
   for (const token of tokens) {

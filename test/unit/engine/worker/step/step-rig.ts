@@ -6,7 +6,7 @@ import { StepModel } from "../../../../../engine/worker/cost/step-model.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
 import { Sampler } from "../../../../../engine/worker/native/sampler.ts";
 import { Scheduler } from "../../../../../engine/worker/scheduler/scheduler.ts";
-import { Generation, type GenerationParts } from "../../../../../engine/worker/step/sequence.ts";
+import { EngineSequence, type EngineSequenceParts } from "../../../../../engine/worker/step/sequence.ts";
 import { StepLoop } from "../../../../../engine/worker/step/step-loop.ts";
 import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
 import { plainRequest } from "../plain-request.ts";
@@ -24,13 +24,13 @@ export function generationOf(
   id: number,
   promptTokens: number[],
   limit: number,
-  change: Partial<Pick<GenerationParts, "constraint" | "request">> = {},
-): Generation {
+  change: Partial<Pick<EngineSequenceParts, "constraint" | "request">> = {},
+): EngineSequence {
   const sampler: Sampler = Object.create(Sampler.prototype, { free: { value: () => {} } });
   const text = new SequenceText({ stop: [], reasoningTags: null, startsInReasoning: false });
   const none = { rules: null, constraint: null, logprobs: null, thoughts: null };
   const parts = { request: plainRequest({ id }), index: 0, arrival: id, scope: "", promptTokens, limit, sampler, text };
-  return new Generation({ ...parts, ...none, ...change });
+  return new EngineSequence({ ...parts, ...none, ...change });
 }
 
 /** A step loop over a split cache, without llama.cpp. */
@@ -57,7 +57,7 @@ export class StepRig {
       },
       vocabulary: VOCABULARY,
       cache: this.cache,
-      scheduler: new Scheduler<Generation>(this.cache, options, stepModel),
+      scheduler: new Scheduler<EngineSequence>(this.cache, options, stepModel),
       stepModel,
       objectives: new ObjectiveWatch({ ttftMs: 500, itlMs: 50 }, { sequences, context: cells }),
       now: () => 0,

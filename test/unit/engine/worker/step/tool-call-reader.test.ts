@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { FunctionTool, Prompt } from "../../../../../engine/protocol/prompt.ts";
 import { toolFormat } from "../../../../../engine/tools/formats.ts";
-import { Constraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
+import { GrammarConstraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
 import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabulary-grammar.ts";
-import { CallReading } from "../../../../../engine/worker/step/tool-call-reader.ts";
+import { ToolCallReader } from "../../../../../engine/worker/step/tool-call-reader.ts";
 import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
 
 const TEXTS = ["[TOOL_CALLS]", "f", "[ARGS]", '{"a": 1}', "<eos>", "no"];
@@ -27,8 +27,8 @@ function prompt(...tools: FunctionTool[]): Prompt {
   return { kind: "chat", messages: [], variables: {}, thinking: { effort: null, budget: null }, tools };
 }
 
-function reading(format: string): CallReading {
-  return new CallReading(toolFormat(format), VOCABULARY, grammars);
+function reading(format: string): ToolCallReader {
+  return new ToolCallReader(toolFormat(format), VOCABULARY, grammars);
 }
 
 describe("marks that detokenizers hide", () => {
@@ -55,7 +55,7 @@ describe("marks that detokenizers hide", () => {
     const held = async (grammars: VocabularyGrammars) => {
       await grammars.prepare(rule, owner);
       const options = { rule, reasoningTags: null, startsInReasoning: false, wake: () => {} };
-      const constraint = new Constraint({ ...options, grammars });
+      const constraint = new GrammarConstraint({ ...options, grammars });
       expect(constraint.ready(owner)).toBe(true);
       return constraint;
     };

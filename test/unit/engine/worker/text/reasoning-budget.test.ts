@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ThoughtBudget } from "../../../../../engine/worker/text/reasoning-budget.ts";
+import { ReasoningBudget } from "../../../../../engine/worker/text/reasoning-budget.ts";
 import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };
@@ -14,7 +14,7 @@ const CLOSING = [CLOSE_1, CLOSE_2];
 /** Draws the tokens one by one under a budget. */
 function run(drawn: readonly number[], tokens: number, startsInReasoning = true, forbidden: readonly number[] = []) {
   const text = new SequenceText({ stop: [], reasoningTags: TAGS, startsInReasoning });
-  const budget = new ThoughtBudget(tokens, CLOSING);
+  const budget = new ReasoningBudget(tokens, CLOSING);
   const taken: number[] = [];
   const all = { text: "", reasoning: "" };
   for (const token of drawn) {

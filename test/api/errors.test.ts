@@ -103,7 +103,8 @@ describe("the form of an error", () => {
   test.each([
     ["GET", "/v1/chat/completions", 405],
     ["POST", "/v1/nothing", 404],
-    ["GET", "/", 404],
+    ["GET", "/nothing", 404],
+    ["POST", "/", 405],
     ["DELETE", "/v1/models/demo", 405],
   ])("%s %s", async (method, path, status) => {
     const response = await fetch(server.origin + path, { method });

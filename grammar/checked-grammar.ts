@@ -3,7 +3,7 @@ import { GbnfError } from "./gbnf/gbnf.ts";
 import { kept } from "./kept-grammars.ts";
 import { GrammarBuilder } from "./schema/builder.ts";
 import { jsonWithin } from "./schema/json-length.ts";
-import type { JsonSchema } from "./schema/json-schema.ts";
+import type { JsonSchema } from "./schema/keywords.ts";
 import { schemaRule } from "./schema/schema-rules.ts";
 import { UnsupportedSchema } from "./schema/unsupported-schema.ts";
 

@@ -1,13 +1,7 @@
 import { isIP } from "node:net";
 import { isPublicAddress } from "./address.ts";
+import type { EVENT_TYPES } from "./event-types.ts";
 
-export const EVENT_TYPES = [
-  "batch.completed",
-  "batch.failed",
-  "batch.expired",
-  "batch.cancelled",
-  "nightshift.budget.warning",
-] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 export interface WebhookEndpoint {

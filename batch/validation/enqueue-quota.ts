@@ -10,7 +10,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { dayOf } from "../../platform/utc-day.ts";
 import type { Store } from "../../store/store.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
-import { bodyCheck } from "./line-check.ts";
+import { bodyCheck } from "./body-check.ts";
 import type { ModelBounds } from "./model-bounds.ts";
 import { type Preview, preview } from "./preview.ts";
 

@@ -6,8 +6,8 @@ import { decodeText } from "../../openapi/json/json-text.ts";
 import { JsonFault, jsonValue } from "../../openapi/json/json-value.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type BatchEndpoint, type BatchError, MAX_BATCH_INPUTS } from "../../openapi/resources/batches.ts";
+import { type BodyCheck, bodyCheck } from "./body-check.ts";
 import type { InputLine } from "./input-lines.ts";
-import { type BodyCheck, bodyCheck } from "./line-check.ts";
 import { type CheckedLine, LineIndex } from "./line-index.ts";
 import type { ModelBounds } from "./model-bounds.ts";
 

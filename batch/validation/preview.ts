@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { ApiError } from "../../openapi/api-error.ts";
 import { parseJson } from "../../openapi/json/json-text.ts";
-import type { BodyCheck, CheckedBody } from "./line-check.ts";
+import type { BodyCheck, CheckedBody } from "./body-check.ts";
 
 /** What a whole input file will take, going by its beginning. */
 export interface Preview {

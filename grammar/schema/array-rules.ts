@@ -1,6 +1,6 @@
 import type { GrammarBuilder } from "./builder.ts";
-import type { JsonSchema, SchemaObject, SchemaPath } from "./json-schema.ts";
-import { count } from "./keyword-values.ts";
+import { count } from "./keyword-numbers.ts";
+import type { JsonSchema, SchemaObject, SchemaPath } from "./keywords.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 /** Converts a schema below, to something that can stand in a sequence. */

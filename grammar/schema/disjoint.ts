@@ -1,4 +1,4 @@
-import { isSchemaObject, type SchemaObject } from "./json-schema.ts";
+import { isSchemaObject, type SchemaObject } from "./keywords.ts";
 
 /**
  * Whether no value can pass two of these schemas, as far as that can be told at a glance. Each schema is read once, and

@@ -1,6 +1,6 @@
 import type { GrammarBuilder } from "./builder.ts";
-import type { SchemaObject, SchemaPath } from "./json-schema.ts";
-import { bound } from "./keyword-values.ts";
+import { bound } from "./keyword-numbers.ts";
+import type { SchemaObject, SchemaPath } from "./keywords.ts";
 import { type Bounds, integers, numbers } from "./number-range.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 

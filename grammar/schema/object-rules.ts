@@ -1,6 +1,6 @@
 import type { Convert } from "./array-rules.ts";
 import type { GrammarBuilder } from "./builder.ts";
-import { assertions, isSchemaObject, type SchemaObject, type SchemaPath } from "./json-schema.ts";
+import { assertions, isSchemaObject, type SchemaObject, type SchemaPath } from "./keywords.ts";
 import { otherNames } from "./other-names.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 

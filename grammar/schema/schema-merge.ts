@@ -1,4 +1,4 @@
-import { assertions, isSchemaObject, type SchemaObject, type SchemaPath } from "./json-schema.ts";
+import { assertions, isSchemaObject, type SchemaObject, type SchemaPath } from "./keywords.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 type Merge = (one: unknown, other: unknown) => unknown;

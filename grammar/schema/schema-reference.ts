@@ -1,4 +1,4 @@
-import { isSchemaObject, type JsonSchema, type SchemaPath } from "./json-schema.ts";
+import { isSchemaObject, type JsonSchema, type SchemaPath } from "./keywords.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 /** Finds what a local reference names (RFC 6901, in a URI fragment). Nothing is ever fetched. @throws UnsupportedSchema */

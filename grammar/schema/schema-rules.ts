@@ -9,7 +9,7 @@ import {
   type SchemaObject,
   type SchemaPath,
   UNENFORCEABLE,
-} from "./json-schema.ts";
+} from "./keywords.ts";
 import { oneOf } from "./literal.ts";
 import { numberRule } from "./number-rules.ts";
 import { objectRule } from "./object-rules.ts";

@@ -1,7 +1,7 @@
 import type { GrammarBuilder } from "./builder.ts";
 import { FORMATS, formatBody, PATTERN_NAMES } from "./formats.ts";
-import type { SchemaObject, SchemaPath } from "./json-schema.ts";
-import { count, MOST_REPETITIONS } from "./keyword-values.ts";
+import { count, MOST_REPETITIONS } from "./keyword-numbers.ts";
+import type { SchemaObject, SchemaPath } from "./keywords.ts";
 import { patternRule, UnsupportedPattern } from "./pattern.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 

@@ -6,7 +6,7 @@ import { RESTART_POLICY } from "../../engine/restart-policy.ts";
 import { demoModelPath, version } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import { startProgress } from "../models/download-progress.ts";
-import { MemoryAllocation } from "../models/memory-allocation.ts";
+import { MemoryMeasurement } from "../models/memory-measurement.ts";
 import { type ResolvedModel, resolveModels } from "../models/source/resolve.ts";
 import type { Options } from "../options/table.ts";
 import { readMachine } from "./machine.ts";
@@ -31,7 +31,7 @@ export async function examine(options: Options, log: Log): Promise<DoctorReport>
         log: (line) => log.info({ model }, line),
       }),
   });
-  const shares = new MemoryAllocation(models.length, options, { measure: measureModel, log });
+  const shares = new MemoryMeasurement(models.length, options, { measure: measureModel, log });
   await shares.enter(models);
   const results: ModelResult[] = [];
   for (const model of models) results.push(await tryModel(model, shares.config(model), log));

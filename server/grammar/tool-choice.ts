@@ -1,5 +1,5 @@
 import type { FunctionTool } from "../../engine/protocol/prompt.ts";
-import type { JsonSchema } from "../../grammar/schema/json-schema.ts";
+import type { JsonSchema } from "../../grammar/schema/keywords.ts";
 import type { ChatRequest } from "../../openapi/generation/chat.ts";
 
 const ANY_OBJECT: JsonSchema = { type: "object" };

@@ -7,7 +7,7 @@ import type { CallableTool, ToolFormat } from "../../engine/tools/syntax/format.
 import { kept } from "../../grammar/kept-grammars.ts";
 import { GrammarBuilder } from "../../grammar/schema/builder.ts";
 import { jsonWithin } from "../../grammar/schema/json-length.ts";
-import { isSchemaObject } from "../../grammar/schema/json-schema.ts";
+import { isSchemaObject } from "../../grammar/schema/keywords.ts";
 import { schemaRule } from "../../grammar/schema/schema-rules.ts";
 import { GrammarTooLarge, UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";

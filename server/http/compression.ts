@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, gzip } from "node:zlib";
-import { dropWhenStalled } from "./connection/write-timeout.ts";
+import { dropWhenStalled } from "./connection/slow-reader.ts";
 import { stampProcessingTime } from "./context/request-context.ts";
 
 /** Smaller answers gain nothing that anybody would notice. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
 import { sendCompressed, wantsCompressed } from "./compression.ts";
-import { dropWhenStalled } from "./connection/write-timeout.ts";
+import { dropWhenStalled } from "./connection/slow-reader.ts";
 import { stampProcessingTime } from "./context/request-context.ts";
 
 /** Bodies up to this size are read and thrown away by Node, so that the connection can be used again. */

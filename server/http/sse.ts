@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { dropWhenStalled } from "./connection/write-timeout.ts";
+import { dropWhenStalled } from "./connection/slow-reader.ts";
 
 export interface StreamLimits {
   /** Bytes that may wait in memory for a slow reader. */

@@ -8,7 +8,7 @@ import type { Log } from "../../platform/log.ts";
 import type { Options } from "../options/table.ts";
 import { type ProgressTerminal, startProgress } from "./download-progress.ts";
 import { DownloadingEngine } from "./downloading-engine.ts";
-import { MemoryAllocation } from "./memory-allocation.ts";
+import { MemoryMeasurement } from "./memory-measurement.ts";
 import type { ServedModel } from "./model-set.ts";
 import { refuseTwins } from "./source/model-name.ts";
 import { parseModelValue } from "./source/model-value.ts";
@@ -30,7 +30,7 @@ export interface StartModelsDeps {
 export interface StartedModels {
   models: ServedModel[];
   /** What each may take of the memory. */
-  shares: MemoryAllocation;
+  shares: MemoryMeasurement;
   /** Resolves when each download was tried once, however that ended. */
   fetched: Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     models.filter((model) => model.kind === "path").map((model) => model.value),
     resolveOptions(options, deps, () => {}),
   );
-  const shares = new MemoryAllocation(models.length, options, deps);
+  const shares = new MemoryMeasurement(models.length, options, deps);
   await shares.enter(local);
 
   const start = (model: ResolvedModel) =>

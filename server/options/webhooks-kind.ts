@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { EVENT_TYPES, endpointProblem, type WebhookEndpoint } from "../../webhooks/endpoint.ts";
+import { endpointProblem, type WebhookEndpoint } from "../../webhooks/endpoint.ts";
+import { EVENT_TYPES } from "../../webhooks/event-types.ts";
 import { signer } from "../../webhooks/signature.ts";
 import type { Kind } from "./kind.ts";
 

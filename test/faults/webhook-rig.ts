@@ -6,7 +6,8 @@ import type { Store } from "../../store/store.ts";
 import type { OutboxRow } from "../../store/tables/outbox.ts";
 import { type DeliveryDeps, WebhookDelivery } from "../../webhooks/delivery.ts";
 import { resolveBySystem } from "../../webhooks/destination.ts";
-import { EVENT_TYPES, type EventType, WebhookEndpoints } from "../../webhooks/endpoint.ts";
+import { type EventType, WebhookEndpoints } from "../../webhooks/endpoint.ts";
+import { EVENT_TYPES } from "../../webhooks/event-types.ts";
 import { batchEvents } from "../../webhooks/outbox.ts";
 import { testStore } from "../unit/store/test-store.ts";
 

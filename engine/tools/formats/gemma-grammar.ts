@@ -1,5 +1,5 @@
 import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
-import { isSchemaObject } from "../../../grammar/schema/json-schema.ts";
+import { isSchemaObject } from "../../../grammar/schema/keywords.ts";
 import { literal, oneOf } from "../../../grammar/schema/literal.ts";
 import { membersRule } from "../syntax/members-grammar.ts";
 import { textWithout } from "../syntax/text-grammar.ts";

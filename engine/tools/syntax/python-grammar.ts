@@ -1,5 +1,5 @@
 import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
-import { assertions } from "../../../grammar/schema/json-schema.ts";
+import { assertions } from "../../../grammar/schema/keywords.ts";
 import { literal } from "../../../grammar/schema/literal.ts";
 import type { CallableTool } from "./format.ts";
 import { membersRule } from "./members-grammar.ts";

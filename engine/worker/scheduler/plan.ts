@@ -1,5 +1,5 @@
 import { goodChunk, least, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
-import { addLower, type Circumstances } from "./lower-plan.ts";
+import { addLower, type Circumstances } from "./flex-batch-plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
 import { mixedStepMs, type PlanLimits } from "./step-caps.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";

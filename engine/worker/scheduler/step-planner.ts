@@ -1,6 +1,6 @@
 import { shortest } from "./chunk.ts";
-import { addLower, WORTH_A_STEP } from "./lower-plan.ts";
-import { LowerTurn, leastOnlineMs } from "./lower-turn.ts";
+import { addLower, WORTH_A_STEP } from "./flex-batch-plan.ts";
+import { LowerTurn, leastOnlineMs } from "./flex-batch-turn.ts";
 import { planStep } from "./plan.ts";
 import { SavedTax } from "./saved-tax.ts";
 import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";

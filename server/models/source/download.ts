@@ -1,12 +1,12 @@
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionsError } from "../../../platform/options-error.ts";
-import { Pace } from "../../model-source/pace.ts";
 import { type Announcement, announcementOf } from "./announcement.ts";
 import { type DownloadRecord, readRecord, writeRecord } from "./download-record.ts";
 import { checkGgufFile } from "./gguf-file.ts";
 import type { Hub } from "./hub.ts";
 import type { RemoteModel } from "./model-value.ts";
+import { Pace } from "./pace.ts";
 import { bytesKept, PartialFile, removePartial } from "./partial-file.ts";
 import { type RemoteFiles, remoteFilesOf } from "./remote-files.ts";
 import { ContentChanged, TRANSFER_RULES, type TransferDeps, type TransferRules, transfer } from "./transfer.ts";

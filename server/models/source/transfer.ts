@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Pace } from "../../model-source/pace.ts";
 import { type Announcement, validatorOf } from "./announcement.ts";
+import type { Pace } from "./pace.ts";
 import type { PartialFile, Piece } from "./partial-file.ts";
 import { type Answer, causeOf, type Web, WebFault } from "./web.ts";
 

@@ -1,7 +1,7 @@
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
 import { compileGbnf } from "../../../grammar/gbnf/compile-gbnf.ts";
 import { GrammarBuilder } from "../../../grammar/schema/builder.ts";
-import type { JsonSchema } from "../../../grammar/schema/json-schema.ts";
+import type { JsonSchema } from "../../../grammar/schema/keywords.ts";
 import { schemaRule } from "../../../grammar/schema/schema-rules.ts";
 
 /** @returns whether a text is complete by the grammar */

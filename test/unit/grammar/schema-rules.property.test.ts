@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Automaton, State } from "../../../engine/worker/grammar/automaton.ts";
 import { FORMATS } from "../../../grammar/schema/formats.ts";
-import type { JsonSchema } from "../../../grammar/schema/json-schema.ts";
+import type { JsonSchema } from "../../../grammar/schema/keywords.ts";
 import { randomSchema } from "./random-schema.ts";
 import { schemaAutomaton } from "./reads.ts";
 import { schemaCheck } from "./schema-check.ts";

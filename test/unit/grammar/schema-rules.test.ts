@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { JsonSchema } from "../../../grammar/schema/json-schema.ts";
+import type { JsonSchema } from "../../../grammar/schema/keywords.ts";
 import { UnsupportedSchema } from "../../../grammar/schema/unsupported-schema.ts";
 import { schemaReader } from "./reads.ts";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { EVENT_TYPES, endpointProblem, WebhookEndpoints } from "../../../webhooks/endpoint.ts";
+import { endpointProblem, WebhookEndpoints } from "../../../webhooks/endpoint.ts";
+import { EVENT_TYPES } from "../../../webhooks/event-types.ts";
 import { batchEvents } from "../../../webhooks/outbox.ts";
 
 describe("the URL of an endpoint", () => {

@@ -3,7 +3,7 @@ import { DEFAULT_SHIFT } from "../../../../batch/shift/shift-rules.ts";
 import { OptionsError } from "../../../../platform/options-error.ts";
 import { resolveOptions } from "../../../../server/options/read.ts";
 import { checkRules } from "../../../../server/options/rules.ts";
-import { EVENT_TYPES } from "../../../../webhooks/endpoint.ts";
+import { EVENT_TYPES } from "../../../../webhooks/event-types.ts";
 
 const read = (file: Record<string, unknown>, flags: Record<string, string> = {}, env: Record<string, string> = {}) =>
   resolveOptions({ flags, env, file: { path: "f.yaml", values: new Map(Object.entries(file)) } });

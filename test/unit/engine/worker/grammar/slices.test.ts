@@ -6,7 +6,7 @@ import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabul
 import { schemaGrammar } from "../../../../../grammar/checked-grammar.ts";
 import { compiledGbnf, compileGbnf } from "../../../../../grammar/gbnf/compile-gbnf.ts";
 import { GbnfError } from "../../../../../grammar/gbnf/gbnf.ts";
-import type { JsonSchema } from "../../../../../grammar/schema/json-schema.ts";
+import type { JsonSchema } from "../../../../../grammar/schema/keywords.ts";
 
 const OWNER = { tier: "default", isWanted: () => true } as const;
 const pieces = ["", '{"', '"', "p", "1", '":', "}", "[", ",", " ", "é", "true"].map((text) => Buffer.from(text));

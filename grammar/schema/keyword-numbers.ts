@@ -1,4 +1,4 @@
-import type { SchemaObject, SchemaPath } from "./json-schema.ts";
+import type { SchemaObject, SchemaPath } from "./keywords.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 /** Each repetition is states of its own. */

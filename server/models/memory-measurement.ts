@@ -9,22 +9,22 @@ import type { ResolvedModel } from "./source/resolve.ts";
 /** Of the free memory, what no model is given: prefixes that are parked, other programs. */
 const LEFT_FREE = 1 / 8;
 
-export interface MemoryAllocationDeps {
+export interface MemoryMeasurementDeps {
   measure: typeof measureModel;
   log: Log;
 }
 
 /** Measures the models of a server and shares the memory out among them. One alone is not measured: it plans for itself. */
-export class MemoryAllocation {
+export class MemoryMeasurement {
   readonly #options: Options;
   readonly #models: number;
-  readonly #deps: MemoryAllocationDeps;
+  readonly #deps: MemoryMeasurementDeps;
   #book: MemoryPartition | null = null;
   /** What was free before the first model was loaded. */
   #free = 0;
 
   /** @param models how many there are in all */
-  constructor(models: number, options: Options, deps: MemoryAllocationDeps) {
+  constructor(models: number, options: Options, deps: MemoryMeasurementDeps) {
     this.#models = models;
     this.#options = options;
     this.#deps = deps;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Pace } from "../../../../server/model-source/pace.ts";
+import { Pace } from "../../../../../server/models/source/pace.ts";
 
 test("each waits behind all that was received before it, and time that nothing was received in is not made up for", () => {
   const pace = new Pace(1000);

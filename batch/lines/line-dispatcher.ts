@@ -222,7 +222,12 @@ export class LineDispatcher {
     const { line, member } = flight;
     const requestId = `req_${this.#deps.randomId()}`;
     const { endpoint, owner } = member.batch;
-    const result = await this.#deps.execute(endpoint, body, { requestId, owner, signal: flight.abort.signal });
+    const result = await this.#deps.execute(endpoint, body, {
+      requestId,
+      owner,
+      model: this.#deps.engine.model,
+      signal: flight.abort.signal,
+    });
     failpoint("inference.after");
     if (result.how === "engine_died") this.#suspects.died(line, result);
     // An error may have come without the engine, which then counts on.

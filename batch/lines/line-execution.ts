@@ -40,5 +40,6 @@ export type Executed =
 export type Execute = (
   endpoint: BatchEndpoint,
   body: unknown,
-  context: { requestId: string; owner: string; signal: AbortSignal },
+  /** `model`: the batch's, by its own name, whatever name the line has for it. */
+  context: { requestId: string; owner: string; model?: string; signal: AbortSignal },
 ) => Promise<Executed>;

@@ -57,11 +57,11 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
   };
   // Apart from the online loads, so that batch lines fill no queue and stretch no Retry-After.
   const batchLoads = new Map<string, ModelLoad>();
-  return async (endpoint, body, { owner, signal }) => {
+  return async (endpoint, body, { owner, model: named, signal }) => {
     try {
       const run = await deps.grammars.run(() => readers[endpoint](body), batchSide(owner), signal);
-      const model = deps.models.get(run.model);
-      if (model === undefined) return { how: "passing", reason: `the model '${run.model}' is not served` };
+      const model = deps.models.get(named ?? run.model);
+      if (model === undefined) return { how: "passing", reason: `the model '${named ?? run.model}' is not served` };
       const { state, facts } = model.engine;
       if (state.name !== "ready" || facts === null) return { how: "passing", reason: `the engine is ${state.name}` };
       const load = batchLoads.get(model.id) ?? new ModelLoad(() => deps.clock.now());

@@ -2,14 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
 import { sendCompressed, wantsCompressed } from "./compression.ts";
+import { endAfterBody } from "./connection/lingering.ts";
 import { dropWhenStalled } from "./connection/slow-reader.ts";
 import { stampProcessingTime } from "./context/request-context.ts";
 
-/** Bodies up to this size are read and thrown away by Node, so that the connection can be used again. */
+/** Bytes up to which Node reads and discards a body by itself, so that the connection can be used again. */
 const DRAINED_BYTES = 64 * 1024;
-/** How long a refused body is thrown away: in all, and between two chunks of it. nginx's defaults. */
-const LINGER_MS = 30_000;
-const LINGER_GAP_MS = 5000;
 const STALL_MS = 30_000;
 const JSON_TYPE = "application/json; charset=utf-8";
 
@@ -68,39 +66,16 @@ function hasUnreadBody(req: IncomingMessage): boolean {
   return Number(req.headers["content-length"] ?? 0) > DRAINED_BYTES;
 }
 
-/**
- * Answers while the client still sends. Closing at once would reset the connection, and a client that writes its whole
- * body before it reads would never see why (RFC 9112, 9.6); so what comes is thrown away for a while before the close.
- */
+/** Answers while the client still sends, and closes the connection after the rest of the body was discarded. */
 function sendAndLinger(req: IncomingMessage, res: ServerResponse, status: number, text: string): void {
   stampProcessingTime(req, res);
   const length = Buffer.byteLength(text);
-  res.writeHead(status, {
-    "content-type": "application/json; charset=utf-8",
-    "content-length": length,
-    connection: "close",
-  });
+  res.writeHead(status, { "content-type": JSON_TYPE, "content-length": length, connection: "close" });
   // A client that waits for 100 Continue sends nothing after a refusal.
   if (req.headers.expect !== undefined) {
     res.end(text);
     return;
   }
   res.write(text);
-  const total = setTimeout(close, LINGER_MS);
-  const gap = setTimeout(close, LINGER_GAP_MS);
-  req.once("end", close);
-  res.once("close", clear);
-  req.removeAllListeners("data");
-  req.on("data", () => gap.refresh());
-  req.resume();
-
-  function clear(): void {
-    clearTimeout(total);
-    clearTimeout(gap);
-  }
-
-  function close(): void {
-    clear();
-    res.end();
-  }
+  endAfterBody(req, res);
 }

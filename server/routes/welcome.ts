@@ -1,11 +1,11 @@
 import type { Request, RequestHandler } from "express";
 import type { ModelSet } from "../models/model-set.ts";
 
-/** What is told of the server. */
+/** Facts about the server that the page shows. */
 interface Welcome {
   version: string;
   baseUrl: string;
-  /** Null where not everybody may know them. */
+  /** Null while API keys are on: their names need a key. */
   models: string[] | null;
   example: string;
 }
@@ -17,12 +17,12 @@ const LINKS = {
   "/metrics": "metrics for Prometheus",
 } as const;
 
-/** GET /: what answers here, the base URL and a first call. */
+/** GET /: name and version, the base URL for clients, and an example of a first call. */
 export function welcome(models: ModelSet, version: string, apiKeys: boolean): RequestHandler {
   return (req, res) => {
     const names = models.list().map(({ id }) => id);
     const baseUrl = `${originOf(req)}/v1`;
-    const told = {
+    const shown = {
       version,
       baseUrl,
       models: apiKeys ? null : names,
@@ -31,28 +31,28 @@ export function welcome(models: ModelSet, version: string, apiKeys: boolean): Re
     res.vary("accept");
     switch (req.accepts(["text", "html", "json"])) {
       case "html":
-        // Nothing of it is anybody's but this server's, and it needs nothing else.
+        // The page loads nothing and may not be framed.
         res.setHeader(
           "content-security-policy",
           "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
         );
-        res.type("html").send(page(told));
+        res.type("html").send(page(shown));
         break;
       case "json":
-        res.json({ name: "nightshift", version, base_url: baseUrl, models: told.models, links: Object.keys(LINKS) });
+        res.json({ name: "nightshift", version, base_url: baseUrl, models: shown.models, links: Object.keys(LINKS) });
         break;
       default:
-        res.type("text").send(text(told));
+        res.type("text").send(text(shown));
     }
   };
 }
 
-/** As the client called it; without a Host header, which HTTP/1.0 allows, a placeholder. */
+/** The origin in the client's own terms; a placeholder where HTTP/1.0 brought no Host header. */
 function originOf(req: Request): string {
   return `${req.protocol}://${req.headers.host ?? "HOST:PORT"}`;
 }
 
-/** Null for models that are not told. The Host header is a client's: in the line for a shell, what is odd is left out. */
+/** `names` is null while API keys are on. The Host header comes from the client: characters that a shell could interpret are removed. */
 function example(baseUrl: string, names: readonly string[] | null): string {
   const body = {
     model: names === null ? "MODEL" : names[0],

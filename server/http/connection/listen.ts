@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { isLoopback } from "../../../platform/loopback.ts";
 import { limitBodyTime } from "./body-timeout.ts";
+import { LingeringResponses } from "./lingering.ts";
 import { OpenResponses } from "./open-responses.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 
@@ -67,6 +68,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   let running = 0;
   let drained = () => {};
   const responses = new OpenResponses();
+  const lingering = new LingeringResponses();
   const inFlight = new Set<ServerResponse>();
   // A head that promises another request on the connection would have it reset.
   const announceClose = () => {
@@ -78,6 +80,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     // assertion of Node, which ends the process.
     if (!req.socket.writable) return;
     responses.add(req.socket, res);
+    lingering.add(res);
     // What comes while the server closes is short, and must not put off the end.
     const awaited = !closing;
     if (announced) res.shouldKeepAlive = false;
@@ -116,6 +119,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     async close(graceMs, giveUp) {
       announceClose();
       closing = true;
+      lingering.end();
       const deadline = performance.now() + graceMs;
       if (running > 0) {
         await new Promise<void>((resolve) => {

@@ -40,6 +40,6 @@ export type Executed =
 export type Execute = (
   endpoint: BatchEndpoint,
   body: unknown,
-  /** `model`: the batch's, by its own name, whatever name the line has for it. */
-  context: { requestId: string; owner: string; model?: string; signal: AbortSignal },
+  /** `model`: the own name of the batch's model; the name in the body may mean another model by now. */
+  context: { requestId: string; owner: string; model: string; signal: AbortSignal },
 ) => Promise<Executed>;

@@ -86,14 +86,16 @@ export class BatchRunner {
   constructor(deps: BatchRunnerDeps) {
     this.#deps = deps;
     this.#tickedAt = deps.clock.now();
+    const models = deps.engines.map(({ model }) => model);
     this.quota = new EnqueueQuota({
       ...deps,
+      models,
       bounds: () => this.bounds(),
       usualAnswer: (model) => this.usualAnswer(model),
     });
     this.#validation = new BatchValidation({
       ...deps,
-      models: deps.engines.map(({ model }) => model),
+      models,
       bounds: () => this.bounds(),
       quota: this.quota,
       failedEvents: (batchId) => deps.events("batch.failed", batchId),

@@ -1,3 +1,4 @@
+import type { ModelNames } from "../../engine/model-names.ts";
 import type { FileStore } from "../../files/file-store.ts";
 import { removeLines } from "../../files/line-removal.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
@@ -19,8 +20,7 @@ export interface BatchValidationDeps {
   store: Pick<Store, "batches" | "lines" | "files">;
   files: Pick<FileStore, "pathOf">;
   models: readonly string[];
-  /** By which names beside their own clients may ask for them: see ValidateRules. */
-  names: Pick<ValidateRules, "aliases" | "otherwise">;
+  names: ModelNames;
   /** Which of them requests with this key may use; null for all. */
   modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
   /** What is known of them now. */
@@ -132,7 +132,7 @@ export class BatchValidation {
       endpoint,
       limits,
       models: allowed === null ? models : models.filter((model) => allowed.includes(model)),
-      ...names,
+      names,
       bounds: bounds(),
       maxLines,
       maxLineBytes,

@@ -33,17 +33,17 @@ const CHARS_PER_TOKEN = 4;
 /** An answer may be allowed much, and rarely takes it. */
 const MOST_ANSWER = 4096;
 
-/** `bounds`: of the models that are known now, by name. */
+/** @param boundsOf the bounds of the model that a body means by this name; undefined while they are not known */
 export function bodyCheck(
   endpoint: BatchEndpoint,
   limits: RequestLimits,
-  bounds: ReadonlyMap<string, ModelBounds>,
+  boundsOf: (name: string) => ModelBounds | undefined,
 ): BodyCheck {
   const within = <Body extends ChatRequest | CompletionRequest>(body: Body): Body => {
     if (body.nightshift?.dry_run) {
       throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
     }
-    const known = bounds.get(body.model);
+    const known = boundsOf(body.model);
     if (known !== undefined) checkBounds(body, known);
     return body;
   };
@@ -60,7 +60,7 @@ export function bodyCheck(
       const schema = embeddingsRequest(limits);
       return (body) => {
         const checked = validate(schema, body);
-        const known = bounds.get(checked.model);
+        const known = boundsOf(checked.model);
         if (known !== undefined) checkEmbeddingBounds(checked, known);
         return checkedInput(checked);
       };

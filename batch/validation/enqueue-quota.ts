@@ -1,3 +1,4 @@
+import { type ModelNames, modelNamed } from "../../engine/model-names.ts";
 import type { FileStore } from "../../files/file-store.ts";
 import { availableUntil, insufficientQuota } from "../../ledger/budget.ts";
 import type { Caller } from "../../ledger/key.ts";
@@ -19,6 +20,9 @@ export interface EnqueueQuotaDeps {
   files: Pick<FileStore, "pathOf">;
   ledger: Pick<UsageLedger, "lineRates">;
   limits: RequestLimits;
+  models: readonly string[];
+  names: ModelNames;
+  /** Of the models that are loaded, or were, by their own names. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
   usualAnswer: (model: string) => number;
   clock: Clock;
@@ -75,11 +79,14 @@ export class EnqueueQuota {
   }
 
   async #preview(owner: string, { input_file_id: id, endpoint }: BatchRequest): Promise<Preview | null> {
-    const { store, files, limits, bounds, usualAnswer } = this.#deps;
+    const { store, files, limits, models, names, bounds, usualAnswer } = this.#deps;
     const file = await store.files.get({ owner, id });
     // Validation tells what is wrong with the file.
     if (file === null) return null;
-    return preview(files.pathOf(id), file.bytes, bodyCheck(endpoint, limits, bounds()), usualAnswer);
+    const named = (name: string) => modelNamed(names, models, name);
+    const known = bounds();
+    const check = bodyCheck(endpoint, limits, (name) => known.get(named(name) ?? ""));
+    return preview(files.pathOf(id), file.bytes, { check, named, usualAnswer });
   }
 
   /** Nano-dollars. */

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { type ModelNames, modelNamed } from "../../engine/model-names.ts";
 import { finished } from "../../grammar/gbnf/paused-work.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import { JsonScan } from "../../openapi/json/json-scan.ts";
@@ -16,10 +17,7 @@ export interface ValidateRules {
   limits: RequestLimits;
   /** The models that the batch's owner may use, by their own names. */
   models: readonly string[];
-  /** A model's own name by alias. */
-  aliases: Readonly<Record<string, string>>;
-  /** The model that any other name stands for; null for none. */
-  otherwise: string | null;
+  names: ModelNames;
   /** Of those that are loaded, or were. */
   bounds: ReadonlyMap<string, ModelBounds>;
   maxLines: number;
@@ -53,11 +51,7 @@ export class FileValidator {
   constructor(rules: ValidateRules) {
     this.#rules = rules;
     this.index = new LineIndex(rules.maxLines);
-    const aliased = Object.entries(rules.aliases).flatMap(([alias, model]): [string, ModelBounds][] => {
-      const bounds = rules.bounds.get(model);
-      return bounds === undefined ? [] : [[alias, bounds]];
-    });
-    this.#check = bodyCheck(rules.endpoint, rules.limits, new Map([...aliased, ...rules.bounds]));
+    this.#check = bodyCheck(rules.endpoint, rules.limits, (name) => rules.bounds.get(this.#modelNamed(name) ?? ""));
   }
 
   /** True once no further line can change the outcome. */
@@ -184,10 +178,8 @@ export class FileValidator {
   }
 
   #modelNamed(name: string): string | null {
-    const { models, aliases, otherwise } = this.#rules;
-    if (models.includes(name)) return name;
-    const model = Object.hasOwn(aliases, name) ? aliases[name]! : otherwise;
-    return model !== null && models.includes(model) ? model : null;
+    const { names, models } = this.#rules;
+    return modelNamed(names, models, name);
   }
 
   #checkBody(body: object): ReturnType<BodyCheck> | Fault {

@@ -5,7 +5,7 @@ import type { BodyCheck, CheckedBody } from "./body-check.ts";
 
 /** What a whole input file will take, going by its beginning. */
 export interface Preview {
-  /** Named by its first line. */
+  /** The own name of the model that the first line means. */
   model: string;
   /** Tokens as validation estimates them. */
   estimatedTokens: number;
@@ -15,23 +15,26 @@ export interface Preview {
   whole: boolean;
 }
 
+export interface PreviewRules {
+  check: BodyCheck;
+  /** The own name of the model that a client means by a name; null for none. */
+  named: (name: string) => string | null;
+  /** Tokens of an answer of this model. */
+  usualAnswer: (model: string) => number;
+}
+
 const SAMPLE_BYTES = 64 * 1024;
 
 /**
  * Looks at the first lines of an input file, up to 64 KiB, and takes the others for alike. Lines that are not valid are
  * passed over: what is wrong with a file, validation tells. Null when there is none to go by.
  */
-export async function preview(
-  path: string,
-  fileBytes: number,
-  check: BodyCheck,
-  usualAnswer: (model: string) => number,
-): Promise<Preview | null> {
+export async function preview(path: string, fileBytes: number, rules: PreviewRules): Promise<Preview | null> {
   const { text, bytes } = await beginning(path, fileBytes);
-  const bodies = text.split("\n").flatMap((line) => read(line, check) ?? []);
+  const bodies = text.split("\n").flatMap((line) => read(line, rules) ?? []);
   const [first] = bodies;
   if (first === undefined || bytes === 0) return null;
-  const usual = usualAnswer(first.model);
+  const usual = rules.usualAnswer(first.model);
   const scale = fileBytes / bytes;
   const sum = (count: (body: CheckedBody) => number) =>
     Math.round(scale * bodies.reduce((total, { checked }) => total + count(checked), 0));
@@ -57,12 +60,13 @@ async function beginning(path: string, fileBytes: number): Promise<{ text: strin
 }
 
 /** Null for a line that validation would refuse. */
-function read(line: string, check: BodyCheck): { model: string; checked: CheckedBody } | null {
+function read(line: string, { check, named }: PreviewRules): { model: string; checked: CheckedBody } | null {
   if (line.trim() === "") return null;
   try {
     const { body }: { body?: unknown } = Object(parseJson(Buffer.from(line)));
-    const { model }: { model?: unknown } = Object(body);
-    return typeof model === "string" ? { model, checked: check(body) } : null;
+    const { model: name }: { model?: unknown } = Object(body);
+    const model = typeof name === "string" ? named(name) : null;
+    return model === null ? null : { model, checked: check(body) };
   } catch (error) {
     if (error instanceof ApiError) return null;
     throw error;

@@ -22,11 +22,8 @@ import { embedLine } from "./embedding-line.ts";
 import type { ExecuteDeps } from "./line-deps.ts";
 import { failedLine, refusedLine, timedOutLine, watchLine } from "./line-outcome.ts";
 
-/** Reads a line's body: which model it wants, and how it runs there. Both throw the ApiError that is its answer. */
-type Reader = (body: unknown) => {
-  model: string;
-  at(place: Place, line: { owner: string; signal: AbortSignal }): Promise<Executed>;
-};
+/** Reads a line's body, and returns what runs it. Both throw the ApiError that is its answer. */
+type Reader = (body: unknown) => (place: Place, line: { owner: string; signal: AbortSignal }) => Promise<Executed>;
 
 /**
  * Runs a batch line through the code of the synchronous endpoints, at tier batch whatever its body asks for. It has no
@@ -37,13 +34,10 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
     (endpoint: GenerationEndpoint, idPrefix: string, read: (body: unknown) => GenerationRequest): Reader =>
     (body) => {
       const request = read(body);
-      return {
-        model: request.model,
-        at(place, { owner, signal }) {
-          requireTask(place.facts, "generate");
-          checkTokens(request.submissions, place.facts);
-          return new LineCall(deps, endpoint, idPrefix, request, place).run(owner, signal);
-        },
+      return (place, { owner, signal }) => {
+        requireTask(place.facts, "generate");
+        checkTokens(request.submissions, place.facts);
+        return new LineCall(deps, endpoint, idPrefix, request, place).run(owner, signal);
       };
     };
   const readInput = embeddingsReader(deps.limits);
@@ -52,22 +46,22 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
     "/v1/completions": generation("/v1/completions", "cmpl", completionReader(deps.limits)),
     "/v1/embeddings": (body) => {
       const request = readInput(body);
-      return { model: request.model, at: (place, line) => embedLine(deps, request, place, line) };
+      return (place, line) => embedLine(deps, request, place, line);
     },
   };
   // Apart from the online loads, so that batch lines fill no queue and stretch no Retry-After.
   const batchLoads = new Map<string, ModelLoad>();
-  return async (endpoint, body, { owner, model: named, signal }) => {
+  return async (endpoint, body, { owner, model: id, signal }) => {
     try {
       const run = await deps.grammars.run(() => readers[endpoint](body), batchSide(owner), signal);
-      const model = deps.models.get(named ?? run.model);
-      if (model === undefined) return { how: "passing", reason: `the model '${named ?? run.model}' is not served` };
+      const model = deps.models.get(id);
+      if (model === undefined) return { how: "passing", reason: `the model '${id}' is not served` };
       const { state, facts } = model.engine;
       if (state.name !== "ready" || facts === null) return { how: "passing", reason: `the engine is ${state.name}` };
       const load = batchLoads.get(model.id) ?? new ModelLoad(() => deps.clock.now());
       batchLoads.set(model.id, load);
       const place = { model, facts, load };
-      return await run.at(place, { owner, signal });
+      return await run(place, { owner, signal });
     } catch (error) {
       if (signal.aborted) return { how: "stopped" };
       if (error instanceof ApiError && error.status === 503) return { how: "passing", reason: error.message };

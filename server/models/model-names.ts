@@ -1,17 +1,8 @@
+import type { ModelNames } from "../../engine/model-names.ts";
 import { OptionsError } from "../../platform/options-error.ts";
 import { checkModelName } from "./source/model-name.ts";
 
-/** By which names beside their own clients may ask for models. */
-export interface ModelNames {
-  /** A model's own name by alias. */
-  aliases: Readonly<Record<string, string>>;
-  /** The model that any other name stands for; null for none. */
-  otherwise: string | null;
-}
-
-export const OWN_NAMES: ModelNames = { aliases: {}, otherwise: null };
-
-/** Throws OptionsError for an alias that leads nowhere, or that is a model's own name. */
+/** The names that the options give. Throws OptionsError for an alias of no served model or one that equals a model's own name. */
 export function modelNames(
   { alias, unknownModel }: { alias: Readonly<Record<string, string>>; unknownModel: "refuse" | "first" },
   served: readonly string[],

@@ -1,5 +1,5 @@
 import type { Engine } from "../../engine/engine.ts";
-import { type ModelNames, OWN_NAMES } from "./model-names.ts";
+import { type ModelNames, modelNamed, OWN_NAMES } from "../../engine/model-names.ts";
 
 export interface ServedModel {
   /** The model's own name; equals engine.model. */
@@ -22,9 +22,8 @@ export class ModelSet {
 
   /** The model that a client means by this name. */
   get(name: string): ServedModel | undefined {
-    const { aliases, otherwise } = this.names;
-    const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-    return this.#byId.get(name) ?? this.#byId.get(alias ?? otherwise ?? "");
+    const id = modelNamed(this.names, [...this.#byId.keys()], name);
+    return id === null ? undefined : this.#byId.get(id);
   }
 
   list(): ServedModel[] {

@@ -7,6 +7,7 @@ import type { ValidateRules } from "../../batch/validation/file-validator.ts";
 import { type ValidationJob, ValidationLost } from "../../batch/validation/validation-job.ts";
 import { ValidationProcess, type ValidationProcessOptions } from "../../batch/validation/validation-process.ts";
 import { ValidationProcesses } from "../../batch/validation/validation-processes.ts";
+import { OWN_NAMES } from "../../engine/model-names.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../openapi/request-limits.ts";
 import type { NewLines } from "../../store/types/line-row.ts";
 import { isAlive } from "../api/server.ts";
@@ -17,8 +18,7 @@ const RULES: ValidateRules = {
   endpoint: "/v1/chat/completions",
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo"],
-  aliases: {},
-  otherwise: null,
+  names: OWN_NAMES,
   bounds: new Map(),
   maxLines: 50_000,
   maxLineBytes: 10 * 1024 ** 2,

@@ -4,6 +4,7 @@ import { onTestFinished, vi } from "vitest";
 import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift/shift-rules.ts";
 import type { Validate } from "../../../batch/validation/validation-job.ts";
 import type { Engine } from "../../../engine/engine.ts";
+import { type ModelNames, OWN_NAMES } from "../../../engine/model-names.ts";
 import type { Caller } from "../../../ledger/key.ts";
 import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
 import { UsageLedger } from "../../../ledger/usage-ledger.ts";
@@ -35,7 +36,11 @@ export const CALLER: Caller = { owner: OWNER, key: null };
  */
 export async function nightRig(
   engine: Engine,
-  { validate = validateHere, ...more }: Partial<BatchOptions> & { validate?: Validate } = {},
+  {
+    validate = validateHere,
+    names = OWN_NAMES,
+    ...more
+  }: Partial<BatchOptions> & { validate?: Validate; names?: ModelNames } = {},
   folder = freshFolder(),
   { settled = true, prepare = () => {} }: { settled?: boolean; prepare?: (store: Store) => void } = {},
 ) {
@@ -68,7 +73,7 @@ export async function nightRig(
     ...rooms,
     store,
     ledger,
-    models: new ModelSet([{ id: engine.model, engine, created: 0 }]),
+    models: new ModelSet([{ id: engine.model, engine, created: 0 }], names),
     loads,
     metrics,
     grammars: GRAMMARS_HERE,

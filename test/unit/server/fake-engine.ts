@@ -49,7 +49,7 @@ export const FACTS: ModelFacts = {
 
 /** Takes requests and does what the test tells it to; with a script, it plays that for every request by itself. */
 export class FakeEngine implements Engine {
-  readonly model: string = "demo";
+  readonly model: string;
   state: EngineState = { name: "ready" };
   facts: ModelFacts | null = FACTS;
   status: EngineStatus | null = null;
@@ -60,6 +60,10 @@ export class FakeEngine implements Engine {
   readonly readings: FakeReading[] = [];
   embeds: ((reading: FakeReading) => void) | null = null;
   #waiting: ((request: FakeRequest) => void)[] = [];
+
+  constructor(model = "demo") {
+    this.model = model;
+  }
 
   get pending(): number {
     return this.requests.filter((request) => !request.ended).length;

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import { EnqueueQuota } from "../../../../batch/validation/enqueue-quota.ts";
+import { OWN_NAMES } from "../../../../engine/model-names.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
 import { CALLER, nightRig, OWNER } from "../batch-rig.ts";
@@ -7,12 +8,12 @@ import { pass, stopTime } from "../stopped-time.ts";
 
 beforeEach(stopTime);
 
-const line = (custom_id: string) =>
+const line = (custom_id: string, model = "demo") =>
   JSON.stringify({
     custom_id,
     method: "POST",
     url: "/v1/chat/completions",
-    body: { model: "demo", messages: [{ role: "user", content: "Hi" }], max_tokens: 4 },
+    body: { model, messages: [{ role: "user", content: "Hi" }], max_tokens: 4 },
   });
 
 it("a batch that a budget holds up expires with its window all the same", async () => {
@@ -58,6 +59,8 @@ it("a batch of a free model is let in on a budget of nothing, as its requests ar
       ...rig,
       ledger: { lineRates: () => ({ inputNano: nano, outputNano: nano }) },
       limits: DEFAULT_REQUEST_LIMITS,
+      models: ["demo"],
+      names: OWN_NAMES,
       bounds: () => rig.night.bounds(),
       usualAnswer: () => 9,
       clock: rig.time,
@@ -65,3 +68,13 @@ it("a batch of a free model is let in on a budget of nothing, as its requests ar
   expect(await ask(0)).toBeGreaterThan(0);
   await expect(ask(1)).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
 });
+
+it.each(["demo", "gpt-4o", "any-other"])(
+  "a batch is refused by the price of the model that '%s' means",
+  async (model) => {
+    const names = { aliases: { "gpt-4o": "demo" }, otherwise: "demo" };
+    const rig = await nightRig(new FakeEngine(), { names });
+    await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1, monthlyNano: null, softRatio: null });
+    await expect(rig.submit(line("a", model))).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
+  },
+);

@@ -11,8 +11,7 @@ const RULES: ValidateRules = {
   endpoint: "/v1/chat/completions",
   limits: DEFAULT_REQUEST_LIMITS,
   models: ["demo", "other"],
-  aliases: { "gpt-4o": "demo", forbidden: "hidden" },
-  otherwise: null,
+  names: { aliases: { "gpt-4o": "demo", forbidden: "hidden" }, otherwise: null },
   bounds: new Map([["demo", { vocabulary: 1000, context: 50, generates: true, embedding: { width: 4, context: 50 } }]]),
   maxLines: 50_000,
   maxLineBytes: 1024 * 1024,
@@ -120,6 +119,9 @@ describe("validation of an input file", () => {
     ]);
     const aliased = completion({ ...body, model: "gpt-4o" });
     expect(await errorsOf(jsonl([aliased]), COMPLETIONS)).toMatchObject([{ code: "invalid_request", param, line: 1 }]);
+    const names = { aliases: {}, otherwise: "demo" };
+    const unknown = jsonl([completion({ ...body, model: "gpt-9" })]);
+    expect(await errorsOf(unknown, { ...COMPLETIONS, names })).toMatchObject([{ code: "invalid_request", param }]);
     // A model that is still loading says so when the line runs.
     const other = completion({ ...body, model: "other" });
     expect(await errorsOf(jsonl([other]), COMPLETIONS)).toEqual([]);

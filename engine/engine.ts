@@ -2,9 +2,9 @@ import type { ApiError } from "../openapi/api-error.ts";
 import type { ModelFacts } from "./protocol/config.ts";
 import type { EmbeddingRequest, PieceStats } from "./protocol/embedding.ts";
 import type { SequenceOutput } from "./protocol/output.ts";
-import type { EngineRequest } from "./protocol/request.ts";
+import type { EngineRequest, OnlineTier } from "./protocol/request.ts";
 import type { EngineStatus } from "./protocol/status.ts";
-import type { Backlog, StepStats } from "./protocol/step.ts";
+import type { Objectives, StepStats } from "./protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "./protocol/tokenize.ts";
 
 /**
@@ -18,12 +18,17 @@ export interface Engine {
   readonly facts: ModelFacts | null;
   /** Requests submitted and not yet ended. */
   readonly pending: number;
-  /** What it had to do when it last said so; null while that is not known. */
-  readonly backlog: Backlog | null;
+  /** The objectives of online work as they hold now; null until the model was ready. */
+  readonly objectives: Objectives | null;
   /** Never throws: what goes wrong reaches the listener, after this call has returned. */
   submit(request: Submission, listener: RequestListener): Ticket;
   /** The same for vectors of texts. */
   embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket;
+  /**
+   * Milliseconds that a request which comes now is predicted to wait until its first step, finite and not negative; 0 while
+   * nothing is measured.
+   */
+  predictedWaitMs(tier: OnlineTier, demand: Demand): number;
   /** Whole seconds, 1 to 60, after which a request that is refused now may be tried again. */
   readonly retryAfterSeconds: number;
   /** Resolves when the state next becomes ready; rejects when it is or becomes failed or closed, or the signal aborts. */
@@ -46,6 +51,19 @@ export type Submission = Omit<EngineRequest, "id">;
 export type EmbeddingSubmission = Omit<EmbeddingRequest, "id">;
 /** What a body says by itself: not who sent it, nor where to. */
 export type Asked = Omit<Submission, "owner" | "endpoint">;
+
+/** The requests of one model as the server counts them. */
+export interface Demand {
+  /** Sequences that were submitted and have not ended: the engine may not have reported the latest yet. */
+  submitted: Readonly<Record<OnlineTier, number>>;
+  /** Means of recent requests: prompt tokens that one computed, and tokens of one answer. 0 until one ended. */
+  promptTokens: number;
+  answerTokens: number;
+  /** The share, 0 to 1, of the waiting sequences of the asked tier that goes before the request: owners alternate. */
+  shareAhead: number;
+  /** The share of time that online work takes of the engine, 0 to 1. */
+  onlineShare: number;
+}
 
 /**
  * | state | how it is entered | new requests |

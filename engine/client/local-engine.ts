@@ -1,4 +1,5 @@
 import type {
+  Demand,
   EmbeddingListener,
   EmbeddingSubmission,
   Engine,
@@ -9,8 +10,9 @@ import type {
 } from "../engine.ts";
 import type { EngineConfig, ModelFacts } from "../protocol/config.ts";
 import type { FromEngine } from "../protocol/messages.ts";
+import type { OnlineTier } from "../protocol/request.ts";
 import type { EngineStatus } from "../protocol/status.ts";
-import type { Backlog } from "../protocol/step.ts";
+import type { Backlog, Objectives } from "../protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight, messageOf, type Work } from "./in-flight.ts";
@@ -21,6 +23,7 @@ import { engineDied, refusalOf } from "./state-error.ts";
 import { logState } from "./state-log.ts";
 import { StatusQuery } from "./status-query.ts";
 import { TokenizeCalls } from "./tokenize-calls.ts";
+import { predictWaitMs } from "./wait-estimate.ts";
 import { Waiters } from "./waiters.ts";
 import { isLife, Watchdog } from "./watchdog.ts";
 
@@ -87,8 +90,15 @@ class LocalEngine implements Engine {
     return this.#inFlight.size;
   }
 
-  get backlog(): Backlog | null {
-    return this.#backlog;
+  get objectives(): Objectives | null {
+    return this.#backlog?.objectives ?? this.#facts?.objectives ?? null;
+  }
+
+  predictedWaitMs(tier: OnlineTier, demand: Demand): number {
+    if (this.#backlog === null || this.#facts === null) return 0;
+    const { sequences, stepTokens } = this.#facts;
+    const { batchTax } = this.#config;
+    return predictWaitMs(tier, demand, { backlog: this.#backlog, sequences, stepTokens, batchTax });
   }
 
   submit(submission: Submission, listener: RequestListener): Ticket {

@@ -68,7 +68,14 @@ export interface EngineRequest {
   logprobs: LogprobsWanted | null;
 }
 
-/** The tiers that a request may ask for. */
+/** The tiers of synchronous requests; batch lines alone have the fourth. */
 export const ONLINE_TIERS = ["priority", "default", "flex"] as const satisfies Tier[];
 
 export type OnlineTier = (typeof ONLINE_TIERS)[number];
+
+/** The tiers whose work goes before a new request of a tier, its own included. */
+export const TIERS_AHEAD: Record<OnlineTier, readonly OnlineTier[]> = {
+  priority: ["priority"],
+  default: ["priority", "default"],
+  flex: ["priority", "default", "flex"],
+};

@@ -10,7 +10,6 @@ import type { ModelSet, ServedModel } from "../models/model-set.ts";
 import type { Residency } from "../models/residency.ts";
 import type { AppOptions } from "../options/app-options.ts";
 import type { Displaceable, ModelLoad, ModelLoads } from "./model-load.ts";
-import { predictWaitMs } from "./wait-estimate.ts";
 
 /** A model that takes requests now. */
 export interface Place {
@@ -36,7 +35,7 @@ export interface AdmissionDeps {
   random: () => number;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
-  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "queueTimeoutMs" | "flexWaitMs" | "batchTax">;
+  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "queueTimeoutMs" | "flexWaitMs">;
 }
 
 /** Who asks to be let in, and where they would wait. */
@@ -214,18 +213,10 @@ export class Admission {
   }
 
   #predict({ engine }: ServedModel, load: ModelLoad, tier: OnlineTier, shareAhead: number): number {
-    const { backlog, facts } = engine;
-    if (backlog === null || facts === null) return 0;
-    const { batchTax } = this.#deps.options;
-    return predictWaitMs(tier, {
-      backlog,
+    return engine.predictedWaitMs(tier, {
       submitted: load.sequences,
       promptTokens: load.promptTokens,
       answerTokens: load.answerTokens,
-      sequences: facts.sequences,
-      stepTokens: facts.stepTokens,
-      itlMs: backlog.objectives.itlMs,
-      batchTax,
       shareAhead,
       onlineShare: this.#deps.onlineShare(engine.model),
     });

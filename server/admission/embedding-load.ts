@@ -1,14 +1,9 @@
 import type { PieceStats } from "../../engine/protocol/embedding.ts";
-import type { OnlineTier, Tier } from "../../engine/protocol/request.ts";
+import { type OnlineTier, TIERS_AHEAD, type Tier } from "../../engine/protocol/request.ts";
 import { OwnerCounts } from "../../platform/owner-counts.ts";
 
 /** The weight of the latest piece in the running mean. */
 const LATEST = 1 / 16;
-const AHEAD: Record<OnlineTier, readonly Tier[]> = {
-  priority: ["priority"],
-  default: ["priority", "default"],
-  flex: ["priority", "default", "flex"],
-};
 
 /** The embedding work that one model has to do, and how fast it goes. */
 export class EmbeddingLoad {
@@ -38,6 +33,6 @@ export class EmbeddingLoad {
   waitMs(tier: OnlineTier, owner: string): number {
     const before = (ahead: Tier) =>
       this.#tokens[ahead].total * (ahead === tier ? this.#tokens[tier].shareAhead(owner) : 1);
-    return this.#msPerToken * AHEAD[tier].reduce((sum, ahead) => sum + before(ahead), 0);
+    return this.#msPerToken * TIERS_AHEAD[tier].reduce((sum, ahead) => sum + before(ahead), 0);
   }
 }

@@ -1,11 +1,9 @@
 import type { EngineObserver } from "../../engine/engine.ts";
 import type { PieceStats } from "../../engine/protocol/embedding.ts";
-import type { Tier } from "../../engine/protocol/request.ts";
-import { ONLINE_TIERS, type OnlineTier } from "../../engine/protocol/request.ts";
+import { ONLINE_TIERS, type OnlineTier, TIERS_AHEAD, type Tier } from "../../engine/protocol/request.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { OwnerCounts } from "../../platform/owner-counts.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
-import { AHEAD } from "./wait-estimate.ts";
 
 /** The weight of the latest in a running mean. */
 const LATEST = 1 / 16;
@@ -99,7 +97,7 @@ export class ModelLoad {
   #wait({ tier, owner, sequences }: Burden, sign: 1 | -1): void {
     this.waiting += sign;
     for (const asked of ONLINE_TIERS)
-      if (AHEAD[asked].some((other) => other === tier)) this.ahead[asked].add(owner, sign);
+      if (TIERS_AHEAD[asked].some((other) => other === tier)) this.ahead[asked].add(owner, sign);
     this.waitingSequences[tier].add(owner, sign * sequences);
   }
 }

@@ -55,7 +55,6 @@ export function appOptions(options: Options): AppOptions {
     bodyLimit: options.maxBody,
     bodyMemory: Math.max(options.maxBody, options.bodyMemory),
     ...waitBounds(options),
-    batchTax: options.batchTax,
     limits: { ...DEFAULT_REQUEST_LIMITS, choices: options.maxN },
     allowedHosts: options.allowedHost,
     corsOrigins: options.corsOrigin,

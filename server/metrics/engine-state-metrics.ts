@@ -2,7 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 import { ENGINE_STATES, type Engine } from "../../engine/engine.ts";
 import type { Objectives } from "../../engine/protocol/step.ts";
 
-type WatchedEngine = Pick<Engine, "model" | "state" | "facts" | "backlog">;
+type WatchedEngine = Pick<Engine, "model" | "state" | "facts" | "objectives">;
 
 /** The engines in the registry, as the server sees them when it is asked. */
 export function watchEngines(registry: Registry, engines: readonly WatchedEngine[]): void {
@@ -34,9 +34,8 @@ export function watchEngines(registry: Registry, engines: readonly WatchedEngine
       registers,
       collect() {
         this.reset();
-        for (const { model, facts, backlog } of engines) {
-          const objectives = backlog?.objectives ?? facts?.objectives;
-          if (objectives !== undefined) this.set({ model }, msOf(objectives) / 1000);
+        for (const { model, objectives } of engines) {
+          if (objectives !== null) this.set({ model }, msOf(objectives) / 1000);
         }
       },
     });

@@ -2,6 +2,7 @@ import { refusedTicket } from "../../engine/client/refused-ticket.ts";
 import { refusalOf } from "../../engine/client/state-error.ts";
 import { Waiters } from "../../engine/client/waiters.ts";
 import type {
+  Demand,
   EmbeddingListener,
   EmbeddingSubmission,
   Engine,
@@ -12,8 +13,9 @@ import type {
   WorkListener,
 } from "../../engine/engine.ts";
 import type { ModelFacts } from "../../engine/protocol/config.ts";
+import type { OnlineTier } from "../../engine/protocol/request.ts";
 import type { EngineStatus } from "../../engine/protocol/status.ts";
-import type { Backlog } from "../../engine/protocol/step.ts";
+import type { Objectives } from "../../engine/protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
 
 export interface PendingEngineWork {
@@ -81,8 +83,12 @@ export class DownloadingEngine implements Engine {
     return this.#engine?.pending ?? 0;
   }
 
-  get backlog(): Backlog | null {
-    return this.#engine?.backlog ?? null;
+  get objectives(): Objectives | null {
+    return this.#engine?.objectives ?? null;
+  }
+
+  predictedWaitMs(tier: OnlineTier, demand: Demand): number {
+    return this.#engine?.predictedWaitMs(tier, demand) ?? 0;
   }
 
   submit(request: Submission, listener: RequestListener): Ticket {

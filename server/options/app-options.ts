@@ -16,8 +16,6 @@ export interface AppOptions {
   flexWaitMs: number | null;
   /** Milliseconds that a request of a better tier may wait until it starts before it is 503; null is without bound. */
   queueTimeoutMs: number | null;
-  /** Share by which flex may lengthen a step; the predicted wait depends on it. */
-  batchTax: number;
   limits: RequestLimits;
   /** Bytes that may wait for a slow reader of one stream before it is dropped. */
   streamBuffer: number;
@@ -45,7 +43,6 @@ export const DEFAULT_APP_OPTIONS: AppOptions = {
   maxWaitMs: 60_000,
   flexWaitMs: 300_000,
   queueTimeoutMs: null,
-  batchTax: 0.1,
   limits: DEFAULT_REQUEST_LIMITS,
   streamBuffer: 1024 * 1024,
   stallMs: 30_000,

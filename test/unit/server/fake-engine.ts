@@ -1,4 +1,6 @@
+import { predictWaitMs } from "../../../engine/client/wait-estimate.ts";
 import type {
+  Demand,
   EmbeddingListener,
   EmbeddingSubmission,
   Engine,
@@ -9,8 +11,9 @@ import type {
 } from "../../../engine/engine.ts";
 import type { ModelFacts } from "../../../engine/protocol/config.ts";
 import type { SequenceOutput } from "../../../engine/protocol/output.ts";
+import type { OnlineTier } from "../../../engine/protocol/request.ts";
 import type { EngineStatus } from "../../../engine/protocol/status.ts";
-import type { Backlog } from "../../../engine/protocol/step.ts";
+import type { Backlog, Objectives } from "../../../engine/protocol/step.ts";
 import type { TokenAnswer } from "../../../engine/protocol/tokenize.ts";
 import type { ApiError } from "../../../openapi/api-error.ts";
 
@@ -53,6 +56,7 @@ export class FakeEngine implements Engine {
   state: EngineState = { name: "ready" };
   facts: ModelFacts | null = FACTS;
   status: EngineStatus | null = null;
+  /** What its scheduler has to do. */
   backlog: Backlog | null = null;
   retryAfterSeconds = 1;
   readonly requests: FakeRequest[] = [];
@@ -67,6 +71,16 @@ export class FakeEngine implements Engine {
 
   get pending(): number {
     return this.requests.filter((request) => !request.ended).length;
+  }
+
+  get objectives(): Objectives | null {
+    return this.backlog?.objectives ?? this.facts?.objectives ?? null;
+  }
+
+  predictedWaitMs(tier: OnlineTier, demand: Demand): number {
+    if (this.backlog === null) return 0;
+    const { sequences, stepTokens } = FACTS;
+    return predictWaitMs(tier, demand, { backlog: this.backlog, sequences, stepTokens, batchTax: 0.1 });
   }
 
   submit(submission: Submission, listener: RequestListener): Ticket {

@@ -1,28 +1,33 @@
 import { availableParallelism } from "node:os";
 import { TOKENIZED_AT_ONCE } from "../protocol/config.ts";
 
-/** What the loader, drivers, backends and Node itself look for. */
+/** Variables of the loader, the C library, drivers and failpoints. */
 const NAMES = new Set(
   (
     "PATH HOME USER LOGNAME TMPDIR TMP TEMP LANG LANGUAGE TZ LD_LIBRARY_PATH LD_PRELOAD DYLD_LIBRARY_PATH " +
-    "DYLD_FALLBACK_LIBRARY_PATH SYSTEMROOT WINDIR SYSTEMDRIVE COMSPEC PATHEXT PROGRAMDATA PROGRAMFILES APPDATA " +
-    "LOCALAPPDATA USERPROFILE HOMEDRIVE HOMEPATH NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE DISPLAY " +
-    "NIGHTSHIFT_FAILPOINTS"
+    "DYLD_FALLBACK_LIBRARY_PATH GLIBC_TUNABLES ONEAPI_DEVICE_SELECTOR DRI_PRIME DISPLAY WAYLAND_DISPLAY " +
+    "SYSTEMROOT WINDIR SYSTEMDRIVE COMSPEC PATHEXT PROGRAMDATA PROGRAMFILES APPDATA LOCALAPPDATA USERPROFILE " +
+    "HOMEDRIVE HOMEPATH NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE NIGHTSHIFT_FAILPOINTS"
   ).split(" "),
 );
-const BEGINNINGS =
-  /^(LC_|XDG_|CUDA_|GGML_|LLAMA_|NVIDIA_|NCCL_|HIP_|HSA_|ROCR_|ROCM_|AMD_|GPU_|VK_|MESA_|RADV_|ONEAPI_|SYCL_|ZES?_|OMP_|GOMP_|KMP_|OPENBLAS_|BLIS_|MTL_|METAL_|ASAN_|UBSAN_|TSAN_)/;
+/** Families of variables of llama.cpp, its backends, their drivers, and of libraries for threads and memory. */
+const FAMILIES =
+  /^(LC|XDG|CUDA|GGML|LLAMA|NVIDIA|NCCL|HIP|HSA|ROCR|ROCM|ROCBLAS|HIPBLASLT|AMD|GPU|MUSA|ASCEND|VK|MESA|RADV|ONEAPI|SYCL|UR|ZES?|OCL|OPENCL|OMP|GOMP|KMP|OPENBLAS|BLIS|MKL|MTL|METAL|MALLOC|ASAN|UBSAN|TSAN)_/;
+/** LLAMA_API_KEY, NVIDIA_API_KEY, LLAMA_ARG_SSL_KEY_FILE and their like belong to programs around the libraries. */
+const SECRET = /^LLAMA_ARG_|(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)/;
 
 /**
- * The environment of an engine process: native code that reads strangers' files gets what it needs to find libraries and
- * devices, and no key, token or address of anything else.
+ * The environment of an engine process: native code there reads model files from anywhere, so it gets the variables that find
+ * libraries and devices, and no key, token or address. NODE_OPTIONS is not among them: what it asks of the server's Node
+ * (a debugger's port, a heap limit, modules to preload) is not meant for a second process.
  */
 export function engineEnvironment(all: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const passed = Object.entries(all).filter(([name]) => {
-    const upper = name.toUpperCase();
-    return NAMES.has(upper) || BEGINNINGS.test(upper);
-  });
-  // libuv's threads run the asynchronous FFI calls of the step, and the text work beside it has threads of its own.
+  const passed = Object.entries(all).filter(([name]) => isPassed(name.toUpperCase()));
+  // libuv's threads run the asynchronous FFI calls of the step; tokenizing beside it needs threads of its own.
   const threads = Math.max(4, availableParallelism()) + TOKENIZED_AT_ONCE;
   return { ...Object.fromEntries(passed), UV_THREADPOOL_SIZE: String(threads) };
+}
+
+function isPassed(name: string): boolean {
+  return NAMES.has(name) || (FAMILIES.test(name) && !SECRET.test(name));
 }

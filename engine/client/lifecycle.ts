@@ -1,5 +1,6 @@
 import type { EngineState } from "../engine.ts";
 import type { RestartPolicy } from "../restart-policy.ts";
+import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../retry-after.ts";
 
 /**
  * When an engine process is started, started again, and given up.
@@ -49,7 +50,6 @@ export interface Lifecycle {
 
 /** What a load is taken to last before one was seen. */
 const USUAL_LOAD_MS = 5000;
-const MAX_RETRY_AFTER = 60;
 
 export type LifecycleEvent =
   | { type: "progress"; progress: number }
@@ -181,14 +181,12 @@ function failToLoad(life: Lifecycle, reason: string, now: number, policy: Restar
   };
 }
 
-/** Whole seconds, 1 to 60, until the engine should serve again: what is left of the backoff, and the last load time. */
-export function retryAfterSeconds(life: Lifecycle, now: number): number {
-  const { name } = life.state;
-  if (life.state.name === "failed" && life.state.retryInMs === undefined) return MAX_RETRY_AFTER;
-  // An unloaded model is loaded from now on at the earliest.
-  let ms = (name === "unloaded" || name === "unloading" ? now : life.startAt) + life.lastLoadMs - now;
-  if (life.state.name === "loading" && life.state.progress > 0) {
-    ms = ((now - life.startAt) * (1 - life.state.progress)) / life.state.progress;
-  }
-  return Math.min(MAX_RETRY_AFTER, Math.max(1, Math.ceil(ms / 1000)));
+/** Seconds for Retry-After until the engine should serve again: the rest of the backoff, and as long as the last load took. */
+export function retryAfter(life: Lifecycle, now: number): number {
+  const { state } = life;
+  if (state.name === "failed" && state.retryInMs === undefined) return MAX_RETRY_AFTER;
+  // The load of an unloaded model begins now at the earliest.
+  const startAt = state.name === "unloaded" || state.name === "unloading" ? now : life.startAt;
+  const left = state.name === "loading" ? remainingMs(now - startAt, state.progress) : null;
+  return retryAfterSeconds(left ?? startAt + life.lastLoadMs - now);
 }

@@ -16,7 +16,7 @@ import type { Backlog, Objectives } from "../protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
 import { EngineProcess } from "./engine-process.ts";
 import { InFlight, messageOf, type Work } from "./in-flight.ts";
-import { advance, type Lifecycle, type LifecycleEvent, newLifecycle, retryAfterSeconds } from "./lifecycle.ts";
+import { advance, type Lifecycle, type LifecycleEvent, newLifecycle, retryAfter } from "./lifecycle.ts";
 import { DEFAULT_DEPS, type LocalEngineDeps } from "./local-engine-deps.ts";
 import { refusedTicket } from "./refused-ticket.ts";
 import { engineDied, refusalOf } from "./state-error.ts";
@@ -125,7 +125,7 @@ class LocalEngine implements Engine {
   }
 
   get retryAfterSeconds(): number {
-    return retryAfterSeconds(this.#life, this.#deps.now());
+    return retryAfter(this.#life, this.#deps.now());
   }
 
   ready(signal?: AbortSignal): Promise<ModelFacts> {

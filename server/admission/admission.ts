@@ -3,6 +3,7 @@ import { refusalOf } from "../../engine/client/state-error.ts";
 import type { EngineState } from "../../engine/engine.ts";
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
+import { MIN_RETRY_AFTER, retryAfterSeconds } from "../../engine/retry-after.ts";
 import { type Caller, mayUseModel, mayUseTier } from "../../ledger/key.ts";
 import { ApiError, unavailable } from "../../openapi/api-error.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -18,9 +19,6 @@ export interface Place {
   load: ModelLoad;
 }
 
-/** Bounds of Retry-After in seconds; OpenAI's clients obey it up to 60. */
-const MIN_RETRY = 1;
-const MAX_RETRY = 60;
 const MAX_NAME = 256;
 /** Bodies up to this size are read whatever becomes of them: what is in them may change the answer. */
 const SMALL_BODY = 64 * 1024;
@@ -256,7 +254,7 @@ function comesOnDemand(state: EngineState): boolean {
 
 /** Flex bought patience, and pays nothing when it runs out: 429. Who bought a promptness that is not to be had gets 503. */
 function overload(tier: OnlineTier, message: string, retryInMs: number): Overload {
-  const retryAfter = seconds(retryInMs);
+  const retryAfter = retryAfterSeconds(retryInMs);
   if (tier === "flex") {
     const advice = "It was not charged. Try again later, or with service_tier default.";
     const code = "resource_unavailable";
@@ -266,13 +264,9 @@ function overload(tier: OnlineTier, message: string, retryInMs: number): Overloa
 }
 
 function shuttingDown(): ApiError {
-  return unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY);
+  return unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY_AFTER);
 }
 
 function inSeconds(ms: number): string {
   return `${ms < 10_000 ? (ms / 1000).toFixed(1) : Math.round(ms / 1000)} s`;
-}
-
-function seconds(ms: number): number {
-  return Math.min(MAX_RETRY, Math.max(MIN_RETRY, Math.ceil(ms / 1000)));
 }

@@ -17,6 +17,7 @@ import type { OnlineTier } from "../../engine/protocol/request.ts";
 import type { EngineStatus } from "../../engine/protocol/status.ts";
 import type { Objectives } from "../../engine/protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
+import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../../engine/retry-after.ts";
 
 export interface PendingEngineWork {
   /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */
@@ -36,9 +37,8 @@ export interface Backoff {
 }
 
 const BACKOFF: Backoff = { firstMs: 5000, capMs: 300_000 };
-/** Seconds after which a client may look again while nothing tells how long the file will take. */
-const USUAL_RETRY_AFTER = 5;
-const MAX_RETRY_AFTER = 60;
+/** Milliseconds for Retry-After while no byte of the file has come. */
+const USUAL_DOWNLOAD_MS = 5000;
 
 /**
  * An engine whose model file is still being downloaded: loading, with the download's progress, until the file is there;
@@ -103,11 +103,10 @@ export class DownloadingEngine implements Engine {
     if (this.#engine !== null) return this.#engine.retryAfterSeconds;
     const state = this.#state;
     if (state.name === "failed" && state.retryInMs === undefined) return MAX_RETRY_AFTER;
-    const since = this.#now() - this.#tryAt;
-    let seconds = USUAL_RETRY_AFTER;
-    if (state.name === "failed") seconds = -since / 1000;
-    if (state.name === "loading" && state.progress > 0) seconds = (since * (1 / state.progress - 1)) / 1000;
-    return Math.min(MAX_RETRY_AFTER, Math.max(1, Math.ceil(seconds)));
+    const elapsedMs = this.#now() - this.#tryAt;
+    if (state.name === "failed") return retryAfterSeconds(-elapsedMs);
+    const left = state.name === "loading" ? remainingMs(elapsedMs, state.progress) : null;
+    return retryAfterSeconds(left ?? USUAL_DOWNLOAD_MS);
   }
 
   async ready(signal?: AbortSignal): Promise<ModelFacts> {

@@ -4,7 +4,7 @@ import {
   type Lifecycle,
   type LifecycleEvent,
   newLifecycle,
-  retryAfterSeconds,
+  retryAfter,
 } from "../../../../engine/client/lifecycle.ts";
 import { RESTART_POLICY } from "../../../../engine/restart-policy.ts";
 
@@ -287,25 +287,25 @@ describe("the backoff", () => {
 
 describe("Retry-After", () => {
   it("is a load of an unloaded model, what is left of a failed one's backoff and a load, else a minute", () => {
-    expect(retryAfterSeconds(newLifecycle(0, "unloaded"), 99_000)).toBe(5);
-    expect(retryAfterSeconds(failed, 1000)).toBe(10);
-    expect(retryAfterSeconds(failed, 5000)).toBe(6);
-    expect(retryAfterSeconds(crashed, 0)).toBe(60);
+    expect(retryAfter(newLifecycle(0, "unloaded"), 99_000)).toBe(5);
+    expect(retryAfter(failed, 1000)).toBe(10);
+    expect(retryAfter(failed, 5000)).toBe(6);
+    expect(retryAfter(crashed, 0)).toBe(60);
   });
 
   it("is what is left of the backoff and the last load time, in whole seconds from 1 to 60", () => {
     let life = advance(newLifecycle(0), { type: "ready" }, 7000, POLICY).life;
     life = advance(life, DIED, 10_000, POLICY).life;
-    expect(retryAfterSeconds(life, 10_000)).toBe(8);
+    expect(retryAfter(life, 10_000)).toBe(8);
     life = advance(life, EVENTS.retry, 10_250, POLICY).life;
-    expect(retryAfterSeconds(life, 12_250)).toBe(5);
-    expect(retryAfterSeconds(life, 99_000)).toBe(1);
+    expect(retryAfter(life, 12_250)).toBe(5);
+    expect(retryAfter(life, 99_000)).toBe(1);
   });
 
   it("follows the progress of the first load", () => {
     const half = advance(newLifecycle(0), { type: "progress", progress: 0.5 }, 4000, POLICY).life;
-    expect(retryAfterSeconds(half, 4000)).toBe(4);
+    expect(retryAfter(half, 4000)).toBe(4);
     const crawling = advance(newLifecycle(0), { type: "progress", progress: 0.01 }, 50_000, POLICY).life;
-    expect(retryAfterSeconds(crawling, 50_000)).toBe(60);
+    expect(retryAfter(crawling, 50_000)).toBe(60);
   });
 });

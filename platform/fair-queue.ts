@@ -1,11 +1,15 @@
-/** What an owner was served, in whatever unit the caller charges. */
+/** What an owner was served, in the unit that the caller charges. */
 interface Account {
   served: number;
-  waiting: boolean;
+  /** Items of the owner that wait. */
+  waiting: number;
 }
 
+/** Accounts up to which none is swept. */
+const FEW_ACCOUNTS = 64;
+
 /**
- * Which of several owners is next: the one that was served least.
+ * Fair queueing over owners: next is the owner that was served least.
  *
  * An owner that begins to wait starts at the queue's clock and not at zero, so absence earns no credit. The clock advances
  * as the account of an owner with a fair share does (what is served, divided by the owners that wait). It therefore passes
@@ -17,43 +21,53 @@ interface Account {
 export class FairQueue {
   readonly #accounts = new Map<string, Account>();
   #clock = 0;
-  #waiting = 0;
+  #owners = 0;
+  #sweepAt = FEW_ACCOUNTS;
 
-  /** The owner has something that waits. */
-  join(owner: string): void {
-    const account = this.#account(owner);
-    if (account.waiting) return;
-    account.waiting = true;
-    account.served = Math.max(account.served, this.#clock);
-    this.#waiting++;
+  /** Owners that wait. */
+  get owners(): number {
+    return this.#owners;
   }
 
-  /** Nothing of the owner waits any longer. */
+  /** Accounts that are kept: of the owners that wait, and of those that are ahead of the clock. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  /** One more item of the owner waits. */
+  join(owner: string): void {
+    const account = this.#account(owner);
+    if (account.waiting++ > 0) return;
+    account.served = Math.max(account.served, this.#clock);
+    this.#owners++;
+  }
+
+  /** One item of the owner waits no longer. */
   leave(owner: string): void {
     const account = this.#accounts.get(owner);
-    if (account === undefined || !account.waiting) return;
-    account.waiting = false;
-    this.#waiting--;
-    if (this.#waiting === 0) {
+    if (account === undefined || account.waiting === 0 || --account.waiting > 0) return;
+    this.#owners--;
+    if (this.#owners === 0) {
       this.#accounts.clear();
       this.#clock = 0;
+      this.#sweepAt = FEW_ACCOUNTS;
     } else if (account.served <= this.#clock) {
       this.#accounts.delete(owner);
     }
   }
 
-  /** Exactly these owners wait. */
+  /** Exactly these owners wait, with one item each. */
   set(owners: ReadonlySet<string>): void {
     // Joins come first: the accounts are closed when none is left in between.
-    for (const owner of owners) this.join(owner);
-    for (const [owner, { waiting }] of this.#accounts) if (waiting && !owners.has(owner)) this.leave(owner);
+    for (const owner of owners) if (!this.#waits(owner)) this.join(owner);
+    for (const owner of this.#accounts.keys()) if (this.#waits(owner) && !owners.has(owner)) this.leave(owner);
   }
 
-  /** The owner was served so much; to be called while it or another owner waits. */
+  /** The owner was served this amount; to be called while it or another owner waits. */
   charge(owner: string, amount: number): void {
-    if (this.#waiting === 0) return;
+    if (this.#owners === 0) return;
     this.#account(owner).served += amount;
-    this.#clock += amount / this.#waiting;
+    this.#clock += amount / this.#owners;
   }
 
   served(owner: string): number {
@@ -67,9 +81,55 @@ export class FairQueue {
     return least;
   }
 
+  /**
+   * The items in the order in which they would be served if all were served now: always the next item of the owner that was
+   * served least, the first of equals. Computed as far as it is read.
+   *
+   * @param waiting items by owner, each owner's in their own order
+   * @param cost what serving an item will charge
+   * @param begun true for an owner's first item when it is partly served: it precedes all others
+   */
+  *order<T>(
+    waiting: Iterable<readonly [owner: string, items: readonly T[]]>,
+    cost: (item: T) => number,
+    begun: (item: T) => boolean = () => false,
+  ): Generator<T, void> {
+    const queues = Array.from(waiting, ([owner, items]) => {
+      const served = this.served(owner);
+      const first = items[0];
+      return { items, next: 0, served, rank: first !== undefined && begun(first) ? Number.NEGATIVE_INFINITY : served };
+    });
+    for (;;) {
+      let least: (typeof queues)[number] | null = null;
+      for (const queue of queues) {
+        if (queue.next < queue.items.length && (least === null || queue.rank < least.rank)) least = queue;
+      }
+      if (least === null) return;
+      const item = least.items[least.next++]!;
+      least.served += cost(item);
+      least.rank = least.served;
+      yield item;
+    }
+  }
+
+  #waits(owner: string): boolean {
+    return (this.#accounts.get(owner)?.waiting ?? 0) > 0;
+  }
+
   #account(owner: string): Account {
-    const account = this.#accounts.get(owner) ?? { served: this.#clock, waiting: false };
+    const known = this.#accounts.get(owner);
+    if (known !== undefined) return known;
+    if (this.#accounts.size >= this.#sweepAt) this.#sweep();
+    const account = { served: this.#clock, waiting: 0 };
     this.#accounts.set(owner, account);
     return account;
+  }
+
+  /** Removes the accounts that the clock has passed and whose owners do not wait: such an owner would start at the clock. */
+  #sweep(): void {
+    for (const [owner, { served, waiting }] of this.#accounts) {
+      if (waiting === 0 && served <= this.#clock) this.#accounts.delete(owner);
+    }
+    this.#sweepAt = Math.max(FEW_ACCOUNTS, this.#accounts.size * 2);
   }
 }

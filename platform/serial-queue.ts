@@ -59,21 +59,15 @@ export class SerialQueue {
 
   #add(owner: string, waiting: Waiting): void {
     const queue = this.#waiting.get(owner);
-    if (queue !== undefined) {
-      queue.push(waiting);
-      return;
-    }
-    this.#waiting.set(owner, [waiting]);
+    if (queue === undefined) this.#waiting.set(owner, [waiting]);
+    else queue.push(waiting);
     this.#fair.join(owner);
   }
 
   #remove(owner: string, waiting: Waiting): void {
     const left = this.#waiting.get(owner)?.filter((one) => one !== waiting) ?? [];
-    if (left.length > 0) {
-      this.#waiting.set(owner, left);
-      return;
-    }
-    this.#waiting.delete(owner);
+    if (left.length > 0) this.#waiting.set(owner, left);
+    else this.#waiting.delete(owner);
     this.#fair.leave(owner);
   }
 }

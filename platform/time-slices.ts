@@ -44,9 +44,8 @@ export class TimeSlices {
       end,
       leave: () => {
         end();
-        if (--owner.jobs > 0) return;
-        this.#owners.delete(name);
         this.#fair.leave(name);
+        if (--owner.jobs === 0) this.#owners.delete(name);
       },
     };
   }

@@ -89,7 +89,7 @@ export class GrammarQueue {
   #remove(job: Job): void {
     this.#jobs.delete(job.key);
     this.#characters -= job.source.text.length;
-    if (![...this.#jobs.values()].some(({ owner }) => owner === job.owner)) this.#fair.leave(job.owner);
+    this.#fair.leave(job.owner);
   }
 
   async #work(): Promise<void> {

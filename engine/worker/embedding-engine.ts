@@ -11,7 +11,7 @@ import { openEmbedder } from "./embedding/open-embedder.ts";
 import { factsOf } from "./facts.ts";
 import type { Adapters } from "./native/adapters.ts";
 import type { EmbeddingPlan } from "./native/embedding-plan.ts";
-import type { Library } from "./native/library.ts";
+import type { Library } from "./native/library/library.ts";
 import type { MemoryFacts } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 import { planLimits } from "./scheduler/step-caps.ts";

@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import type { EmbeddingFacts, EngineConfig, ModelFacts } from "../protocol/config.ts";
 import type { Objectives } from "../protocol/step.ts";
 import type { Calibration } from "./calibration/calibrate.ts";
-import { fileIdentity } from "./native/file-identity.ts";
-import type { Library } from "./native/library.ts";
+import { fileIdentity } from "./native/library/file-identity.ts";
+import type { Library } from "./native/library/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 

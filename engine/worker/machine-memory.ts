@@ -1,6 +1,6 @@
 import { freemem } from "node:os";
 import type { EngineConfig } from "../protocol/config.ts";
-import type { Library } from "./native/library.ts";
+import type { Library } from "./native/library/library.ts";
 
 /** Bytes that are free, before weights are loaded. */
 export interface FreeMemory {

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import type { EngineConfig, ModelNeeds } from "../protocol/config.ts";
 import { freeMemory } from "./machine-memory.ts";
 import { embeddingShape, wantedBytes } from "./native/embedding-plan.ts";
-import { loadLibrary } from "./native/library.ts";
+import { loadLibrary } from "./native/library/library.ts";
 import { embeddingNeeds, memoryNeeds } from "./native/memory-plan.ts";
 import { loadModel } from "./native/model.ts";
 

@@ -1,5 +1,5 @@
 import type { EngineConfig } from "../protocol/config.ts";
-import type { Library } from "./native/library.ts";
+import type { Library } from "./native/library/library.ts";
 import { DEFAULT_CONTEXT, type MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { bundledBinaries } from "../../engine/worker/native/binaries.ts";
+import { bundledBinaries } from "../../engine/worker/native/library/binaries.ts";
 import { startServer } from "../api/server.ts";
 
 /** The bundled libraries and a backend for CUDA that no loader takes, as one that lacks CUDA's runtime. */

@@ -6,7 +6,7 @@ import type { Tile } from "../cost/step-model.ts";
 import type { Adapters } from "../native/adapters.ts";
 import { Context } from "../native/context.ts";
 import { flashAttention, mayLackFlash } from "../native/flash-attention.ts";
-import type { Library } from "../native/library.ts";
+import type { Library } from "../native/library/library.ts";
 import type { MemoryPlan } from "../native/memory-plan.ts";
 import type { Model } from "../native/model.ts";
 import { chooseFlash, TILE_ROWS, tileOf } from "./kernels.ts";

@@ -3,7 +3,7 @@ import type { FromEngine } from "../../protocol/messages.ts";
 import type { Adapters } from "../native/adapters.ts";
 import { EmbeddingContextPair } from "../native/embedding-context-pair.ts";
 import { type EmbeddingPlan, embeddingShape, planEmbedding } from "../native/embedding-plan.ts";
-import type { Library } from "../native/library.ts";
+import type { Library } from "../native/library/library.ts";
 import { embeddingBudget, type MemoryFacts } from "../native/memory-plan.ts";
 import type { Model } from "../native/model.ts";
 import type { Tokenizer } from "../text/tokenizer.ts";

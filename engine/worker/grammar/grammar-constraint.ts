@@ -1,5 +1,5 @@
 import type { GrammarRule } from "../../protocol/request.ts";
-import type { ReasoningTags } from "../text/reasoning-tags.ts";
+import type { ReasoningTags } from "../text/output/reasoning-tags.ts";
 import type { TextOwner } from "../text/tokenize-queue.ts";
 import type { Automaton, State } from "./automaton.ts";
 import { type Left, maskLogits } from "./logit-mask.ts";

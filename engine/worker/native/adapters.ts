@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import type { Adapter } from "../../protocol/config.ts";
-import type { Llama } from "./bindings.ts";
-import { call } from "./ffi-call.ts";
-import type { Library } from "./library.ts";
+import type { Llama } from "./library/bindings.ts";
+import { call } from "./library/ffi-call.ts";
+import type { Library } from "./library/library.ts";
+import type { Pointer } from "./library/structs.ts";
 import type { Model } from "./model.ts";
-import type { Pointer } from "./structs.ts";
 
 /** Adapters in memory, for contexts of the model that they were loaded for. They are freed with it. */
 export class Adapters {

@@ -1,18 +1,18 @@
 import koffi from "koffi";
 import type { EngineConfig } from "../../protocol/config.ts";
 import type { Adapters } from "./adapters.ts";
-import { argmax } from "./argmax.ts";
-import type { Llama } from "./bindings.ts";
 import { DecodeBatch } from "./decode-batch.ts";
-import { call } from "./ffi-call.ts";
 import { FLASH_ATTENTION } from "./flash-attention.ts";
 import { NativeMemory } from "./kv-memory.ts";
-import type { Library } from "./library.ts";
+import type { Llama } from "./library/bindings.ts";
+import { call } from "./library/ffi-call.ts";
+import type { Library } from "./library/library.ts";
+import type { Pointer } from "./library/structs.ts";
 import type { MemoryPlan } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
-import type { Sampler } from "./sampler.ts";
-import { MOST_SCORED } from "./scored-rows.ts";
-import type { Pointer } from "./structs.ts";
+import { argmax } from "./sampling/argmax.ts";
+import type { Sampler } from "./sampling/sampler.ts";
+import { MOST_SCORED } from "./sampling/scored-rows.ts";
 
 /** enum ggml_type */
 export const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;

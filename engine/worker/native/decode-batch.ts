@@ -1,5 +1,5 @@
 import koffi from "koffi";
-import type { BatchStruct } from "./structs.ts";
+import type { BatchStruct } from "./library/structs.ts";
 
 /** The tokens of one step: llama_batch over memory that is allocated once and filled through typed arrays. */
 export class DecodeBatch {

@@ -2,7 +2,7 @@ import type { EngineConfig } from "../../protocol/config.ts";
 import type { Adapters } from "./adapters.ts";
 import { EmbeddingContext } from "./embedding-context.ts";
 import type { EmbeddingPlan } from "./embedding-plan.ts";
-import type { Library } from "./library.ts";
+import type { Library } from "./library/library.ts";
 import type { Model } from "./model.ts";
 
 /** The contexts that pieces are computed in: one for all, and where that pays a small one for pieces of few tokens. */

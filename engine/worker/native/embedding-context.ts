@@ -1,15 +1,15 @@
 import koffi from "koffi";
 import { type EngineConfig, POOLINGS } from "../../protocol/config.ts";
 import type { Adapters } from "./adapters.ts";
-import type { Llama } from "./bindings.ts";
 import { CACHE_TYPES, DecodeError } from "./context.ts";
 import { DecodeBatch } from "./decode-batch.ts";
 import { type EmbeddingPlan, type EmbeddingRoom, MOST_INPUTS } from "./embedding-plan.ts";
-import { call } from "./ffi-call.ts";
 import { FLASH_ATTENTION } from "./flash-attention.ts";
-import type { Library } from "./library.ts";
+import type { Llama } from "./library/bindings.ts";
+import { call } from "./library/ffi-call.ts";
+import type { Library } from "./library/library.ts";
+import type { Pointer } from "./library/structs.ts";
 import type { Model } from "./model.ts";
-import type { Pointer } from "./structs.ts";
 
 /**
  * A llama_context of its own on the loaded weights, which gives vectors instead of tokens. All inputs of a piece share its

@@ -1,5 +1,5 @@
-import type { Llama } from "./bindings.ts";
-import type { Pointer } from "./structs.ts";
+import type { Llama } from "./library/bindings.ts";
+import type { Pointer } from "./library/structs.ts";
 
 const NO_FLAGS = 0;
 

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import koffi from "koffi";
 import { type EngineConfig, type ModelFacts, POOLINGS, type Pooling } from "../../protocol/config.ts";
-import type { Llama } from "./bindings.ts";
-import { call } from "./ffi-call.ts";
-import { GgufHeader } from "./gguf-header.ts";
 import { type LayerMemory, layerMemory } from "./layer-memory.ts";
-import type { Device, Library } from "./library.ts";
+import type { Llama } from "./library/bindings.ts";
+import { call } from "./library/ffi-call.ts";
+import { GgufHeader } from "./library/gguf-header.ts";
+import type { Device, Library } from "./library/library.ts";
+import { type Pointer, PROGRESS_CALLBACK } from "./library/structs.ts";
 import type { MemoryFacts } from "./memory-plan.ts";
-import { type Pointer, PROGRESS_CALLBACK } from "./structs.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 const SPLIT_MODES = { none: 0, layer: 1, row: 2 } as const;

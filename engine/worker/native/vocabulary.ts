@@ -1,6 +1,6 @@
-import type { Llama } from "./bindings.ts";
-import { call } from "./ffi-call.ts";
-import type { Pointer } from "./structs.ts";
+import type { Llama } from "./library/bindings.ts";
+import { call } from "./library/ffi-call.ts";
+import type { Pointer } from "./library/structs.ts";
 
 const UNKNOWN = 1;
 const CONTROL = 8;

@@ -1,5 +1,5 @@
 import { NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
-import { MOST_SCORED } from "../native/scored-rows.ts";
+import { MOST_SCORED } from "../native/sampling/scored-rows.ts";
 import { DecodePasses } from "./decode-passes.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
 

@@ -1,6 +1,6 @@
 import type { PromptLogprob, RankedLogprob, TokenLogprob } from "../../protocol/output.ts";
 import type { LogprobsWanted } from "../../protocol/request.ts";
-import { type TopLogits, topLogits } from "../native/log-softmax.ts";
+import { type TopLogits, topLogits } from "../native/sampling/log-softmax.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 
 export type TokenNames = Pick<Vocabulary, "piece" | "text">;

@@ -1,11 +1,11 @@
 import type { FinishReason, SequenceOutput, ToolCallDelta } from "../../protocol/output.ts";
 import type { EngineRequest, Tier } from "../../protocol/request.ts";
 import type { GrammarConstraint } from "../grammar/grammar-constraint.ts";
-import type { Sampler } from "../native/sampler.ts";
+import type { Sampler } from "../native/sampling/sampler.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 import type { Sequence } from "../scheduler/scheduled-sequence.ts";
-import type { ReasoningBudget } from "../text/reasoning-budget.ts";
-import type { SequenceText } from "../text/sequence-text.ts";
+import type { ReasoningBudget } from "../text/output/reasoning-budget.ts";
+import type { SequenceText } from "../text/output/sequence-text.ts";
 import type { LogitRules } from "./logit-rules.ts";
 import type { LogprobTrail } from "./logprobs.ts";
 

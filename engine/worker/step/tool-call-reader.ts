@@ -4,7 +4,7 @@ import { ToolParser } from "../../tools/parser.ts";
 import type { ToolFormat } from "../../tools/syntax/format.ts";
 import { VocabularyGrammars } from "../grammar/vocabulary-grammar.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
-import type { SequenceTextOptions } from "../text/sequence-text.ts";
+import type { SequenceTextOptions } from "../text/output/sequence-text.ts";
 
 /** How one model's answers are read for tool calls. */
 export class ToolCallReader {

@@ -1,9 +1,9 @@
 import type { Prompt } from "../../protocol/prompt.ts";
 import { RequestRefusal, tooLong } from "../../protocol/refusal.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
-import type { ChatTemplate } from "./chat-template.ts";
-import { thinkingPlan } from "./reasoning-effort.ts";
 import type { Renderer } from "./renderer.ts";
+import type { ChatTemplate } from "./template/chat-template.ts";
+import { thinkingPlan } from "./template/reasoning-effort.ts";
 import type { TextOwner } from "./tokenize-queue.ts";
 import type { TextPart, Tokenizer } from "./tokenizer.ts";
 

@@ -1,8 +1,13 @@
 import { Worker } from "node:worker_threads";
 import { isLongerThan } from "../../../grammar/schema/json-length.ts";
 import { RequestRefusal, tooLong } from "../../protocol/refusal.ts";
-import { type ChatTemplate, type RenderedPrompt, TemplateError, type TemplateSource } from "./chat-template.ts";
 import { type RenderJob, type RenderReply, unpacked } from "./rendering.ts";
+import {
+  type ChatTemplate,
+  type RenderedPrompt,
+  TemplateError,
+  type TemplateSource,
+} from "./template/chat-template.ts";
 import { type TextOwner, TokenizeQueue } from "./tokenize-queue.ts";
 
 /** Of messages, tools and variables as JSON. Above this many characters they are rendered on the thread: it can take a second. */

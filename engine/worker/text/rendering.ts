@@ -1,8 +1,8 @@
 import type { EngineError } from "../../protocol/messages.ts";
 import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
 import { RequestRefusal } from "../../protocol/refusal.ts";
-import { ChatTemplate, type RenderedPrompt, type TemplateSource } from "./chat-template.ts";
-import type { PromptPiece } from "./special-token-escaping.ts";
+import { ChatTemplate, type RenderedPrompt, type TemplateSource } from "./template/chat-template.ts";
+import type { PromptPiece } from "./template/special-token-escaping.ts";
 
 /** What a thread is asked to render. */
 export interface RenderJob {

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SequenceOutput } from "../../../../../engine/protocol/output.ts";
 import type { EngineRequest } from "../../../../../engine/protocol/request.ts";
-import { Sampler } from "../../../../../engine/worker/native/sampler.ts";
+import { Sampler } from "../../../../../engine/worker/native/sampling/sampler.ts";
 import { LogprobTrail } from "../../../../../engine/worker/step/logprobs.ts";
 import { EngineSequence } from "../../../../../engine/worker/step/sequence.ts";
-import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
+import { SequenceText } from "../../../../../engine/worker/text/output/sequence-text.ts";
 import { plainRequest } from "../plain-request.ts";
 
 const EURO = [...Buffer.from("€")];

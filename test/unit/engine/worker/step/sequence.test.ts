@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { EngineRequest } from "../../../../../engine/protocol/request.ts";
-import { Sampler } from "../../../../../engine/worker/native/sampler.ts";
+import { Sampler } from "../../../../../engine/worker/native/sampling/sampler.ts";
 import { EngineSequence, type TokenTexts } from "../../../../../engine/worker/step/sequence.ts";
-import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
+import { SequenceText } from "../../../../../engine/worker/text/output/sequence-text.ts";
 import { plainRequest } from "../plain-request.ts";
 
 const TEXTS = ["a", "b", "st", "op", "", "<eos>", "é", "\n"];

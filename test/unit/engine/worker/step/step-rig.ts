@@ -4,11 +4,11 @@ import type { StepMessage } from "../../../../../engine/protocol/step.ts";
 import { ObjectiveWatch } from "../../../../../engine/worker/cost/objectives.ts";
 import { StepModel } from "../../../../../engine/worker/cost/step-model.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
-import { Sampler } from "../../../../../engine/worker/native/sampler.ts";
+import { Sampler } from "../../../../../engine/worker/native/sampling/sampler.ts";
 import { Scheduler } from "../../../../../engine/worker/scheduler/scheduler.ts";
 import { EngineSequence, type EngineSequenceParts } from "../../../../../engine/worker/step/sequence.ts";
 import { StepLoop } from "../../../../../engine/worker/step/step-loop.ts";
-import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
+import { SequenceText } from "../../../../../engine/worker/text/output/sequence-text.ts";
 import { plainRequest } from "../plain-request.ts";
 import { LIMITS } from "../scheduler/plan-rig.ts";
 

@@ -4,7 +4,7 @@ import { toolFormat } from "../../../../../engine/tools/formats.ts";
 import { GrammarConstraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
 import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabulary-grammar.ts";
 import { ToolCallReader } from "../../../../../engine/worker/step/tool-call-reader.ts";
-import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
+import { SequenceText } from "../../../../../engine/worker/text/output/sequence-text.ts";
 
 const TEXTS = ["[TOOL_CALLS]", "f", "[ARGS]", '{"a": 1}', "<eos>", "no"];
 const [CALLS, NAME, ARGS, JSON_TEXT, EOS, NO] = [0, 1, 2, 3, 4, 5];

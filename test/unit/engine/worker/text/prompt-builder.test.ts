@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ChatTemplate } from "../../../../../engine/worker/text/chat-template.ts";
 import { PromptBuilder } from "../../../../../engine/worker/text/prompt-builder.ts";
 import { Renderer } from "../../../../../engine/worker/text/renderer.ts";
+import { ChatTemplate } from "../../../../../engine/worker/text/template/chat-template.ts";
 
 const CONTEXT = 100;
 const MOST_BYTES = 1000;

@@ -3,7 +3,6 @@ import { MessageChannel } from "node:worker_threads";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import type { ChatMessage } from "../../../../../engine/protocol/prompt.ts";
-import { ChatTemplate, type RenderedPrompt } from "../../../../../engine/worker/text/chat-template.ts";
 import { type Chat, Renderer, type RenderThread } from "../../../../../engine/worker/text/renderer.ts";
 import {
   packed,
@@ -12,7 +11,8 @@ import {
   serveRendering,
   unpacked,
 } from "../../../../../engine/worker/text/rendering.ts";
-import { CHATML, QWEN } from "./templates.ts";
+import { ChatTemplate, type RenderedPrompt } from "../../../../../engine/worker/text/template/chat-template.ts";
+import { CHATML, QWEN } from "./template/templates.ts";
 
 const NOW = new Date(0);
 const CONTEXT = 1000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { topLogits } from "../../../../../engine/worker/native/log-softmax.ts";
+import { topLogits } from "../../../../../../engine/worker/native/sampling/log-softmax.ts";
 
 function naive(row: readonly number[], count: number) {
   const order = row.map((logit, token) => ({ logit, token })).sort((a, b) => b.logit - a.logit || a.token - b.token);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { REASONING_EFFORTS, type ReasoningEffort } from "../../../../../engine/protocol/prompt.ts";
-import { JinjaTemplate } from "../../../../../engine/worker/text/jinja-template.ts";
-import { type ThinkingTraits, thinkingPlan } from "../../../../../engine/worker/text/reasoning-effort.ts";
-import { templateMessages } from "../../../../../engine/worker/text/template-messages.ts";
-import { templateTraits } from "../../../../../engine/worker/text/template-traits.ts";
+import { REASONING_EFFORTS, type ReasoningEffort } from "../../../../../../engine/protocol/prompt.ts";
+import { JinjaTemplate } from "../../../../../../engine/worker/text/template/jinja-template.ts";
+import { type ThinkingTraits, thinkingPlan } from "../../../../../../engine/worker/text/template/reasoning-effort.ts";
+import { templateMessages } from "../../../../../../engine/worker/text/template/template-messages.ts";
+import { templateTraits } from "../../../../../../engine/worker/text/template/template-traits.ts";
 import { PLAIN_CHATML, QWEN } from "./templates.ts";
 
 const traitsOf = (source: string) => templateTraits(new JinjaTemplate(source)).thinking;

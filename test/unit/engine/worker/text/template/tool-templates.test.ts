@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ChatMessage, FunctionTool } from "../../../../../engine/protocol/prompt.ts";
-import { ChatTemplate, TemplateError } from "../../../../../engine/worker/text/chat-template.ts";
+import type { ChatMessage, FunctionTool } from "../../../../../../engine/protocol/prompt.ts";
+import { ChatTemplate, TemplateError } from "../../../../../../engine/worker/text/template/chat-template.ts";
 import { CHATML, GEMMA, GEMMA_TEMPLATE, MISTRAL, PLAIN_CHATML, QWEN } from "./templates.ts";
 
 const NOW = new Date(0);

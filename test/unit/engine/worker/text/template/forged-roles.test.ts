@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ChatMessage, FunctionTool } from "../../../../../engine/protocol/prompt.ts";
-import { ChatTemplate, type TemplateVocabulary } from "../../../../../engine/worker/text/chat-template.ts";
-import type { PromptPiece } from "../../../../../engine/worker/text/special-token-escaping.ts";
+import type { ChatMessage, FunctionTool } from "../../../../../../engine/protocol/prompt.ts";
+import { ChatTemplate, type TemplateVocabulary } from "../../../../../../engine/worker/text/template/chat-template.ts";
+import type { PromptPiece } from "../../../../../../engine/worker/text/template/special-token-escaping.ts";
 import {
   CHATML,
   DEEPSEEK,

@@ -1,4 +1,4 @@
-import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
+import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
 
 /**
  * Tools for models whose templates know nothing of them, in the form of Hermes, which many models have seen: a part of

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { StopMatcher } from "../../../../../engine/worker/text/stop-strings.ts";
+import { StopMatcher } from "../../../../../../engine/worker/text/output/stop-strings.ts";
 import { pieces } from "./pieces.ts";
 
 /** The rule at its plainest: read one more character, look whether the text ends with a stop string. */

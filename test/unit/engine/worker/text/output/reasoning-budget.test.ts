@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ReasoningBudget } from "../../../../../engine/worker/text/reasoning-budget.ts";
-import { SequenceText } from "../../../../../engine/worker/text/sequence-text.ts";
+import { ReasoningBudget } from "../../../../../../engine/worker/text/output/reasoning-budget.ts";
+import { SequenceText } from "../../../../../../engine/worker/text/output/sequence-text.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };
 /** Tokens: a word, half an "é" each, the tags in pieces. */

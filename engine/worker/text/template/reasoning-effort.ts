@@ -1,5 +1,5 @@
-import type { ReasoningEffort, Thinking } from "../../protocol/prompt.ts";
-import { REASONING_EFFORTS } from "../../protocol/prompt.ts";
+import type { ReasoningEffort, Thinking } from "../../../protocol/prompt.ts";
+import { REASONING_EFFORTS } from "../../../protocol/prompt.ts";
 
 /** The means that a template has to steer how much its model thinks. */
 export interface ThinkingTraits {

@@ -1,6 +1,6 @@
-import type { ToolCallDelta } from "../../protocol/output.ts";
-import type { ToolParser } from "../../tools/parser.ts";
-import type { ToolEvent } from "../../tools/syntax/output.ts";
+import type { ToolCallDelta } from "../../../protocol/output.ts";
+import type { ToolParser } from "../../../tools/parser.ts";
+import type { ToolEvent } from "../../../tools/syntax/output.ts";
 import { Detokenizer } from "./detokenizer.ts";
 import { ReasoningSplitter, type ReasoningTags, type SplitText } from "./reasoning-tags.ts";
 import { StopMatcher } from "./stop-strings.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Detokenizer } from "../../../../../engine/worker/text/detokenizer.ts";
+import { Detokenizer } from "../../../../../../engine/worker/text/output/detokenizer.ts";
 import { pieces } from "./pieces.ts";
 
 const whole = (bytes: Uint8Array) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);

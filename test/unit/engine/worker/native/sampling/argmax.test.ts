@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { argmax } from "../../../../../engine/worker/native/argmax.ts";
+import { argmax } from "../../../../../../engine/worker/native/sampling/argmax.ts";
 
 /** llama_sampler_greedy_apply, word for word. */
 function greedy(logits: Float32Array): number {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ReasoningSplitter } from "../../../../../engine/worker/text/reasoning-tags.ts";
+import { ReasoningSplitter } from "../../../../../../engine/worker/text/output/reasoning-tags.ts";
 import { pieces } from "./pieces.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };

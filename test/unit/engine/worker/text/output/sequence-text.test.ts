@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toolFormat } from "../../../../../engine/tools/formats.ts";
-import { ToolParser } from "../../../../../engine/tools/parser.ts";
-import { SequenceText, type SequenceTextOptions } from "../../../../../engine/worker/text/sequence-text.ts";
+import { toolFormat } from "../../../../../../engine/tools/formats.ts";
+import { ToolParser } from "../../../../../../engine/tools/parser.ts";
+import { SequenceText, type SequenceTextOptions } from "../../../../../../engine/worker/text/output/sequence-text.ts";
 import { pieces } from "./pieces.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };

@@ -1,8 +1,8 @@
-import { REASONING_EFFORTS } from "../../protocol/prompt.ts";
+import { REASONING_EFFORTS } from "../../../protocol/prompt.ts";
+import type { ReasoningTags } from "../output/reasoning-tags.ts";
 import { EndlessTemplate } from "./bounded-interpreter.ts";
 import type { JinjaTemplate } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
-import type { ReasoningTags } from "./reasoning-tags.ts";
 
 /** What a chat template understands; found by trying, for templates do not say. */
 export interface TemplateTraits {

@@ -1,10 +1,10 @@
-import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
-import { RequestRefusal } from "../../protocol/refusal.ts";
-import { recognise, toolFormat } from "../../tools/formats.ts";
-import type { ToolFormat } from "../../tools/syntax/format.ts";
+import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
+import { RequestRefusal } from "../../../protocol/refusal.ts";
+import { recognise, toolFormat } from "../../../tools/formats.ts";
+import type { ToolFormat } from "../../../tools/syntax/format.ts";
+import type { ReasoningTags } from "../output/reasoning-tags.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
-import type { ReasoningTags } from "./reasoning-tags.ts";
 import { type Guard, type PromptPiece, StandIns } from "./special-token-escaping.ts";
 import { SpecialTokens } from "./special-tokens.ts";
 import { templateMessages } from "./template-messages.ts";

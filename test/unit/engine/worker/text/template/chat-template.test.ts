@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ChatMessage, FunctionTool } from "../../../../../engine/protocol/prompt.ts";
-import { RequestRefusal } from "../../../../../engine/protocol/refusal.ts";
-import { ChatTemplate, type TemplateVocabulary } from "../../../../../engine/worker/text/chat-template.ts";
+import type { ChatMessage, FunctionTool } from "../../../../../../engine/protocol/prompt.ts";
+import { RequestRefusal } from "../../../../../../engine/protocol/refusal.ts";
+import { ChatTemplate, type TemplateVocabulary } from "../../../../../../engine/worker/text/template/chat-template.ts";
 import {
   CHATML,
   DEEPSEEK,
@@ -136,7 +136,7 @@ describe("golden prompts", () => {
   });
 
   test("the demo model's own template", () => {
-    const gguf = readFileSync(new URL("../../../../../models/demo.gguf", import.meta.url)).toString("latin1");
+    const gguf = readFileSync(new URL("../../../../../../models/demo.gguf", import.meta.url)).toString("latin1");
     const start = gguf.indexOf("{%-", gguf.indexOf("tokenizer.chat_template"));
     const last = "{{- '<|im_start|>assistant\\n' -}}{%- endif -%}";
     const source = gguf.slice(start, gguf.indexOf(last, start) + last.length);

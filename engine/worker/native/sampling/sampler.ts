@@ -1,6 +1,6 @@
-import type { Sampling } from "../../protocol/request.ts";
-import type { Llama } from "./bindings.ts";
-import type { Pointer } from "./structs.ts";
+import type { Sampling } from "../../../protocol/request.ts";
+import type { Llama } from "../library/bindings.ts";
+import type { Pointer } from "../library/structs.ts";
 
 /** How one sequence draws a token from a row of logits. Must be freed. */
 export class Sampler {

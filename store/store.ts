@@ -1,6 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
+import { programUrl } from "../platform/installation.ts";
 import type { Operations } from "./tables/tables.ts";
 import { isLarge, pathOf } from "./thread/database.ts";
 import type { StoreWork } from "./thread/messages.ts";
@@ -62,7 +63,7 @@ export interface StoreOptions {
 /** Opens, checks and migrates the database in a thread of its own. Rejects with the StoreError that says what to do. */
 export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> {
   const worker = (part: StoreWork["part"]) =>
-    new Worker(new URL("./thread/worker.js", import.meta.url), {
+    new Worker(programUrl("store/thread/worker"), {
       workerData: { part, dataDir },
       name: part,
       execArgv: [],

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { programUrl } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import type { NewLines } from "../../store/types/line-row.ts";
 import type { Validation } from "./file-validator.ts";
@@ -87,7 +88,7 @@ export class ValidationProcess {
   }
 
   #start(): ChildProcess {
-    const { entry = new URL("./main.js", import.meta.url), heapMb, log } = this.#options;
+    const { entry = programUrl("batch/validation/main"), heapMb, log } = this.#options;
     const { NIGHTSHIFT_FAILPOINTS } = process.env;
     const child = fork(entry, [], {
       serialization: "advanced",

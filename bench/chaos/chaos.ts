@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import Database from "better-sqlite3";
+import { programUrl } from "../../platform/installation.ts";
 import { Random } from "../base/random.ts";
 import { accountOf } from "../batch/batch-account.ts";
 import { type BatchObject, createBatch, isOver, retrieveBatch } from "../batch/batch-job.ts";
@@ -45,7 +46,7 @@ export interface ChaosResult {
   wrong: string[];
 }
 
-const CLI = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
+const CLI = fileURLToPath(programUrl("server/cli"));
 const QUESTION = { messages: [{ role: "user", content: "What is 7 + 8?" }], temperature: 0, max_tokens: 16 };
 const BREAK_EVERY_MS = { least: 60_000, most: 120_000 };
 const CALM_MS = 5000;

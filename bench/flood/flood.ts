@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
+import { programUrl } from "../../platform/installation.ts";
 import { median, quantile, spread } from "../base/statistics.ts";
 import { figure, spreadText } from "../base/table.ts";
 import { stream } from "../target/stream.ts";
@@ -116,7 +117,7 @@ async function round(target: Target, pid: number, plan: FloodPlan, order: FloodO
 
 /** A process of its own, so that sending does not slow down who measures. It is at work when this resolves. */
 async function startFlood(order: FloodOrder): Promise<{ stop(): Promise<FloodCounts>; kill(): void }> {
-  const child = fork(new URL("./flood-process.js", import.meta.url), { execArgv: [] });
+  const child = fork(programUrl("bench/flood/flood-process"), { execArgv: [] });
   child.send(order);
   await wait(500);
   return {

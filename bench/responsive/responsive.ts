@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
+import { programUrl } from "../../platform/installation.ts";
 import { median } from "../base/statistics.ts";
 import { figure } from "../base/table.ts";
 import { stream } from "../target/stream.ts";
@@ -39,7 +40,7 @@ export async function measureResponsiveness(
 }
 
 async function worked(workerData: WorkOrder): Promise<number[]> {
-  const worker = new Worker(new URL("./responsive-thread.js", import.meta.url), { workerData });
+  const worker = new Worker(programUrl("bench/responsive/responsive-thread"), { workerData });
   const [statuses] = (await once(worker, "message")) as [number[]];
   return statuses;
 }

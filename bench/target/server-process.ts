@@ -2,9 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { programUrl } from "../../platform/installation.ts";
 import { type ChildServer, startChild } from "./child-server.ts";
 
-export const CLI = fileURLToPath(new URL("../../server/cli.js", import.meta.url));
+export const CLI = fileURLToPath(programUrl("server/cli"));
 
 export interface OwnServer extends ChildServer {
   dataDir: string;

@@ -1,9 +1,10 @@
+import { programUrl } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import type { EngineConfig, ModelNeeds } from "../protocol/config.ts";
 import { EngineProcess } from "./engine-process.ts";
 
 /** The engine process's script. */
-export const WORKER = new URL("../worker/main.js", import.meta.url);
+export const WORKER = programUrl("engine/worker/main");
 
 /**
  * What a model would take, told by a process that ends with the answer: the server itself opens no model.

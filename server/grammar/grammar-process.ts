@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { GrammarOutcome, GrammarSource } from "../../grammar/kept-grammars.ts";
+import { programUrl } from "../../platform/installation.ts";
 
 export interface GrammarProcessOptions {
   /** Megabytes of the process's JavaScript heap. */
@@ -83,7 +84,7 @@ export class GrammarProcess {
   }
 
   #start(): ChildProcess {
-    const { entry = new URL("./main.js", import.meta.url), heapMb = HEAP_MB } = this.#options;
+    const { entry = programUrl("server/grammar/main"), heapMb = HEAP_MB } = this.#options;
     const child = fork(entry, [], {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${heapMb}`],

@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { isLongerThan } from "../../../grammar/schema/json-length.ts";
+import { programUrl } from "../../../platform/installation.ts";
 import { RequestRefusal, tooLong } from "../../protocol/refusal.ts";
 import { type RenderJob, type RenderReply, unpacked } from "./rendering.ts";
 import {
@@ -111,7 +112,7 @@ export class Renderer {
 }
 
 function startThread(source: TemplateSource): RenderThread {
-  const thread = new Worker(new URL("./render-thread.js", import.meta.url), {
+  const thread = new Worker(programUrl("engine/worker/text/render-thread"), {
     workerData: source,
     name: "render",
     execArgv: [],

@@ -1,0 +1,50 @@
+// npm run build: bundles each program into dist/, at the path of its source. Loading some three hundred modules one by
+// one takes a server half a second of its start; loading a few bundles takes a fraction of that.
+import { readdirSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+const programs = [
+  // The command line.
+  "server/cli",
+  // Processes and threads, started by programUrl() of platform/installation.ts.
+  "engine/worker/main",
+  "engine/worker/text/render-thread",
+  "batch/validation/main",
+  "server/grammar/main",
+  "store/thread/worker",
+  "bench/flood/flood-process",
+  "bench/responsive/responsive-thread",
+  // Parts that tests run, and kill, in a process of their own.
+  "store/store",
+  "store/thread/migrate",
+];
+
+/** Native addons, and packages that find files beside themselves or start threads from them. */
+const EXTERNAL = /^(?:better-sqlite3|koffi|node-llama-cpp|pino)(?:\/|$)/;
+
+const bundle = await rolldown({
+  cwd: root,
+  input: Object.fromEntries(programs.map((program) => [program, `${program}.ts`])),
+  platform: "node",
+  external: EXTERNAL,
+  onLog(level, log, handle) {
+    // bottleneck hides in eval() that it can require Redis clients, which it never does here.
+    if (log.code !== "EVAL" || !log.id?.includes("/node_modules/bottleneck/")) handle(level, log);
+  },
+});
+const { output } = await bundle.write({
+  dir: "dist",
+  format: "esm",
+  chunkFileNames: "chunks/[name].js",
+  sourcemap: true,
+});
+const written = new Set(output.map(({ fileName }) => join("dist", fileName)));
+// A running server may still import from dist, so it is not emptied first; only what this build did not write goes.
+for (const entry of readdirSync(join(root, "dist"), { recursive: true, withFileTypes: true })) {
+  const file = join(entry.parentPath, entry.name);
+  if (entry.isFile() && !written.has(relative(root, file))) rmSync(file);
+}

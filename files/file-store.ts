@@ -10,7 +10,7 @@ import { failpoint } from "../platform/failpoint.ts";
 import type { Log } from "../platform/log.ts";
 import { isObjectId, objectId } from "../platform/object-id.ts";
 import type { Store } from "../store/store.ts";
-import { type FileRow, LEAST_BYTES } from "../store/tables/files.ts";
+import { type FileRow, MIN_STORED_BYTES } from "../store/tables/files.ts";
 import type { Page } from "../store/tables/page.ts";
 import { StoreError } from "../store/types/store-error.ts";
 import { DiskSpace, type FreeBytes, overQuota, tooManyFiles, writeFailure } from "./disk-space.ts";
@@ -94,7 +94,7 @@ export class FileStore {
   async admit(owner: string, bytes: number, storageBytes: number | null = null): Promise<void> {
     await this.checkSpace(bytes);
     const left = await this.#quotaLeft(owner, storageBytes);
-    if (left !== null && Math.max(bytes, LEAST_BYTES) > left.bytes) throw left.error();
+    if (left !== null && Math.max(bytes, MIN_STORED_BYTES) > left.bytes) throw left.error();
   }
 
   /**

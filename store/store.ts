@@ -8,33 +8,36 @@ import type { StoreWork } from "./thread/messages.ts";
 import { COPY_LOG, type FromStore, type Reply, type StoreState, type ToStore } from "./thread/messages.ts";
 import { StoreError, type StoreErrorCode } from "./types/store-error.ts";
 
-/** Calls that may be unanswered at a time. Whoever awaits its calls never comes near; a flood is refused, not hoarded. */
+/**
+ * Most unanswered calls at a time. Callers that await their calls stay far below it; further calls are rejected as
+ * "busy", not queued without bound.
+ */
 const MAX_CALLS = 10_000;
 
-/** The part of a logger that is used. */
+/** The part of a logger that the store uses. */
 export interface StoreLog {
   info(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
 /**
- * Everything durable. A write resolves once it is committed and synced; nothing here ever waits on the caller's thread.
- * Every operation rejects with a StoreError and nothing else.
+ * All durable state. A write resolves once it is committed and synced; no operation blocks the caller's thread. Every
+ * operation rejects with a StoreError and nothing else.
  */
 export interface Store extends Operations {
-  /** Whether writes reach the disk, as far as is known. */
+  /** Whether writes reach the disk, as last observed. */
   readonly state: StoreState;
-  /** Milliseconds that the store's thread has worked, waits for the disk included. */
+  /** Milliseconds of work of the store's thread, including waits for the disk. */
   busyMs(): number;
-  /** Operations that were rejected since the store was opened, by code. */
+  /** Rejected operations since the store was opened, by code. */
   failures(): ReadonlyMap<StoreErrorCode, number>;
-  /** Calls back on each change of `state`. */
+  /** Calls the listener on each change of `state`. */
   onState(listener: (state: StoreState) => void): void;
-  /** Finishes what was asked before and gives the data directory free. */
+  /** Completes pending operations and releases the data directory. */
   close(): Promise<void>;
 }
 
-interface Calling {
+interface PendingCall {
   resolve(result: unknown): void;
   reject(error: StoreError): void;
 }
@@ -42,16 +45,19 @@ interface Calling {
 /** Starts the threads; the first of them opens the database. */
 export interface StoreThreads {
   start(part: "store" | "reports"): StoreThread;
-  /** What is wrong with a database that was too large to be checked before; null for nothing. */
+  /**
+   * Checks a database that is too large for the check at start. Resolves with the fault and advice; null when it is
+   * sound.
+   */
   check(): Promise<string | null>;
 }
 
-/** Where the database's side of a port runs. */
+/** A thread that serves the database's side of a port. */
 export interface StoreThread {
   port: { postMessage(message: ToStore): void; on(event: "message", listener: (message: FromStore) => void): unknown };
-  /** Resolves with why, when the thread is over. */
+  /** Resolves with the reason when the thread has ended. */
   ended: Promise<string>;
-  /** Milliseconds in which it did not sit idle. */
+  /** Milliseconds of work, excluding idle time. */
   busyMs(): number;
 }
 
@@ -60,7 +66,7 @@ export interface StoreOptions {
   log: StoreLog;
 }
 
-/** Opens, checks and migrates the database in a thread of its own. Rejects with the StoreError that says what to do. */
+/** Opens, checks and migrates the database in a thread of its own. Rejects with a StoreError that says what to do. */
 export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> {
   const worker = (part: StoreWork["part"]) =>
     new Worker(programUrl("store/thread/worker"), {
@@ -71,7 +77,7 @@ export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> 
   const start = (part: "store" | "reports") => {
     const port = worker(part);
     const ended = once(port, "exit").then(
-      () => "it ended",
+      () => "it exited",
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
     return { port, ended, busyMs: () => port.performance.eventLoopUtilization().active };
@@ -86,7 +92,7 @@ export async function openStore({ dataDir, log }: StoreOptions): Promise<Store> 
   return connectStore({ start, check }, log);
 }
 
-/** The store over these threads. */
+/** The store over the given threads. */
 export async function connectStore(threads: StoreThreads, log: StoreLog): Promise<Store> {
   const thread = threads.start("store");
   const failures = new Map<StoreErrorCode, number>();
@@ -101,10 +107,12 @@ export async function connectStore(threads: StoreThreads, log: StoreLog): Promis
     const copied = reports.call(COPY_LOG.table, COPY_LOG.name, []);
     void copied.catch(() => {}).then(() => connection.copied());
   });
-  reports.events.on("state", () => log.error({}, "Usage can't be reported until the next start: its thread is over"));
+  reports.events.on("state", () =>
+    log.error({}, "Usage reports fail until the next start: the report thread has ended"),
+  );
   threads.check().then(
     (fault) => fault !== null && connection.setState({ writable: false, code: "corrupt", reason: fault }),
-    (error: unknown) => log.error({ err: error }, "The database could not be checked"),
+    (error: unknown) => log.error({ err: error }, "The check of the database failed"),
   );
   const operations = [...operationsOver(connection, names), ...operationsOver(reports, await reports.opened)].reduce<
     Record<string, Record<string, Call>>
@@ -124,7 +132,7 @@ export async function connectStore(threads: StoreThreads, log: StoreLog): Promis
       await connection.close();
     },
   };
-  // The names are those of `tables`, which is what Operations is made of.
+  // The names come from `tables`, from which Operations is derived.
   return Object.assign(store, operations as unknown as Operations);
 }
 
@@ -136,18 +144,18 @@ function operationsOver(connection: Connection, names: Record<string, string[]>)
   );
 }
 
-/** What is asked of one thread. */
+/** Calls to one thread, matched with their replies. */
 class Connection {
   readonly opened: Promise<Record<string, string[]>>;
   readonly events = new EventEmitter();
   state: StoreState = { writable: true };
   readonly #thread: StoreThread;
   readonly #failures: Map<StoreErrorCode, number>;
-  readonly #calls = new Map<number, Calling>();
+  readonly #calls = new Map<number, PendingCall>();
   #nextId = 1;
   #opened = false;
   #closing: Promise<void> | null = null;
-  #over = false;
+  #ended = false;
 
   constructor(thread: StoreThread, failures: Map<StoreErrorCode, number>) {
     this.#thread = thread;
@@ -161,16 +169,16 @@ class Connection {
         else this.#receive(message);
       });
       void thread.ended.then((reason) => {
-        reject(new StoreError("closed", `The store's thread is over: ${reason}`));
+        reject(new StoreError("closed", `The store's thread has ended: ${reason}`));
         this.#end(reason);
       });
     });
   }
 
   call(table: string, name: string, args: readonly unknown[]): Promise<unknown> {
-    if (this.#over || this.#closing !== null) return Promise.reject(this.#failure("closed", "The store is closed"));
+    if (this.#ended || this.#closing !== null) return Promise.reject(this.#failure("closed", "The store is closed"));
     if (this.#calls.size >= MAX_CALLS) {
-      return Promise.reject(this.#failure("busy", `${MAX_CALLS} operations already wait for the store`));
+      return Promise.reject(this.#failure("busy", `${MAX_CALLS} operations are already queued for the store`));
     }
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -179,13 +187,13 @@ class Connection {
     });
   }
 
-  /** The answer to "copy". */
+  /** Reports the end of a log copy, the answer to "copy". */
   copied(): void {
-    if (!this.#over && this.#closing === null) this.#post({ type: "copied" });
+    if (!this.#ended && this.#closing === null) this.#post({ type: "copied" });
   }
 
   close(): Promise<void> {
-    if (this.#closing === null && !this.#over) {
+    if (this.#closing === null && !this.#ended) {
       const closed = once(this.events, "closed");
       this.#closing = Promise.race([closed, this.#thread.ended]).then(() => {});
       this.#post({ type: "close" });
@@ -206,13 +214,13 @@ class Connection {
   }
 
   #answer(reply: Reply): void {
-    const calling = this.#calls.get(reply.id);
+    const call = this.#calls.get(reply.id);
     this.#calls.delete(reply.id);
-    if ("error" in reply) calling?.reject(this.#failure(reply.error.code, reply.error.message));
-    else calling?.resolve(reply.result);
+    if ("error" in reply) call?.reject(this.#failure(reply.error.code, reply.error.message));
+    else call?.resolve(reply.result);
   }
 
-  /** A damaged database stays so, whatever else goes wrong or right. */
+  /** "corrupt" is final: no later state replaces it. */
   setState(state: StoreState): void {
     if (this.#closing !== null || (!this.state.writable && this.state.code === "corrupt")) return;
     this.state = state;
@@ -220,8 +228,8 @@ class Connection {
   }
 
   #end(reason: string): void {
-    this.#over = true;
-    const message = `The store's thread is over: ${reason}`;
+    this.#ended = true;
+    const message = `The store's thread has ended: ${reason}`;
     for (const { reject } of this.#calls.values()) reject(this.#failure("closed", message));
     this.#calls.clear();
     if (this.#opened && this.#closing === null) this.setState({ writable: false, code: "closed", reason: message });

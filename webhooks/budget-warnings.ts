@@ -3,7 +3,7 @@ import { objectId } from "../platform/object-id.ts";
 import { dayOf, monthOf, startOfDay } from "../platform/utc-day.ts";
 import type { Store } from "../store/store.ts";
 import type { LedgerRow } from "../store/tables/ledger.ts";
-import type { Standing } from "../store/types/budget-row.ts";
+import type { BudgetStatus } from "../store/types/budget-row.ts";
 import { StoreError } from "../store/types/store-error.ts";
 import type { WebhookEndpoints } from "./endpoint.ts";
 import { webhookEvents } from "./outbox.ts";
@@ -69,8 +69,8 @@ export class BudgetWarnings {
     this.#charged.clear();
     const { store, epochMs, log } = this.#deps;
     try {
-      const standings = await store.budgets.toWarn({ payers, day: dayOf(epochMs()) });
-      for (const standing of standings) await this.#warn(standing);
+      const statuses = await store.budgets.toWarn({ payers, day: dayOf(epochMs()) });
+      for (const status of statuses) await this.#warn(status);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       if (error.code !== "closed") log.warn({ code: error.code }, "Budgets could not be looked at");
@@ -82,9 +82,9 @@ export class BudgetWarnings {
     this.#charged.set(`${payer.owner} ${payer.keyId ?? ""}`, payer);
   }
 
-  async #warn(standing: Standing): Promise<void> {
+  async #warn(status: BudgetStatus): Promise<void> {
     const { store, endpoints, eventsQueued, log, epochMs } = this.#deps;
-    const { scope, subject, period, firstDay, limitNano, spentNano, softRatio } = standing;
+    const { scope, subject, period, firstDay, limitNano, spentNano, softRatio } = status;
     const data = {
       id: subject,
       scope,

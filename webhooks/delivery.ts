@@ -10,7 +10,7 @@ import type { WebhookEndpoints } from "./endpoint.ts";
 /** The part of the store that delivery uses. */
 export type OutboxStore = Pick<
   Store["outbox"],
-  "due" | "nextAtMs" | "endLongWaits" | "delivered" | "dead" | "retry" | "disableEndpoint" | "removeOld"
+  "due" | "nextAtMs" | "endExcessiveWaits" | "delivered" | "dead" | "retry" | "disableEndpoint" | "removeOld"
 >;
 
 /** What is counted; types come from a fixed list. */
@@ -110,7 +110,7 @@ export class WebhookDelivery {
       this.#lookAgain = false;
       clearTimeout(this.#timer);
       try {
-        await this.#endLongWaits();
+        await this.#endExcessiveWaits();
         await this.#takeDue();
         await this.#tidy();
         this.#sleep(await this.#deps.store.nextAtMs());
@@ -122,12 +122,12 @@ export class WebhookDelivery {
   }
 
   /** At the start, and when the wall clock was set back: rows may have got their times from one that was ahead. */
-  async #endLongWaits(): Promise<void> {
+  async #endExcessiveWaits(): Promise<void> {
     const { store, clock, log } = this.#deps;
     const nowMs = clock.epochMs();
     const offsetMs = nowMs - clock.now();
     if (offsetMs < this.#clockOffsetMs - SET_BACK_MS) {
-      const rows = await store.endLongWaits({ nowMs: Math.round(nowMs), longestMs: LONGEST_WAITS_MS });
+      const rows = await store.endExcessiveWaits({ nowMs: Math.round(nowMs), longestMs: LONGEST_WAITS_MS });
       if (rows > 0) log.warn({ rows }, "Webhook events wait for a time of a clock that was ahead; they are tried now");
     }
     this.#clockOffsetMs = offsetMs;

@@ -1,5 +1,5 @@
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
-import type { Standing } from "../../store/types/budget-row.ts";
+import type { BudgetStatus } from "../../store/types/budget-row.ts";
 
 /** A batch in progress, as its lane sees it. */
 export interface LaneBatch {
@@ -21,7 +21,7 @@ export class ActiveBatch {
   /** Monotonic milliseconds until which it is taken to have no line that is due: a wall clock may be set back. */
   restUntil = 0;
   /** Budgets that had nothing left for its next line when it was last looked for; empty: none held it up. */
-  usedUp: readonly Standing[] = [];
+  usedUp: readonly BudgetStatus[] = [];
   #news = false;
   #hear: (() => void) | null = null;
 

@@ -1,7 +1,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { DeadlineClock } from "../../platform/clock.ts";
 import type { Store } from "../../store/store.ts";
-import type { Backlog } from "../../store/tables/batches.ts";
+import type { BatchBacklog } from "../../store/tables/batches.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
 import { StoreError } from "../../store/types/store-error.ts";
 import { USUAL_ANSWER } from "../lines/answer-length.ts";
@@ -72,7 +72,7 @@ export class BatchRunner {
   /** Shared by the lanes. */
   readonly #inputs = new InputFiles();
   readonly #stewards = new Map<string, { steward: BatchLifecycle; done: Promise<void> }>();
-  #backlog: Backlog[] = [];
+  #backlog: BatchBacklog[] = [];
   /** Of each model, worked out when it is first asked for after a tick. */
   readonly #forecasts = new Map<string, Forecast>();
   readonly #validation: BatchValidation;
@@ -103,7 +103,7 @@ export class BatchRunner {
     for (const engine of deps.engines) this.#crews.set(engine.model, this.#crew(engine));
   }
 
-  get backlog(): readonly Backlog[] {
+  get backlog(): readonly BatchBacklog[] {
     return this.#backlog;
   }
 

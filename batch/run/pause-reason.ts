@@ -1,8 +1,8 @@
 import { budgetText, isOnlyHeld, lastToEnd, periodEnd } from "../../ledger/budget.ts";
-import type { Standing } from "../../store/types/budget-row.ts";
+import type { BudgetStatus } from "../../store/types/budget-row.ts";
 
 /** Why a batch stands still, in words that stand behind "paused:". */
-export function pauseReason(usedUp: readonly Standing[]): string {
+export function pauseReason(usedUp: readonly BudgetStatus[]): string {
   const standing = lastToEnd(usedUp);
   if (isOnlyHeld(standing))
     return `what batches may take of what is left of ${budgetText(standing)} is held back for what runs`;

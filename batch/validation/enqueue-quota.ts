@@ -46,16 +46,16 @@ export class EnqueueQuota {
   /** The tokens of a batch that is about to be made, 0 where nothing bounds them. Throws 429 insufficient_quota. */
   async ask({ owner, key }: Caller, request: BatchRequest, expiresAt: number): Promise<number> {
     const { store, clock } = this.#deps;
-    const standings = await store.budgets.standings({ owner, keyId: key?.id ?? null, day: dayOf(clock.epochMs()) });
-    if (standings.length === 0 && (key?.limits.enqueuedTokens ?? null) === null) return 0;
+    const statuses = await store.budgets.statuses({ owner, keyId: key?.id ?? null, day: dayOf(clock.epochMs()) });
+    if (statuses.length === 0 && (key?.limits.enqueuedTokens ?? null) === null) return 0;
     const lastDay = dayOf(expiresAt * 1000);
-    const available = availableUntil(standings, lastDay);
+    const available = availableUntil(statuses, lastDay);
     const seen = await this.#preview(owner, request);
     if (seen === null) return 0;
     // What costs nothing is never refused, on a budget of nothing either.
     const nano = this.#cost(seen.model, seen);
     if (nano > 0 && available === 0) {
-      throw insufficientQuota(standings.filter((one) => availableUntil([one], lastDay) === 0));
+      throw insufficientQuota(statuses.filter((one) => availableUntil([one], lastDay) === 0));
     }
     if (nano > available * (seen.whole ? 1 : DOUBT)) throw overBudget(overText(nano, available));
     return seen.estimatedTokens;
@@ -65,12 +65,12 @@ export class EnqueueQuota {
   async fault(batch: BatchRow, model: string): Promise<BatchError | null> {
     const { store, clock, usualAnswer } = this.#deps;
     const { id, owner, keyId, expiresAt } = batch;
-    const standings = await store.budgets.standings({ owner, keyId, day: dayOf(clock.epochMs()) });
+    const statuses = await store.budgets.statuses({ owner, keyId, day: dayOf(clock.epochMs()) });
     const limit = keyId === null ? null : ((await store.keys.get({ id: keyId }))?.enqueuedTokens ?? null);
-    if (standings.length === 0 && limit === null) return null;
+    if (statuses.length === 0 && limit === null) return null;
     const expected = await store.lines.expected({ batchId: id, usualAnswer: usualAnswer(model) });
     const nano = this.#cost(model, expected);
-    const available = availableUntil(standings, dayOf(expiresAt * 1000));
+    const available = availableUntil(statuses, dayOf(expiresAt * 1000));
     if (nano > available) return fault("insufficient_quota", overText(nano, available));
     if (keyId === null || limit === null) return null;
     const before = await store.batches.enqueuedTokens({ keyId, except: id });

@@ -97,9 +97,9 @@ export class Allowances {
     const reservation = await fromStore(store.budgets.reserve({ id, owner, keyId: key?.id ?? null, day, nano }));
     if (reservation.outcome === "used_up") {
       metrics.refused(ask.model, "budget");
-      throw insufficientQuota(reservation.standings);
+      throw insufficientQuota(reservation.statuses);
     }
-    const warning = warningHeader(reservation.standings);
+    const warning = warningHeader(reservation.statuses);
     if (warning !== null) res.setHeader("x-nightshift-budget-warning", warning);
     return {
       hold: { id, day },

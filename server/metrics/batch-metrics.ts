@@ -8,12 +8,12 @@ import {
   type BatchEndpoint,
   type BatchStatus,
 } from "../../openapi/resources/batches.ts";
-import type { Backlog } from "../../store/tables/batches.ts";
+import type { BatchBacklog } from "../../store/tables/batches.ts";
 
 /** What is read when somebody asks for the metrics. */
 export interface BatchReadings {
   counts(): Promise<{ status: BatchStatus; count: number }[]>;
-  backlog(): readonly Backlog[];
+  backlog(): readonly BatchBacklog[];
   linesInEngine(): { model: string; lines: number }[];
   outlook(): readonly { model: string; etaMs: number | null; deadlineMs: number }[];
   paused(): { model: string; batches: number }[];

@@ -1,7 +1,7 @@
 /**
- * Files, uploads, batches with their lines and results, the ledger and the webhook outbox. Times are Unix seconds unless
- * the name ends in `_ms`. `seq` is the order of creation: lists and cursors go by it, so that rows of one second keep a
- * stable order. SQL stands in a module and not in an .sql file so that the compiled package carries it.
+ * Files, uploads, batches with their lines and results, the ledger and the webhook outbox. Times are Unix seconds
+ * unless the name ends in `_ms`. Lists and cursors use `seq`, the order of creation, so that rows of one second keep a
+ * stable order. The SQL is in a module, not in an .sql file, so that the compiled package includes it.
  */
 export const sql = `
 CREATE TABLE files (

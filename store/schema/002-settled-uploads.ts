@@ -1,4 +1,4 @@
-/** Uploads that are over are removed by the end of their hour, as pending ones expire by it. */
+/** Finds terminal uploads by `expires_at`, by which they are removed. */
 export const sql = `
 CREATE INDEX uploads_settled ON uploads (expires_at) WHERE status <> 'pending';
 `;

@@ -1,7 +1,7 @@
 /**
- * API keys, and the key that each batch was created with. `hash` and `previous_hash` are SHA-256 of the whole secret, in
- * hex; the secret itself is nowhere. A rotated key may be used with its secret of before until `previous_until`. A revoked
- * key stays, so that usage still has a name.
+ * API keys, and the key that each batch was created with. `hash` and `previous_hash` are SHA-256 of the whole secret,
+ * in hex; the secret itself is not stored. After a rotation the previous secret is valid until `previous_until`. A
+ * revoked key stays, so that usage keeps its name.
  */
 export const sql = `
 CREATE TABLE keys (

@@ -1,8 +1,8 @@
 /**
- * Budgets: what owners may spend, what was spent by day, and what is held back for requests that run. `spending` is the
- * ledger added up, written in the ledger's own transactions: the two agree at any moment. A ledger row counts against the
- * UTC `day` (days since 1970) on which its request was let in or its line was claimed, also when it ended after midnight.
- * Reservations belong to one run of the server: the next one begins with none.
+ * Budgets of owners, spending by day, and reservations of running requests. `spending` is the sum of the ledger and is
+ * written in the ledger's own transactions, so the two always agree. A ledger row counts against the UTC `day` (days
+ * since 1970) on which its request was admitted or its line was claimed, even when it ended after midnight.
+ * Reservations belong to one run of the server: the next start removes them.
  */
 export const sql = `
 ALTER TABLE ledger ADD COLUMN day INTEGER NOT NULL DEFAULT 0;

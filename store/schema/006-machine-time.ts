@@ -1,7 +1,7 @@
 /**
- * What the machine's time went to, by hour (Unix seconds of its beginning), in microseconds. `busy_us` is the time of steps
- * and pieces, divided over what was in them; `up_us` how long a server ran on it, whatever it did. Of several engines that
- * compute at once each has its own time, so an hour can have more of it than the hour is long.
+ * Machine time by hour (Unix seconds of its beginning), in microseconds. `busy_us` is the time of steps and embedding
+ * batches, attributed to their requests; `up_us` is the server's uptime. Each engine that computes has its own time, so
+ * an hour can have more busy time than it is long.
  */
 export const sql = `
 CREATE TABLE machine_time (

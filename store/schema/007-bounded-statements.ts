@@ -1,6 +1,6 @@
 /**
- * What keeps every statement's work independent of how much a table holds: counts that are kept and not counted, an index
- * for each search, and results that are marked in one transaction and removed in many.
+ * Makes every statement's work independent of table size: maintained counts, an index for each search, and results that
+ * are marked in one transaction and removed in several.
  */
 export const sql = `
 -- Results whose file was deleted: the store's thread removes them in steps.

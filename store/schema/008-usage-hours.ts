@@ -1,6 +1,6 @@
 /**
- * The ledger added up by hour (Unix seconds of its beginning) with every dimension of the reports, written in the ledger's
- * own transactions: the two agree at any moment, until old rows are removed and their sums stay. `key_id` is '' for a row
+ * The ledger's sums by hour (Unix seconds of its beginning) with every dimension of the reports, written in the
+ * ledger's own transactions: the two agree until retention removes old rows; the sums stay. `key_id` is '' for a row
  * without one.
  */
 export const sql = `

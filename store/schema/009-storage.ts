@@ -1,7 +1,7 @@
 /**
- * What each owner stores: its files, and the bytes of files and of parts of open uploads, each at least a block of 4 KiB, as
- * a disk has it. Kept by triggers, so that no statement that adds or removes a row can miss it, and none has to add all
- * rows up. Parts go before their upload does.
+ * Storage of each owner: the number of its files, and the bytes of files and of parts of open uploads, each counted as
+ * at least one disk block of 4 KiB. Triggers maintain it, so that every insertion and removal is counted and no
+ * statement adds up all rows. Parts are deleted before their upload.
  */
 export const sql = `
 CREATE TABLE storage (

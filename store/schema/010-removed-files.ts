@@ -1,6 +1,6 @@
 /**
- * Where removed files stood in their owner's list, for a client that pages through it and deletes as it goes: the file that
- * its last page ended with is gone by then. Forgotten after a day.
+ * Positions of removed files in their owner's list. A client that pages through the list and deletes as it goes uses
+ * the last file of a page as its cursor, and that file is gone. Rows are removed after a day.
  */
 export const sql = `
 CREATE TABLE removed_files (

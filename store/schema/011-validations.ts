@@ -1,6 +1,6 @@
 /**
- * `validations`: tries to validate a batch's file that did not come back, the present one included. The index is of lines
- * that wait after an attempt, or did: their waits are ended at a start, among millions that have none.
+ * `validations` counts validation attempts of a batch that did not complete, the current one included. The index finds
+ * the few lines with a backoff, which a start ends, among millions without one.
  */
 export const sql = `
 ALTER TABLE batches ADD COLUMN validations INTEGER NOT NULL DEFAULT 0;

@@ -1,4 +1,4 @@
-/** What rows are found by when their time is over, or when their owner is erased. */
+/** Indexes to find rows by age, for retention, and by owner, for erasure. */
 export const sql = `
 CREATE INDEX batches_ended ON batches (created_at) WHERE status IN ('failed', 'completed', 'expired', 'cancelled');
 CREATE INDEX files_by_age ON files (created_at);

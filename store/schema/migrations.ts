@@ -12,7 +12,7 @@ import { sql as validations } from "./011-validations.ts";
 import { sql as retention } from "./012-retention.ts";
 import { sql as surplusUploads } from "./013-surplus-uploads.ts";
 
-/** In order and forward only: entry n−1 leads to version n. A file that was ever released is never changed again. */
+/** Ordered and forward-only: entry n−1 migrates to version n. A released migration is never changed. */
 export const MIGRATIONS: readonly string[] = [
   initial,
   settledUploads,

@@ -7,8 +7,9 @@ import { eventInsertion, type NewEvent } from "./outbox.ts";
 import { type Page, page } from "./page.ts";
 
 /**
- * What `create` came to; "conflict": the key was used before with another request; "too_many": the owner has `maxOpen`
- * batches that are not terminal; "too_many_tokens": with this one, those of its key would have more tokens than may wait.
+ * Result of `create`. "conflict": the Idempotency-Key was used with another request. "too_many": the owner has
+ * `maxOpen` open batches. "too_many_tokens": with this batch, the open batches of its key would exceed its enqueued
+ * tokens.
  */
 export type Creation =
   | { outcome: "created" | "replayed"; batch: BatchRow }
@@ -23,18 +24,21 @@ export type Cancellation =
   | { outcome: "cancelling" | "unchanged" | "terminal"; batch: BatchRow }
   | { outcome: "absent" };
 
-export interface Backlog {
+export interface BatchBacklog {
   batchId: string;
   owner: string;
   model: string | null;
   createdAt: number;
   expiresAt: number;
   lines: number;
-  /** Estimated, of the lines that are not over. */
+  /** Estimated tokens of the lines that are not terminal. */
   tokens: number;
 }
 
-/** `+` before another column keeps the planner to the index of open batches: those that are over are ever more. */
+/**
+ * Open batches. In a condition beside it, `+` before the column keeps the planner on the index of open batches, as
+ * terminal batches accumulate.
+ */
 const OPEN = "status IN ('validating', 'in_progress', 'finalizing', 'cancelling')";
 const UNFINISHED = `EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'pending')
   OR EXISTS (SELECT 1 FROM lines WHERE batch_id = @id AND state = 'running')`;
@@ -69,7 +73,7 @@ export function batches(db: Database) {
   const counts = db.prepare<[], { status: BatchStatus; count: number }>(
     "SELECT status, count FROM batch_counts WHERE count > 0",
   );
-  const backlog = db.prepare<[], Backlog>(
+  const backlog = db.prepare<[], BatchBacklog>(
     `SELECT id AS batchId, owner, model, created_at AS createdAt, expires_at AS expiresAt,
        total - completed - failed AS lines, max(0, estimated_tokens - settled_tokens) AS tokens
      FROM batches WHERE ${OPEN} AND status = 'in_progress' ORDER BY expires_at, seq`,
@@ -126,7 +130,7 @@ export function batches(db: Database) {
        OR (@status = 'cancelled' AND status = 'cancelling')
        OR (@status = 'expired' AND status IN ('validating', 'in_progress')))`,
   );
-  // From one batch's lines to the next one's: neither all batches nor all lines are read.
+  // Skips from one batch's lines to the next batch's, so that neither all batches nor all lines are read.
   const leftovers = db.prepare<{ limit: number }, { id: string }>(
     `WITH RECURSIVE indexed (id) AS (
        SELECT min(batch_id) FROM lines
@@ -137,39 +141,39 @@ export function batches(db: Database) {
   return {
     reads: {
       get: (args: { owner: string; id: string }): BatchRow | null => get.get(args) ?? null,
-      /** Whoever owns it; for the runner. */
+      /** Finds a batch of any owner, for the batch runner. */
       find: (args: { id: string }): BatchRow | null => find.get(args) ?? null,
-      /** Newest first; `after` is the id that the page before ended with. */
+      /** Newest first; `after` is the last id of the previous page. */
       list({ owner, limit, after }: { owner: string; limit: number; after: string | null }): Page<BatchRow> {
         const cursor = after === null ? Number.MAX_SAFE_INTEGER : get.get({ owner, id: after })?.seq;
         if (cursor === undefined) return "unknown_cursor";
         return page(list.all({ owner, after: cursor, limit: limit + 1 }), limit);
       },
-      /** Whether this owner has used the Idempotency-Key. */
+      /** True when this owner has used the Idempotency-Key. */
       isKeyUsed: (args: { owner: string; key: string }): boolean => keyed.get(args) !== undefined,
-      /** Every batch that is not terminal, oldest first. */
+      /** Open batches, oldest first. */
       open: (): BatchRow[] => open.all(),
-      /** Those that were created with this key. */
+      /** Open batches that were created with this key. */
       openOfKey: (args: { keyId: string }): { id: string; owner: string }[] => openOfKey.all(args),
-      /** How many batches stand in each status that any stands in. */
+      /** Number of batches by status, without zeros. */
       counts: () => counts.all(),
-      /** Estimated tokens, not over, of a key's batches but one. */
+      /** Estimated tokens of the remaining lines in a key's open batches, without the batch `except`. */
       enqueuedTokens: (args: { keyId: string; except: string }): number => enqueuedTokens(args.keyId, args.except),
-      /** What is in progress, the nearest deadline first. The oldest age is the least createdAt. */
-      backlog: (): Backlog[] => backlog.all(),
-      /** Terminal batches that still have line rows, for `lines.remove` and `results.remove` after a restart. */
+      /** Batches in progress, the nearest deadline first. */
+      backlog: (): BatchBacklog[] => backlog.all(),
+      /** Terminal batches that still have line rows, for the clean-up after a restart. */
       leftovers: (args: { limit: number }): string[] => leftovers.all(args).map(({ id }) => id),
     },
     writes: {
-      /** Gets or inserts: with an Idempotency-Key that this owner has used, the batch that it made. */
+      /** Inserts a batch, or returns the one that this owner created with the same Idempotency-Key. */
       create(args: {
         batch: NewBatch;
         idempotency: { key: string; requestSha256: string } | null;
         /** Null is no bound. */
         maxOpen: number | null;
-        /** Of the batch's key; null is no bound. */
+        /** Most enqueued tokens of the batch's key; null is no bound. */
         maxTokens?: number | null;
-        /** The stored key of the request. */
+        /** The stored API key of the request. */
         storedKeyId?: string | null;
       }): Creation {
         const { batch, idempotency, maxOpen, maxTokens = null, storedKeyId = null } = args;
@@ -193,20 +197,25 @@ export function batches(db: Database) {
         if (row === undefined) throw new Error("INSERT … RETURNING gave no row");
         return { outcome: "created", batch: row };
       },
-      /** Forgets keys older than `before` (Unix seconds). Returns how many. */
+      /** Removes Idempotency-Keys older than `before` (Unix seconds). Returns how many. */
       forgetKeys: (args: { before: number; limit: number }): number => forget.run(args).changes,
-      /** Notes how many tries to validate did not come back, one that begins included. False when it is not validating. */
+      /**
+       * Stores the number of incomplete validation attempts, one that starts included. False when the batch is not
+       * validating.
+       */
       countValidations: (args: { id: string; count: number }): boolean => countValidations.run(args).changes === 1,
-      /** validating → in_progress; totals are counted from the line rows. False when it was cancelled meanwhile. */
+      /**
+       * validating → in_progress; totals are counted from the line rows. False when the batch was cancelled meanwhile.
+       */
       begin: (args: { id: string; now: number; model: string }): boolean => begin.run(args).changes === 1,
-      /** validating → failed, with its events. False when it was cancelled meanwhile. */
+      /** validating → failed, with its events. False when the batch was cancelled meanwhile. */
       fail(args: { id: string; now: number; errors: string; model: string | null; events: NewEvent[] }): boolean {
         const { events, ...row } = args;
         if (fail.run(row).changes === 0) return false;
         insertEvents(events);
         return true;
       },
-      /** A finalizing batch is past its last line: it completes, and a cancel then changes nothing ("unchanged"). */
+      /** Cancels an open batch. A finalizing batch has no line left and completes: "unchanged". */
       cancel({ owner, id, now }: { owner: string; id: string; now: number }): Cancellation {
         const batch = get.get({ owner, id });
         if (batch === undefined) return { outcome: "absent" };
@@ -223,12 +232,12 @@ export function batches(db: Database) {
             return { outcome: "unchanged", batch };
         }
       },
-      /** in_progress → finalizing, once every line is done or failed; else false. */
+      /** in_progress → finalizing. False unless every line is done or failed. */
       beginFinalizing: (args: { id: string; now: number }): boolean => beginFinalizing.run(args).changes === 1,
       /**
-       * The second phase: file rows, terminal status and events together. The files are on disk, durable and checked
-       * before. False, with nothing changed, when the batch does not stand where `status` can follow from, or has a line
-       * that is pending or running.
+       * Second phase of finalization: file rows, terminal status and events in one transaction. The files must be on
+       * disk, synced and verified. Returns false without a change when the batch's status does not lead to `status`, or
+       * a line is pending or running.
        */
       finalize(args: {
         id: string;

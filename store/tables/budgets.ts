@@ -3,18 +3,18 @@ import { monthOf } from "../../platform/utc-day.ts";
 import {
   type BudgetPeriod,
   type BudgetScope,
+  type BudgetStatus,
   OWNER,
   type OwnerRow,
   type ReservationRow,
-  type Standing,
 } from "../types/budget-row.ts";
 import { eventInsertion, type NewEvent } from "./outbox.ts";
-import { isUsedUp, reservationsOf, standingsOf } from "./reservations.ts";
+import { budgetStatusesOf, isUsedUp, reservationsOf } from "./reservations.ts";
 
-/** "used_up": nothing is held back, for these budgets have nothing left. */
+/** Result of `reserve`. "used_up": nothing was reserved, because these budgets have nothing left. */
 export type Reservation =
-  | { outcome: "reserved"; standings: Standing[] }
-  | { outcome: "used_up"; standings: Standing[] };
+  | { outcome: "reserved"; statuses: BudgetStatus[] }
+  | { outcome: "used_up"; statuses: BudgetStatus[] };
 
 /** A budget in one of its periods. */
 export interface Warning {
@@ -24,9 +24,9 @@ export interface Warning {
   firstDay: number;
 }
 
-/** What may be spent, and what is held back of it for requests that run. */
+/** Budgets, spending, and reservations of running requests. */
 export function budgets(db: Database) {
-  const standings = standingsOf(db);
+  const statuses = budgetStatusesOf(db);
   const reservations = reservationsOf(db);
   const insertEvents = eventInsertion(db);
   const spent = db.prepare<{ owner: string; first: number; next: number }, { nano: number }>(
@@ -59,8 +59,8 @@ export function budgets(db: Database) {
 
   return {
     reads: {
-      standings,
-      /** What an owner has spent, and what is held back, whether there is a budget or not. */
+      statuses,
+      /** Spending and reservations of an owner, with or without a budget. */
       spent({ owner, day }: { owner: string; day: number }): { dayNano: number; monthNano: number; heldNano: number } {
         const month = monthOf(day);
         return {
@@ -70,17 +70,20 @@ export function budgets(db: Database) {
         };
       },
       owners: (): OwnerRow[] => owners.all(),
-      /** Who has a budget with a warning. */
+      /** Owners and keys with a budget that has a warning threshold. */
       payers: () => payers.all(),
-      /** Budgets of these payers that are past their soft ratio by what the ledger has, and were not told of. */
-      toWarn(args: { payers: { owner: string; keyId: string | null }[]; day: number }): Standing[] {
-        const found = new Map<string, Standing>();
+      /**
+       * Budgets of these payers whose spending has reached the warning threshold, without those that were already
+       * warned of.
+       */
+      toWarn(args: { payers: { owner: string; keyId: string | null }[]; day: number }): BudgetStatus[] {
+        const found = new Map<string, BudgetStatus>();
         for (const payer of args.payers) {
-          for (const standing of standings({ ...payer, day: args.day })) {
-            const { scope, subject, period, firstDay, softRatio, limitNano, spentNano } = standing;
+          for (const status of statuses({ ...payer, day: args.day })) {
+            const { scope, subject, period, firstDay, softRatio, limitNano, spentNano } = status;
             if (softRatio === null || spentNano < softRatio * limitNano) continue;
             if (warned.get({ scope, subject, period, firstDay }) !== undefined) continue;
-            found.set(`${scope} ${period} ${subject}`, standing);
+            found.set(`${scope} ${period} ${subject}`, status);
           }
         }
         return [...found.values()];
@@ -88,30 +91,30 @@ export function budgets(db: Database) {
     },
     writes: {
       setOwner: (row: OwnerRow): void => void setOwner.run(row),
-      /** Notes a warning together with its events. False, and no event, when it was given before. */
+      /** Stores a warning with its events. False, without events, when it was given before. */
       warn({ warning, events }: { warning: Warning; events: NewEvent[] }): boolean {
         if (warn.run(warning).changes === 0) return false;
         insertEvents(events);
         return true;
       },
-      /** Forgets warnings of periods that began before this day; a month's is of use as long as the month lasts. */
+      /** Removes warnings of periods that began before this day; a month's warning is needed until the month ends. */
       forgetWarnings: (args: { before: number }): number => forgetWarnings.run(args).changes,
     },
     rebuilds: {
       /**
-       * Holds money back as long as every budget has something left: so what is let in last may take more than was left,
-       * and nothing after it is let in.
+       * Reserves money while every budget has something left. The last admitted request may therefore exceed the rest;
+       * nothing is admitted after it.
        */
       reserve(row: ReservationRow): Reservation {
-        const before = standings(row);
+        const before = statuses(row);
         const usedUp = before.filter(isUsedUp);
-        if (usedUp.length > 0) return { outcome: "used_up", standings: usedUp };
+        if (usedUp.length > 0) return { outcome: "used_up", statuses: usedUp };
         reservations.hold(row);
-        return { outcome: "reserved", standings: before.map((one) => ({ ...one, heldNano: one.heldNano + row.nano })) };
+        return { outcome: "reserved", statuses: before.map((one) => ({ ...one, heldNano: one.heldNano + row.nano })) };
       },
-      /** Once more is known of what it may cost. */
+      /** Corrects a reservation once the request's cost estimate is better known. */
       adjust: (args: { id: string; nano: number }): void => void adjust.run(args),
-      /** For what is not charged; what is goes with its ledger row. */
+      /** Releases reservations of requests that are not charged; the ledger row of a charged one releases its own. */
       release({ ids }: { ids: string[] }): void {
         for (const id of ids) reservations.free(id);
       },

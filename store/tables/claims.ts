@@ -1,5 +1,5 @@
 import type { Database } from "better-sqlite3";
-import type { Standing } from "../types/budget-row.ts";
+import type { BudgetStatus } from "../types/budget-row.ts";
 import {
   type Claim,
   type Claimed,
@@ -12,12 +12,15 @@ import { type LedgerRow, ledgerInsertion } from "./ledger.ts";
 import { type LineSize, lineHoldsOf } from "./line-holds.ts";
 import { type ResultKind, resultInsertion } from "./results.ts";
 
-/** So many engine deaths with this line alone in the engine, and it fails. */
+/** Engine deaths after which a line fails when it was alone in the engine. */
 const LONE_DEATHS = 3;
-/** The same with online requests beside it, which may have been what killed: under steady load it is never alone. */
+/**
+ * The same while online requests were in flight too, each of which may have caused the death. Under steady load a line
+ * is never single.
+ */
 export const SOLE_DEATHS = 6;
 
-/** What a line came to. */
+/** The terminal result of a line. */
 export interface Outcome {
   state: "done" | "failed";
   kind: ResultKind;
@@ -32,7 +35,7 @@ interface Deaths {
   soleDeaths: number;
 }
 
-/** Lines on their way through the engine: claimed, and then committed, released, or the end of an engine. */
+/** Lines in flight: claim, then commit, release, or the engine's death. */
 export function claims(db: Database) {
   const insertResult = resultInsertion(db);
   const insertLedger = ledgerInsertion(db);
@@ -122,13 +125,16 @@ export function claims(db: Database) {
     return counted?.remaining ?? 0;
   }
 
-  /** With `bounded`, none starts once a budget of its batch is used up or its owner's lines hold their part of what is left. */
+  /**
+   * With `bounded`, claiming stops when a budget of the batch is used up, or when the lines of its owner have reserved
+   * their part of the rest.
+   */
   function claimFrom(
     batchId: string,
     wanted: { suspect: number; nowMs: number; limit: number },
     terms: LineTerms,
     bounded: boolean,
-  ): { lines: ClaimedLine[]; usedUp: Standing[] } {
+  ): { lines: ClaimedLine[]; usedUp: BudgetStatus[] } {
     const lines: ClaimedLine[] = [];
     const ready = due.all({ batchId, ...wanted });
     const budgets = ready.length === 0 ? null : holds.of(batchId, wanted.nowMs, terms);
@@ -146,14 +152,16 @@ export function claims(db: Database) {
 
   return {
     reads: {
-      /** Empty while nothing is suspected. While there are groups, only one per model may be in its engine, alone. */
+      /**
+       * Suspect groups. While there are any, one group per model at most may be in the engine, and no other line with
+       * it.
+       */
       suspects: (): SuspectGroup[] => suspects.all(),
     },
     writes: {
       /**
-       * Claims up to `limit` due lines: batch after batch in the order given, in prefix order within each. Lines of
-       * batches that are not in progress, and suspects, are passed over, and so is what a budget has nothing left for. The
-       * attempt is counted and durable on return.
+       * Claims up to `limit` due lines: batches in the given order, and lines of each in prefix order. Skips suspects,
+       * batches that are not in progress, and batches with a used-up budget. The counted attempt is durable on return.
        */
       claim(args: { batchIds: string[]; limit: number; nowMs: number; terms: LineTerms }): Claimed {
         const { batchIds, limit, nowMs, terms } = args;
@@ -168,8 +176,8 @@ export function claims(db: Database) {
         return claimed;
       },
       /**
-       * Claims the due lines of one suspect group, of whatever batches. Budgets do not hold them up: as long as there are
-       * suspects, nobody else's lines run.
+       * Claims the due lines of one suspect group from all its batches. Budgets do not stop it: while there are
+       * suspects, no other lines run.
        */
       claimSuspects(args: { suspect: number; limit: number; nowMs: number; terms: LineTerms }): ClaimedLine[] {
         const { suspect, limit, nowMs, terms } = args;
@@ -181,8 +189,8 @@ export function claims(db: Database) {
         return claimed;
       },
       /**
-       * Result, line state, ledger row and batch counts at once. `remaining` lines of the batch are not over. "stale": the
-       * claim is no longer the line's, and nothing was written.
+       * Writes result, line state, ledger row and batch counts in one transaction. `remaining` is the number of the
+       * batch's lines that are not terminal. "stale": the claim was released or ended, and nothing was written.
        */
       commit(args: {
         claim: Claim;
@@ -192,7 +200,10 @@ export function claims(db: Database) {
         const remaining = commit(args.claim, args.outcome, args.ledger);
         return remaining === "stale" ? { outcome: "stale" } : { outcome: "committed", remaining };
       },
-      /** Back to pending, not to be claimed before `notBeforeMs` (Unix milliseconds, 0: at once). Returns how many. */
+      /**
+       * Makes lines pending again, not to be claimed before `notBeforeMs` (Unix milliseconds, 0: at once). Returns how
+       * many.
+       */
       release({ claims, notBeforeMs }: { claims: Claim[]; notBeforeMs: number }): number {
         let released = 0;
         for (const claim of claims) {
@@ -203,9 +214,9 @@ export function claims(db: Database) {
         return released;
       },
       /**
-       * The engine died with these lines in it. Several become suspects in two halves. A single one becomes a group of its
-       * own, and fails with `failure` as its error result at the third death without (`withOthers` false), or at the sixth
-       * with or without online requests beside it.
+       * Handles lines that were in flight when the engine died. Several become two suspect groups of half the lines
+       * each. A single line becomes a group of its own. It fails with `failure` as its error result at the third death
+       * without online requests in flight (`withOthers` false), or at the sixth of any kind.
        */
       engineDied(args: { claims: Claim[]; withOthers: boolean; failure: string }): {
         failed: Claim[];
@@ -224,24 +235,24 @@ export function claims(db: Database) {
           });
           return { failed: [], suspects: [group, group + 1] };
         }
-        const [alone] = dead;
-        if (alone === undefined) return { failed: [], suspects: [] };
-        // Lines that their batch's end took meanwhile were in the engine too.
+        const [single] = dead;
+        if (single === undefined) return { failed: [], suspects: [] };
+        // Lines that the end of their batch took meanwhile were in flight too.
         const sole = args.claims.length === 1;
-        const loneDeaths = alone.loneDeaths + (sole && !args.withOthers ? 1 : 0);
-        const soleDeaths = alone.soleDeaths + (sole ? 1 : 0);
+        const loneDeaths = single.loneDeaths + (sole && !args.withOthers ? 1 : 0);
+        const soleDeaths = single.soleDeaths + (sole ? 1 : 0);
         if (loneDeaths < LONE_DEATHS && soleDeaths < SOLE_DEATHS) {
-          holds.free(alone.claim);
-          suspectLine.run({ ...alone.claim, suspect: group, loneDeaths, soleDeaths });
+          holds.free(single.claim);
+          suspectLine.run({ ...single.claim, suspect: group, loneDeaths, soleDeaths });
           return { failed: [], suspects: [group] };
         }
         const body = args.failure;
-        commit(alone.claim, { state: "failed", kind: "error", requestId: null, statusCode: null, body }, null);
-        return { failed: [alone.claim], suspects: [] };
+        commit(single.claim, { state: "failed", kind: "error", requestId: null, statusCode: null, body }, null);
+        return { failed: [single.claim], suspects: [] };
       },
       /**
-       * At start: lines that ran when the last server ended are pending again, and what it held back, for them and for
-       * requests, is free. No line waits: the clock may have been another one. Attempts stay, nothing is suspected.
+       * At start: lines that were running become pending, all reservations are removed, and backoffs end, because the
+       * wall clock may have changed. Attempts are kept; no line becomes a suspect.
        */
       recover(): number {
         holds.freeAll();

@@ -1,24 +1,24 @@
 import type { Database } from "better-sqlite3";
 import { fileRemoval } from "./files.ts";
 
-/** An owner whose data of up to `requestedAt` (Unix seconds, inclusive) is being removed. */
+/** An owner whose data up to `requestedAt` (Unix seconds, inclusive) is being removed. */
 export interface Erasure {
   owner: string;
   requestedAt: number;
 }
 
-/** One step of an erasure. */
+/** One bounded step of an erasure. */
 interface ErasureStep extends Erasure {
   limit: number;
 }
 
 export interface EndedBatches {
   seqs: number[];
-  /** Of their results. */
+  /** Ids of their result files. */
   fileIds: string[];
 }
 
-/** Removes an owner: everything but sums by hour and day, in steps that can be taken again. */
+/** Removes all data of an owner except sums by hour and day, in idempotent steps. */
 export function erasures(db: Database) {
   const removeFile = fileRemoval(db);
   const get = db.prepare<{ owner: string }, Erasure>(
@@ -58,7 +58,7 @@ export function erasures(db: Database) {
     "DELETE FROM upload_parts WHERE upload_id = @id RETURNING id",
   );
   const removeUpload = db.prepare<{ id: string }>("DELETE FROM uploads WHERE id = @id");
-  /** Each removes at most `limit` rows; keys go last, so that until then their owner is known. */
+  /** Each statement removes at most `limit` rows. Keys are removed last, because they identify the owner until then. */
   const rows = [
     `idempotency WHERE owner = @owner AND key IN
        (SELECT key FROM idempotency WHERE owner = @owner AND created_at <= @requestedAt LIMIT @limit)`,
@@ -76,31 +76,31 @@ export function erasures(db: Database) {
 
   return {
     reads: {
-      /** Null when nothing of this owner is being removed. */
+      /** Null when no erasure of this owner is in progress. */
       get: (args: { owner: string }): Erasure | null => get.get(args) ?? null,
-      /** Those that a start goes on with. */
+      /** Erasures that a start resumes. */
       list: (): Erasure[] => list.all(),
-      /** Its batches that are not over. */
+      /** The owner's open batches. */
       openBatches: (args: Erasure): string[] => open.all(args).map(({ id }) => id),
-      /** Batches that are over and cleaned up. */
+      /** Terminal batches without line rows. */
       endedBatches(args: ErasureStep): EndedBatches {
         const batches = over.all(args);
         const fileIds = batches.flatMap(({ outputFileId, errorFileId }) => [outputFileId, errorFileId]);
         return { seqs: batches.map(({ seq }) => seq), fileIds: fileIds.filter((id) => id !== null) };
       },
-      /** Its files; to be asked once no batch is left that reads one. */
+      /** The owner's files; to be removed once no batch remains that reads one. */
       files: (args: ErasureStep): string[] => files.all(args).map(({ id }) => id),
-      /** Whether a batch is left to be removed. */
+      /** True while the owner has a batch to remove. */
       hasBatches: (args: Erasure): boolean => left.get(args)?.left === 1,
     },
     writes: {
-      /** From here on none of the owner's keys is let in, and the erasure is carried through. */
+      /** Revokes the owner's keys and starts the erasure, which survives restarts. */
       begin(erasure: Erasure): Erasure {
         begin.run(erasure);
         revoke.run(erasure);
         return get.get({ owner: erasure.owner }) ?? erasure;
       },
-      /** Removes batches that `endedBatches` told of, with the rows of their result files. */
+      /** Removes batches of `endedBatches` with the rows of their result files. */
       removeBatches({ seqs, fileIds }: EndedBatches): void {
         for (const id of fileIds) removeFile(id);
         for (const seq of seqs) removeBatch.run({ seq });
@@ -108,7 +108,7 @@ export function erasures(db: Database) {
       removeFiles({ ids }: { ids: string[] }): void {
         for (const id of ids) removeFile(id);
       },
-      /** Removes uploads whatever their state, and tells whose parts' bytes the caller removes. */
+      /** Removes uploads of any status. The caller removes the files of the returned parts. */
       removeUploads(args: ErasureStep): { removed: number; partIds: string[] } {
         const gone = uploads.all(args);
         const partIds = gone.flatMap(({ id }) => removeParts.all({ id }).map((part) => part.id));
@@ -116,8 +116,8 @@ export function erasures(db: Database) {
         return { removed: gone.length, partIds };
       },
       /**
-       * Removes other rows, one table after the other; of the ledger up to now, for what was cancelled is charged later
-       * than it was asked for. Returns how many; call again until 0.
+       * Removes rows of the other tables, one table after the other. Ledger rows go up to `now`, because cancelled
+       * requests are charged after the erasure's request. Returns how many; call again until 0.
        */
       removeRows(args: ErasureStep & { now: number }): number {
         for (const remove of rows) {
@@ -126,7 +126,7 @@ export function erasures(db: Database) {
         }
         return 0;
       },
-      /** False when it was asked for once more meanwhile: then it goes on. */
+      /** Ends the erasure. False when a newer request extended it: then it continues. */
       end: (erasure: Erasure): boolean => end.run(erasure).changes === 1,
     },
     rebuilds: {},

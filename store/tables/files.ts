@@ -9,7 +9,7 @@ export interface FileRow {
   purpose: string;
   filename: string;
   bytes: number;
-  /** Hex, of the whole content. */
+  /** Hex SHA-256 of the whole content. */
   sha256: string;
   createdAt: number;
   expiresAt: number | null;
@@ -17,23 +17,23 @@ export interface FileRow {
 
 const FILE = columns<FileRow>(["id", "owner", "purpose", "filename", "bytes", "sha256", "createdAt", "expiresAt"]);
 
-/** True for a file that a batch which is not over reads from; another owner's batch, which fails, holds nothing. */
+/** True for the input file of an open batch. A batch of another owner, which fails, does not count. */
 const IN_USE = `EXISTS (SELECT 1 FROM batches WHERE input_file_id = files.id AND owner = files.owner
   AND status IN ('validating', 'in_progress', 'finalizing', 'cancelling'))`;
 
-/** Inserts one file row; the other tables use it too, inside their own operations. */
+/** Inserts a file row; other tables use it within their operations. */
 export function fileInsertion(db: Database): (row: FileRow) => void {
   const insert = db.prepare<FileRow>(`INSERT INTO files (${FILE.names}) VALUES (${FILE.values})`);
   return (row) => void insert.run(row);
 }
 
-/** The results that a file is the copy of. */
+/** Results from which a file was written. */
 const COPIED_RESULTS = `SELECT id, kind FROM (
     SELECT id, 'output' AS kind FROM batches WHERE output_file_id = @id
     UNION ALL SELECT id, 'error' FROM batches WHERE error_file_id = @id) AS batch
   WHERE EXISTS (SELECT 1 FROM results r WHERE r.batch_id = batch.id AND r.kind = batch.kind)`;
 
-/** Deletes a file's row and marks every result row whose copy the file was, for `results.discard`. */
+/** Deletes a file's row and marks the results from which it was written, for `results.discard`. */
 export function fileRemoval(db: Database): (id: string) => void {
   const discardResults = db.prepare<{ id: string }>(
     `INSERT INTO result_removals (batch_id, kind) ${COPIED_RESULTS} ON CONFLICT DO NOTHING`,
@@ -45,17 +45,20 @@ export function fileRemoval(db: Database): (id: string) => void {
   };
 }
 
-/** What a file or a part counts for at least, whatever it holds: a block of the disk. As schema/009-storage.ts has it. */
-export const LEAST_BYTES = 4096;
+/** Least bytes that a file or a part counts for: one disk block, as in schema/009-storage.ts. */
+export const MIN_STORED_BYTES = 4096;
 
-/** What an owner may store. */
+/** Storage limits of an owner. */
 export interface StorageBounds {
   /** Null is no bound. */
   quotaBytes: number | null;
   maxFiles: number;
 }
 
-/** What an owner stores: its files, and the bytes of files and of parts of open uploads, each at least LEAST_BYTES. */
+/**
+ * Storage of an owner: the number of its files, and the bytes of files and of parts of open uploads, each at least
+ * MIN_STORED_BYTES.
+ */
 export interface Storage {
   files: number;
   bytes: number;
@@ -106,8 +109,8 @@ export function files(db: Database) {
     reads: {
       get: (args: { owner: string; id: string }): FileRow | null => get.get(args) ?? null,
       /**
-       * Newest first with `desc`. `purpose` null lists all; `after` is the id that the page before ended with, of a file that
-       * may be gone by now.
+       * Newest first with `desc`. `purpose` null lists all. `after` is the last id of the previous page; its file may
+       * have been removed.
        */
       list(args: {
         owner: string;
@@ -126,15 +129,15 @@ export function files(db: Database) {
         return page(lists[order].all({ owner, purpose, after, limit: limit + 1 }), limit);
       },
       storage,
-      /** Every file by id, to compare with the disk at start; begin with after "". */
+      /** Files by id, for the comparison with the disk at start; begins with `after` "". */
       ids: (args: { after: string; limit: number }) => ids.all(args),
-      /** True for a day, or until the next start after that, once a file's row was removed. */
+      /** True when a file's row was removed in the past day, or until the next start after it. */
       wasRemoved: (args: { id: string }): boolean => removal.get(args) !== undefined,
-      /** True while rows of the results that this file was written from are left. */
+      /** True while rows of the results of this file remain. */
       hasResults: (args: { id: string }): boolean => hasResults.get(args)?.has === 1,
     },
     writes: {
-      /** The file on disk must be durable before its row. "erased": the owner of the request's key was. */
+      /** Inserts the row of a file that is durable on disk. "erased": the owner of the request's key was erased. */
       insert(
         args: { row: FileRow; keyId?: string | null } & StorageBounds,
       ): "inserted" | "over_quota" | "too_many" | "erased" {
@@ -142,22 +145,23 @@ export function files(db: Database) {
         if (isErased(keyId)) return "erased";
         const stored = storage(row.owner);
         if (stored.files >= maxFiles) return "too_many";
-        if (quotaBytes !== null && stored.bytes + Math.max(row.bytes, LEAST_BYTES) > quotaBytes) return "over_quota";
+        if (quotaBytes !== null && stored.bytes + Math.max(row.bytes, MIN_STORED_BYTES) > quotaBytes)
+          return "over_quota";
         insertRow(row);
         return "inserted";
       },
-      /** The caller removes the file on disk after "removed". "in_use": a batch that is not over reads it. */
+      /** Removes a row; the caller removes the file on disk after "removed". "in_use": an open batch reads it. */
       remove({ owner, id }: { owner: string; id: string }): "removed" | "absent" | "in_use" {
         if (get.get({ owner, id }) === undefined) return "absent";
         if (inUse.get({ id })?.used === 1) return "in_use";
         removeWithResults(id);
         return "removed";
       },
-      /** Forgets where files stood that were removed before `before` (Unix seconds). Returns how many. */
+      /** Removes list positions of files removed before `before` (Unix seconds). Returns how many. */
       forgetPlaces: (args: { before: number; limit: number }): number => forgetPlaces.run(args).changes,
-      /** Removes the row of a file that is gone from the disk, whoever owns it. */
+      /** Removes the row of a file that is missing on disk, of any owner. */
       forget: ({ id }: { id: string }): void => removeWithResults(id),
-      /** Removes rows whose time is over, except input files still in use, and tells which files to unlink. */
+      /** Removes expired rows, except input files in use. Returns the ids of the files to unlink. */
       removeExpired(args: { now: number; limit: number }): string[] {
         const gone = expired.all(args).map(({ id }) => id);
         for (const id of gone) removeWithResults(id);

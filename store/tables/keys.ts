@@ -5,7 +5,7 @@ import { type Page, page } from "./page.ts";
 export interface Rotation {
   id: string;
   hash: string;
-  /** Unix seconds until which the secret of before is taken; null ends it at once. */
+  /** Unix seconds until which the previous secret is valid; null ends it at once. */
   previousUntil: number | null;
 }
 
@@ -44,16 +44,16 @@ export function keys(db: Database) {
   return {
     reads: {
       get: (args: { id: string }): KeyRow | null => get.get(args) ?? null,
-      /** By the public part of a secret; the caller compares the rest. */
+      /** Finds a key by the public part of its secret; the caller compares the rest. */
       find: (args: { prefix: string }): KeyRow | null => find.get(args) ?? null,
-      /** Newest first, revoked ones included; `owner` null lists all; `after` is the id that the page before ended with. */
+      /** Newest first, revoked keys included; `owner` null lists all; `after` is the last id of the previous page. */
       list({ owner, limit, after }: { owner: string | null; limit: number; after: string | null }): Page<KeyRow> {
         const cursor = after === null ? Number.MAX_SAFE_INTEGER : get.get({ id: after })?.seq;
         if (cursor === undefined) return "unknown_cursor";
         const bounds = { after: cursor, limit: limit + 1 };
         return page(owner === null ? list.all(bounds) : listOf.all({ owner, ...bounds }), limit);
       },
-      /** How many keys may administer at `now` (Unix seconds). */
+      /** Number of valid keys with the admin scope at `now` (Unix seconds). */
       administrators: (args: { now: number }): number => administrators.get(args)?.count ?? 0,
     },
     writes: {
@@ -69,9 +69,9 @@ export function keys(db: Database) {
       },
       /** Null: no such key, or it is revoked. */
       rotate: (args: Rotation): KeyRow | null => rotate.get(args) ?? null,
-      /** Null: no such key. A key that is revoked already stays as it is. */
+      /** Null: no such key. Revoking a revoked key changes nothing. */
       revoke: (args: { id: string; now: number }): KeyRow | null => revoke.get(args) ?? null,
-      /** When keys were last used, in Unix seconds. */
+      /** Stores when keys were last used, in Unix seconds. */
       touch({ uses }: { uses: { id: string; at: number }[] }): void {
         for (const use of uses) touch.run(use);
       },

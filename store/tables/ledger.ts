@@ -5,17 +5,17 @@ import { reservationsOf } from "./reservations.ts";
 
 export type LedgerTier = "priority" | "default" | "flex" | "batch";
 
-/** One request: who used how many tokens at which tier, and what they cost. */
+/** Usage and cost of one request. */
 export interface LedgerRow {
-  /** Unix seconds of its end. */
+  /** Unix seconds of the request's end. */
   time: number;
-  /** Days since 1970 (UTC): whose budget it counts against, that of its beginning. */
+  /** Days since 1970 (UTC) of the request's start: the day whose budget it counts against. */
   day: number;
   owner: string;
   keyId: string | null;
   endpoint: string;
   model: string;
-  /** Fingerprint of the weights that answered. */
+  /** Fingerprint of the model's weights. */
   version: string;
   tier: LedgerTier;
   /** Both null for an online request. */
@@ -28,7 +28,7 @@ export interface LedgerRow {
   /** Part of outputTokens. */
   reasoningTokens: number;
   costNano: number;
-  /** What the same tokens cost at tier default: the difference is what a discount saved. */
+  /** Cost of the same tokens at tier default; the difference is the discount. */
   defaultCostNano: number;
 }
 
@@ -52,8 +52,8 @@ const LEDGER = columns<LedgerRow>([
 ]);
 
 /**
- * Writes one row, and adds it to its hour's sums and to what its owner and key have spent. A second one for the same batch line is a constraint
- * error: it would charge twice.
+ * Writes one row, and adds it to the sums of its hour and of its owner's and key's day. A second row for the same batch
+ * line is a constraint error, because it would charge twice.
  */
 export function ledgerInsertion(db: Database): (row: LedgerRow) => void {
   const insert = db.prepare<LedgerRow>(`INSERT INTO ledger (${LEDGER.names}) VALUES (${LEDGER.values})`);
@@ -84,7 +84,10 @@ export function ledger(db: Database) {
   return {
     reads: {},
     writes: {
-      /** Rows of online requests, and the reservations that they settle; those of batch lines go with `claims.commit`. */
+      /**
+       * Inserts rows of online requests and releases their reservations; rows of batch lines are written by
+       * `claims.commit`.
+       */
       insert({ rows, settled = [] }: { rows: LedgerRow[]; settled?: string[] }): void {
         for (const row of rows) insert(row);
         for (const id of settled) reservations.free(id);

@@ -2,17 +2,17 @@ import type { Database } from "better-sqlite3";
 import { type LineState, type NewLines, OPEN_ANSWER } from "../types/line-row.ts";
 import { lineReservation, reservationsOf } from "./reservations.ts";
 
-/** What all lines of a batch will take, going by usual answers. */
+/** Expected tokens of all lines of a batch, with answers of the usual length. */
 export interface ExpectedTokens {
-  /** By validation's own estimate. */
+  /** Sum of validation's estimates. */
   estimatedTokens: number;
   promptTokens: number;
   answerTokens: number;
 }
 
-/** Lines before and after their way through the engine. */
+/** Lines before and after their time in the engine. */
 export function lines(db: Database) {
-  // Bound by place and not by name, a row costs half.
+  // Positional parameters halve the cost of a row against named ones.
   const insert = db.prepare<[string, number, string, ...number[], number | null]>(
     `INSERT INTO lines (batch_id, number, custom_id, offset, length, position, estimated_tokens, prompt_tokens, choices,
        max_tokens)
@@ -53,19 +53,19 @@ export function lines(db: Database) {
 
   return {
     reads: {
-      /** How many lines stand in each state that any stands in. */
+      /** Number of lines by state, without zeros. */
       counts: (args: { batchId: string }) => counts.all(args),
-      /** An answer is taken to be as long as usual, or as its line allows where that is less. */
+      /** Assumes answers of the usual length, or of the line's limit where that is shorter. */
       expected: (args: { batchId: string; usualAnswer: number }): ExpectedTokens =>
         expected.get(args) ?? { estimatedTokens: 0, promptTokens: 0, answerTokens: 0 },
-      /** When the first pending line may be claimed, Unix milliseconds (0: at once); null without a pending line. */
+      /** When the next pending line is due, Unix milliseconds (0: now); null without a pending line. */
       nextDueMs: (args: { batchId: string }): number | null => nextDue.get(args)?.at ?? null,
     },
     writes: {
       /**
        * Ends up to `limit` lines without an answer, with `error` (JSON of `{code, message}`) as their result: pending
-       * ones, and with `running` those in the engine too, whose late answers are stale then. Returns how many; call
-       * again until 0.
+       * lines, and with `running` also those in flight, whose later results are stale. Returns how many; call again
+       * until 0.
        */
       end(args: {
         batchId: string;
@@ -89,7 +89,7 @@ export function lines(db: Database) {
       },
     },
     rebuilds: {
-      /** Inserts lines of a batch that is being validated: all of them or, when a number is there, none. */
+      /** Inserts lines of a batch that is being validated: all of them, or none when a number exists. */
       insert({ batchId, lines }: { batchId: string; lines: NewLines }): void {
         const { numbers, customIds, offsets, lengths, positions } = lines;
         const { estimatedTokens, promptTokens, choices, maxTokens } = lines;
@@ -100,8 +100,8 @@ export function lines(db: Database) {
         });
       },
       /**
-       * Removes up to `limit` line rows: of a validation that starts anew or failed, or of a terminal batch after its
-       * results. Returns how many; call again until 0.
+       * Removes up to `limit` line rows: of a failed or restarted validation, or of a terminal batch after its results.
+       * Returns how many; call again until 0.
        */
       remove: (args: { batchId: string; limit: number }): number => remove.run(args).changes,
     },

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import type { LedgerTier } from "./ledger.ts";
 
-/** Whose time it was. */
+/** To whom busy time is attributed. */
 export interface MachineAccount {
   model: string;
   endpoint: string;
@@ -9,20 +9,20 @@ export interface MachineAccount {
 }
 
 export interface BusyTime extends MachineAccount {
-  /** Microseconds, whole. */
+  /** Whole microseconds. */
   busyUs: number;
 }
 
-/** What a stretch of time came to, to be added to its hour. */
-export interface MachineSpell {
+/** Machine time of an interval, to be added to its hour. */
+export interface MachineInterval {
   /** Unix seconds. */
   now: number;
-  /** Microseconds that it was long, whole. */
+  /** Length of the interval in whole microseconds. */
   upUs: number;
   busy: BusyTime[];
 }
 
-/** The hours that begin at `start` or later and before `end`, added up by buckets as the ledger is. */
+/** Hours that begin in [start, end), summed by bucket like the ledger. */
 export interface MachineQuery {
   /** Unix seconds. */
   start: number;
@@ -32,14 +32,14 @@ export interface MachineQuery {
 }
 
 export interface MachineSums {
-  /** Sorted by bucket, which is its start; one without time is not there. */
+  /** Sorted by bucket (its start); empty buckets are left out. */
   busy: (BusyTime & { bucket: number })[];
   up: { bucket: number; upUs: number }[];
 }
 
 const HOUR = 3600;
 
-/** What the machine's time went to; see schema/006-machine-time.ts. */
+/** Attribution of machine time; see schema/006-machine-time.ts. */
 export function machine(db: Database) {
   const addBusy = db.prepare<BusyTime & { hour: number }>(
     `INSERT INTO machine_time (hour, model, endpoint, tier, busy_us) VALUES (@hour, @model, @endpoint, @tier, @busyUs)
@@ -67,8 +67,8 @@ export function machine(db: Database) {
       },
     },
     writes: {
-      /** All of it, or nothing. */
-      add({ now, upUs, busy }: MachineSpell): void {
+      /** Adds an interval in one transaction. */
+      add({ now, upUs, busy }: MachineInterval): void {
         const hour = now - (now % HOUR);
         addUp.run({ hour, upUs });
         for (const time of busy) addBusy.run({ ...time, hour });

@@ -1,12 +1,12 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "../types/columns.ts";
 
-/** One event for one webhook endpoint; `id` is the event's (evt_…) and the same for all endpoints. */
+/** One event for one webhook endpoint; `id` is the event's (evt_…), the same for all endpoints. */
 export interface OutboxRow {
   id: string;
   endpointUrl: string;
   type: string;
-  /** The exact bytes that are signed and sent. */
+  /** The exact text that is signed and sent. */
   payload: string;
   attempts: number;
   nextAtMs: number;
@@ -15,7 +15,7 @@ export interface OutboxRow {
   createdAt: number;
 }
 
-/** What a terminal transition queues together with itself. */
+/** An event that is queued in the transaction of its cause. */
 export type NewEvent = Pick<OutboxRow, "id" | "endpointUrl" | "type" | "payload" | "createdAt" | "nextAtMs">;
 
 interface DeliveryKey {
@@ -35,7 +35,7 @@ const OUTBOX = columns<OutboxRow>([
   "createdAt",
 ]);
 
-/** Inserts event rows; terminal batch transitions use it inside their own operation. */
+/** Inserts event rows; other tables use it within their operations. */
 export function eventInsertion(db: Database): (events: readonly NewEvent[]) => void {
   const insert = db.prepare<NewEvent>(`INSERT INTO outbox (id, endpoint_url, type, payload, created_at, next_at_ms)
     VALUES (@id, @endpointUrl, @type, @payload, @createdAt, @nextAtMs)`);
@@ -56,7 +56,7 @@ export function outbox(db: Database) {
   const nextAt = db.prepare<{ url: string }, { at: number | null }>(
     "SELECT min(next_at_ms) AS at FROM outbox WHERE endpoint_url = @url AND state = 'pending'",
   );
-  const endLongWaits = db.prepare<{ url: string; nowMs: number; longestMs: string; last: number }>(
+  const endExcessiveWaits = db.prepare<{ url: string; nowMs: number; longestMs: string; last: number }>(
     `UPDATE outbox SET next_at_ms = @nowMs
      WHERE endpoint_url = @url AND state = 'pending' AND next_at_ms > @nowMs
        AND next_at_ms > @nowMs + json_extract(@longestMs, '$[' || min(attempts, CAST(@last AS INTEGER)) || ']')`,
@@ -78,7 +78,7 @@ export function outbox(db: Database) {
        (SELECT id, endpoint_url FROM outbox WHERE state <> 'pending' AND created_at < @before LIMIT @limit)`,
   );
 
-  /** Those that something waits for. */
+  /** URLs with pending events. */
   function* endpoints(): Generator<string> {
     for (let url = nextEndpoint.get({ after: "" })?.url; url != null; url = nextEndpoint.get({ after: url })?.url)
       yield url;
@@ -86,10 +86,10 @@ export function outbox(db: Database) {
 
   return {
     reads: {
-      /** Rows whose time has come, of each endpoint at most `limit`, the longest due first. */
+      /** Due rows, at most `limit` of each endpoint, the longest overdue first. */
       due: (args: { nowMs: number; limit: number }): OutboxRow[] =>
         [...endpoints()].flatMap((url) => due.all({ url, ...args })),
-      /** When the next pending row is due, Unix milliseconds; null when nothing waits. */
+      /** When the next pending row is due, Unix milliseconds; null without one. */
       nextAtMs(): number | null {
         const times = [...endpoints()].flatMap((url) => nextAt.get({ url })?.at ?? []);
         return times.length === 0 ? null : Math.min(...times);
@@ -98,21 +98,23 @@ export function outbox(db: Database) {
     writes: {
       insert: ({ events }: { events: NewEvent[] }): void => insertEvents(events),
       delivered: (key: DeliveryKey): void => void settle.run({ ...key, state: "delivered", error: null }),
-      /** Given up for good; kept for people to look at until `removeOld`. */
+      /** Marks an event as dead; its row stays for inspection until `removeOld`. */
       dead: (args: DeliveryKey & { error: string }): void => void settle.run({ ...args, state: "dead" }),
       retry: (args: DeliveryKey & { nextAtMs: number; error: string }): void => void retry.run(args),
       /**
-       * Makes due what waits for longer than it may after so many attempts; the last of `longestMs` stands for all that
-       * follow. It reads all that waits: for the start, and for a wall clock that was set back.
+       * Makes rows due whose wait exceeds the longest backoff of their attempt; the last entry of `longestMs` is for
+       * all further attempts. It reads all pending rows, and is for the start and for a wall clock that was set back.
        */
-      endLongWaits({ nowMs, longestMs }: { nowMs: number; longestMs: readonly number[] }): number {
+      endExcessiveWaits({ nowMs, longestMs }: { nowMs: number; longestMs: readonly number[] }): number {
         const bounds = { nowMs, longestMs: JSON.stringify(longestMs), last: longestMs.length - 1 };
-        return [...endpoints()].reduce((sum, url) => sum + endLongWaits.run({ url, ...bounds }).changes, 0);
+        return [...endpoints()].reduce((sum, url) => sum + endExcessiveWaits.run({ url, ...bounds }).changes, 0);
       },
-      /** After 410 Gone: what waits for the endpoint is dead, up to `limit` rows. Returns how many; call again until 0. */
+      /**
+       * After 410 Gone: marks up to `limit` pending rows of the endpoint as dead. Returns how many; call again until 0.
+       */
       disableEndpoint: (args: { endpointUrl: string; error: string; limit: number }): number =>
         disable.run(args).changes,
-      /** Removes rows that are settled and older than `before` (Unix seconds). Returns how many. */
+      /** Removes settled rows older than `before` (Unix seconds). Returns how many. */
       removeOld: (args: { before: number; limit: number }): number => remove.run(args).changes,
     },
     rebuilds: {},

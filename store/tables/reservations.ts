@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { monthOf } from "../../platform/utc-day.ts";
-import { type BudgetScope, RESERVATION, type ReservationRow, type Standing } from "../types/budget-row.ts";
+import { type BudgetScope, type BudgetStatus, RESERVATION, type ReservationRow } from "../types/budget-row.ts";
 
 interface BudgetColumns {
   dailyNano: number | null;
@@ -8,10 +8,10 @@ interface BudgetColumns {
   softRatio: number | null;
 }
 
-/** How every budget stands that a request of this owner and key draws on: none, or up to four. */
-export type Standings = (payer: { owner: string; keyId: string | null; day: number }) => Standing[];
+/** The status of every budget that a request of this owner and key draws on: none to four. */
+export type BudgetStatuses = (payer: { owner: string; keyId: string | null; day: number }) => BudgetStatus[];
 
-export function standingsOf(db: Database): Standings {
+export function budgetStatusesOf(db: Database): BudgetStatuses {
   const keyBudget = db.prepare<{ subject: string }, BudgetColumns>(
     `SELECT daily_nano AS dailyNano, monthly_nano AS monthlyNano, soft_ratio AS softRatio FROM keys WHERE id = @subject`,
   );
@@ -30,7 +30,7 @@ export function standingsOf(db: Database): Standings {
 
   return ({ owner, keyId, day }) => {
     const month = monthOf(day);
-    const standings: Standing[] = [];
+    const statuses: BudgetStatus[] = [];
     const add = (scope: BudgetScope, subject: string, budget: BudgetColumns | undefined) => {
       if (budget === undefined) return;
       const periods = [
@@ -42,7 +42,7 @@ export function standingsOf(db: Database): Standings {
         const { softRatio } = budget;
         const spentNano = spent.get({ scope, subject, first, next })?.nano ?? 0;
         const heldNano = held.get({ owner, keyId: scope === "key" ? subject : null, first, next })?.nano ?? 0;
-        standings.push({
+        statuses.push({
           scope,
           subject,
           period,
@@ -57,16 +57,16 @@ export function standingsOf(db: Database): Standings {
     };
     if (keyId !== null) add("key", keyId, keyBudget.get({ subject: keyId }));
     add("owner", owner, ownerBudget.get({ subject: owner }));
-    return standings;
+    return statuses;
   };
 }
 
-/** Nothing is left of it, or all that is left is held back. */
-export function isUsedUp({ limitNano, spentNano, heldNano }: Standing): boolean {
+/** True when the rest of a budget is spent or reserved. */
+export function isUsedUp({ limitNano, spentNano, heldNano }: BudgetStatus): boolean {
   return spentNano + heldNano >= limitNano;
 }
 
-/** Holds money back, and gives it free. Other tables use it inside their own operations. */
+/** Reserves and releases money. Other tables use it within their operations. */
 export function reservationsOf(db: Database) {
   const insert = db.prepare<ReservationRow>(
     `INSERT INTO reservations (${RESERVATION.names}) VALUES (${RESERVATION.values})`,
@@ -79,17 +79,17 @@ export function reservationsOf(db: Database) {
   const remove = db.prepare<{ id: string }, { day: number }>("DELETE FROM reservations WHERE id = @id RETURNING day");
   return {
     hold: (row: ReservationRow): void => void insert.run(row),
-    /** What is held back of a budget for lines of batches. */
-    ofLines(owner: string, { scope, subject, firstDay, nextDay }: Standing): number {
+    /** What lines of batches have reserved of a budget. */
+    ofLines(owner: string, { scope, subject, firstDay, nextDay }: BudgetStatus): number {
       const keyId = scope === "key" ? subject : null;
       return ofLines.get({ owner, keyId, first: firstDay, next: nextDay })?.nano ?? 0;
     },
-    /** The day that it counted against; null for one that is not there (any more). */
+    /** Releases a reservation. Returns the day that it counted against; null for an unknown one. */
     free: (id: string): number | null => remove.get({ id })?.day ?? null,
   };
 }
 
-/** No request's reservation has a slash in its id. */
+/** Reservation id of a line. The slash tells it from a request's. */
 export function lineReservation(batchId: string, line: number): string {
   return `${batchId}/${line}`;
 }

@@ -3,26 +3,26 @@ import type { Database } from "better-sqlite3";
 export interface ResultRow {
   number: number;
   customId: string;
-  /** Null for a line that never reached an answer. */
+  /** Null for a line without a response. */
   requestId: string | null;
   /** Null with `requestId`; the body is then the error object `{code, message}`. */
   statusCode: number | null;
-  /** JSON text as it goes into the file, never encoded twice. */
+  /** JSON text as written to the result file, encoded once. */
   body: string;
 }
 
 export type ResultKind = "output" | "error";
 
-/** Results that nothing may read any more. */
+/** Results that are marked for removal. */
 interface ResultRemoval {
   batchId: string;
   kind: ResultKind;
 }
 
-/** Of bodies, in one operation: with secure_delete every page that they fill is written. */
+/** Most bytes of bodies that one operation removes: with secure_delete, every page that they fill is overwritten. */
 const REMOVAL_BYTES = 1024 * 1024;
 
-/** Stores one result; line transitions use it inside their own operation. */
+/** Stores one result; line transitions use it within their operation. */
 export function resultInsertion(db: Database) {
   return db.prepare<{
     batchId: string;
@@ -46,7 +46,7 @@ export function results(db: Database) {
   const count = db.prepare<{ batchId: string; kind: ResultKind }, { count: number }>(
     "SELECT count(*) AS count FROM results WHERE batch_id = @batchId AND kind = @kind",
   );
-  // octet_length is in the row's head: bodies that fill pages of their own are not read for it.
+  // octet_length is in the row's header, so overflow pages of bodies are not read.
   const sizes = db.prepare<ResultRemoval & { limit: number }, { rowid: number; bytes: number }>(
     `SELECT rowid, octet_length(body) AS bytes FROM results WHERE batch_id = @batchId AND kind = @kind LIMIT @limit`,
   );
@@ -69,8 +69,8 @@ export function results(db: Database) {
   return {
     reads: {
       /**
-       * Results by line number, from the one after `after` (begin with 0), at most `limit` rows and about `maxChars` of
-       * bodies but at least one row. `end`: there is none after these.
+       * Results by line number after `after` (0 for the first page): at most `limit` rows and about `maxChars`
+       * characters of bodies, but at least one row. `end` is true when none follow.
        */
       page(args: { batchId: string; kind: ResultKind; after: number; limit: number; maxChars: number }): {
         rows: ResultRow[];
@@ -91,13 +91,15 @@ export function results(db: Database) {
     writes: {},
     rebuilds: {
       /**
-       * Removes result rows of a batch, once its files are checked: up to `limit`, and about REMOVAL_BYTES of bodies but at
-       * least one. Returns how many; call again until 0.
+       * Removes result rows of a batch after its files were verified: up to `limit` rows and about REMOVAL_BYTES of
+       * bodies, but at least one row. Returns how many; call again until 0.
        */
       remove({ batchId, limit }: { batchId: string; limit: number }): number {
         return removeSome(batchId, "output", limit) || removeSome(batchId, "error", limit);
       },
-      /** A step of removing the results whose file was deleted. Null when none is left; the rows that it removed. */
+      /**
+       * One step of removing results of deleted files. Returns the number of removed rows; null when no mark remains.
+       */
       discard({ limit }: { limit: number }): number | null {
         const removal = marked.get();
         if (removal === undefined) return null;

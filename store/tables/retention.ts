@@ -1,19 +1,22 @@
 import type { Database } from "better-sqlite3";
 import { fileRemoval } from "./files.ts";
 
-/** Rows older than `before` (Unix seconds), at most so many in one operation: call again while it removes as many. */
+/**
+ * Removes rows older than `before` (Unix seconds), at most `limit` in one operation; call again while it removes as
+ * many.
+ */
 export interface Expiry {
   before: number;
   limit: number;
 }
 
-/** Removes what is kept for a time only. The ledger's sums by hour and day stay. */
+/** Removes rows past their retention period. The ledger's sums by hour and day stay. */
 export function retention(db: Database) {
   const removeFile = fileRemoval(db);
   const ledger = db.prepare<Expiry>(
     "DELETE FROM ledger WHERE id IN (SELECT id FROM ledger WHERE time < @before ORDER BY time LIMIT @limit)",
   );
-  // One whose lines are left is cleaned up right now.
+  // A terminal batch with line rows is still being cleaned up.
   const batches = db.prepare<Expiry>(
     `DELETE FROM batches WHERE seq IN (SELECT seq FROM batches
        WHERE status IN ('failed', 'completed', 'expired', 'cancelled') AND created_at < @before
@@ -26,7 +29,7 @@ export function retention(db: Database) {
          AND status IN ('validating', 'in_progress', 'finalizing', 'cancelling'))
      ORDER BY created_at LIMIT @limit`,
   );
-  // A key's batches that are not over still go by it.
+  // Open batches still need their key.
   const keys = db.prepare<Expiry>(
     `DELETE FROM keys WHERE seq IN (SELECT seq FROM keys
        WHERE ((revoked_at IS NOT NULL AND revoked_at < @before) OR (expires_at IS NOT NULL AND expires_at < @before))
@@ -38,11 +41,11 @@ export function retention(db: Database) {
   return {
     reads: {},
     writes: {
-      /** By their end. Their hours are added up, so reports lose only what is finer. */
+      /** Ledger rows by the request's end. Their hours are already summed, so reports lose only finer buckets. */
       removeLedgerRows: (args: Expiry): number => ledger.run(args).changes,
-      /** Batches that are over, by their creation. */
+      /** Terminal batches by creation time. */
       removeBatches: (args: Expiry): number => batches.run(args).changes,
-      /** Files that no batch reads, by their creation. The caller removes their bytes. */
+      /** Files that no open batch reads, by creation time. The caller removes their bytes. */
       removeFiles(args: Expiry): string[] {
         const gone = files.all(args).map(({ id }) => id);
         for (const id of gone) removeFile(id);

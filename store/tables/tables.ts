@@ -15,14 +15,14 @@ import { uploads } from "./uploads.ts";
 import { usage } from "./usage.ts";
 
 /**
- * Every operation there is, prepared on one connection.
+ * All operations, prepared on one connection.
  *
  * | kind | runs on | durable when it resolves |
  * |---|---|---|
- * | reads | the reading connection, on what is committed | – |
- * | reports | a connection and a thread of their own, for they may read much: nothing durable waits for them | – |
- * | writes | the writing one | yes, also through a power cut |
- * | rebuilds | the writing one | through the end of the process; what a power cut takes is made again at the next start |
+ * | reads | the reading connection, on committed data | – |
+ * | reports | their own connection and thread, as they may read much and must not delay durable writes | – |
+ * | writes | the writing connection | yes, also through a power cut |
+ * | rebuilds | the writing connection | through the end of the process; the next start redoes what a power cut loses |
  */
 export function tables(db: Database) {
   return {
@@ -49,7 +49,7 @@ type Asynchronous<T> = {
   [K in keyof T]: T[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<R> : never;
 };
 
-/** What the rest of the server sees: `store.files.get({…})` and the like, each returning a promise. */
+/** The operations as the server sees them: `store.files.get({…})` and the like, each returning a promise. */
 export type Operations = {
   [T in keyof Tables]: Asynchronous<Tables[T]["reads"]> &
     Asynchronous<Tables[T]["writes"]> &

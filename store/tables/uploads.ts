@@ -1,17 +1,17 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "../types/columns.ts";
 import { erasedKeyOf } from "../types/erased-key.ts";
-import { type FileRow, fileInsertion, LEAST_BYTES, storageOf } from "./files.ts";
+import { type FileRow, fileInsertion, MIN_STORED_BYTES, storageOf } from "./files.ts";
 
 export interface UploadRow {
   id: string;
   owner: string;
   filename: string;
   purpose: string;
-  /** What the client said the whole will have. */
+  /** Total bytes that the client declared. */
   bytes: number;
   mimeType: string;
-  /** Seconds that the file shall live from its creation, null for the default. */
+  /** Lifetime of the file in seconds from its creation; null for the default. */
   fileExpiresAfter: number | null;
   status: "pending" | "completed" | "cancelled" | "expired";
   createdAt: number;
@@ -28,15 +28,15 @@ export interface PartRow {
   createdAt: number;
 }
 
-/** An upload that is over and the parts whose files the caller removes. */
+/** A terminal upload and the parts whose files the caller removes. */
 export interface EndedUpload {
   id: string;
   partIds: string[];
 }
 
-/** Of one owner's uploads that are over, the latest. */
-export const REMEMBERED = 200;
-/** Of those before them, so many are forgotten when an upload ends: an earlier version kept any number. */
+/** Terminal uploads kept per owner, the latest. */
+export const KEPT_UPLOADS = 200;
+/** Older terminal uploads removed when an upload ends: an earlier version kept all of them. */
 const SURPLUS_AT_ONCE = 20;
 
 const UPLOAD = columns<UploadRow>([
@@ -89,7 +89,7 @@ export function uploads(db: Database) {
     `DELETE FROM uploads WHERE id IN
        (SELECT id FROM uploads WHERE owner = (SELECT owner FROM uploads WHERE id = @id)
           AND status <> 'pending' AND id <> @id
-        ORDER BY expires_at DESC, id LIMIT ${SURPLUS_AT_ONCE} OFFSET ${REMEMBERED - 1})`,
+        ORDER BY expires_at DESC, id LIMIT ${SURPLUS_AT_ONCE} OFFSET ${KEPT_UPLOADS - 1})`,
   );
   const erasing = db.prepare<UploadRow, { found: 1 }>(
     "SELECT 1 AS found FROM erasures WHERE owner = @owner AND requested_at >= @createdAt",
@@ -107,11 +107,11 @@ export function uploads(db: Database) {
     reads: {
       get: (args: { owner: string; id: string }): UploadRow | null => get.get(args) ?? null,
       parts: (args: { uploadId: string }): PartRow[] => parts.all(args),
-      /** Those of these ids that no part has, to compare the disk with the rows at start. */
+      /** The given ids without a part row, for the comparison with the disk at start. */
       withoutPart: ({ ids }: { ids: string[] }): string[] => ids.filter((id) => isPart.get({ id }) === undefined),
     },
     writes: {
-      /** "too_many": its owner has `maxOpen` that are pending. "erased": the owner of the request's key was. */
+      /** "too_many": the owner has `maxOpen` pending uploads. "erased": the owner of the request's key was erased. */
       insert(args: { row: UploadRow; maxOpen: number; keyId?: string | null }): "inserted" | "too_many" | "erased" {
         const { row, maxOpen, keyId = null } = args;
         if (isErased(keyId)) return "erased";
@@ -120,8 +120,8 @@ export function uploads(db: Database) {
         return "inserted";
       },
       /**
-       * "too_large": the parts together would have more bytes than the upload was created with. "empty": a part has no
-       * bytes, though the upload does.
+       * "too_large": the parts together would exceed the upload's declared bytes. "empty": the part has no bytes, but
+       * the upload has.
        */
       addPart(args: {
         owner: string;
@@ -138,14 +138,15 @@ export function uploads(db: Database) {
         const before = partSum.get({ uploadId: upload.id }) ?? { parts: 0, bytes: 0 };
         if (before.parts >= maxParts) return "too_many";
         if (before.bytes + part.bytes > upload.bytes) return "too_large";
-        if (quotaBytes !== null && storage(owner).bytes + Math.max(part.bytes, LEAST_BYTES) > quotaBytes)
+        if (quotaBytes !== null && storage(owner).bytes + Math.max(part.bytes, MIN_STORED_BYTES) > quotaBytes)
           return "over_quota";
         insertPart.run(part);
         return "added";
       },
       /**
-       * Inserts the file and completes the upload together. The parts' bytes no longer count for the quota. "erased": an
-       * erasure of the owner is going to remove the upload, and would leave a file that is younger than its request.
+       * Inserts the file and completes the upload in one transaction; the parts' bytes stop counting for the quota.
+       * "erased": an erasure of the owner is about to remove the upload, and the new file would be younger than its
+       * request and stay.
        */
       complete(args: {
         owner: string;
@@ -168,7 +169,7 @@ export function uploads(db: Database) {
       },
       expire: (args: { now: number; limit: number }): EndedUpload[] =>
         expired.all(args).map(({ id }) => endUpload(id, "expired", null)),
-      /** Removes uploads that are over and whose hour ended before `before` (Unix seconds). Returns how many. */
+      /** Removes terminal uploads that expired before `before` (Unix seconds). Returns how many. */
       forget: (args: { before: number; limit: number }): number => forget.run(args).changes,
     },
     rebuilds: {},

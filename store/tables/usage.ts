@@ -1,14 +1,14 @@
 import type { Database } from "better-sqlite3";
 import type { LedgerTier } from "./ledger.ts";
 
-/** Which rows to add up, and how to tell the sums apart. A dimension that is not grouped by is null in the sums. */
+/** Rows to sum, and the dimensions to group by. A dimension that is not grouped by is null in the sums. */
 export interface UsageQuery {
-  /** Unix seconds: from, inclusive, to, exclusive. */
+  /** Unix seconds: start inclusive, end exclusive. */
   start: number;
   end: number;
-  /** Seconds; buckets begin at whole multiples of it since 1970 (UTC days). */
+  /** Bucket width in seconds; buckets begin at multiples of it since 1970 (UTC days). */
   width: number;
-  /** Of which requests: those that generate, or those that read for a vector or a score alone; null for both. */
+  /** "embeddings": requests for vectors and ranks; "completions": requests that generate; null for both. */
   kind: "completions" | "embeddings" | null;
   /** Null for all. */
   owners: string[] | null;
@@ -16,7 +16,7 @@ export interface UsageQuery {
   models: string[] | null;
   batch: boolean | null;
   groupBy: { owner: boolean; keyId: boolean; endpoint: boolean; model: boolean; batch: boolean; tier: boolean };
-  /** Most sums. */
+  /** Most sums returned. */
   limit: number;
 }
 
@@ -38,7 +38,7 @@ export interface UsageSum {
   defaultCostNano: number;
 }
 
-/** What is added up: whole hours from their sums, and what is finer, at either end, from the ledger's rows. */
+/** Summed ranges: whole hours from their sums, partial hours at either end from ledger rows. */
 interface Ranges {
   start: number;
   hoursFrom: number;
@@ -55,7 +55,7 @@ const FILTERS = `(@embeddings IS NULL OR (endpoint IN ('/v1/embeddings', '/v1/re
   AND (@models IS NULL OR model IN (SELECT value FROM json_each(@models)))
   AND (@batch IS NULL OR batch = @batch)`;
 
-/** The `whose` rows of the three ranges in one form. */
+/** Rows of the three ranges that match `whose`, in one form. */
 function rowsOf(whose: string): string {
   const ledger = (from: string, to: string) =>
     `SELECT time, owner, key_id, endpoint, model, tier, batch_id IS NOT NULL AS batch, 1 AS requests, ${COUNTS}
@@ -65,7 +65,7 @@ function rowsOf(whose: string): string {
      UNION ALL ${ledger("@start", "@hoursFrom")} UNION ALL ${ledger("@hoursTo", "@end")}`;
 }
 
-/** Sums over the ledger, all of them worked out by SQL. */
+/** Sums over the ledger, computed in SQL. */
 export function usage(db: Database) {
   const sumsOf = (whose: string) =>
     db.prepare<Record<string, string | number | null>, UsageSum>(
@@ -87,7 +87,7 @@ export function usage(db: Database) {
     writes: {},
     rebuilds: {},
     reports: {
-      /** Sorted by bucket; a bucket without rows is not there. */
+      /** Sorted by bucket; empty buckets are left out. */
       sums({ groupBy, ...query }: UsageQuery): UsageSum[] {
         const { owners, width, limit } = query;
         const bounds = {
@@ -111,7 +111,7 @@ export function usage(db: Database) {
   };
 }
 
-/** Buckets of less than an hour, and hours that are asked for in part, have rows alone. */
+/** Buckets shorter than an hour and partial hours are summed from rows alone. */
 function rangesOf({ start, end, width }: Pick<UsageQuery, "start" | "end" | "width">): Ranges {
   const hoursFrom = Math.ceil(start / HOUR) * HOUR;
   const hoursTo = Math.floor(end / HOUR) * HOUR;

@@ -9,22 +9,25 @@ import { makePrivate } from "./private-file.ts";
 import { completeReplacement } from "./replacement.ts";
 import { storeError } from "./sqlite-error.ts";
 
-/** How long an operation waits for another process, such as a backup, that holds the database. */
+/** Milliseconds that an operation waits for another process, such as a backup, that holds the database. */
 const BUSY_MS = 2000;
-/** What the WAL file shrinks back to after a burst of large results. */
+/** Bytes to which the write-ahead log is truncated after a burst of large results. */
 const WAL_BYTES = 64 * 1024 * 1024;
 
-/** Of the writing connection: the indexes of a few batches of 50,000 lines. */
+/** Cache of the writing connection: the indexes of a few batches of 50,000 lines. */
 const CACHE_KIB = 16 * 1024;
 /**
- * 64 MiB: from here on each commit copies the log to the database itself. The thread of reports copies it long before (see
- * write-ahead-log.ts), unless a report takes all of its time.
+ * Pages, 64 MiB, from which SQLite checkpoints the log itself at each commit. The report thread checkpoints much
+ * earlier (see write-ahead-log.ts), unless a report keeps it busy.
  */
 const CHECKPOINT_PAGES = 16_384;
-/** A database up to this size is checked before it is used: some tenths of a second. A larger one beside its use. */
+/**
+ * Largest database that is checked before it is used, which takes some tenths of a second. A larger one is checked in
+ * parallel to its use.
+ */
 const CHECKED_AT_ONCE_BYTES = 64 * 1024 * 1024;
 
-/** One connection writes, the other reads what is committed, so that no answer tells of what a crash could undo. */
+/** One connection writes; the other reads committed data only, so that no answer shows what a crash could undo. */
 export interface OpenDatabase {
   writer: Database.Database;
   reader: Database.Database;
@@ -32,8 +35,8 @@ export interface OpenDatabase {
 }
 
 /**
- * Opens `<data-dir>/nightshift.db`, creating what is missing. Throws StoreError "locked", "newer", "corrupt" or "io" with
- * the file and what to do; a database that cannot be used is left as it is.
+ * Opens `<data-dir>/nightshift.db` and creates what is missing. Throws StoreError "locked", "newer", "corrupt" or "io"
+ * with the file and the remedy; an unusable database is left unchanged.
  */
 export function openDatabase(dataDir: string, migrations: readonly string[] = MIGRATIONS): OpenDatabase {
   const folder = resolve(dataDir);
@@ -74,7 +77,7 @@ function prepare(db: Database.Database, migrations: readonly string[]): void {
   }
   db.pragma("synchronous = FULL");
   db.pragma("foreign_keys = ON");
-  // Who deletes a file means every copy: freed pages are overwritten with zeros.
+  // A deletion must remove every copy: freed pages are overwritten with zeros.
   db.pragma("secure_delete = ON");
   db.pragma(`journal_size_limit = ${WAL_BYTES}`);
   db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
@@ -86,22 +89,22 @@ function prepare(db: Database.Database, migrations: readonly string[]): void {
   migrate(db, migrations);
 }
 
-/** Reads what is committed, of a database that is open already. */
+/** A read-only connection to a database that is already open. */
 export function openReader(dataDir: string): Database.Database {
   return new Database(pathOf(resolve(dataDir)), { timeout: BUSY_MS, readonly: true });
 }
 
-/** Copies the log of a database that is open already; writes nothing else. */
+/** A connection for checkpoints of a database that is already open; it writes nothing else. */
 export function openCopier(dataDir: string): Database.Database {
   return new Database(pathOf(resolve(dataDir)), { timeout: BUSY_MS });
 }
 
-/** Whether its check would keep a start waiting: it reads all of the file. */
+/** True when the check, which reads the whole file, would delay a start. */
 export function isLarge(path: string): boolean {
   return statSync(path).size > CHECKED_AT_ONCE_BYTES;
 }
 
-/** Checks an open database on a connection of its own. What is wrong with it, with advice; null when it is sound. */
+/** Checks an open database on its own connection. Returns the fault with advice; null when it is sound. */
 export function faultOf(dataDir: string): string | null {
   const fault = checked(dataDir);
   if (fault === "ok") return null;
@@ -115,7 +118,7 @@ function checked(dataDir: string): string {
     return String(db.pragma("quick_check(1)", { simple: true }));
   } catch (error) {
     const { code, message } = storeError(error);
-    // What else can fail here says nothing about the file.
+    // Other errors say nothing about the file's integrity.
     return code === "corrupt" ? message : "ok";
   } finally {
     db.close();

@@ -2,9 +2,9 @@ import type { Database, Statement } from "better-sqlite3";
 import type { StoreError } from "../types/store-error.ts";
 import { endsTransaction, storeError } from "./sqlite-error.ts";
 
-/** One write operation on its way; exactly one of `done` and `failed` is called, `done` only after the commit. */
+/** One queued write operation. Exactly one of `done` and `failed` is called, `done` only after the commit. */
 export interface WriteJob {
-  /** False: the commit need not wait for the disk. */
+  /** True when the commit must be synced to disk. */
   durable: boolean;
   run(): unknown;
   done(result: unknown): void;
@@ -12,11 +12,11 @@ export interface WriteJob {
 }
 
 /**
- * Runs the writes that wait in common transactions, in the order in which they came, so that one fsync serves many. Jobs
- * that need none go along behind those that do: they would wait for that fsync anyhow, and not cut the group in two. Each
- * stands in a savepoint: one that fails by itself is undone alone. When the disk fails, SQLite may have rolled back the
- * whole, so all of that transaction fail, and none of them was written. But on a full disk they are tried again, each in
- * a transaction of its own: a small one may fit where a large one does not.
+ * Group commit: runs queued writes in shared transactions, in order of arrival, so that one fsync serves many. Writes
+ * that need no fsync join a group of durable ones, because splitting the group would make them wait for that fsync
+ * anyway. Each write has its own savepoint, so one that fails is undone alone. When the disk fails, SQLite may have
+ * rolled back the whole transaction, so all writes of the group fail and none is written. On a full disk they are
+ * retried, each in its own transaction: a small one may fit where a large one does not.
  */
 export class GroupWriter {
   readonly #db: Database;
@@ -27,7 +27,7 @@ export class GroupWriter {
   readonly #undo: Statement;
   readonly #now: () => number;
   #durable = true;
-  /** So many of those that wait go alone. */
+  /** Number of queued writes, from the front, that run in transactions of their own. */
   #alone = 0;
 
   constructor(db: Database, now: () => number) {
@@ -41,8 +41,8 @@ export class GroupWriter {
   }
 
   /**
-   * Takes jobs from the front of `waiting` into one transaction until it has worked for `maxMs`. Returns the error that
-   * they failed with, null after a commit and when they wait again to go alone.
+   * Runs jobs from the front of `waiting` in one transaction until `maxMs` of work. Returns the error that failed them;
+   * null after a commit, and when they are queued again to run alone.
    */
   runSome(waiting: WriteJob[], maxMs: number): StoreError | null {
     const started = this.#now();
@@ -71,7 +71,7 @@ export class GroupWriter {
         this.#alone = jobs.length;
         return null;
       }
-      // BEGIN itself can fail, with nothing taken: then the first in line learns it, so that none waits for ever.
+      // If BEGIN fails, no job was taken. The first job fails then, so that the queue cannot stall.
       if (jobs.length === 0) waiting.shift()?.failed(failure);
       for (const job of jobs) job.failed(failure);
       return failure;
@@ -80,14 +80,14 @@ export class GroupWriter {
     return null;
   }
 
-  /** The synchronous setting cannot change within a transaction; WAL commits before it are synced with the next full one. */
+  /** `synchronous` cannot change within a transaction. WAL commits before it are synced with the next full one. */
   #setDurable(durable: boolean): void {
     if (durable === this.#durable) return;
     this.#db.pragma(`synchronous = ${durable ? "FULL" : "NORMAL"}`);
     this.#durable = durable;
   }
 
-  /** Null when the job failed by itself; throws what ends the transaction. */
+  /** Null when only the job failed; throws an error that ends the transaction. */
   #runOne(job: WriteJob): { result: unknown } | null {
     this.#savepoint.run();
     try {

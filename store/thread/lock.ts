@@ -5,9 +5,9 @@ import { makePrivate } from "./private-file.ts";
 import { storeError } from "./sqlite-error.ts";
 
 /**
- * Holds `<data-dir>/lock` until it is released or the process ends, however it ends: the lock is the kernel's (fcntl),
- * taken by an exclusive transaction that is never committed, so it can neither be left behind nor be taken over by age.
- * Throws StoreError "locked" while another server holds it.
+ * Holds `<data-dir>/lock` until release or the end of the process, including a kill: the kernel owns the lock (fcntl).
+ * It is taken by an exclusive transaction that is never committed, so it is never stale. Throws StoreError "locked"
+ * while another server holds it.
  */
 export function takeLock(dataDir: string): { release(): void } {
   const path = join(dataDir, "lock");

@@ -1,11 +1,11 @@
 import type { StoreErrorCode } from "../types/store-error.ts";
 
-/** Between the server's thread and the one that owns the database. */
+/** From the server's thread to the store's threads. */
 export type ToStore =
   | { type: "call"; id: number; table: string; name: string; args: readonly unknown[] }
-  /** The write-ahead log was copied, or could not be. */
+  /** A copy of the write-ahead log ended or failed. */
   | { type: "copied" }
-  /** Finish what came before, close, and say so. */
+  /** Complete earlier calls, close, and answer "closed". */
   | { type: "close" };
 
 export type FromStore =
@@ -14,14 +14,14 @@ export type FromStore =
   | { type: "refused"; error: WireError }
   | { type: "replies"; replies: Reply[] }
   | { type: "state"; state: StoreState }
-  /** The write-ahead log is to be copied by another thread. */
+  /** Request to copy the write-ahead log on the other thread. */
   | { type: "copy" }
   | { type: "closed" };
 
-/** What the thread of reports is called for when the store's asks for a copy; no operation of a store. */
+/** The report thread's call for a log copy; not an operation of the store. */
 export const COPY_LOG = { table: "log", name: "copy" } as const;
 
-/** Of paths `table.name`. */
+/** Groups paths `table.name` by table. */
 export function namesOf(paths: readonly string[]): Record<string, string[]> {
   const names: Record<string, string[]> = {};
   for (const path of paths) {
@@ -39,10 +39,10 @@ export interface WireError {
   message: string;
 }
 
-/** Whether writes reach the disk; reads may still work while they do not. */
+/** Whether writes reach the disk. Reads may still work while they do not. */
 export type StoreState = { writable: true } | { writable: false; code: StoreErrorCode; reason: string };
 
-/** What a thread of the store does. */
+/** The task of a store thread. */
 export interface StoreWork {
   part: "store" | "reports" | "check";
   dataDir: string;

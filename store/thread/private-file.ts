@@ -1,8 +1,8 @@
 import { closeSync, openSync } from "node:fs";
 
 /**
- * Makes a file that its user alone may read, before SQLite makes it by the umask; its log and shared memory get the same
- * mode. One that is there keeps its own. What else goes wrong here, SQLite meets next, and tells.
+ * Creates a file with mode 0600 before SQLite creates it by the umask; its log and shared memory get the same mode. An
+ * existing file keeps its mode. Other errors are ignored: SQLite then fails on the same file and reports them.
  */
 export function makePrivate(path: string): void {
   try {

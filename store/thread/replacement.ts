@@ -1,17 +1,17 @@
 import fs from "node:fs";
 import { join } from "node:path";
 
-/** What is replaced, in this order. Beside them lie downloads, which are kept, and `tmp`, which the next start empties. */
+/** Replaced entries, in this order. Downloads beside them are kept, and the next start empties `tmp`. */
 export const REPLACED = ["files", "parts", "nightshift.db"] as const;
 
-/** A whole data directory, checked and synced, that waits for its place. It is there as a whole or not at all. */
+/** A complete data directory, checked and synced, that is staged for replacement. It exists complete or not at all. */
 export const STAGED = "restore";
-/** In it: the name of the directory that what was there before goes to. */
+/** File in it with the name of the directory that receives the old data. */
 export const ASIDE = "aside";
-/** What is left of a staged directory once all is in its place: removing it takes more than one step. */
+/** The staged directory after the replacement: its removal takes more than one step. */
 const DONE = `${STAGED}.done`;
 
-/** The file system's calls, which a test cuts off one by one. */
+/** The file system calls; a test interrupts them one by one. */
 export type ReplacementDisk = Pick<
   typeof fs,
   | "closeSync"
@@ -26,9 +26,9 @@ export type ReplacementDisk = Pick<
 >;
 
 /**
- * Puts a staged restore into its place, and what was there beside it. Every step can be done again, so whoever opens the
- * data directory next completes what a crash has cut off. Only for who holds the lock. Returns where the old data is now;
- * null when nothing waited, or nothing was there before.
+ * Moves a staged restore into place and the old data aside. Every step is idempotent, so the next process that opens
+ * the data directory completes an interrupted replacement. The caller holds the lock. Returns the directory of the old
+ * data; null when no restore was staged or there was no old data.
  */
 export function completeReplacement(folder: string, disk: ReplacementDisk = fs): string | null {
   const staged = join(folder, STAGED);
@@ -39,18 +39,18 @@ export function completeReplacement(folder: string, disk: ReplacementDisk = fs):
   disk.mkdirSync(aside, { recursive: true, mode: 0o700 });
   for (const name of REPLACED) {
     if (!disk.existsSync(join(staged, name))) continue;
-    // A log that is left beside another database would be taken for its own.
+    // SQLite would apply a leftover log to the new database.
     const old = name === "nightshift.db" ? [`${name}-wal`, `${name}-shm`, name] : [name];
     for (const one of old) if (disk.existsSync(join(folder, one))) disk.renameSync(join(folder, one), join(aside, one));
     disk.renameSync(join(staged, name), join(folder, name));
   }
   for (const dir of [aside, folder]) syncDirectory(dir, disk);
-  const nothingAside = removedIfEmpty(aside, disk);
-  // From this rename on nothing waits any more; before it, everything that the steps above need is there.
+  const noOldData = removedIfEmpty(aside, disk);
+  // This rename ends the replacement; until then everything that the steps above need exists.
   disk.renameSync(staged, done);
   syncDirectory(folder, disk);
   disk.rmSync(done, { recursive: true });
-  return nothingAside ? null : aside;
+  return noOldData ? null : aside;
 }
 
 function removedIfEmpty(dir: string, disk: ReplacementDisk): boolean {

@@ -6,8 +6,8 @@ import { storeError } from "./sqlite-error.ts";
 import { copyLog } from "./write-ahead-log.ts";
 
 /**
- * Answers reports, one after the other, on a connection of its own, and copies the write-ahead log on another: the store's
- * thread serves on beside them.
+ * Answers reports, one at a time, on its own connection, and copies the write-ahead log on another, in parallel to the
+ * store's thread.
  */
 export function serveReports(port: MessagePort, dataDir: string): void {
   const post = (message: FromStore) => port.postMessage(message);

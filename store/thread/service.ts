@@ -8,16 +8,16 @@ import { Scrubber } from "./scrubber.ts";
 import { endsTransaction, storeError } from "./sqlite-error.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
-/** Reads wait for at most this much work and one fsync. */
+/** Milliseconds of work in one group of writes; a read waits for at most one group and one fsync. */
 const GROUP_MS = 5;
-/** While the disk fails, so often it is asked again. */
+/** Milliseconds between write probes while the disk fails. */
 const PROBE_MS = 500;
-/** More than SQLite finds room for in pages that it has already. */
+/** Bytes of a write probe: more than fits into the database's free pages. */
 const PROBE_BYTES = 256 * 1024;
-/** Results removed in one step, whatever their length. */
+/** Most results removed in one step, whatever their length. */
 const DISCARDED_ROWS = 500;
 const REMOVE_RESULTS = "results.remove";
-/** Operations that delete answers or names of files, and whether one with this result did. */
+/** Operations that delete answers or file names, with a test of the result for whether something was deleted. */
 const DELETED = new Map<string, (result: unknown) => boolean>([
   [REMOVE_RESULTS, (rows) => rows !== 0],
   ["files.remove", (outcome) => outcome === "removed"],
@@ -30,9 +30,9 @@ const DELETED = new Map<string, (result: unknown) => boolean>([
 ]);
 
 /**
- * Owns the database and answers one port. Reads run as they come, on what is committed. Writes wait until all messages
- * that are there have been read, then run as one group; those that come while its fsync runs make up the next. So a
- * lone write waits for nothing, and under load the groups grow until fsync no longer bounds throughput.
+ * Owns the database and answers one port. Reads run on arrival, on committed data. Writes are queued until all received
+ * messages were read, then run as one group; those that arrive during its fsync form the next one. A single write thus
+ * has no added delay, and under load the groups grow until fsync no longer bounds throughput.
  */
 export function serveStore(port: MessagePort, dataDir: string): void {
   let database: ReturnType<typeof openDatabase>;
@@ -55,11 +55,11 @@ class StoreService {
   readonly #log: WriteAheadLog;
   readonly #scrubber: Scrubber;
   readonly #waiting: WriteJob[] = [];
-  /** Until the log is copied. */
+  /** Writes that are queued again once the log was copied. */
   readonly #held: WriteJob[] = [];
   readonly #discard: () => number | null;
   #discarding = false;
-  /** Whether the group that runs removed results. */
+  /** True when the current group removed results. */
   #removed = false;
   #closing = false;
   #replies: Reply[] = [];
@@ -80,13 +80,13 @@ class StoreService {
     for (const [name, run] of operationsOf(writing, "rebuilds")) this.#writes.set(name, { run, durable: false });
     port.on("message", (message: ToStore) => this.#receive(message));
     post(port, { type: "opened", operations: namesOf([...this.#reads.keys(), ...this.#writes.keys()]) });
-    // The last server may have ended before it could.
+    // The previous server may have ended before its clean-up.
     this.#deleted();
   }
 
   #receive(message: ToStore): void {
     if (message.type === "close") {
-      // What is marked then is discarded by the next start.
+      // Results that are still marked are discarded by the next start.
       this.#closing = true;
       this.#waiting.push(...this.#held.splice(0));
       while (this.#waiting.length > 0) this.#runGroup();
@@ -130,7 +130,7 @@ class StoreService {
     this.#enqueue({ ...job, run }, this.#log.isCopying);
   }
 
-  /** What can be done again, and is the most that is written, does not outrun the log's copy. */
+  /** Writes that can be redone, which are the bulk of all writes, must not outrun the log's copy. */
   #enqueue(job: WriteJob, held: boolean): void {
     if (held) {
       this.#held.push(job);
@@ -152,9 +152,11 @@ class StoreService {
     post(this.#port, { type: "replies", replies: [reply] });
   }
 
-  /** Empties the log in a moment, and removes what deleted files were the copies of, in turns with what else waits. */
+  /**
+   * Schedules the log's truncation, and removes the results of deleted files in steps, interleaved with queued writes.
+   */
   #deleted(): void {
-    this.#scrubber.due();
+    this.#scrubber.schedule();
     if (this.#discarding || this.#closing) return;
     this.#discarding = true;
     this.#enqueueRemoval({
@@ -184,7 +186,7 @@ class StoreService {
   #runGroup(): void {
     if (this.#waiting.length === 0) return;
     const failure = this.#writer.runSome(this.#waiting, GROUP_MS);
-    if (failure === null) this.#log.look(this.#removed);
+    if (failure === null) this.#log.afterCommit(this.#removed);
     this.#removed = false;
     const replies = this.#replies;
     this.#replies = [];
@@ -193,11 +195,11 @@ class StoreService {
   }
 
   #setState(failure: StoreError): void {
-    // One busy moment says nothing about the disk, and the caller may try again.
+    // "busy" says nothing about the disk, and the caller may retry.
     if (failure.code === "busy" || !this.#state.writable) return;
     this.#state = { writable: false, code: failure.code, reason: failure.message };
     post(this.#port, { type: "state", state: this.#state });
-    // What is damaged does not mend itself.
+    // Damage is permanent, so it is not probed.
     if (failure.code !== "corrupt") this.#probeLater();
   }
 

@@ -6,20 +6,20 @@ import { StoreError } from "../types/store-error.ts";
 import { makePrivate } from "./private-file.ts";
 import { storeError } from "./sqlite-error.ts";
 
-/** Bytes that a row stands for, in `files` or `parts`. */
+/** A stored file of a row, in `files` or `parts`. */
 export interface StoredBytes {
   id: string;
   bytes: number;
-  /** Hex; of files SHA-256, of parts MD5. */
+  /** Hex: SHA-256 of files, MD5 of parts. */
   hash: string;
 }
 
-/** So many pages at a time, so that others have a turn in between. */
+/** Pages copied at a time; between them other work of the event loop runs. */
 const PAGES_AT_ONCE = 1000;
 
 /**
- * The database of a data directory as it was at one moment, while a server may go on writing to it: a read transaction of
- * a connection of its own, which needs no lock. The write-ahead log can't shrink while it is open.
+ * The database of a data directory at one moment, while a server may write to it: a read transaction on its own
+ * connection, without a lock. The write-ahead log cannot be truncated while it is open.
  */
 export class Snapshot {
   readonly #db: Database.Database;
@@ -27,7 +27,7 @@ export class Snapshot {
 
   private constructor(db: Database.Database) {
     this.#db = db;
-    // The transaction begins with the first read.
+    // The transaction begins at the first read.
     db.exec("BEGIN");
     this.schema = Number(db.pragma("user_version", { simple: true }));
   }
@@ -58,12 +58,12 @@ export class Snapshot {
     return this.#db.prepare<[], StoredBytes>("SELECT id, bytes, md5 AS hash FROM upload_parts ORDER BY id").all();
   }
 
-  /** "ok", or the first fault that SQLite finds. */
+  /** "ok", or the first fault of SQLite's check. */
   fault(): string {
     return String(this.#db.pragma("quick_check(1)", { simple: true }));
   }
 
-  /** Copies it to a new file by SQLite's online backup. Throws StoreError. */
+  /** Copies it to a new file with SQLite's online backup. Throws StoreError. */
   async copyTo(path: string): Promise<void> {
     try {
       makePrivate(path);

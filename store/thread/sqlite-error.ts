@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { StoreError, type StoreErrorCode } from "../types/store-error.ts";
 
-/** What SQLite or an operation threw, as a StoreError with the cause. See https://sqlite.org/rescode.html */
+/** Maps an error of SQLite or of an operation to a StoreError with its cause. See https://sqlite.org/rescode.html */
 export function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -10,7 +10,7 @@ export function storeError(error: unknown): StoreError {
 }
 
 function codeOf(code: string): StoreErrorCode {
-  // Extended codes begin with the name of the primary one.
+  // Extended codes begin with the primary code's name.
   if (code.startsWith("SQLITE_FULL")) return "full";
   if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) return "busy";
   if (code.startsWith("SQLITE_CONSTRAINT")) return "constraint";
@@ -19,7 +19,7 @@ function codeOf(code: string): StoreErrorCode {
   return "internal";
 }
 
-/** Whether the whole transaction is lost with the operation that met this. */
+/** True when the error ends the whole transaction, not the one operation. */
 export function endsTransaction(error: StoreError): boolean {
   return error.code === "full" || error.code === "io" || error.code === "corrupt" || error.code === "busy";
 }

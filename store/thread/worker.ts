@@ -4,7 +4,7 @@ import type { StoreWork } from "./messages.ts";
 import { serveReports } from "./report-service.ts";
 import { serveStore } from "./service.ts";
 
-if (parentPort === null) throw new Error("The store's thread was started as a program");
+if (parentPort === null) throw new Error("The store's thread must be started as a worker, not as a program");
 const { part, dataDir }: StoreWork = workerData;
 if (part === "store") serveStore(parentPort, dataDir);
 else if (part === "reports") serveReports(parentPort, dataDir);

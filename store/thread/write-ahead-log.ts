@@ -1,26 +1,26 @@
 import type { Database, Statement } from "better-sqlite3";
 
 /**
- * 16 MiB of log between two copies: pages that are written again and again, as those of indexes are, go to the database
- * once each time. SQLite's 4 MiB fill up several times while the rows of 50,000 lines are stored.
+ * Pages between two copies, 16 MiB: pages that are rewritten often, such as those of indexes, are copied once each
+ * time. SQLite's default of 4 MiB fills up several times while the rows of 50,000 lines are stored.
  */
 const COPY_PAGES = 4096;
 /**
- * A log of this size should be begun anew, which takes a moment in which all of it is copied: writes that need not be durable
- * are held back while a copy runs.
+ * Pages from which the log should restart at its beginning, which needs a moment in which all of it is copied: writes
+ * that need not be durable are held while a copy runs.
  */
 const LONG_PAGES = 2 * COPY_PAGES;
 /**
- * 4 MiB, after results were removed: these zero each page that they filled, faster than anything else writes, and what a copy
- * has given the disk to write is in the way of the next commit's fsync.
+ * Pages between two copies after results were removed, 4 MiB: removals zero each page that the results filled, faster
+ * than other operations write, and the disk writes of a copy delay the next commit's fsync.
  */
 const REMOVAL_COPY_PAGES = 1024;
-/** What the store's thread copies itself: 256 KiB. */
+/** Most pages that the store's thread copies itself, 256 KiB. */
 export const FEW_PAGES = 64;
-/** The copy goes on while writes go on, so often at most. */
+/** Most passes of one copy; writes continue during each. */
 const PASSES = 8;
 
-/** Of the write-ahead log: all pages, and those that are not in the database file yet. */
+/** Pages of the write-ahead log, and those not yet in the database file. */
 export interface LogSize {
   pages: number;
   left: number;
@@ -31,7 +31,7 @@ interface Checkpoint {
   checkpointed: number;
 }
 
-/** Reads the log's size; copies nothing. Where that fails, so will the next write, which tells of it. */
+/** Reads the log's size without copying. Its errors are ignored: the next write fails with them and reports them. */
 export function logSize(db: Database): () => LogSize {
   const statement: Statement<[], Checkpoint> = db.prepare("PRAGMA wal_checkpoint(NOOP)");
   return () => {
@@ -44,7 +44,10 @@ export function logSize(db: Database): () => LogSize {
   };
 }
 
-/** Copies the log to the database file, beside writes and reads of other connections. Returns how many pages. */
+/**
+ * Copies the log to the database file, in parallel to writes and reads of other connections. Returns the number of
+ * pages.
+ */
 export function copyLog(db: Database): number {
   const size = logSize(db);
   let { left } = size();
@@ -53,7 +56,7 @@ export function copyLog(db: Database): number {
     db.pragma("wal_checkpoint(PASSIVE)");
     const { left: after } = size();
     copied += Math.max(left - after, 0);
-    // What other processes read from stays.
+    // Pages that other processes read from cannot be copied.
     if (after >= left) break;
     left = after;
   }
@@ -61,19 +64,19 @@ export function copyLog(db: Database): number {
 }
 
 /**
- * The write-ahead log as the store's thread sees it. Another thread copies it to the database file: a copy takes as long as
- * the disk takes for all its pages, and every commit and read would wait for it.
+ * The write-ahead log from the store's thread. Another thread copies it to the database file: a copy takes as long as
+ * the disk takes for all its pages, and would delay every commit and read.
  */
 export class WriteAheadLog {
   readonly #db: Database;
   readonly #copy: () => void;
   readonly #size: () => LogSize;
-  #asked = false;
-  /** What the last copy left. */
-  #kept = 0;
+  #copying = false;
+  /** Pages that the last copy left. */
+  #remaining = 0;
   #behind = false;
 
-  /** `copy` asks the other thread, which answers with `copied`. */
+  /** `copy` starts a copy on the other thread, which answers with `copied`. */
   constructor(db: Database, copy: () => void) {
     this.#db = db;
     this.#copy = copy;
@@ -81,10 +84,10 @@ export class WriteAheadLog {
   }
 
   get isCopying(): boolean {
-    return this.#asked;
+    return this.#copying;
   }
 
-  /** The log is long and a copy runs. */
+  /** True while the log is long and a copy runs. */
   get isBehind(): boolean {
     return this.#behind;
   }
@@ -93,33 +96,33 @@ export class WriteAheadLog {
     return this.#size().left;
   }
 
-  /** After each commit, with whether it removed results. */
-  look(removed = false): void {
+  /** Called after each commit, with whether it removed results. */
+  afterCommit(removed = false): void {
     const { pages, left } = this.#size();
-    this.#kept = Math.min(this.#kept, left);
-    if (left - this.#kept >= (removed ? REMOVAL_COPY_PAGES : COPY_PAGES)) this.ask();
-    this.#behind = this.#asked && pages >= LONG_PAGES;
+    this.#remaining = Math.min(this.#remaining, left);
+    if (left - this.#remaining >= (removed ? REMOVAL_COPY_PAGES : COPY_PAGES)) this.requestCopy();
+    this.#behind = this.#copying && pages >= LONG_PAGES;
   }
 
-  /** Asks for a copy now. */
-  ask(): void {
-    if (this.#asked) return;
-    this.#asked = true;
+  /** Requests a copy unless one runs. */
+  requestCopy(): void {
+    if (this.#copying) return;
+    this.#copying = true;
     this.#copy();
   }
 
-  /** The copy is over, or failed. */
+  /** Called when a copy ended or failed. */
   copied(): void {
-    this.#asked = false;
+    this.#copying = false;
     this.#behind = false;
     const { pages, left } = this.#size();
-    this.#kept = left;
-    // While writes never pause, each copy leaves a few pages, and a log is begun anew only when none is left.
+    this.#remaining = left;
+    // Under continuous writes each copy leaves a few pages, and SQLite restarts the log only when none is left.
     if (pages < LONG_PAGES || left === 0 || left > FEW_PAGES) return;
     try {
       this.#db.pragma("wal_checkpoint(PASSIVE)");
     } catch {
-      // A full disk, say: the next write tells of it.
+      // Such as a full disk; the next write reports it.
     }
   }
 }

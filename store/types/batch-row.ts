@@ -2,7 +2,7 @@ import type { BatchEndpoint, BatchStatus } from "../../openapi/resources/batches
 import { columns } from "./columns.ts";
 
 /**
- * A batch. Of its status:
+ * A batch. Transitions of its status:
  *
  * | status | goes to | by |
  * |---|---|---|
@@ -17,7 +17,7 @@ export interface BatchRow {
   seq: number;
   id: string;
   owner: string;
-  /** The API key that it was created with; null while keys are off. */
+  /** The API key of its creation; null while keys are off. */
   keyId: string | null;
   endpoint: BatchEndpoint;
   model: string | null;
@@ -49,11 +49,11 @@ export interface BatchRow {
   outputTokens: number;
   reasoningTokens: number;
   costNano: number;
-  /** Of all lines, as estimated at validation; before it by a look at the file, 0 where nobody asked. */
+  /** Estimated tokens of all lines, from validation; before it from a preview of the file, 0 without one. */
   estimatedTokens: number;
-  /** The estimate of those lines that are over: what remains is the difference. */
+  /** Estimated tokens of terminal lines; the remaining work is the difference. */
   settledTokens: number;
-  /** Tries to validate its file that did not come back, the present one included. */
+  /** Validation attempts that did not complete, the current one included. */
   validations: number;
 }
 

@@ -3,25 +3,25 @@ import { columns } from "./columns.ts";
 export type BudgetScope = "key" | "owner";
 export type BudgetPeriod = "daily" | "monthly";
 
-/** One budget, and how much of it is gone. */
-export interface Standing {
+/** One budget in its current period, with what was spent and reserved. */
+export interface BudgetStatus {
   scope: BudgetScope;
   /** The key's id, or the owner. */
   subject: string;
   period: BudgetPeriod;
-  /** Days since 1970 (UTC): from, inclusive, to, exclusive. */
+  /** Days since 1970 (UTC): first inclusive, next exclusive. */
   firstDay: number;
   nextDay: number;
   limitNano: number;
-  /** The share of it from which its owner is warned; null for no warning. */
+  /** Fraction of the limit at which the owner is warned; null for no warning. */
   softRatio: number | null;
-  /** What the ledger has. */
+  /** Sum of the ledger's rows. */
   spentNano: number;
-  /** What is held back for requests and lines that run. */
+  /** Sum of the reservations of running requests and lines. */
   heldNano: number;
 }
 
-/** What all keys of one owner may spend together, in nano-dollars; null is no bound. */
+/** Budget of all keys of one owner together, in nano-dollars; null is no bound. */
 export interface OwnerRow {
   owner: string;
   dailyNano: number | null;
@@ -29,12 +29,12 @@ export interface OwnerRow {
   softRatio: number | null;
 }
 
-/** Money held back for a request or a line that runs. */
+/** Money reserved for a running request or line. */
 export interface ReservationRow {
   id: string;
   owner: string;
   keyId: string | null;
-  /** The day that it counts against, and its ledger row after it. */
+  /** The day whose budget it counts against, like its ledger row later. */
   day: number;
   nano: number;
 }

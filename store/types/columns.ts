@@ -1,4 +1,4 @@
-/** The columns of one table, named in SQL as snake_case and in rows as camelCase. */
+/** The columns of one table: snake_case in SQL, camelCase in rows. */
 export interface Columns {
   /** `created_at AS createdAt, …` */
   select: string;

@@ -1,8 +1,9 @@
 import type { Database } from "better-sqlite3";
 
 /**
- * Whether the owner of a request's key was erased, or is being, since the key was made: what the request brings is not
- * stored any more. An erasure removes the key's row as its last step. Null, a request without a stored key: never.
+ * True when an erasure of the key's owner was requested at or after the key's creation: data of such a request must not
+ * be stored. A missing key row counts as erased, because an erasure removes the key's row last. A null key id (a
+ * request without a stored key) is never erased.
  */
 export function erasedKeyOf(db: Database): (keyId: string | null) => boolean {
   const find = db.prepare<{ keyId: string }, { erased: 0 | 1 }>(

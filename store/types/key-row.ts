@@ -1,27 +1,27 @@
 import { columns } from "./columns.ts";
 
-/** What an administrator may change about a key; null is no bound. */
+/** The fields of a key that an administrator may change; null is no bound. */
 export interface KeyTermsRow {
   name: string;
   /** JSON list of scopes. */
   scopes: string;
   /** JSON list of model ids; null for all. */
   models: string | null;
-  /** JSON list of tiers; null for all but those that need a right. */
+  /** JSON list of tiers; null for all that need no explicit permission. */
   tiers: string | null;
   /** JSON object of strings. */
   metadata: string | null;
   requestsPerMinute: number | null;
   tokensPerMinute: number | null;
-  /** Requests that may run or wait at once. */
+  /** Most requests that run or wait at a time. */
   concurrent: number | null;
-  /** Estimated tokens of batches that are not over. */
+  /** Most estimated tokens in batches that are not terminal. */
   enqueuedTokens: number | null;
   storageBytes: number | null;
   /** Nano-dollars per UTC day and month. */
   dailyNano: number | null;
   monthlyNano: number | null;
-  /** The share of a budget from which its owner is warned, above 0, at most 1; null for no warning. */
+  /** Fraction of a budget at which the owner is warned, in (0, 1]; null for no warning. */
   softRatio: number | null;
   expiresAt: number | null;
 }
@@ -39,11 +39,11 @@ export interface NewKey extends KeyTermsRow {
 export interface KeyRow extends NewKey {
   /** Order of creation. */
   seq: number;
-  /** Both null unless the key was rotated with a grace for the secret of before. */
+  /** Set while the previous secret is valid after a rotation with a grace period, else both null. */
   previousHash: string | null;
   previousUntil: number | null;
   revokedAt: number | null;
-  /** Late by up to a minute: the ring knows better. */
+  /** Up to a minute behind; the key ring has the current value. */
   lastUsedAt: number | null;
 }
 

@@ -1,64 +1,61 @@
-import type { Standing } from "./budget-row.ts";
+import type { BudgetStatus } from "./budget-row.ts";
 
 /**
  * | state | goes to | by |
  * |---|---|---|
  * | pending | running | claim: attempts + 1, before the line is dispatched |
  * | running | done, failed | commit: result, ledger row and batch counts in one transaction |
- * | running | pending | release (passing fault), recover (server restart), engineDied |
- * | running | failed | engineDied, when it was alone in the engine too often |
+ * | running | pending | release (retryable failure), recover (server restart), engineDied |
+ * | running | failed | engineDied, after LONE_DEATHS or SOLE_DEATHS |
  * | pending, running | cancelled, expired | end: with an error result, not charged |
  */
 export type LineState = "pending" | "running" | "done" | "failed" | "cancelled" | "expired";
 
-/**
- * Lines as validation found them, one column each, so that they pass from thread to thread as a few blocks of bytes and
- * not as objects.
- */
+/** Lines in columns, so that they pass between threads as a few blocks of bytes, not as objects. */
 export interface NewLines {
-  /** 1-based, of the input file. */
+  /** Line number in the input file, from 1. */
   numbers: Uint32Array;
   customIds: string[];
   /** Bytes from the start of the input file. */
   offsets: Float64Array;
   /** Bytes, without the line end. */
   lengths: Uint32Array;
-  /** Lines run in this order. */
+  /** Order of execution. */
   positions: Uint32Array;
   estimatedTokens: Uint32Array;
-  /** Of the estimate, those of the prompt. */
+  /** The part of the estimate for the prompt. */
   promptTokens: Uint32Array;
-  /** Answers of a line; 0 for one that generates nothing. */
+  /** Choices that the line requests; 0 for a line that generates nothing. */
   choices: Uint32Array;
-  /** Most tokens of each; OPEN_ANSWER where the line names none. */
+  /** Token limit of each choice; OPEN_ANSWER where the line has none. */
   maxTokens: Uint32Array;
 }
 
 /**
- * The longest that a line waits between two attempts, in milliseconds. One whose time is further away was given it by a
- * wall clock that was set back since, and is due.
+ * Milliseconds of the longest backoff between two attempts. A due time further ahead was computed before the wall clock
+ * was set back, so such a line is due.
  */
 export const LONGEST_LINE_WAIT_MS = 60_000;
 
-/** An answer without a bound but the context. */
+/** Marks a choice whose only limit is the context. */
 export const OPEN_ANSWER = 0xffffffff;
 
-/** What tokens cost at tier batch, in nano-dollars each, and how many of them a prompt or an answer can have. */
+/** Prices at tier batch, in nano-dollars per token, and the longest prompt or answer, in tokens. */
 export interface LineTerms {
   inputNano: number;
   outputNano: number;
   context: number;
 }
 
-/** Lines that were claimed, and batches whose next line was not because a budget of theirs is used up. */
+/** Claimed lines, and batches whose next line was not claimed because a budget is used up. */
 export interface Claimed {
   lines: ClaimedLine[];
-  paused: { batchId: string; usedUp: Standing[] }[];
+  paused: { batchId: string; usedUp: BudgetStatus[] }[];
 }
 
 /**
- * One claim of one line. `attempt` fences it: an answer to a claim that was released or ended since is stale and changes
- * nothing.
+ * One claim of one line. `attempt` is a fencing token: an operation with a claim that was released or ended since is
+ * stale and changes nothing.
  */
 export interface Claim {
   batchId: string;
@@ -71,16 +68,16 @@ export interface ClaimedLine extends Claim {
   offset: number;
   length: number;
   estimatedTokens: number;
-  /** 0, or the suspect group that it was claimed with. */
+  /** The suspect group that it was claimed with; 0 for none. */
   suspect: number;
-  /** Engine deaths with nothing else in the engine. */
+  /** Engine deaths while it was alone in the engine. */
   loneDeaths: number;
 }
 
-/** Lines that were in the engine together when it died, and are rerun apart from all others. */
+/** Lines that were in flight together when the engine died; they run again apart from all other lines. */
 export interface SuspectGroup {
   suspect: number;
-  /** Of the batches that the lines belong to; suspects of another model are in another engine. */
+  /** Model of their batches; suspects of another model run in another engine. */
   model: string | null;
   pending: number;
   running: number;

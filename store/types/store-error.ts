@@ -1,7 +1,7 @@
 /**
  * | code | meaning | retryable |
  * |---|---|---|
- * | busy | more operations wait than the store takes, or another process holds the database for too long | yes |
+ * | busy | too many operations are queued, or another process holds the database for too long | yes |
  * | full | no space left on the disk; nothing of the operation was written | yes |
  * | io | the disk fails or refuses; nothing of the operation was written | yes |
  * | constraint | the operation breaks a rule of the schema | no |
@@ -9,7 +9,7 @@
  * | newer | a later version of Nightshift wrote the database | no |
  * | locked | another server owns the data directory | no |
  * | closed | the store was closed, or its thread ended | no |
- * | internal | a fault of the program | no |
+ * | internal | a defect of the program | no |
  */
 export const STORE_ERROR_CODES = [
   "busy",
@@ -24,7 +24,7 @@ export const STORE_ERROR_CODES = [
 ] as const;
 export type StoreErrorCode = (typeof STORE_ERROR_CODES)[number];
 
-/** Whatever the store refuses or fails at. Of a failed write nothing is kept. */
+/** A rejected or failed operation. A failed write leaves no change. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly code: StoreErrorCode;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { availableUntil, insufficientQuota, warningHeader } from "../../../ledger/budget.ts";
 import { dayOf, monthOf, startOfDay } from "../../../platform/utc-day.ts";
-import type { Standing } from "../../../store/types/budget-row.ts";
+import type { BudgetStatus } from "../../../store/types/budget-row.ts";
 
 const TODAY = dayOf(Date.UTC(2026, 10, 21));
 
-function daily(more: Partial<Standing> = {}): Standing {
+function daily(more: Partial<BudgetStatus> = {}): BudgetStatus {
   return {
     scope: "key",
     subject: "key_a",
@@ -20,7 +20,7 @@ function daily(more: Partial<Standing> = {}): Standing {
   };
 }
 
-function monthly(more: Partial<Standing> = {}): Standing {
+function monthly(more: Partial<BudgetStatus> = {}): BudgetStatus {
   const { first: firstDay, next: nextDay } = monthOf(TODAY);
   return daily({ scope: "owner", subject: "team", period: "monthly", firstDay, nextDay, ...more });
 }
@@ -48,7 +48,7 @@ describe("what budgets leave", () => {
     ["of a month that does", [monthly({ spentNano: 30 })], TODAY + 10, 170],
     ["over two ends of months", [monthly()], TODAY + 45, 300],
     ["by the least of several", [daily(), monthly({ limitNano: 120, spentNano: 40 })], TODAY + 1, 80],
-  ])("%s", (_name, standings, lastDay, nano) => expect(availableUntil(standings, lastDay)).toBe(nano));
+  ])("%s", (_name, statuses, lastDay, nano) => expect(availableUntil(statuses, lastDay)).toBe(nano));
 });
 
 describe("a used-up budget", () => {
@@ -85,5 +85,5 @@ describe("the warning header", () => {
       "key-daily=0.600, owner-monthly=0.110",
     ],
     [[daily({ softRatio: 0.8, limitNano: 0 })], "key-daily=1.000"],
-  ])("%#", (standings, header) => expect(warningHeader(standings)).toBe(header));
+  ])("%#", (statuses, header) => expect(warningHeader(statuses)).toBe(header));
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MachineTime } from "../../../ledger/machine-time.ts";
-import type { MachineSpell } from "../../../store/tables/machine.ts";
+import type { MachineInterval } from "../../../store/tables/machine.ts";
 import { StoreError } from "../../../store/types/store-error.ts";
 import { memoryTables } from "../store/memory-tables.ts";
 
@@ -10,7 +10,7 @@ const CHAT = "/v1/chat/completions";
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
-function running(add: (spell: MachineSpell) => void) {
+function running(add: (spell: MachineInterval) => void) {
   const errors: string[] = [];
   const spent: number[] = [];
   const time = new MachineTime({
@@ -45,7 +45,7 @@ test("what was computed is written within five seconds, an hour's in one row, to
 });
 
 test("a server that computes nothing writes once a minute that it is up", async () => {
-  const spells: MachineSpell[] = [];
+  const spells: MachineInterval[] = [];
   running((spell) => void spells.push(spell));
   await vi.advanceTimersByTimeAsync(180_000);
   expect(spells.map(({ upUs, busy }) => [upUs, busy])).toEqual(Array(3).fill([60e6, []]));
@@ -53,7 +53,7 @@ test("a server that computes nothing writes once a minute that it is up", async 
 
 test("what the store refuses is written when it takes it again, once, and the log says so once", async () => {
   let full = true;
-  const spells: MachineSpell[] = [];
+  const spells: MachineInterval[] = [];
   const { piece, errors, time } = running((spell) => {
     if (full) throw new StoreError("full", "no space");
     spells.push(spell);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { REMEMBERED } from "../../../store/tables/uploads.ts";
+import { KEPT_UPLOADS } from "../../../store/tables/uploads.ts";
 import { memoryTables, runningBatch } from "./memory-tables.ts";
 import { FREE, fileRow, ledgerRow, newBatch, newEvent, newLines } from "./rows.ts";
 
 const ok = { state: "done", kind: "output", requestId: "req_1", statusCode: 200, body: "{}" } as const;
 
-test("a create with a used Idempotency-Key gives the batch back; with another request it is a conflict", () => {
+test("create with a used Idempotency-Key returns its batch, or a conflict for another request", () => {
   const { batches } = memoryTables();
   const idempotency = { key: "k", requestSha256: "aa" };
   expect(batches.writes.create({ batch: newBatch("b1"), idempotency, maxOpen: null })).toMatchObject({
@@ -23,7 +23,7 @@ test("a create with a used Idempotency-Key gives the batch back; with another re
   });
 });
 
-test("lists go newest first, page by cursor, and tell an unknown cursor and another owner's from the first page", () => {
+test("lists are newest first and reject cursors that are unknown or another owner's", () => {
   const { batches } = memoryTables();
   for (const id of ["b1", "b2", "b3"]) batches.writes.create({ batch: newBatch(id), idempotency: null, maxOpen: null });
   batches.writes.create({ batch: newBatch("foreign", { owner: "B" }), idempotency: null, maxOpen: null });
@@ -34,7 +34,7 @@ test("lists go newest first, page by cursor, and tell an unknown cursor and anot
   expect(list("foreign")).toBe("unknown_cursor");
 });
 
-test("lines are claimed in the order of their positions, batch after batch", () => {
+test("lines are claimed batch by batch in the order of their positions", () => {
   const { batches, lines, claims } = memoryTables();
   for (const id of ["b1", "b2"]) {
     batches.writes.create({ batch: newBatch(id), idempotency: null, maxOpen: null });
@@ -51,14 +51,14 @@ test("lines are claimed in the order of their positions, batch after batch", () 
   ]);
 });
 
-test("a line is stored once", () => {
+test("a line number is unique in its batch", () => {
   const { batches, lines } = memoryTables();
   batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   lines.rebuilds.insert({ batchId: "b", lines: newLines(3) });
   expect(() => lines.rebuilds.insert({ batchId: "b", lines: newLines(1) })).toThrow(/UNIQUE/);
 });
 
-test("a batch that begins counts its lines and their tokens", () => {
+test("begin counts the batch's lines and their tokens", () => {
   const { batches, lines } = memoryTables();
   batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   lines.rebuilds.insert({ batchId: "b", lines: newLines(2) });
@@ -66,7 +66,7 @@ test("a batch that begins counts its lines and their tokens", () => {
   expect(batches.reads.find({ id: "b" })).toMatchObject({ total: 2, estimatedTokens: 20 });
 });
 
-test("a released line is not claimed before its time", () => {
+test("a released line is not claimed before its due time", () => {
   const tables = memoryTables();
   runningBatch(tables, "b", 1);
   const { claims, lines } = tables;
@@ -77,7 +77,7 @@ test("a released line is not claimed before its time", () => {
   expect(claim(5000)).toMatchObject([{ attempt: 2 }]);
 });
 
-test("a batch completes in two phases: files, status and events at once, and only after its last line", () => {
+test("finalize writes files, status and events together, only after the last line", () => {
   const tables = memoryTables();
   runningBatch(tables, "b", 1);
   const { batches, claims, files, outbox } = tables;
@@ -117,7 +117,7 @@ test("a batch completes in two phases: files, status and events at once, and onl
   expect([0, 1].map(() => tables.results.rebuilds.discard({ limit: 10 }))).toEqual([0, null]);
 });
 
-test("the input file of a batch that is not over cannot be removed and does not expire", () => {
+test("the input file of an open batch cannot be removed and does not expire", () => {
   const { files, batches } = memoryTables();
   files.writes.insert({ row: fileRow("file-in", { expiresAt: 50 }), quotaBytes: null, maxFiles: 10_000 });
   batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
@@ -128,14 +128,14 @@ test("the input file of a batch that is not over cannot be removed and does not 
   expect(files.writes.remove({ owner: "local", id: "file-in" })).toBe("absent");
 });
 
-test("a batch holds only files of its own owner", () => {
+test("a batch does not keep another owner's file from removal", () => {
   const { files, batches } = memoryTables();
   files.writes.insert({ row: fileRow("file-in", { owner: "another" }), quotaBytes: null, maxFiles: 10_000 });
   batches.writes.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   expect(files.writes.remove({ owner: "another", id: "file-in" })).toBe("removed");
 });
 
-test("a quota counts files and the parts of open uploads, each as a block of the disk at least", () => {
+test("the storage quota counts files and open uploads' parts as at least one block each", () => {
   const { files, uploads } = memoryTables();
   const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: 10_000, maxFiles: 10_000 });
   expect(insert("a")).toBe("inserted");
@@ -166,11 +166,11 @@ test("a quota counts files and the parts of open uploads, each as a block of the
   expect(insert("b")).toBe("inserted");
 });
 
-describe("what an owner stores is counted", () => {
+describe("storage limits of an owner", () => {
   const empty = { owner: "local", filename: "x", purpose: "user_data", mimeType: "text/plain", fileExpiresAfter: null };
   const pending = { ...empty, status: "pending", createdAt: 1, expiresAt: 100, fileId: null } as const;
 
-  test("files up to a number, those that uploads become among them, until one goes", () => {
+  test("the file limit includes files of completed uploads", () => {
     const { files, uploads } = memoryTables();
     const insert = (id: string) => files.writes.insert({ row: fileRow(id), quotaBytes: null, maxFiles: 2 });
     expect([insert("a"), insert("b"), insert("c")]).toEqual(["inserted", "inserted", "too_many"]);
@@ -185,35 +185,35 @@ describe("what an owner stores is counted", () => {
     expect(files.reads.storage("local")).toEqual({ files: 0, bytes: 0 });
   });
 
-  test("open uploads up to a number, until one is over; of those the latest are remembered", () => {
+  test("the limit of open uploads ignores terminal ones, of which the latest are kept", () => {
     const { uploads, db } = memoryTables();
     const insert = (id: string) =>
-      uploads.writes.insert({ row: { ...pending, id, bytes: 0 }, maxOpen: REMEMBERED + 2 });
-    const ids = Array.from({ length: REMEMBERED + 2 }, (_, n) => `upload_${n}`);
+      uploads.writes.insert({ row: { ...pending, id, bytes: 0 }, maxOpen: KEPT_UPLOADS + 2 });
+    const ids = Array.from({ length: KEPT_UPLOADS + 2 }, (_, n) => `upload_${n}`);
     expect(new Set(ids.map(insert))).toEqual(new Set(["inserted"]));
     expect(insert("upload_more")).toBe("too_many");
     for (const id of ids) {
       uploads.writes.cancel({ owner: "local", id });
       expect(uploads.reads.get({ owner: "local", id })).toMatchObject({ status: "cancelled" });
     }
-    expect(db.prepare("SELECT count(*) FROM uploads").pluck().get()).toBe(REMEMBERED);
+    expect(db.prepare("SELECT count(*) FROM uploads").pluck().get()).toBe(KEPT_UPLOADS);
     expect(insert("upload_more")).toBe("inserted");
   });
 
-  test("uploads of an earlier version that are over, of which each end of one forgets a few", () => {
+  test("surplus terminal uploads are removed a few at a time", () => {
     const { uploads, db } = memoryTables();
     const insert = (id: string, status: "pending" | "completed") =>
       uploads.writes.insert({ row: { ...pending, id, status, bytes: 0 }, maxOpen: 10 });
-    for (let n = 0; n < REMEMBERED + 30; n++) insert(`upload_${n}`, "completed");
+    for (let n = 0; n < KEPT_UPLOADS + 30; n++) insert(`upload_${n}`, "completed");
     const left = () => db.prepare("SELECT count(*) FROM uploads").pluck().get();
-    for (const expected of [REMEMBERED + 11, REMEMBERED]) {
+    for (const expected of [KEPT_UPLOADS + 11, KEPT_UPLOADS]) {
       insert(`ended_${expected}`, "pending");
       uploads.writes.cancel({ owner: "local", id: `ended_${expected}` });
       expect(left()).toBe(expected);
     }
   });
 
-  test("parts of an upload up to a number, and empty ones of an empty upload alone", () => {
+  test("the part limit holds, and only an empty upload takes an empty part", () => {
     const { files, uploads } = memoryTables();
     uploads.writes.insert({ row: { ...pending, id: "upload_1", bytes: 10 }, maxOpen: 10 });
     uploads.writes.insert({ row: { ...pending, id: "upload_0", bytes: 0 }, maxOpen: 10 });
@@ -234,7 +234,7 @@ describe("what an owner stores is counted", () => {
   });
 });
 
-test("a line that waits longer than any backoff is due, and at a start none waits", () => {
+test("a line whose backoff exceeds the longest is due, and a start ends all backoffs", () => {
   const tables = memoryTables();
   runningBatch(tables, "b", 3);
   const { claims } = tables;
@@ -248,7 +248,7 @@ test("a line that waits longer than any backoff is due, and at a start none wait
   back(2, 1, now + 30_000);
   back(3, 1, now - 1);
   expect(claim(now)).toEqual([3]);
-  // Set back by two hours.
+  // The clock is set back by two hours.
   expect(claim(now - 2 * 3_600_000)).toEqual([1, 2]);
   back(1, 2, now + 60_000);
   back(2, 2, now + 60_000);

@@ -6,7 +6,7 @@ import { ledgerRow } from "./rows.ts";
 
 const DAY = 20_000;
 const NOW_MS = DAY * 86_400_000 + 1000;
-/** A line of the test's batches has 99 bytes, and may answer with 6 tokens. */
+/** A line of the test's batches has 99 bytes and may generate 6 tokens. */
 const TERMS: LineTerms = { inputNano: 1, outputNano: 2, context: 200 };
 const LINE_NANO = 99 + 12;
 
@@ -21,7 +21,7 @@ function reserve({ budgets }: MemoryTables, id: string, nano: number, day = DAY)
 }
 
 describe("a budget", () => {
-  it("lets in what comes as long as something is left, whatever that takes, and nothing after it", () => {
+  it("admits requests while something is left, even one that exceeds the rest", () => {
     const tables = withBudget(100);
     expect(reserve(tables, "a", 99)).toBe("reserved");
     expect(reserve(tables, "b", 500)).toBe("reserved");
@@ -32,22 +32,22 @@ describe("a budget", () => {
     expect(reserve(tables, "d", 1)).toBe("reserved");
   });
 
-  it("is spent by the ledger's rows, on the day that they count for", () => {
+  it("counts ledger rows as spent on their day", () => {
     const tables = withBudget(100, 150);
     reserve(tables, "a", 100);
     tables.ledger.writes.insert({ rows: [ledgerRow({ day: DAY, costNano: 70 })], settled: ["a"] });
-    expect(tables.budgets.reads.standings({ owner: "local", keyId: null, day: DAY })).toMatchObject([
+    expect(tables.budgets.reads.statuses({ owner: "local", keyId: null, day: DAY })).toMatchObject([
       { period: "daily", spentNano: 70, heldNano: 0 },
       { period: "monthly", spentNano: 70, heldNano: 0 },
     ]);
-    // The next day begins anew, the month goes on.
+    // A new day starts; the month continues.
     expect(reserve(tables, "b", 80, DAY + 1)).toBe("reserved");
     expect(reserve(tables, "c", 1, DAY + 1)).toBe("used_up");
     tables.budgets.rebuilds.release({ ids: ["b"] });
     expect(reserve(tables, "c", 1, DAY + 1)).toBe("reserved");
   });
 
-  it("of a key is used by that key alone, and the owner's by all", () => {
+  it("of a key applies to that key alone, the owner's to all its keys", () => {
     const { db, ...tables } = memoryTables();
     const limits = { tiers: null, models: null, metadata: null, expiresAt: null };
     const none = { requestsPerMinute: null, tokensPerMinute: null, concurrent: null, enqueuedTokens: null };
@@ -69,7 +69,7 @@ describe("a budget", () => {
     db.close();
   });
 
-  it("warns once in a period, by what was spent", () => {
+  it("gives one warning per period, by spending without reservations", () => {
     const tables = withBudget(100, 1000, 0.5);
     const payers = [{ owner: "local", keyId: null }];
     expect(tables.budgets.reads.payers()).toEqual(payers);
@@ -91,7 +91,7 @@ describe("lines of a batch", () => {
   const claim = (tables: MemoryTables, limit: number, nowMs = NOW_MS) =>
     tables.claims.writes.claim({ batchIds: ["b"], limit, nowMs, terms: TERMS });
 
-  it("stop where they hold back half of what a budget has left, and go on when it was raised or another day begins", () => {
+  it("pause at half of the budget's rest, until it is raised or a new day begins", () => {
     const tables = withBudget(4 * LINE_NANO);
     runningBatch(tables, "b", 9);
     const { lines, paused } = claim(tables, 9);
@@ -107,7 +107,7 @@ describe("lines of a batch", () => {
     expect(claim(tables, 1, NOW_MS + 86_400_000)).toMatchObject({ lines: [{ number: 4 }], paused: [] });
   });
 
-  it("settle on the day of their claim, and give back what they do not take", () => {
+  it("are charged to the day of their claim and release the rest of their reservation", () => {
     const tables = withBudget(1000);
     runningBatch(tables, "b", 2);
     const [done, back] = claim(tables, 2).lines;
@@ -119,7 +119,7 @@ describe("lines of a batch", () => {
     expect(tables.budgets.reads.spent({ owner: "local", day: DAY + 1 }).dayNano).toBe(0);
   });
 
-  it.each(["NULL", "2147483647"])("hold back no more than the context for an answer of at most %s tokens", (most) => {
+  it.each(["NULL", "2147483647"])("reserve at most the context for an answer with a limit of %s tokens", (most) => {
     const tables = withBudget(10_000);
     runningBatch(tables, "b", 1);
     tables.db.exec(`UPDATE lines SET max_tokens = ${most}, choices = 2, length = 5000`);
@@ -127,7 +127,7 @@ describe("lines of a batch", () => {
     expect(tables.budgets.reads.spent({ owner: "local", day: DAY }).heldNano).toBe(200 + 2 * 200 * 2);
   });
 
-  it("hold back the whole of what generates nothing: each of its inputs may be as long as the context", () => {
+  it("reserve their whole length where they generate nothing", () => {
     const tables = withBudget(100_000);
     runningBatch(tables, "b", 1);
     tables.db.exec("UPDATE lines SET choices = 0, length = 5000");
@@ -135,7 +135,7 @@ describe("lines of a batch", () => {
     expect(tables.budgets.reads.spent({ owner: "local", day: DAY }).heldNano).toBe(5000);
   });
 
-  it("leave half of what is left to requests, and one that may cost more runs when no other does", () => {
+  it("leave half of the rest to requests; a line above the other half runs alone", () => {
     const tables = withBudget(LINE_NANO);
     runningBatch(tables, "b", 3);
     expect(reserve(tables, "before", 11)).toBe("reserved");
@@ -148,7 +148,7 @@ describe("lines of a batch", () => {
     expect(claim(tables, 9).lines.map(({ number }) => number)).toEqual([1]);
   });
 
-  it("that cost nothing run on a budget of nothing", () => {
+  it("that cost nothing run on a budget of zero", () => {
     const tables = withBudget(0);
     runningBatch(tables, "b", 3);
     const terms = { inputNano: 0, outputNano: 0, context: 200 };
@@ -156,14 +156,14 @@ describe("lines of a batch", () => {
   });
 });
 
-describe("whatever comes at whatever price", () => {
+describe("requests in random order at random prices", () => {
   const request = fc.record({
     nano: fc.integer({ min: 1, max: 60 }),
-    /** Share of the bound that it takes in the end; null is never charged. */
+    /** Fraction of the bound that is charged; null is never charged. */
     used: fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
     settleAfter: fc.nat(5),
   });
-  it("no budget is overspent by more than what was let in last", () => {
+  it("overspend a budget by less than the last admitted request", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 200 }), fc.array(request, { maxLength: 40 }), (limit, requests) => {
         const tables = withBudget(limit);
@@ -181,8 +181,8 @@ describe("whatever comes at whatever price", () => {
           if (reserve(tables, `r${index}`, nano) !== "reserved") return;
           largest = Math.max(largest, nano);
           open.push({ id: `r${index}`, nano, used, at: index + settleAfter });
-          const [standing] = tables.budgets.reads.standings({ owner: "local", keyId: null, day: DAY });
-          expect(standing!.spentNano + standing!.heldNano).toBeLessThan(limit + largest);
+          const [status] = tables.budgets.reads.statuses({ owner: "local", keyId: null, day: DAY });
+          expect(status!.spentNano + status!.heldNano).toBeLessThan(limit + largest);
         });
         tables.db.close();
       }),

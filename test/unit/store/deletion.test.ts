@@ -8,7 +8,7 @@ import { freshFolder, testStore } from "./test-store.ts";
 const LINES = 200;
 const SECRET = "the answer that nobody may read again";
 
-/** A batch that has ended, with its answers still in the database. */
+/** A completed batch whose answers are still in the database. */
 async function answered(store: Store): Promise<void> {
   await store.batches.create({ batch: newBatch("b"), idempotency: null, maxOpen: null });
   await store.lines.insert({ batchId: "b", lines: newLines(LINES) });
@@ -16,7 +16,7 @@ async function answered(store: Store): Promise<void> {
   const { lines: claims } = await store.claims.claim({ batchIds: ["b"], limit: LINES, nowMs: 0, terms: FREE });
   await Promise.all(
     claims.map(({ batchId, number, attempt }) => {
-      // Some fill a page in part, some several.
+      // Some fill part of a page, some fill several.
       const body = JSON.stringify(SECRET.repeat(1 + (number % 7) * 40));
       const outcome = { state: "done" as const, kind: "output" as const, requestId: "req_1", statusCode: 200, body };
       return store.claims.commit({ claim: { batchId, number, attempt }, outcome, ledger: null });
@@ -32,19 +32,19 @@ function hasSecret(folder: string): string[] {
   return names.filter((name) => readFileSync(join(folder, name)).includes(SECRET));
 }
 
-test("nothing of an answer is left in the database's files once its output file was deleted", async () => {
+test("deleting an output file leaves no trace of its answers in the database's files", async () => {
   const folder = freshFolder();
   const store = await testStore(folder);
   await answered(store);
   expect(hasSecret(folder)).not.toEqual([]);
-  // The server goes on; the clean-up of the batch has not begun.
+  // The server continues; the batch's clean-up has not begun.
   expect(await store.files.remove({ owner: "local", id: "file-out" })).toBe("removed");
   await expect.poll(() => hasSecret(folder)).toEqual([]);
   await store.close();
   expect(hasSecret(folder)).toEqual([]);
 });
 
-test("the clean-up of a batch leaves nothing either, and empties the log while the server runs", async () => {
+test("a batch's clean-up leaves no trace of its answers and truncates the log at run time", async () => {
   const folder = freshFolder();
   const store = await testStore(folder);
   await answered(store);
@@ -75,14 +75,14 @@ async function largeResults(store: Store, count: number): Promise<void> {
 
 const outputs = (store: Store) => store.results.count({ batchId: "b", kind: "output" });
 
-test("one operation removes about a mebibyte of results, and at least one", async () => {
+test("one operation removes about one MiB of results, and at least one result", async () => {
   const store = await testStore();
   await largeResults(store, 4);
   expect(await store.results.remove({ batchId: "b", limit: 500 })).toBe(1);
   expect(await outputs(store)).toBe(3);
 });
 
-test("a deleted output file is gone before its results are, which other writes do not wait for", async () => {
+test("a deletion does not wait for its results' removal, nor do other writes", async () => {
   const store = await testStore();
   await largeResults(store, 20);
   await store.files.remove({ owner: "local", id: "file-out" });
@@ -92,7 +92,7 @@ test("a deleted output file is gone before its results are, which other writes d
   await expect.poll(() => outputs(store)).toBe(0);
 });
 
-test("a start goes on with removing the results of deleted files", async () => {
+test("a start resumes the removal of deleted files' results", async () => {
   const folder = freshFolder();
   const first = await testStore(folder);
   await largeResults(first, 20);

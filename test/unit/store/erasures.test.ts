@@ -4,10 +4,10 @@ import { fileRow, ledgerRow, newBatch, newEvent } from "./rows.ts";
 
 const erasure = { owner: "gone", requestedAt: 5000 };
 const step = { ...erasure, limit: 2 };
-/** Tables with rows of owners. Of the last two the sums stay. */
+/** Tables with rows of owners. The last two keep their sums. */
 const TABLES = ["keys", "batches", "files", "uploads", "idempotency", "ledger", "owners", "usage_hours", "spending"];
 
-/** Something in every table. */
+/** Inserts a row into every table. */
 function fill(tables: MemoryTables, owner: string): void {
   const { keys, batches, files, uploads, ledger, budgets } = tables;
   keys.writes.insert({ ...KEY_ROW, id: `key_${owner}`, prefix: owner, owner, metadata: '{"user":"somebody"}' });
@@ -50,14 +50,14 @@ function rowsOf({ db }: MemoryTables, owner: string): Record<string, number> {
   return Object.fromEntries(TABLES.map((table) => [table, count(table)]));
 }
 
-/** Calls it until it tells that nothing is left. */
+/** Repeats a step until it has nothing left to do. */
 function exhaust(remove: () => number): number {
   let sum = 0;
   for (let removed = remove(); removed > 0; removed = remove()) sum += removed;
   return sum;
 }
 
-test("nothing of an erased owner is left but sums, and of others nothing is missing", () => {
+test("an erasure leaves only the owner's sums and removes nothing of other owners", () => {
   const tables = memoryTables();
   const { erasures, batches, keys, outbox } = tables;
   for (const owner of ["gone", "here"]) fill(tables, owner);
@@ -94,7 +94,7 @@ test("nothing of an erased owner is left but sums, and of others nothing is miss
   expect(erasures.reads.list()).toEqual([]);
 });
 
-test("the result files of a batch go with it, also those that its cancelling made", () => {
+test("a batch's result files are erased with it, also those of its cancellation", () => {
   const { erasures, batches, lines, files } = memoryTables();
   batches.writes.create({ batch: newBatch("b", { owner: "gone" }), idempotency: null, maxOpen: null });
   batches.writes.cancel({ owner: "gone", id: "b", now: 5000 });
@@ -108,7 +108,7 @@ test("the result files of a batch go with it, also those that its cancelling mad
   expect(files.reads.get({ owner: "gone", id: "file-error" })).toBeNull();
 });
 
-test("what comes after the request stays, and a second request takes it too", () => {
+test("newer data than the erasure's request stays until a second request", () => {
   const { erasures, files, keys } = memoryTables();
   erasures.writes.begin(erasure);
   files.writes.insert({
@@ -125,7 +125,7 @@ test("what comes after the request stays, and a second request takes it too", ()
   expect(keys.reads.get({ id: "key_later" })?.revokedAt).toBe(6000);
 });
 
-test("an upload of before an erasure becomes no file that the erasure would leave", () => {
+test("an upload cannot be completed during its owner's erasure", () => {
   const tables = memoryTables();
   fill(tables, "gone");
   const { erasures, files, uploads } = tables;
@@ -138,7 +138,7 @@ test("an upload of before an erasure becomes no file that the erasure would leav
   expect(files.reads.get({ owner: "gone", id: "file-joined" })).toBeNull();
 });
 
-test("while an owner is being erased nothing is added for a key of before, and for a key made later all is", () => {
+test("during an erasure data is stored only for keys created after its request", () => {
   const { keys, erasures, files } = memoryTables();
   keys.writes.insert({ ...KEY_ROW, id: "key_before", prefix: "a", owner: "gone", createdAt: 4000 });
   const insert = (id: string, keyId: string) =>

@@ -4,7 +4,7 @@ import { GroupWriter, type WriteJob } from "../../../store/thread/group-writer.t
 
 const SYNCED = 2;
 
-/** Runs what waits until all is done; for each transaction, the jobs in it and whether it was synced. */
+/** Runs queued jobs until none is left. Returns each transaction's jobs and whether it was synced. */
 function transactions(...durable: boolean[]): string[] {
   const db = new Database(":memory:");
   const writer = new GroupWriter(db, () => 0);
@@ -29,15 +29,15 @@ function transactions(...durable: boolean[]): string[] {
   return told;
 }
 
-it("takes along to the disk what need not go there, when it came behind what must", () => {
+it("writes that need no fsync join a durable group that began before them", () => {
   expect(transactions(true, false, true, false)).toEqual(["0123 synced"]);
 });
 
-it("never lets what must go to the disk go with what need not", () => {
+it("a durable write never joins a group without fsync", () => {
   expect(transactions(false, false, true, false)).toEqual(["01 not synced", "23 synced"]);
 });
 
-it("on a full disk lets those that fit go without the one that does not", () => {
+it("on a full disk writes are retried one by one, and those that fit succeed", () => {
   const db = new Database(":memory:");
   db.exec("CREATE TABLE rows (name TEXT, filler BLOB)");
   db.pragma("max_page_count = 20");

@@ -42,7 +42,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** The claims that this server knows of; those of before a restart, or released since, are kept as stale ones. */
+/** Claims of the current server; those before a restart or a release are kept as stale ones. */
 class Runner {
   readonly tables: MemoryTables = memoryTables();
   inEngine: ClaimedLine[] = [];
@@ -119,7 +119,10 @@ class Runner {
     return this.tables.claims.writes.commit({ claim: { batchId, number, attempt }, outcome, ledger }).outcome;
   }
 
-  /** Each line has one state; final ones exactly one result; done ones exactly one charge; the batch's counts agree. */
+  /**
+   * Each line has one state, a terminal line exactly one result, a done line exactly one charge; the batch's counts
+   * agree.
+   */
   checkConservation(): void {
     const { db, batches } = this.tables;
     const wrong = db
@@ -134,7 +137,7 @@ class Runner {
       )
       .all();
     expect(wrong).toEqual([]);
-    // Money is held back for the lines that run and for nothing else, and what was spent is what the ledger has.
+    // Money is reserved for running lines only, and spending equals the ledger.
     const held = db.prepare("SELECT id FROM reservations ORDER BY id").all();
     const running = "SELECT batch_id || '/' || number AS id FROM lines WHERE state = 'running' ORDER BY id";
     expect(held).toEqual(db.prepare(running).all());
@@ -154,7 +157,7 @@ class Runner {
     }
   }
 
-  /** Lets everything end: what may run is answered, what may not is cancelled. */
+  /** Ends everything: claimable lines are answered, all others cancelled. */
   drain(): void {
     const { claims, batches, lines } = this.tables;
     this.run({ kind: "restart" });
@@ -171,7 +174,7 @@ class Runner {
   }
 }
 
-test("whatever is claimed, answered, released, killed, restarted, cancelled and expired: each line ends once", () => {
+test("each line ends exactly once under random operations, kills and restarts", () => {
   fc.assert(
     fc.property(
       fc.tuple(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 12 })),
@@ -193,7 +196,7 @@ test("whatever is claimed, answered, released, killed, restarted, cancelled and 
   );
 });
 
-test("one poison among 64 is found and fails alone; its 63 neighbours end well, and no line runs more than needed", () => {
+test("bisection fails the one line of 64 that kills the engine, and completes the others", () => {
   const runner = new Runner([64, 1]);
   const { claims } = runner.tables;
   const poison = 37;

@@ -5,7 +5,7 @@ import { migrate } from "../../../store/thread/migrate.ts";
 import type { NewKey } from "../../../store/types/key-row.ts";
 import { newBatch, newLines } from "./rows.ts";
 
-/** All operations on a database in memory, without thread or disk. */
+/** All operations on an in-memory database, without threads. */
 export function memoryTables() {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
@@ -14,14 +14,14 @@ export function memoryTables() {
 }
 export type MemoryTables = ReturnType<typeof memoryTables>;
 
-/** A batch in progress with lines 1…count. */
+/** A batch in progress with lines 1 to `count`. */
 export function runningBatch({ batches, lines }: MemoryTables, id: string, count: number): void {
   batches.writes.create({ batch: newBatch(id), idempotency: null, maxOpen: null });
   lines.rebuilds.insert({ batchId: id, lines: newLines(count) });
   batches.writes.begin({ id, now: 1001, model: "demo" });
 }
 
-/** A key without bounds. */
+/** A key without limits. */
 export const KEY_ROW: NewKey = {
   id: "key_1",
   prefix: "ns_1",

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { MIGRATIONS } from "../../../store/schema/migrations.ts";
 import { migrate } from "../../../store/thread/migrate.ts";
 
-test("version 3 takes over the lines and results of a batch that is under way", () => {
+test("version 3 keeps the lines and results of a batch in progress", () => {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
   migrate(db, MIGRATIONS.slice(0, 2));
@@ -23,7 +23,7 @@ test("version 3 takes over the lines and results of a batch that is under way", 
   expect(() => db.exec("DELETE FROM lines WHERE number = 1")).toThrow(/FOREIGN KEY/);
 });
 
-test("version 5 adds up what the ledger has, by owner, key and day", () => {
+test("version 5 sums the existing ledger by owner, key and day", () => {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
   migrate(db, MIGRATIONS.slice(0, 4));
@@ -46,7 +46,7 @@ test("version 5 adds up what the ledger has, by owner, key and day", () => {
   ]);
 });
 
-test("versions 7 and 8 count the batches that there are, and add up the ledger by hour", () => {
+test("versions 7 and 8 count existing batches and sum the existing ledger by hour", () => {
   const db = new Database(":memory:");
   db.pragma("foreign_keys = ON");
   migrate(db, MIGRATIONS.slice(0, 6));

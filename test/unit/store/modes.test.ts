@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { bytesOf, openRooms } from "../files/files-rig.ts";
 import { freshFolder } from "./test-store.ts";
 
-/** The mode of everything in a folder that others may reach, and of the folder; empty when all of it is private. */
+/** Modes of the folder and its entries that others can access; empty when all are private. */
 function open(folder: string): string[] {
   const all = [".", ...readdirSync(folder, { recursive: true, encoding: "utf8" })];
   return all
@@ -26,7 +26,7 @@ async function fill(dataDir: string) {
   await rooms.uploads.addPart("local", upload.id, await rooms.uploads.receivePart("local", bytesOf("secret")));
 }
 
-test("what is stored is its user's alone, under any umask", async () => {
+test("stored files are private to the user under any umask", async () => {
   const dataDir = join(freshFolder(), "data");
   await fill(dataDir);
   const made = ["files", "lock", "nightshift.db", "nightshift.db-shm", "nightshift.db-wal", "parts", "tmp"];
@@ -34,7 +34,7 @@ test("what is stored is its user's alone, under any umask", async () => {
   expect(open(dataDir)).toEqual([]);
 });
 
-test("a directory that is there keeps its mode", async () => {
+test("an existing directory keeps its mode", async () => {
   const dataDir = freshFolder();
   chmodSync(dataDir, 0o755);
   mkdirSync(join(dataDir, "files"), { mode: 0o750 });

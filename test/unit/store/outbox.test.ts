@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { memoryTables } from "./memory-tables.ts";
 import { newEvent } from "./rows.ts";
 
-test("of an endpoint that is down no more rows are read than asked for, and others have theirs", () => {
+test("due rows are limited per endpoint, so that one that is down does not hide others", () => {
   const { outbox } = memoryTables();
   const down = Array.from({ length: 50 }, (_, i) =>
     newEvent(`evt_${i}`, { endpointUrl: "https://down/", nextAtMs: i }),
@@ -16,7 +16,7 @@ test("of an endpoint that is down no more rows are read than asked for, and othe
   expect(outbox.reads.nextAtMs()).toBe(100);
 });
 
-test("what waits for longer than it may after its attempts is due; other waits stay", () => {
+test("endExcessiveWaits makes due only rows beyond the longest backoff of their attempt", () => {
   const { outbox } = memoryTables();
   const url = "https://one/";
   outbox.writes.insert({
@@ -29,7 +29,7 @@ test("what waits for longer than it may after its attempts is due; other waits s
   const retry = (id: string, nextAtMs: number) => outbox.writes.retry({ id, endpointUrl: url, nextAtMs, error: "503" });
   retry("evt_once", 1100);
   for (let i = 0; i < 9; i++) retry("evt_often", 1900);
-  expect(outbox.writes.endLongWaits({ nowMs: 1000, longestMs: [0, 100, 900] })).toBe(1);
+  expect(outbox.writes.endExcessiveWaits({ nowMs: 1000, longestMs: [0, 100, 900] })).toBe(1);
   expect(outbox.reads.due({ nowMs: 1000, limit: 9 }).map(({ id }) => id)).toEqual(["evt_new"]);
-  expect(outbox.writes.endLongWaits({ nowMs: 900, longestMs: [0, 100, 900] })).toBe(3);
+  expect(outbox.writes.endExcessiveWaits({ nowMs: 900, longestMs: [0, 100, 900] })).toBe(3);
 });

@@ -5,8 +5,8 @@ import { tables } from "../../../store/tables/tables.ts";
 import { migrate } from "../../../store/thread/migrate.ts";
 
 /**
- * Scans of what does not grow with the age of the database: rows that are open now (partial indexes), one row per status
- * or per owner with a budget, and what SQLite makes within a statement.
+ * Allowed scans: tables that do not grow with the database's age, namely open rows (partial indexes), one row per
+ * status or per owner with a budget, and SQLite's temporary tables within a statement.
  */
 const BOUNDED = [
   /^SCAN lines USING INDEX lines_running$/,
@@ -27,7 +27,7 @@ test("every statement finds its rows by an index", () => {
   expect(unbounded).toEqual([]);
 });
 
-describe("of all batches only those that are not over are read", () => {
+describe("statements on open batches read no terminal ones", () => {
   test.each([
     ["the backlog", "FROM batches WHERE status IN .* AND status = 'in_progress'"],
     ["open batches of an owner", "SELECT count\\(\\*\\) AS count FROM batches"],
@@ -40,13 +40,13 @@ describe("of all batches only those that are not over are read", () => {
   });
 });
 
-test("an owner's surplus uploads are found in order, without reading the others", () => {
+test("surplus uploads are found in order without reading the others", () => {
   const [surplus] = statements.filter(({ sql }) => /DELETE FROM uploads[\s\S]*OFFSET/.test(sql));
   expect(surplus?.plan.join("\n")).toMatch(/SEARCH uploads USING INDEX uploads_over_by_owner \(owner=\?\)/);
   expect(surplus?.plan.join("\n")).not.toContain("TEMP B-TREE FOR ORDER BY");
 });
 
-/** Every statement of the store with the steps of its plan. */
+/** Every statement of the store with the steps of its query plan. */
 function statementPlans(): { sql: string; plan: string[] }[] {
   const db = new Database(":memory:");
   migrate(db, MIGRATIONS);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ASIDE, completeReplacement, type ReplacementDisk, STAGED } from "../../../store/thread/replacement.ts";
 import { freshFolder } from "./test-store.ts";
 
-/** A data directory with old contents, and new ones that wait. */
+/** A data directory with old contents and a staged restore. */
 function stagedFolder(): string {
   const folder = freshFolder();
   for (const [root, text] of [
@@ -37,8 +37,8 @@ const CALLS = [
 ] as const;
 
 /**
- * The file system of a process that is killed before its call `last` (from 0) takes effect. A recursive removal is a call for
- * each name in the directory, and one for the directory.
+ * The file system of a process that is killed before its call `last` (from 0) takes effect. A recursive removal counts
+ * as one call per entry and one for the directory.
  */
 function diskUntil(last: number): { disk: ReplacementDisk; killed: () => boolean } {
   let left = last;
@@ -80,7 +80,7 @@ function contents(folder: string, ...paths: string[]): string[] {
 }
 
 describe("a staged restore", () => {
-  test("that is cut off at any call of the file system is completed by the next start", () => {
+  test("that is killed at any file system call is completed by the next start", () => {
     const expectComplete = (folder: string) => {
       expect(contents(folder, "nightshift.db", "files/a", "parts/b")).toEqual(["new", "new", "new"]);
       const aside = ["nightshift.db", "nightshift.db-wal", "nightshift.db-shm", "files/a", "parts/b"];
@@ -95,11 +95,11 @@ describe("a staged restore", () => {
       if (!over) completeReplacement(folder);
       expectComplete(folder);
     }
-    // Eight renames of contents, one of the staged directory, and what is asked and synced between them.
+    // Eight renames of contents, one of the staged directory, and the lookups and syncs between them.
     expect(calls).toBeGreaterThan(20);
   });
 
-  test("that removes what it staged bit by bit leaves nothing that a later restore runs into", () => {
+  test("whose removal is interrupted does not disturb a later restore", () => {
     const folder = stagedFolder();
     mkdirSync(join(folder, `${STAGED}.done`));
     writeFileSync(join(folder, `${STAGED}.done`, ASIDE), "replaced-before");
@@ -107,7 +107,7 @@ describe("a staged restore", () => {
     expect(readdirSync(folder).sort()).toEqual(["files", "models", "nightshift.db", "parts", "replaced-then"]);
   });
 
-  test("leaves nothing aside where nothing was", () => {
+  test("creates no directory of old data where there was none", () => {
     const folder = freshFolder();
     mkdirSync(join(folder, STAGED, "files"), { recursive: true });
     writeFileSync(join(folder, STAGED, ASIDE), "replaced-then");
@@ -115,7 +115,7 @@ describe("a staged restore", () => {
     expect(readdirSync(folder)).toEqual(["files"]);
   });
 
-  test("is nothing when none waits", () => {
+  test("that does not exist changes nothing", () => {
     const folder = freshFolder();
     expect(completeReplacement(folder)).toBeNull();
     expect(existsSync(join(folder, "files"))).toBe(false);

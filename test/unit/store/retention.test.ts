@@ -8,7 +8,7 @@ function count({ db }: MemoryTables, table: string): number {
   return Number(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
 }
 
-test("old ledger rows go in steps, and their sums stay", () => {
+test("old ledger rows are removed in steps, and their sums stay", () => {
   const tables = memoryTables();
   const { ledger, retention, usage, budgets } = tables;
   ledger.writes.insert({ rows: [10, 20, 30, 1000].map((time) => ledgerRow({ time })) });
@@ -22,7 +22,7 @@ test("old ledger rows go in steps, and their sums stay", () => {
   expect(budgets.reads.spent({ owner: "local", day: 0 }).dayNano).toBe(4000);
 });
 
-test("old batches go once they are over and cleaned up", () => {
+test("old batches are removed once terminal and cleaned up", () => {
   const tables = memoryTables();
   const { batches, lines, retention } = tables;
   const create = (id: string, createdAt: number) =>
@@ -45,7 +45,7 @@ test("old batches go once they are over and cleaned up", () => {
   ]);
 });
 
-test("old files go unless a batch that is not over reads them", () => {
+test("old files are removed unless an open batch reads them", () => {
   const { files, batches, retention } = memoryTables();
   const add = (id: string, createdAt: number) =>
     files.writes.insert({ row: fileRow(id, { createdAt }), quotaBytes: null, maxFiles: 1000 });
@@ -58,7 +58,7 @@ test("old files go unless a batch that is not over reads them", () => {
   expect(retention.writes.removeFiles(expiry)).toEqual(["file-in"]);
 });
 
-test("keys go that were revoked or expired long ago, once their batches are over", () => {
+test("revoked and expired keys are removed once they have no open batch", () => {
   const tables = memoryTables();
   const { keys, batches, retention } = tables;
   for (const id of ["valid", "revoked", "busy"]) keys.writes.insert({ ...KEY_ROW, id, prefix: id });

@@ -35,10 +35,10 @@ export function newBatch(id: string, changed: Partial<NewBatch> = {}): NewBatch 
   };
 }
 
-/** Nothing costs anything. */
+/** Prices of zero. */
 export const FREE: LineTerms = { inputNano: 0, outputNano: 0, context: 4096 };
 
-/** Lines numbered from 1, or with the custom_ids and positions given. */
+/** Lines numbered from 1, or with the given custom_ids and positions. */
 export function newLines(count: number, given: { customIds?: string[]; positions?: number[] } = {}): NewLines {
   const numbers = Uint32Array.from({ length: count }, (_, index) => index + 1);
   return {

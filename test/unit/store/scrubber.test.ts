@@ -11,7 +11,7 @@ import { freshFolder, testStore } from "./test-store.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A log with something in it, and what its scrubber asks of the database. */
+/** A non-empty log, and the calls of its scrubber to the database. */
 function scrubbed() {
   const folder = freshFolder();
   const { writer, close } = openDatabase(folder);
@@ -38,7 +38,7 @@ function scrubbed() {
     get left() {
       return size().left;
     },
-    ask() {
+    requestCopy() {
       copies++;
       copyLog(copier);
     },
@@ -47,27 +47,27 @@ function scrubbed() {
   return { folder, writer, scrubber, asked, write, logBytes, size, copies: () => copies };
 }
 
-test("the first deletion sets the time at which the log is emptied, later ones do not move it", () => {
+test("the first deletion sets the time of the truncation, later ones do not move it", () => {
   const { scrubber, write, logBytes } = scrubbed();
-  scrubber.due();
+  scrubber.schedule();
   vi.advanceTimersByTime(900);
   write();
-  scrubber.due();
+  scrubber.schedule();
   expect(logBytes()).toBeGreaterThan(0);
   vi.advanceTimersByTime(100);
   expect(logBytes()).toBe(0);
 });
 
-test("a log that another process reads from is left at once, tried again ever later, and emptied after it", () => {
+test("a log with a reader is retried after growing delays and truncated once the reader ends", () => {
   const { folder, scrubber, asked, write, logBytes } = scrubbed();
   const reader = new Database(join(folder, "nightshift.db"), { readonly: true });
   reader.exec("BEGIN; SELECT count(*) FROM files");
   write();
-  scrubber.due();
+  scrubber.schedule();
   vi.advanceTimersByTime(1000);
   expect(asked).toEqual(["busy_timeout", "busy_timeout = 0", "wal_checkpoint(TRUNCATE)", "busy_timeout = 2000"]);
   vi.advanceTimersByTime(120_000);
-  // After 1 s, then 0.1, 0.3, 0.7, 1.5, 3.1, 6.3, 12.7, 25.5, 51.1, 81.1 and 111.1 s later.
+  // Retries after 1 s, then 0.1, 0.3, 0.7, 1.5, 3.1, 6.3, 12.7, 25.5, 51.1, 81.1 and 111.1 s later.
   expect(asked.filter((text) => text.startsWith("wal_checkpoint"))).toHaveLength(12);
   expect(logBytes()).toBeGreaterThan(0);
   reader.close();
@@ -75,11 +75,11 @@ test("a log that another process reads from is left at once, tried again ever la
   expect(logBytes()).toBe(0);
 });
 
-test("a log with much in it is copied by the other connection before it is emptied", () => {
+test("a long log is copied by the other connection before its truncation", () => {
   const { writer, scrubber, asked, logBytes, size, copies } = scrubbed();
   writer.exec("REPLACE INTO probe VALUES (1, zeroblob(1000000))");
   expect(size().left).toBeGreaterThan(200);
-  scrubber.due();
+  scrubber.schedule();
   vi.advanceTimersByTime(1000);
   expect([copies(), size().left, asked]).toEqual([1, 0, []]);
   vi.advanceTimersByTime(100);
@@ -87,7 +87,7 @@ test("a log with much in it is copied by the other connection before it is empti
   expect(copies()).toBe(1);
 });
 
-test("a deletion that finds nothing leaves the log alone", async () => {
+test("a deletion without rows does not truncate the log", async () => {
   const store = await testStore();
   await store.files.insert({ row: fileRow("file-1"), quotaBytes: null, maxFiles: 10_000 });
   await expect.poll(() => vi.advanceTimersByTime(1000).getTimerCount()).toBe(0);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fileRow } from "./rows.ts";
 import { freshFolder, testStore } from "./test-store.ts";
 
-test("what was written is there after the store was closed and opened again", async () => {
+test("writes are there after the store is closed and reopened", async () => {
   const folder = freshFolder();
   const first = await testStore(folder);
   expect(await first.files.insert({ row: fileRow("file-1"), quotaBytes: null, maxFiles: 10_000 })).toBe("inserted");
@@ -11,7 +11,7 @@ test("what was written is there after the store was closed and opened again", as
   expect(await second.files.get({ owner: "local", id: "file-1" })).toEqual(fileRow("file-1"));
 });
 
-test("a write that breaks a rule fails alone, its neighbours in the same group are kept", async () => {
+test("a write that breaks a constraint fails alone in its group", async () => {
   const store = await testStore();
   const inserted = ["a", "b", "a", "c"].map((id) =>
     store.files.insert({ row: fileRow(id), quotaBytes: null, maxFiles: 10_000 }),
@@ -31,7 +31,7 @@ test("a second store on the same data directory is refused while the first is op
   await testStore(folder);
 });
 
-test("after close every operation is refused", async () => {
+test("after close every operation is rejected", async () => {
   const store = await testStore();
   await store.close();
   await expect(store.batches.open()).rejects.toMatchObject({ code: "closed" });

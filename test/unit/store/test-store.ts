@@ -8,14 +8,14 @@ import { faultOf, isLarge, pathOf } from "../../../store/thread/database.ts";
 import { serveReports } from "../../../store/thread/report-service.ts";
 import { serveStore } from "../../../store/thread/service.ts";
 
-/** A folder that ends with the test. */
+/** A folder that is removed after the test. */
 export function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-store-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The real store behind a real port, but in the test's own thread, so that no build is needed. */
+/** The real store behind a real port, in the test's own thread, so that no build is needed. */
 export async function openTestStore(dataDir: string): Promise<Store> {
   const start = (part: "store" | "reports"): StoreThread => {
     const { port1, port2 } = new MessageChannel();
@@ -28,14 +28,14 @@ export async function openTestStore(dataDir: string): Promise<Store> {
   return connectStore({ start, check }, { info() {}, error() {} });
 }
 
-/** The same; it ends with the test. */
+/** The same; it is closed after the test. */
 export async function testStore(dataDir: string = freshFolder()): Promise<Store> {
   const store = await openTestStore(dataDir);
   onTestFinished(() => store.close());
   return store;
 }
 
-/** A store in a folder of its own; `end` closes it and removes the folder. For hooks, where no test has begun. */
+/** A store in its own folder; `end` closes it and removes the folder. For hooks that run outside of a test. */
 export async function freshStore(): Promise<{ store: Store; folder: string; end: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-store-"));
   const store = await openTestStore(folder);

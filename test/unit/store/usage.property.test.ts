@@ -48,7 +48,7 @@ const query: fc.Arbitrary<UsageQuery> = fc
   })
   .map((made) => ({ ...made, limit: 10_000 }));
 
-test("sums of hours and rows are those of the rows alone", () => {
+test("sums from hours and rows equal sums from rows alone", () => {
   fc.assert(
     fc.property(fc.array(row, { maxLength: 40 }), fc.array(query, { minLength: 1, maxLength: 10 }), (rows, queries) => {
       const { db, ledger, usage } = memoryTables();
@@ -62,7 +62,7 @@ test("sums of hours and rows are those of the rows alone", () => {
   );
 });
 
-test("no more sums than asked for are told", () => {
+test("the number of sums is limited", () => {
   const { ledger, usage } = memoryTables();
   ledger.writes.insert({ rows: [0, 1, 2, 3].map((hour) => ledgerRow({ time: hour * HOUR })) });
   const all = { owner: false, keyId: false, endpoint: false, model: false, batch: false, tier: false };
@@ -71,7 +71,7 @@ test("no more sums than asked for are told", () => {
   expect(sums.map(({ bucket }) => bucket)).toEqual([0, HOUR, 2 * HOUR]);
 });
 
-/** One statement over all rows of the ledger. */
+/** The expected sums: one statement over all rows of the ledger. */
 function plainSums(db: Database, { groupBy, owners, keyIds, models, batch, kind, start, end, width }: UsageQuery) {
   const by = (asked: boolean, column: string) => (asked ? column : "NULL");
   const within = (values: string[] | null, column: string) =>

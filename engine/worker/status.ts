@@ -1,7 +1,7 @@
 import type { EngineStatus } from "../protocol/status.ts";
+import { type OutlookOptions, outlookOf } from "./cost/capacity-forecast.ts";
 import type { StepModel } from "./cost/step-model.ts";
 import type { KvCache } from "./kv/kv-cache.ts";
-import { type OutlookOptions, outlookOf } from "./scheduler/capacity-forecast.ts";
 import type { Sequence } from "./scheduler/scheduled-sequence.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 

@@ -43,6 +43,16 @@ export interface StepCosts {
   readonly tile?: Tile;
 }
 
+/** What a planned step is predicted to cost. */
+export interface Forecast {
+  shape: StepShape;
+  predictedMs: number;
+  /** The same of its online part alone; 0 without one. */
+  onlineMs: number;
+  onlineTokens: number;
+  lowerTokens: number;
+}
+
 export interface FitError {
   /** Steps measured since the start. */
   samples: number;

@@ -1,3 +1,4 @@
+import type { CopyBudget } from "../cost/step-caps.ts";
 import type { CachedSequence } from "./cached-sequence.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
@@ -23,12 +24,6 @@ export interface HostMemoryOptions {
   recomputeMs: (from: number, to: number) => number;
   /** Milliseconds, monotonic. */
   now: () => number;
-}
-
-/** Milliseconds that copies may take before the next step: for online sequences, and for all else. */
-export interface CopyBudget {
-  online: number;
-  lower: number;
 }
 
 /** Bytes per millisecond until a copy was measured: slower than nearly every machine copies large states. */

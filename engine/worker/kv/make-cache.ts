@@ -2,8 +2,8 @@ import type { Context } from "../native/context.ts";
 import type { MemoryPlan } from "../native/memory-plan.ts";
 import type { HostMemory } from "./host-memory.ts";
 import type { KvCache } from "./kv-cache.ts";
-import { SplitCache } from "./split.ts";
-import { UnifiedCache } from "./unified.ts";
+import { SplitCache } from "./split-cache.ts";
+import { UnifiedCache } from "./unified-cache.ts";
 
 /** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
 const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;

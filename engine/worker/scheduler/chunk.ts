@@ -1,5 +1,5 @@
+import type { PlanLimits } from "../cost/step-caps.ts";
 import { remaining, type Sequence } from "./scheduled-sequence.ts";
-import type { PlanLimits } from "./step-caps.ts";
 import type { StepDraft } from "./step-draft.ts";
 
 /** Fewest prompt tokens that a step begins with, unless fewer are left: below it overhead is most of the cost. */

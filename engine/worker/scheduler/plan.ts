@@ -1,7 +1,7 @@
+import { mixedStepMs, type PlanLimits } from "../cost/step-caps.ts";
 import { goodChunk, least, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
-import { addLower, type Circumstances } from "./flex-batch-plan.ts";
+import { addLower, type Circumstances } from "./lower-tier-plan.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
-import { mixedStepMs, type PlanLimits } from "./step-caps.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
 
 /** Where it is missed anyway, several prompts may fill the step when they are more than half as many as the streams. */

@@ -1,7 +1,7 @@
 import { commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
-import { RANK } from "./rank.ts";
 import { isOnline, type Sequence } from "./scheduled-sequence.ts";
+import { RANK } from "./tiers.ts";
 
 /** Fewer tokens than this are sooner computed twice than waited for. */
 const SHORTEST_WAIT = 16;

@@ -1,18 +1,18 @@
 import type { Tier } from "../../protocol/request.ts";
 import type { Backlog } from "../../protocol/step.ts";
 import { ForecastMargin } from "../cost/forecast-margin.ts";
-import type { StepCosts } from "../cost/step-model.ts";
+import { copyBudget, type PlanLimits } from "../cost/step-caps.ts";
+import type { Forecast, StepCosts } from "../cost/step-model.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import { BacklogCount } from "./backlog.ts";
 import { shortest } from "./chunk.ts";
 import { PrefixWaits } from "./prefix-waits.ts";
-import { insert } from "./rank.ts";
 import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./scheduled-sequence.ts";
-import { copyBudget, type PlanLimits } from "./step-caps.ts";
-import { type Forecast, type PlanEntry, StepDraft } from "./step-draft.ts";
+import { type PlanEntry, StepDraft } from "./step-draft.ts";
 import { StepPlanner } from "./step-planner.ts";
-import { TierPlaces, type TierPlacesOptions } from "./tier-places.ts";
-import { TierQueues } from "./tier-queues.ts";
+import { TierPlaces, type TierPlacesOptions } from "./tier-limits.ts";
+import { insert } from "./tiers.ts";
+import { TierQueues } from "./waiting-queue.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierPlacesOptions {
   /** Whether prompts reuse what others have computed. */

@@ -1,4 +1,4 @@
-import { NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
+import { type Forecast, NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
 import { MOST_SCORED } from "../native/sampling/scored-rows.ts";
 import { DecodePasses } from "./decode-passes.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
@@ -10,16 +10,6 @@ export interface PlanEntry<S extends Sequence> {
   /** The positions that these attend over, as in a StepShape. */
   kv: number;
   read: number;
-}
-
-/** What a step will cost, as far as the step model tells. */
-export interface Forecast {
-  shape: StepShape;
-  predictedMs: number;
-  /** The same of its online part alone; 0 when it has none. */
-  onlineMs: number;
-  onlineTokens: number;
-  lowerTokens: number;
 }
 
 /** Positions that `count` more tokens of a sequence attend over. */

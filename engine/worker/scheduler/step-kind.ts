@@ -1,6 +1,6 @@
+import type { PlanLimits } from "../cost/step-caps.ts";
 import type { LowerTier } from "./scheduled-sequence.ts";
 import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
-import type { PlanLimits } from "./step-caps.ts";
 
 /** What a step is of where it can't be of both. */
 export type StepKind = "decodes" | "prompts";

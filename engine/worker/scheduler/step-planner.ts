@@ -1,12 +1,13 @@
+import { SavedTax } from "../cost/saved-tax.ts";
+import type { PlanLimits } from "../cost/step-caps.ts";
+import type { Forecast } from "../cost/step-model.ts";
 import { shortest } from "./chunk.ts";
-import { addLower, WORTH_A_STEP } from "./flex-batch-plan.ts";
-import { LowerTurn, leastOnlineMs } from "./flex-batch-turn.ts";
+import { addLower, WORTH_A_STEP } from "./lower-tier-plan.ts";
+import { LowerTurn, leastOnlineMs } from "./lower-tier-step.ts";
 import { planStep } from "./plan.ts";
-import { SavedTax } from "./saved-tax.ts";
 import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
 import { StarvationGuard } from "./starvation-guard.ts";
-import type { PlanLimits } from "./step-caps.ts";
-import type { Forecast, StepDraft } from "./step-draft.ts";
+import type { StepDraft } from "./step-draft.ts";
 import { Alternation, type StepKind } from "./step-kind.ts";
 
 /** What the rules want of each step, whoever has the cells for it; remembers what the steps before have come to. */

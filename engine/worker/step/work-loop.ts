@@ -1,7 +1,7 @@
 import { heldStep } from "../../../platform/engine-failpoint.ts";
+import { aloneMs, type PlanLimits } from "../cost/step-caps.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { StepSharing, type TurnLimits, type Want } from "../embedding/step-sharing.ts";
-import { aloneMs, type PlanLimits } from "../scheduler/step-caps.ts";
 import type { StepLoop } from "./step-loop.ts";
 
 export interface WorkLoopParts {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ForecastMargin } from "../../../../../engine/worker/cost/forecast-margin.ts";
-import { aloneMs } from "../../../../../engine/worker/scheduler/step-caps.ts";
+import { aloneMs } from "../../../../../engine/worker/cost/step-caps.ts";
 
 /** After steps of these ratios of measured to forecast. */
 function after(ratios: number[]): number {

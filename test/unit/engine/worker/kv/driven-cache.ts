@@ -2,8 +2,8 @@ import { expect } from "vitest";
 import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
 import type { CachedSequence } from "../../../../../engine/worker/kv/cached-sequence.ts";
 import type { KvCache } from "../../../../../engine/worker/kv/kv-cache.ts";
-import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
-import { UnifiedCache } from "../../../../../engine/worker/kv/unified.ts";
+import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
+import { UnifiedCache } from "../../../../../engine/worker/kv/unified-cache.ts";
 
 /** Tokens that no other seed has. */
 export function text(seed: number, length: number): number[] {

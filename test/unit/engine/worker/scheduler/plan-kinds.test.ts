@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { PlanLimits } from "../../../../../engine/worker/cost/step-caps.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { LowerTier, Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
-import type { PlanLimits } from "../../../../../engine/worker/scheduler/step-caps.ts";
 import type { StepKind } from "../../../../../engine/worker/scheduler/step-kind.ts";
 import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";
 

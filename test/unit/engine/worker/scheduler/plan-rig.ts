@@ -1,8 +1,8 @@
 import type { Tier } from "../../../../../engine/protocol/request.ts";
+import type { PlanLimits } from "../../../../../engine/worker/cost/step-caps.ts";
 import { type Fit, NO_TILE, type StepShape } from "../../../../../engine/worker/cost/step-model.ts";
-import type { Circumstances } from "../../../../../engine/worker/scheduler/flex-batch-plan.ts";
+import type { Circumstances } from "../../../../../engine/worker/scheduler/lower-tier-plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
-import type { PlanLimits } from "../../../../../engine/worker/scheduler/step-caps.ts";
 import { StepDraft } from "../../../../../engine/worker/scheduler/step-draft.ts";
 
 export const LIMITS: PlanLimits = {

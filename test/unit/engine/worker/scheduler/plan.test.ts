@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
+import type { PlanLimits } from "../../../../../engine/worker/cost/step-caps.ts";
 import type { Fit } from "../../../../../engine/worker/cost/step-model.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { LowerTier } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
@@ -10,7 +11,6 @@ import {
   remaining,
   type Sequence,
 } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
-import type { PlanLimits } from "../../../../../engine/worker/scheduler/step-caps.ts";
 import { draftOf, FIT, LIMITS, left, PLAIN, UNBOUNDED } from "./plan-rig.ts";
 
 function counts(

@@ -3,7 +3,7 @@ import type { EngineError } from "../../../../../engine/protocol/messages.ts";
 import type { StepMessage } from "../../../../../engine/protocol/step.ts";
 import { ObjectiveWatch } from "../../../../../engine/worker/cost/objectives.ts";
 import { StepModel } from "../../../../../engine/worker/cost/step-model.ts";
-import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
+import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { Sampler } from "../../../../../engine/worker/native/sampling/sampler.ts";
 import { Scheduler } from "../../../../../engine/worker/scheduler/scheduler.ts";
 import { EngineSequence, type EngineSequenceParts } from "../../../../../engine/worker/step/sequence.ts";

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
+import { type OutlookOptions, outlookOf } from "../../../../../engine/worker/cost/capacity-forecast.ts";
 import type { Fit, StepCosts } from "../../../../../engine/worker/cost/step-model.ts";
-import { type OutlookOptions, outlookOf } from "../../../../../engine/worker/scheduler/capacity-forecast.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { StepDraft } from "../../../../../engine/worker/scheduler/step-draft.ts";
-import { PLAIN } from "./plan-rig.ts";
+import { PLAIN } from "../scheduler/plan-rig.ts";
 
 const OPTIONS: OutlookOptions = {
   kv: "split",

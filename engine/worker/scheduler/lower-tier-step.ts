@@ -1,6 +1,6 @@
+import type { PlanLimits } from "../cost/step-caps.ts";
 import { shortest } from "./chunk.ts";
 import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
-import type { PlanLimits } from "./step-caps.ts";
 import type { StepDraft } from "./step-draft.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SavedTax } from "../../../../../engine/worker/scheduler/saved-tax.ts";
+import { SavedTax } from "../../../../../engine/worker/cost/saved-tax.ts";
 
 const ONLINE = { onlineMs: 10, predictedMs: 10 };
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { copyBudget } from "../../../../../engine/worker/cost/step-caps.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
-import { copyBudget } from "../../../../../engine/worker/scheduler/step-caps.ts";
-import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";
+import { draftOf, FIT, LIMITS, left, PLAIN } from "../scheduler/plan-rig.ts";
 
 describe("copies to and from host memory", () => {
   test.each<[string, number, boolean, number, { online: number; lower: number }]>([

@@ -1,4 +1,4 @@
-import type { Forecast } from "./step-draft.ts";
+import type { Forecast } from "./step-model.ts";
 
 /**
  * Milliseconds of online work without a pause, after which batch may spend it. Before, a pause may come soon, in which the same

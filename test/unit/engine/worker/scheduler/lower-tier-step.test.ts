@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { addLower } from "../../../../../engine/worker/scheduler/flex-batch-plan.ts";
-import { LowerTurn, leastOnlineMs } from "../../../../../engine/worker/scheduler/flex-batch-turn.ts";
+import { addLower } from "../../../../../engine/worker/scheduler/lower-tier-plan.ts";
+import { LowerTurn, leastOnlineMs } from "../../../../../engine/worker/scheduler/lower-tier-step.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";

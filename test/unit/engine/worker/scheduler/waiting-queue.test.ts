@@ -3,10 +3,10 @@ import { describe, expect, it, test } from "vitest";
 import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
 import { COSTS } from "../../../../../bench/scheduler/simulation.ts";
 import { TIERS, type Tier } from "../../../../../engine/protocol/request.ts";
-import { SplitCache } from "../../../../../engine/worker/kv/split.ts";
+import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler } from "../../../../../engine/worker/scheduler/scheduler.ts";
-import { type Queued, TierQueues } from "../../../../../engine/worker/scheduler/tier-queues.ts";
+import { type Queued, TierQueues } from "../../../../../engine/worker/scheduler/waiting-queue.ts";
 
 interface Guest extends Queued {
   arrival: number;

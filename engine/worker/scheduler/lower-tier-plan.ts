@@ -1,7 +1,7 @@
+import { aloneMs, besideOnlineMs, betweenMs, type PlanLimits } from "../cost/step-caps.ts";
 import { shortest } from "./chunk.ts";
 import type { LowerTier } from "./scheduled-sequence.ts";
 import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
-import { aloneMs, besideOnlineMs, betweenMs, type PlanLimits } from "./step-caps.ts";
 import type { StepDraft } from "./step-draft.ts";
 import type { StepKind } from "./step-kind.ts";
 

@@ -1,7 +1,7 @@
 import type { KvKind } from "../../protocol/config.ts";
 import type { StepOutlook } from "../../protocol/status.ts";
-import type { StepCosts, StepShape } from "../cost/step-model.ts";
 import { aloneMs, besideOnlineMs, type PlanLimits } from "./step-caps.ts";
+import type { StepCosts, StepShape } from "./step-model.ts";
 
 const BATCH_SIZES = Array.from({ length: 10 }, (_, i) => 2 ** i);
 /** Of every sequence, prompt and answer so far, unless the model's context is shorter than two such. */

@@ -1,6 +1,5 @@
 import type { EngineConfig } from "../../protocol/config.ts";
 import type { Objectives } from "../../protocol/step.ts";
-import type { CopyBudget } from "../kv/host-memory.ts";
 
 export interface PlanLimits {
   /** Most tokens of a step. */
@@ -14,6 +13,12 @@ export interface PlanLimits {
   batchStepMs: number | null;
   /** Most milliseconds of any step by its forecast: a much longer one would be taken for a hang. One token is always computed. */
   mostStepMs: number;
+}
+
+/** Milliseconds that copies may take before the next step: for online sequences, and for all else. */
+export interface CopyBudget {
+  online: number;
+  lower: number;
 }
 
 /** A forecast may be wrong by so much before a step is taken for a hang. */

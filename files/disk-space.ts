@@ -33,34 +33,28 @@ export class DiskSpace {
   }
 }
 
+/** Space comes back when files are deleted, so a client that sends the same bytes again at once wastes them. */
 function diskFull(): ApiError {
-  return insufficientStorage(
-    "server_error",
-    "The server's disk has no room for this file. Delete files, or ask its operator.",
-  );
+  const message = "The server's disk has no room for this file. Delete files, or ask its operator.";
+  return new ApiError("insufficient_storage", message);
 }
 
 /** The quota of one owner's files is used up. */
 export function overQuota(quotaBytes: number): ApiError {
   const message = `Your files would take more than the ${quotaBytes} bytes that you may store. Delete some, or let them expire.`;
-  return insufficientStorage("insufficient_quota", message);
+  return new ApiError("storage_quota_exceeded", message);
 }
 
 /** The owner has as many files as it may. */
 export function tooManyFiles(maxFiles: number): ApiError {
   const message = `You have the ${maxFiles} files that you may store. Delete some, or let them expire.`;
-  return insufficientStorage("insufficient_quota", message);
+  return new ApiError("storage_quota_exceeded", message);
 }
 
 /** The owner has as many open uploads as it may. */
 export function tooManyUploads(maxOpen: number): ApiError {
   const message = `You have the ${maxOpen} open uploads that you may have. Complete or cancel some, or let them expire.`;
-  return insufficientStorage("insufficient_quota", message);
-}
-
-/** Room comes back when somebody deletes: a client that sends the same bytes again at once only wastes them. */
-function insufficientStorage(type: ApiError["type"], message: string): ApiError {
-  return new ApiError({ status: 507, type, code: "insufficient_storage", message, shouldRetry: false });
+  return new ApiError("storage_quota_exceeded", message);
 }
 
 const DISK_CODES = ["EIO", "EROFS", "EMFILE", "ENFILE", "EACCES", "EPERM"];

@@ -289,10 +289,10 @@ export function mayBeCommitted(error: unknown): boolean {
 
 function noSuchFile(id: string): ApiError {
   const message = `No such File object: ${id.slice(0, 64)}`;
-  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+  return new ApiError("not_found", message, { param: "id" });
 }
 
 function fileInUse(id: string): ApiError {
   const message = `The file '${id}' is the input of a batch that is not over. Cancel the batch or wait for its end.`;
-  return new ApiError({ status: 409, type: "invalid_request_error", code: "file_in_use", message, shouldRetry: false });
+  return new ApiError("file_in_use", message);
 }

@@ -28,5 +28,5 @@ export function defaultLifetime(purpose: FilePurpose): number | null {
 
 export function tooLarge(param: string, limit: number): ApiError {
   const message = `'${param}' is larger than ${limit / MiB} MB, the most that is taken.`;
-  return new ApiError({ status: 413, type: "invalid_request_error", code: "file_too_large", param, message });
+  return new ApiError("file_too_large", message, { param });
 }

@@ -269,7 +269,7 @@ function inOrder(ids: readonly string[], parts: readonly PartRow[]): PartRow[] {
 
 function noSuchUpload(id: string): ApiError {
   const message = `No such Upload object: ${id.slice(0, 64)}`;
-  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "upload_id", message });
+  return new ApiError("not_found", message, { param: "upload_id" });
 }
 
 /** A pending one whose hour is over counts as expired: the sweeper has only not come by. */

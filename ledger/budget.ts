@@ -54,13 +54,12 @@ export function periodEnd({ nextDay }: BudgetStatus): string {
 export function insufficientQuota(usedUp: readonly BudgetStatus[]): ApiError {
   const status = lastToEnd(usedUp);
   const budget = budgetText(status);
-  const error = { status: 429, type: "insufficient_quota", code: "insufficient_quota" } as const;
   if (isOnlyHeld(status)) {
     const message = `What is left of ${budget} is held back for requests that run. Try again when they have ended.`;
-    return new ApiError({ ...error, message, retryAfter: HELD_RETRY_S });
+    return new ApiError("insufficient_quota", message, { retryAfter: HELD_RETRY_S });
   }
   const message = `You have used up ${budget}. It begins anew at ${periodEnd(status)}.`;
-  return new ApiError({ ...error, message, shouldRetry: false });
+  return new ApiError("insufficient_quota", message);
 }
 
 /** Budgets past their soft ratio, with what is held back, as a header tells them: `key-daily=0.912`. Null for none. */

@@ -12,13 +12,7 @@ export class RateLimited extends ApiError {
 
   constructor(limit: RateLimit, message: string, waitMs: number) {
     const never = waitMs === Number.POSITIVE_INFINITY;
-    super({
-      status: 429,
-      type: "rate_limit_error",
-      code: "rate_limit_exceeded",
-      message,
-      ...(never ? { shouldRetry: false } : { retryAfter: Math.max(1, Math.ceil(waitMs)) / 1000 }),
-    });
+    super("rate_limit_exceeded", message, never ? {} : { retryAfter: Math.max(1, Math.ceil(waitMs)) / 1000 });
     this.limit = limit;
   }
 }

@@ -28,11 +28,9 @@ export class ReportQueue {
 }
 
 function tooMany(): ApiError {
-  return new ApiError({
-    status: 429,
-    type: "rate_limit_error",
-    code: "too_many_reports",
-    message: `${MOST_WAITING} usage reports of yours wait already. Ask for one after the other.`,
-    retryAfter: 1,
-  });
+  return new ApiError(
+    "too_many_reports",
+    `${MOST_WAITING} usage reports of yours wait already. Ask for one after the other.`,
+    { retryAfter: 1 },
+  );
 }

@@ -1,37 +1,36 @@
-/** The `type` values that OpenAI's clients know. */
-export type ErrorType =
-  | "invalid_request_error"
-  | "authentication_error"
-  | "permission_error"
-  | "not_found_error"
-  | "rate_limit_error"
-  | "insufficient_quota"
-  | "server_error";
+import {
+  type BadRequestKey,
+  ERRORS,
+  type ErrorEntry,
+  type ErrorKey,
+  type ErrorType,
+  type UnavailableKey,
+} from "./errors.ts";
 
 export interface ErrorBody {
   error: { message: string; type: ErrorType; param: string | null; code: string | null };
 }
 
-export interface ApiErrorInit {
-  status: number;
-  type: ErrorType;
-  /** A machine-readable reason; a string or null, never a number. */
-  code: string | null;
+export interface ErrorDetails {
   /** The field at fault, as a path into the body (`messages[0].content`), or null. */
   param?: string | null;
-  message: string;
-  /** Seconds until a retry makes sense; becomes `Retry-After`. */
+  /** Seconds until a retry makes sense; becomes `Retry-After`. Default for what may be sent again later: 1. */
   retryAfter?: number;
-  /** False tells the SDK not to retry a status that it would retry by itself (`x-should-retry: false`). */
+  /** False keeps SDKs from a retry (`x-should-retry: false`). Default: as the catalogue says. */
   shouldRetry?: false;
+  /** A stored code, for entries of the catalogue that have none of their own. */
+  code?: string;
 }
 
+const RETRY_SECONDS = 1;
+
 /**
- * The one error that may be thrown anywhere on the way of a request; the server maps it to HTTP in one place. It has no
- * stack: nobody reads one, and to take it would be a tenth of what a refusal costs.
+ * The one error that may be thrown while a request is handled; the server maps it to HTTP in one place. Status, type and
+ * code come from the catalogue (errors.ts). It has no stack: taking one would be a tenth of what a refusal costs.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
+  readonly key: ErrorKey;
   readonly status: number;
   readonly type: ErrorType;
   readonly code: string | null;
@@ -39,17 +38,19 @@ export class ApiError extends Error {
   readonly retryAfter: number | undefined;
   readonly shouldRetry: false | undefined;
 
-  constructor(init: ApiErrorInit) {
+  constructor(key: ErrorKey, message: string, { param = null, retryAfter, shouldRetry, code }: ErrorDetails = {}) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(init.message);
+    super(message);
     Error.stackTraceLimit = stackTraceLimit;
-    this.status = init.status;
-    this.type = init.type;
-    this.code = init.code;
-    this.param = init.param ?? null;
-    this.retryAfter = init.retryAfter;
-    this.shouldRetry = init.shouldRetry;
+    const entry: ErrorEntry = ERRORS[key];
+    this.key = key;
+    this.status = entry.status;
+    this.type = entry.type;
+    this.code = code ?? entry.code;
+    this.param = param;
+    this.retryAfter = retryAfter ?? (entry.retry === "later" ? RETRY_SECONDS : undefined);
+    this.shouldRetry = shouldRetry ?? retryHint(entry, retryAfter);
   }
 
   /** All four keys always: clients read them without looking. */
@@ -58,14 +59,20 @@ export class ApiError extends Error {
   }
 }
 
-export function invalidRequest(code: string | null, param: string | null, message: string): ApiError {
-  return new ApiError({ status: 400, type: "invalid_request_error", code, param, message });
+export function invalidRequest(key: BadRequestKey, param: string | null, message: string): ApiError {
+  return new ApiError(key, message, { param });
 }
 
-export function unavailable(code: string, message: string, retryAfter: number): ApiError {
-  return new ApiError({ status: 503, type: "server_error", code, message, retryAfter });
+export function unavailable(key: UnavailableKey, message: string, retryAfter: number): ApiError {
+  return new ApiError(key, message, { retryAfter });
 }
 
-export function unsupportedMedia(code: string, message: string): ApiError {
-  return new ApiError({ status: 415, type: "invalid_request_error", code, message });
+function retryHint({ status, retry }: ErrorEntry, retryAfter: number | undefined): false | undefined {
+  const inVain = retry === "no" || (retry === "later or no" && retryAfter === undefined);
+  return inVain && sdkRetries(status) ? false : undefined;
+}
+
+/** The statuses that OpenAI's SDKs retry by themselves. */
+function sdkRetries(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || status >= 500;
 }

@@ -3,5 +3,5 @@ import { ApiError } from "./api-error.ts";
 /** The owner was erased after the request's key was checked. Another request with the key is refused in the same way. */
 export function ownerErased(): ApiError {
   const message = "Incorrect API key: its owner was erased.";
-  return new ApiError({ status: 401, type: "authentication_error", code: "invalid_api_key", message });
+  return new ApiError("invalid_api_key", message);
 }

@@ -168,6 +168,6 @@ function otherMethod(allow: string): RequestHandler {
       return;
     }
     const message = `Not allowed to ${req.method} on ${req.path.slice(0, 256)}; allowed: ${allow}.`;
-    throw new ApiError({ status: 405, type: "invalid_request_error", code: "method_not_allowed", message });
+    throw new ApiError("method_not_allowed", message);
   };
 }

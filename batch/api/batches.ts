@@ -117,13 +117,7 @@ export class Batches {
       : ({ outcome: "absent" } as const);
     if (outcome.outcome === "absent") throw noSuchBatch(id);
     if (outcome.outcome === "terminal") {
-      throw new ApiError({
-        status: 409,
-        type: "invalid_request_error",
-        code: null,
-        message: `Cannot cancel a batch with status '${outcome.batch.status}'.`,
-        shouldRetry: false,
-      });
+      throw new ApiError("batch_ended", `Cannot cancel a batch with status '${outcome.batch.status}'.`);
     }
     if (outcome.outcome === "cancelling") night.take(id);
     return this.#object(outcome.batch);
@@ -166,20 +160,14 @@ function fingerprintOf(request: BatchRequest): string {
 function tooManyOpen(maxOpen: number): ApiError {
   const message = `You have ${maxOpen} batches that are not over, which is the most. Wait for one to end, or cancel one.`;
   const code = "rate_limit_exceeded";
-  return new ApiError({ status: 429, type: "rate_limit_error", code, message, shouldRetry: false });
+  return new ApiError(code, message);
 }
 
 function keyConflict(): ApiError {
-  return new ApiError({
-    status: 409,
-    type: "invalid_request_error",
-    code: "idempotency_key_reused",
-    message: "This Idempotency-Key was used before with another request.",
-    shouldRetry: false,
-  });
+  return new ApiError("idempotency_key_reused", "This Idempotency-Key was used before with another request.");
 }
 
 function noSuchBatch(id: string): ApiError {
   const message = `No batch found with id '${id.slice(0, 64)}'.`;
-  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+  return new ApiError("not_found", message, { param: "id" });
 }

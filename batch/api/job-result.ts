@@ -1,4 +1,5 @@
 import { ApiError } from "../../openapi/api-error.ts";
+import type { ErrorKey } from "../../openapi/errors.ts";
 import type { Batch } from "../../openapi/resources/batches.ts";
 
 /** The line of a result file, as results.ts writes it. */
@@ -20,31 +21,36 @@ export interface ResultLine {
  * | no line: the model is not served any more, or its rules have changed | 404, 400 | what validation found |
  * | no line: its file was deleted | 410 | `job_deleted` |
  *
- * Throws an ApiError for all but the first: none of it would change by another try.
+ * Throws an ApiError for all but the first, with `x-should-retry: false`: a retry would get the same result.
  */
 export function jobResult(
   batch: Pick<Batch, "status" | "errors">,
   line: ResultLine | "deleted" | null,
 ): { statusCode: number; body: string } {
-  if (line === "deleted") throw failure(410, "job_deleted", "The result of this job was deleted.");
+  if (line === "deleted") throw failure("job_deleted", "The result of this job was deleted.");
   if (line?.response) return { statusCode: line.response.status_code, body: JSON.stringify(line.response.body) };
-  if (line?.error) throw failure(STATUS[line.error.code] ?? 500, line.error.code, line.error.message);
+  if (line?.error) throw failure(KEYS[line.error.code] ?? "job_failed", line.error.message, line.error.code);
   switch (batch.status) {
     case "cancelled":
-      throw failure(410, "batch_cancelled", "This request was not executed because the job was cancelled.");
+      throw failure("batch_cancelled", "This request was not executed because the job was cancelled.");
     case "expired":
-      throw failure(504, "batch_expired", "This request could not be executed before the completion window expired.");
+      throw failure("batch_expired", "This request could not be executed before the completion window expired.");
     default: {
       const [found] = batch.errors?.data ?? [];
       const code = found?.code ?? "internal_error";
-      throw failure(code === "model_not_found" ? 404 : 400, code, found?.message ?? "The job failed.");
+      throw failure(KEYS[code] ?? "job_invalid", found?.message ?? "The job failed.", code);
     }
   }
 }
 
-const STATUS: Record<string, number> = { batch_cancelled: 410, batch_expired: 504, request_timeout: 504 };
+/** By the code that is stored with the line or the batch: its entry of the catalogue. */
+const KEYS: Record<string, ErrorKey> = {
+  batch_cancelled: "batch_cancelled",
+  batch_expired: "batch_expired",
+  request_timeout: "job_timeout",
+  model_not_found: "model_not_found",
+};
 
-function failure(status: number, code: string, message: string): ApiError {
-  const type = status < 500 ? "invalid_request_error" : "server_error";
-  return new ApiError({ status, type, code, message, shouldRetry: false });
+function failure(key: ErrorKey, message: string, code?: string): ApiError {
+  return new ApiError(key, message, { code, shouldRetry: false });
 }

@@ -94,7 +94,7 @@ export class Jobs {
     // An answer is read as a whole, which the results of many lines are too long for.
     if (batch?.metadata?.[MARK] !== undefined && batch.request_counts.total <= 1) return batch;
     const message = `No job found with id '${id.slice(0, 64)}'.`;
-    throw new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+    throw new ApiError("not_found", message, { param: "id" });
   }
 
   async #line(owner: string, fileId: string): Promise<ResultLine | "deleted"> {

@@ -34,12 +34,7 @@ const RETRY_MS = 1000;
 /** A commit writes the same pages whether it holds one result or ten, and nobody waits for it. */
 const GATHER_MS = 25;
 
-const GIVEN_UP = new ApiError({
-  status: 500,
-  type: "server_error",
-  code: "internal_error",
-  message: "The server failed at this request several times; its log says why.",
-});
+const GIVEN_UP = new ApiError("internal_error", "The server failed at this request several times; its log says why.");
 
 /**
  * Results on their way to the store. Nobody waits for one of them: those that come within a few milliseconds go to

@@ -100,12 +100,12 @@ export class EnqueueQuota {
 export function tooManyTokens(limit: number, enqueued: number, tokens: number): ApiError {
   const message = tokensText(limit, enqueued, tokens);
   const code = "rate_limit_exceeded";
-  return new ApiError({ status: 429, type: "rate_limit_error", code, message, shouldRetry: false });
+  return new ApiError(code, message);
 }
 
 function overBudget(message: string): ApiError {
   const code = "insufficient_quota";
-  return new ApiError({ status: 429, type: code, code, message, shouldRetry: false });
+  return new ApiError(code, message);
 }
 
 function overText(nano: number, available: number): string {

@@ -21,19 +21,15 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
     case "restarting":
       return unavailable("engine_restarting", `The engine of '${model}' is restarting. Try again soon.`, retryAfter);
     case "failed":
-      return new ApiError({
-        status: 503,
-        type: "server_error",
-        code: "engine_failed",
-        message:
-          `The engine of '${model}' has failed. The server's log says why. ` +
+      return new ApiError(
+        "engine_failed",
+        `The engine of '${model}' has failed. The server's log says why. ` +
           (state.retryInMs === undefined
             ? "After the cause is removed, send the server SIGHUP, or restart it."
             : "It is tried again by itself."),
-        retryAfter,
-        // Until somebody acts the other stays like this: SDKs would only retry in vain.
-        ...(state.retryInMs === undefined && { shouldRetry: false }),
-      });
+        // Without a retry of the engine the error lasts until the operator acts: SDKs would retry in vain.
+        { retryAfter, ...(state.retryInMs === undefined && { shouldRetry: false }) },
+      );
     case "closed":
       return unavailable("server_shutting_down", "The server is shutting down.", 5);
   }
@@ -47,7 +43,6 @@ export function engineDied(model: string, retryAfter: number): ApiError {
   );
 }
 
-export function apiErrorOf(error: EngineError): ApiError {
-  const busy = error.status === 503 || error.status === 429;
-  return new ApiError(busy ? { ...error, retryAfter: 1 } : error);
+export function apiErrorOf({ code, param, message }: EngineError): ApiError {
+  return new ApiError(code, message, { param });
 }

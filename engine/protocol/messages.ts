@@ -1,3 +1,4 @@
+import type { ErrorKey } from "../../openapi/errors.ts";
 import type { EngineConfig, ModelFacts, ModelNeeds } from "./config.ts";
 import type { EmbeddingRequest, PieceMessage } from "./embedding.ts";
 import type { EngineRequest } from "./request.ts";
@@ -27,11 +28,9 @@ export type ToEngine =
   /** Answered with `tokenized`, also while a step computes, unless `cancel` comes first; ids are unique among requests too. */
   | { type: "tokenize"; id: number; question: TokenQuestion };
 
-/** A refusal or a failure as the server will tell its client. */
+/** A refusal or a failure; the catalogue of API errors has its status. */
 export interface EngineError {
-  status: number;
-  type: "invalid_request_error" | "server_error";
-  code: string;
+  code: ErrorKey;
   param: string | null;
   message: string;
 }

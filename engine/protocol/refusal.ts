@@ -19,40 +19,34 @@ export function promptRefusal(
   context: number,
   vocabulary: number,
 ): EngineError | null {
-  const invalid = (code: string, message: string) => refusal(code, paramOf(kind), message);
-  if (tokens.length === 0) return invalid("invalid_value", "The prompt is empty.");
+  const invalid = (message: string): EngineError => ({ code: "invalid_value", param: paramOf(kind), message });
+  if (tokens.length === 0) return invalid("The prompt is empty.");
   if (tokens.some((token) => token < 0 || token >= vocabulary))
-    return invalid(
-      "invalid_value",
-      `A token of the prompt is not in the vocabulary: ids run from 0 to ${vocabulary - 1}.`,
-    );
+    return invalid(`A token of the prompt is not in the vocabulary: ids run from 0 to ${vocabulary - 1}.`);
   return tokens.length < context ? null : tooLong(kind, context, `${tokens.length}`);
 }
 
 /** Of a prompt whose tokens are more than the context; `size` is what it has. */
 export function tooLong(kind: Prompt["kind"], context: number, size: string): EngineError {
-  return refusal("context_length_exceeded", paramOf(kind), tooLongText(context, size));
+  return { code: "context_length_exceeded", param: paramOf(kind), message: tooLongText(context, size) };
 }
 
 export function invalidGrammar(message: string): EngineError {
-  return refusal("invalid_value", null, message);
+  return { code: "invalid_value", param: null, message };
 }
 
 /** Of a request whose grammar leaves nothing to draw. */
 export function deadEnd(): EngineError {
-  return refusal("grammar_dead_end", null, "The grammar allows nothing that this model's vocabulary can write next.");
+  const message = "The grammar allows nothing that this model's vocabulary can write next.";
+  return { code: "grammar_dead_end", param: null, message };
 }
 
 /** Of a sequence that can't start though nothing else runs: a fault of ours, for the longest request was to fit. */
 export function noRoom(): EngineError {
   const message = "The engine has no room for this request, though it computes nothing else.";
-  return { status: 500, type: "server_error", code: "internal_error", param: null, message };
+  return { code: "internal_error", param: null, message };
 }
 
 function paramOf(kind: Prompt["kind"]): string {
   return kind === "chat" ? "messages" : "prompt";
-}
-
-function refusal(code: string, param: string | null, message: string): EngineError {
-  return { status: 400, type: "invalid_request_error", code, param, message };
 }

@@ -105,6 +105,6 @@ export class EmbeddingEngine {
 
   #noText(): EngineError {
     const message = `The model '${this.facts.model}' does not generate text.`;
-    return { status: 400, type: "invalid_request_error", code: "unsupported_model", param: "model", message };
+    return { code: "unsupported_model", param: "model", message };
   }
 }

@@ -268,14 +268,7 @@ export class GeneratingEngine {
     if (this.#embedder !== null) return this.#embedder.submit(request);
     const message =
       "There is no memory for embeddings beside the weights and the cache: lower --context or --sequences.";
-    const error = {
-      status: 400,
-      type: "invalid_request_error" as const,
-      code: "unsupported_model",
-      param: "model",
-      message,
-    };
-    this.#refuse(request.id, error);
+    this.#refuse(request.id, { code: "unsupported_model", param: "model", message });
   }
 
   /** Calls back when the step or piece that computes now has ended. */

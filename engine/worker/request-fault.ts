@@ -1,8 +1,6 @@
 import type { EngineError, FromEngine } from "../protocol/messages.ts";
 
 const FAULT: EngineError = {
-  status: 500,
-  type: "server_error",
   code: "internal_error",
   param: null,
   message: "The engine met an unexpected error with this request. The server's log says more.",

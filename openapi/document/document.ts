@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorResponse } from "../error.ts";
+import { errorResponse } from "../error-response.ts";
 import { chatChunk, chatRequest, chatResponse } from "../generation/chat.ts";
 import { completionChunk, completionRequest, completionResponse } from "../generation/completions.ts";
 import { dryRunResponse } from "../generation/dry-run.ts";

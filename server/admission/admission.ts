@@ -70,9 +70,9 @@ export class Admission {
     const [first] = refusals;
     if (!first || refusals.includes(null)) return;
     // The models' names are not for everybody, and whose model it would have been stands in the body.
-    const { status, type, code, retryAfter, shouldRetry } = first;
+    const { key, retryAfter, shouldRetry } = first;
     const message = "No model takes requests now; the request's body was not read.";
-    throw new ApiError({ status, type, code, message, retryAfter, shouldRetry });
+    throw new ApiError(key, message, { retryAfter, shouldRetry });
   }
 
   /** Throws 404 for an unknown model, and as if it were one for a model that the caller's key may not use. */
@@ -80,13 +80,11 @@ export class Admission {
     const model = this.#deps.models.get(name);
     if (model !== undefined && mayUseModel(caller, model.id)) return model;
     const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
-    throw new ApiError({
-      status: 404,
-      type: "invalid_request_error",
-      code: "model_not_found",
-      param: "model",
-      message: `The model '${shown}' does not exist or you do not have access to it. GET /v1/models lists what you may use.`,
-    });
+    throw new ApiError(
+      "model_not_found",
+      `The model '${shown}' does not exist or you do not have access to it. GET /v1/models lists what you may use.`,
+      { param: "model" },
+    );
   }
 
   /**
@@ -258,9 +256,9 @@ function overload(tier: OnlineTier, message: string, retryInMs: number): Overloa
   if (tier === "flex") {
     const advice = "It was not charged. Try again later, or with service_tier default.";
     const code = "resource_unavailable";
-    return new Overload({ status: 429, type: "rate_limit_error", code, message: `${message} ${advice}`, retryAfter });
+    return new Overload(code, `${message} ${advice}`, { retryAfter });
   }
-  return new Overload({ status: 503, type: "server_error", code: "server_is_overloaded", message, retryAfter });
+  return new Overload("server_is_overloaded", message, { retryAfter });
 }
 
 function shuttingDown(): ApiError {

@@ -11,7 +11,7 @@ export function requireAccess(access: Access): RequestHandler {
     if (access === "open" || access === "token") return next();
     const caller = callerOf(req);
     if (access !== "key" && !hasScope(caller, access)) {
-      throw forbidden("missing_scope", null, `This API key lacks the scope '${access}', which the request needs.`);
+      throw new ApiError("missing_scope", `This API key lacks the scope '${access}', which the request needs.`);
     }
     next();
   };
@@ -22,15 +22,11 @@ export function checkTier(caller: Caller, tier: LedgerTier): void {
   if (mayUseTier(caller, tier)) return;
   const allowed = caller.key?.tiers.join(", ") || "none";
   const message = `This API key may not use the tier '${tier}'; it may use: ${allowed}.`;
-  throw forbidden("tier_not_allowed", "service_tier", message);
+  throw new ApiError("tier_not_allowed", message, { param: "service_tier" });
 }
 
 /** Whose rows of the ledger a request is about: an administrator's about those asked for, null being all. */
 export function visibleOwners(caller: Caller, asked: readonly string[] | null): string[] | null {
   if (hasScope(caller, "admin")) return asked === null ? null : [...asked];
   return asked === null || asked.includes(caller.owner) ? [caller.owner] : [];
-}
-
-function forbidden(code: string, param: string | null, message: string): ApiError {
-  return new ApiError({ status: 403, type: "permission_error", code, param, message });
 }

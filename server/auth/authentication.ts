@@ -105,7 +105,7 @@ function addressOf(req: Request): string {
 }
 
 function unauthorized(message: string): ApiError {
-  return new ApiError({ status: 401, type: "authentication_error", code: "invalid_api_key", message });
+  return new ApiError("invalid_api_key", message);
 }
 
 function tooManyFailures(waitMs: number): ApiError {
@@ -113,5 +113,5 @@ function tooManyFailures(waitMs: number): ApiError {
   const code = "rate_limit_exceeded";
   // The client's key may be right: after that time it is looked at, and a wrong one is 401, which SDKs do not retry.
   const retryAfter = waitMs / 1000;
-  return new ApiError({ status: 429, type: "rate_limit_error", code, message, retryAfter });
+  return new ApiError(code, message, { retryAfter });
 }

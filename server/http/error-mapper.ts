@@ -28,13 +28,13 @@ export function errorMapper(log: Log): ErrorRequestHandler {
 function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof URIError) {
     const message = "The URL is not valid.";
-    return new ApiError({ status: 400, type: "invalid_request_error", code: "invalid_url", message });
+    return new ApiError("invalid_url", message);
   }
   const message = "The server had an error while processing your request.";
-  return new ApiError({ status: 500, type: "server_error", code: "internal_error", message });
+  return new ApiError("internal_error", message);
 }
 
 export const unknownRoute: RequestHandler = (req) => {
   const message = `Unknown request URL: ${req.method} ${req.path.slice(0, 256)}.${pathAdvice(req.path)}`;
-  throw new ApiError({ status: 404, type: "invalid_request_error", code: "unknown_url", message });
+  throw new ApiError("unknown_url", message);
 };

@@ -22,6 +22,6 @@ export function hostCheck(boundHost: string, allowedHosts: readonly string[]): R
     const name = plainHost(host.replace(/:\d*$/, ""));
     if (isIP(name) !== 0 || names.has(name)) return next();
     const message = "This server does not answer to the host name of the request; --allowed-host adds one.";
-    throw new ApiError({ status: 421, type: "invalid_request_error", code: "host_not_allowed", message });
+    throw new ApiError("host_not_allowed", message);
   };
 }

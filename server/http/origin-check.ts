@@ -12,7 +12,7 @@ export function originCheck(allowedOrigins: readonly string[]): RequestHandler {
     if (allowed.has("*") || !isForeign(req, allowed)) return next();
     const message =
       "A web page of another origin may not call a server without API keys. --cors-origin names the origins that may.";
-    throw new ApiError({ status: 403, type: "invalid_request_error", code: "origin_not_allowed", message });
+    throw new ApiError("origin_not_allowed", message);
   };
 }
 

@@ -18,11 +18,7 @@ export async function fromStore<T>(operation: Promise<T>): Promise<T> {
 function apiError(error: StoreError): Error {
   switch (error.code) {
     case "full":
-      return new ApiError({
-        status: 507,
-        type: "server_error",
-        code: "insufficient_storage",
-        message: "The server's disk is full; nothing was stored.",
+      return new ApiError("insufficient_storage", "The server's disk is full; nothing was stored.", {
         retryAfter: RETRY_AFTER,
       });
     case "busy":

@@ -133,5 +133,5 @@ async function orDiscard<T>(files: FileStore, incoming: Incoming, check: () => T
 
 function rangeNotSatisfiable(): ApiError {
   const message = "The requested range lies outside of the file.";
-  return new ApiError({ status: 416, type: "invalid_request_error", code: "range_not_satisfiable", message });
+  return new ApiError("range_not_satisfiable", message);
 }

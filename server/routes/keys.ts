@@ -96,12 +96,12 @@ function checkExpiry(expiresAt: number | null | undefined, clock: Clock): void {
 function present<T>(id: string, found: T | null): T {
   if (found !== null) return found;
   const message = `No key found with id '${id.slice(0, 64)}'.`;
-  throw new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "id", message });
+  throw new ApiError("not_found", message, { param: "id" });
 }
 
 /** Throws 409. */
 function usable<T>(found: T | "revoked"): T {
   if (found !== "revoked") return found;
   const message = "The key is revoked, for good.";
-  throw new ApiError({ status: 409, type: "invalid_request_error", code: "key_revoked", message, shouldRetry: false });
+  throw new ApiError("key_revoked", message);
 }

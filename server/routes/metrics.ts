@@ -17,7 +17,7 @@ export function metrics(registry: Registry, boundHost: string, token: string | n
       res.setHeader("www-authenticate", "Bearer");
       const lacking = token === null ? " The server has none: --metrics-token sets it." : "";
       const message = `Metrics need the server's metrics token: Authorization: Bearer <token>.${lacking}`;
-      throw new ApiError({ status: 401, type: "authentication_error", code: "invalid_api_key", message });
+      throw new ApiError("invalid_api_key", message);
     }
     const text = await registry.metrics();
     res.writeHead(200, { "content-type": registry.contentType });

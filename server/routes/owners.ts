@@ -85,17 +85,10 @@ function nameOf(given: unknown): string {
 /** It would revoke the key that asks, and nobody could see the end of it. */
 function ownOwner(name: string): ApiError {
   const message = `The key that asks belongs to '${name}'. Use an administrator's key of another owner.`;
-  return new ApiError({
-    status: 409,
-    type: "invalid_request_error",
-    code: "own_owner",
-    param: "owner",
-    message,
-    shouldRetry: false,
-  });
+  return new ApiError("own_owner", message, { param: "owner" });
 }
 
 function noSuchOwner(name: string): ApiError {
   const message = `No owner found with id '${name.slice(0, 64)}'.`;
-  return new ApiError({ status: 404, type: "invalid_request_error", code: null, param: "owner", message });
+  return new ApiError("not_found", message, { param: "owner" });
 }

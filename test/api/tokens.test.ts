@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { z } from "zod";
-import { errorResponse } from "../../openapi/error.ts";
+import { errorResponse } from "../../openapi/error-response.ts";
 import { dryRunResponse } from "../../openapi/generation/dry-run.ts";
 import { detokenizeResponse, tokenizeResponse } from "../../openapi/resources/tokenize.ts";
 import { complete, user } from "./ask.ts";

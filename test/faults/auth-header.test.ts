@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { errorResponse } from "../../openapi/error.ts";
+import { errorResponse } from "../../openapi/error-response.ts";
 import { exchange, rawPost } from "../unit/server/http/raw-socket.ts";
 import { CHAT, startTestServer } from "../unit/server/test-server.ts";
 import { ADMIN_KEY, startKeyedServer } from "./keys-rig.ts";

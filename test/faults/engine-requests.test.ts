@@ -19,7 +19,7 @@ describe("a request", () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const error = await rig.run("refuse").failure();
-    expect(error).toMatchObject({ status: 400, type: "invalid_request_error", code: "no", param: "prompt" });
+    expect(error).toMatchObject({ status: 400, type: "invalid_request_error", code: "invalid_value", param: "prompt" });
     expect(rig.engine.pending).toBe(0);
   });
 

@@ -75,7 +75,7 @@ function submit(request) {
   const [what, rest] = split(prompt.text);
   say(`submit ${id} ${what}`);
   if (what === "refuse") {
-    const error = { status: 400, type: "invalid_request_error", code: "no", param: "prompt", message: "Refused." };
+    const error = { code: "invalid_value", param: "prompt", message: "Refused." };
     send({ type: "refused", id, error });
     return;
   }

@@ -211,7 +211,7 @@ export class Embedder {
       return null;
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return { status: 503, type: "server_error", code: "embeddings_unavailable", param: null, message };
+      return { code: "embeddings_unavailable", param: null, message };
     }
   }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as rest } from "node:timers/promises";
+import type { BadRequestKey } from "../../../openapi/errors.ts";
 import type { EmbeddingInput } from "../../protocol/embedding.ts";
 import type { EngineError } from "../../protocol/messages.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
@@ -102,6 +103,6 @@ function tooLong(param: string, named: string, context: number, size: string): E
   return invalid("context_length_exceeded", param, `Invalid ${named}: ${most}.`);
 }
 
-function invalid(code: string, param: string, message: string): EngineError {
-  return { status: 400, type: "invalid_request_error", code, param, message };
+function invalid(code: BadRequestKey, param: string, message: string): EngineError {
+  return { code, param, message };
 }

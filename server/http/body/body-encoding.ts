@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { type ApiError, invalidRequest, unsupportedMedia } from "../../../openapi/api-error.ts";
+import { ApiError, invalidRequest } from "../../../openapi/api-error.ts";
 
 /** Bytes that are inflated at once, on one of libuv's threads. */
 const CHUNK_BYTES = 64 * 1024;
@@ -9,7 +9,7 @@ const CHUNK_BYTES = 64 * 1024;
 /** Throws 415 for an encoding that readable() can't undo. */
 export function checkEncoding(req: IncomingMessage): void {
   if (!["identity", "gzip", "x-gzip"].includes(encodingOf(req))) {
-    throw unsupportedMedia("unsupported_encoding", "Request bodies may have Content-Encoding gzip or none.");
+    throw new ApiError("unsupported_encoding", "Request bodies may have Content-Encoding gzip or none.");
   }
 }
 

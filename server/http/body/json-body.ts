@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ApiError, unsupportedMedia } from "../../../openapi/api-error.ts";
+import { ApiError } from "../../../openapi/api-error.ts";
 import { JsonText, parsed, SLICE_BYTES } from "../../../openapi/json/json-text.ts";
 import { loopTurn } from "../../../platform/loop-turn.ts";
 import { ClientGone } from "../connection/client-gone.ts";
@@ -33,10 +33,7 @@ function checkHeaders(req: IncomingMessage, limit: number): number {
   const [type, ...parameters] = (req.headers["content-type"] ?? "").toLowerCase().split(";");
   const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith("charset="));
   if (type?.trim() !== "application/json" || (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))) {
-    throw unsupportedMedia(
-      "unsupported_media_type",
-      "The request body must be sent with Content-Type: application/json.",
-    );
+    throw new ApiError("unsupported_media_type", "The request body must be sent with Content-Type: application/json.");
   }
   const length = Number(req.headers["content-length"] ?? 0);
   if (length > limit) throw tooLarge(limit);
@@ -95,5 +92,5 @@ function readText(req: IncomingMessage, limit: number, hold: BodyHold): Promise<
 
 function tooLarge(limit: number): ApiError {
   const message = `The request body is larger than ${limit} bytes.`;
-  return new ApiError({ status: 413, type: "invalid_request_error", code: "request_too_large", message });
+  return new ApiError("request_too_large", message);
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import busboy, { type Busboy } from "busboy";
-import { ApiError, invalidRequest, unsupportedMedia } from "../../../openapi/api-error.ts";
+import { ApiError, invalidRequest } from "../../../openapi/api-error.ts";
 import { liftBodyTime } from "../connection/body-timeout.ts";
 import { ClientGone } from "../connection/client-gone.ts";
 
@@ -61,13 +61,10 @@ export async function readForm<T>(req: IncomingMessage, res: ServerResponse, spe
 function parserOf(req: IncomingMessage): Busboy {
   const { "content-type": type = "", "content-encoding": encoding = "identity" } = req.headers;
   if (encoding.toLowerCase() !== "identity") {
-    throw unsupportedMedia("unsupported_encoding", "Compressed forms are not supported.");
+    throw new ApiError("unsupported_encoding", "Compressed forms are not supported.");
   }
   if (!/^multipart\/form-data\s*(;|$)/i.test(type)) {
-    throw unsupportedMedia(
-      "unsupported_media_type",
-      "The request must be sent with Content-Type: multipart/form-data.",
-    );
+    throw new ApiError("unsupported_media_type", "The request must be sent with Content-Type: multipart/form-data.");
   }
   try {
     // Clients write file names as UTF-8 (RFC 7578, 5.1); busboy's default is latin1.
@@ -154,7 +151,7 @@ class FormReading<T> {
     const waitsForUs = this.#req.readableFlowing === false || this.#req.complete;
     if (!waitsForUs && this.#bytes - this.#bytesWatched < WATCH_BYTES) {
       const message = "The body of the request comes too slowly.";
-      this.#fail(new ApiError({ status: 408, type: "invalid_request_error", code: "request_timeout", message }));
+      this.#fail(new ApiError("request_timeout", message));
     }
     this.#bytesWatched = this.#bytes;
   }

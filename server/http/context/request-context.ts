@@ -32,12 +32,12 @@ export function requestContext(clock: Clock, randomId: () => string, bodies: Bod
     res.setHeader("x-content-type-options", "nosniff");
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
       const message = `The request has more than ${MAX_HEADERS} headers.`;
-      throw new ApiError({ status: 431, type: "invalid_request_error", code: "headers_too_large", message });
+      throw new ApiError("headers_too_large", message);
     }
     const { expect } = req.headers;
     if (expect !== undefined && expect.toLowerCase() !== "100-continue") {
       const message = "The only expectation that can be met is 100-continue.";
-      throw new ApiError({ status: 417, type: "invalid_request_error", code: "expectation_failed", message });
+      throw new ApiError("expectation_failed", message);
     }
     next();
   };

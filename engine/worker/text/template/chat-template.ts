@@ -55,7 +55,7 @@ export class TemplateError extends RequestRefusal {
   override readonly name = "TemplateError";
 
   constructor(code: "invalid_value" | "template_error", param: string, message: string) {
-    super({ status: 400, type: "invalid_request_error", code, param, message });
+    super({ code, param, message });
   }
 }
 

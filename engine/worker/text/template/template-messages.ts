@@ -51,14 +51,7 @@ function checkArguments(messages: readonly ChatMessage[], { argumentsAs }: Templ
   }
   if (left >= 0) return;
   const message = `Invalid 'messages': the arguments of their tool calls hold more than ${MOST_VALUES} values together.`;
-  const error = {
-    status: 400,
-    type: "invalid_request_error" as const,
-    code: "invalid_value",
-    param: "messages",
-    message,
-  };
-  throw new RequestRefusal(error);
+  throw new RequestRefusal({ code: "invalid_value", param: "messages", message });
 }
 
 /** Of a JSON text: what opens a container, or stands before another value. */

@@ -39,10 +39,6 @@ const ENDED = {
   nightshift: { phase: "ended", reason: "", eta: null },
 } as unknown as Batch;
 
-function refusal(status: number, code: string | null): ApiError {
-  return new ApiError({ status, type: "invalid_request_error", code, message: "refused" });
-}
-
 function jobsOver(files: Partial<JobsDeps["files"]>): Jobs {
   const batches = { get: async () => ENDED } as unknown as JobsDeps["batches"];
   return new Jobs({ batches, files: files as JobsDeps["files"], maxLineBytes: 1000 });
@@ -52,7 +48,7 @@ it("whose answer is deleted between its row and its bytes is gone, and no fault 
   const rows = [{ id: "file-out" }];
   const get = async () => {
     const row = rows.shift();
-    if (row === undefined) throw refusal(404, null);
+    if (row === undefined) throw new ApiError("not_found", "refused");
     return row as never;
   };
   const jobs = jobsOver({ get, pathOf: () => "/nowhere/file-out" });
@@ -86,7 +82,7 @@ it("whose body is large is written, hashed and stored in parts, each in a turn o
 it("is deleted although another batch reads its request, which stays for that one", async () => {
   const removed: string[] = [];
   const remove = async (_owner: string, id: string) => {
-    if (id === "file-in") throw refusal(409, "file_in_use");
+    if (id === "file-in") throw new ApiError("file_in_use", "refused");
     removed.push(id);
   };
   expect(await jobsOver({ remove }).remove("local", "job_a")).toMatchObject({ id: "job_a", status: "deleted" });

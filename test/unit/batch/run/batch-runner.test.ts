@@ -80,23 +80,23 @@ describe("a batch", () => {
     engine.script = (request) => {
       const text = JSON.stringify(request.submission.prompt);
       if (text.includes("question 1")) {
-        request.fail(new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." }));
-      } else if (text.includes("question 2") && busy++ === 0) request.fail(unavailable("busy", "Busy.", 1));
+        request.fail(new ApiError("invalid_value", "No."));
+      } else if (text.includes("question 2") && busy++ === 0)
+        request.fail(unavailable("engine_restarting", "Busy.", 1));
       else saying("yes")(request);
     };
     const rig = await nightRig(engine);
     const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
     expect(batch.request_counts).toEqual({ total: 3, completed: 2, failed: 1 });
     expect(rig.read(batch.error_file_id)).toMatchObject([
-      { custom_id: "l1", response: { status_code: 400, body: { error: { code: "nope" } } }, error: null },
+      { custom_id: "l1", response: { status_code: 400, body: { error: { code: "invalid_value" } } }, error: null },
     ]);
     expect(busy).toBe(2);
   });
 
   it("whose every line fails is completed without an output file", async () => {
     const engine = new FakeEngine();
-    engine.script = (request) =>
-      request.fail(new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." }));
+    engine.script = (request) => request.fail(new ApiError("invalid_value", "No."));
     const rig = await nightRig(engine);
     const batch = await rig.reaches(await rig.submit(jsonl(lines(5))), "completed");
     expect(batch).toMatchObject({ output_file_id: null, request_counts: { total: 5, completed: 0, failed: 5 } });

@@ -25,13 +25,13 @@ function answeringBut(first: (request: Parameters<NonNullable<FakeEngine["script
   return engine;
 }
 
-const nope = () => new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." });
+const nope = () => new ApiError("invalid_value", "No.");
 
 describe("while the store takes nothing", () => {
   it("a line that met a passing fault is released later, and does not stay claimed", async () => {
     let busy = 0;
     const engine = answeringBut((request) => {
-      if (busy++ === 0) request.fail(unavailable("busy", "Busy.", 1));
+      if (busy++ === 0) request.fail(unavailable("engine_restarting", "Busy.", 1));
       else saying("yes")(request);
     });
     const rig = await nightRig(engine);

@@ -17,7 +17,7 @@ async function endedBeforeCleanUp(
   const engine = new FakeEngine();
   engine.script = (request) => {
     if (!JSON.stringify(request.submission.prompt).includes("question 1")) return saying("yes")(request);
-    request.fail(new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." }));
+    request.fail(new ApiError("invalid_value", "No."));
   };
   const rig = await nightRig(engine);
   const { remove } = rig.store.results;

@@ -30,10 +30,10 @@ describe("what a request was let in with", () => {
   it("gives its tokens, its place and its money back when the engine fails, and counts as a request", async () => {
     const server = await startKeyedServer();
     const { key } = await server.key(TERMS);
-    const crash = new ApiError({ status: 500, type: "server_error", code: "engine_died", message: "The engine died." });
+    const crash = new ApiError("engine_died", "The engine died.");
     server.engine.script = (request) => request.begin().fail(crash);
     const failed = await server.call(key, "POST", "/v1/chat/completions", CHAT);
-    expect(failed.status).toBe(500);
+    expect(failed.status).toBe(503);
     await expect.poll(() => heldUsd(server)).toBe(0);
     const second = await server.call(key, "POST", "/v1/chat/completions", CHAT);
     expect(second.headers.get("x-ratelimit-remaining-tokens")).toBe("100");

@@ -17,7 +17,7 @@ beforeEach(async () => {
   server = await startTestServer();
   server.engine.script = (request) => {
     if (!JSON.stringify(request.submission.prompt).includes("bad")) return saying("yes")(request);
-    request.fail(new ApiError({ status: 400, type: "invalid_request_error", code: "nope", message: "No." }));
+    request.fail(new ApiError("invalid_value", "No."));
   };
   await server.night.start();
 });

@@ -14,7 +14,7 @@ beforeEach(() => {
   server.engine.script = null;
 });
 
-const crash = new ApiError({ status: 500, type: "server_error", code: "engine_died", message: "The engine died." });
+const crash = new ApiError("engine_died", "The engine died.");
 
 function dataOf(text: string): string[] {
   return text.split("\n\n").flatMap((event) => (event === "" ? [] : [event.slice("data: ".length)]));

@@ -19,12 +19,12 @@ function levelsOf(thrown: unknown): string[] {
   return levels;
 }
 
-const BROKEN = new ApiError({ status: 500, type: "server_error", code: "internal_error", message: "Broken." });
+const BROKEN = new ApiError("internal_error", "Broken.");
 
 test.each<[string, unknown, string[]]>([
   ["a fault of ours is an error", new TypeError("no such property"), ["error"]],
   ["so is one that was told as such", BROKEN, ["error"]],
   ["an overload is none: a flood would fill the log", unavailable("server_is_overloaded", "Too much.", 1), ["debug"]],
-  ["nor is a wrong request", invalidRequest(null, "model", "Which one?"), ["debug"]],
+  ["nor is a wrong request", invalidRequest("invalid_value", "model", "Which one?"), ["debug"]],
   ["a client that left is nothing", new ClientGone(), []],
 ])("%s", (_, thrown, levels) => expect(levelsOf(thrown)).toEqual(levels));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { errorResponse } from "../../../../openapi/error.ts";
+import { errorResponse } from "../../../../openapi/error-response.ts";
 import { saying } from "../fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../test-server.ts";
 import { exchange, openSocket, rawPost } from "./raw-socket.ts";

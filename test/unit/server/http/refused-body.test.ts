@@ -9,12 +9,7 @@ import { sendError } from "../../../../server/http/respond.ts";
 
 const BODY_BYTES = 1024 * 1024;
 const CHUNK = Buffer.alloc(BODY_BYTES / 8);
-const TOO_LARGE = new ApiError({
-  status: 413,
-  type: "invalid_request_error",
-  code: "too_large",
-  message: "Too large.",
-});
+const TOO_LARGE = new ApiError("request_too_large", "Too large.");
 
 /** A client that has the answer to a body of which it has sent nothing yet. Timers go by `vi` from then on. */
 async function refused(): Promise<{ client: Socket; bytesRead: () => number; closed: () => boolean }> {

@@ -6,12 +6,7 @@ import { ApiError } from "../../../../../openapi/api-error.ts";
 import { type Listening, listen } from "../../../../../server/http/connection/listen.ts";
 import { sendError } from "../../../../../server/http/respond.ts";
 
-const TOO_LARGE = new ApiError({
-  status: 413,
-  type: "invalid_request_error",
-  code: "request_too_large",
-  message: "Too large.",
-});
+const TOO_LARGE = new ApiError("request_too_large", "Too large.");
 
 interface Upload {
   server: Listening;

@@ -215,8 +215,6 @@ describe("what the tokenizer and the reasoning splitter are told", () => {
 describe("refusals", () => {
   test("a template's own words reach the client as a 400", () => {
     expect(refusal(MISTRAL_TEMPLATE, MISTRAL, [user("a"), user("b")])).toEqual({
-      status: 400,
-      type: "invalid_request_error",
       code: "invalid_value",
       param: "messages",
       message:
@@ -232,7 +230,6 @@ describe("refusals", () => {
 
   test("a template that breaks is a template_error", () => {
     expect(refusal("{{ messages[0].content.split(1) }}", CHATML, [user("a")])).toMatchObject({
-      status: 400,
       code: "template_error",
       param: "messages",
     });
@@ -243,7 +240,6 @@ describe("refusals", () => {
     "a client can't give the template another %s",
     (name) => {
       expect(refusal(PLAIN_CHATML, CHATML, [user("a")], { [name]: "x" })).toMatchObject({
-        status: 400,
         param: "chat_template_kwargs",
       });
     },

@@ -47,6 +47,15 @@ export function noRoom(): EngineError {
   return { code: "internal_error", param: null, message };
 }
 
+export function noEmbeddingMemory(): EngineError {
+  const message = "There is no memory for embeddings beside the weights and the cache: lower --context or --sequences.";
+  return { code: "unsupported_model", param: "model", message };
+}
+
+export function noGeneration(model: string): EngineError {
+  return { code: "unsupported_model", param: "model", message: `The model '${model}' does not generate text.` };
+}
+
 function paramOf(kind: Prompt["kind"]): string {
   return kind === "chat" ? "messages" : "prompt";
 }

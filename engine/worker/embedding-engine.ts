@@ -1,8 +1,7 @@
-import { availableParallelism } from "node:os";
-import type { EngineConfig, ModelFacts } from "../protocol/config.ts";
+import type { ModelFacts } from "../protocol/config.ts";
 import type { EmbeddingRequest } from "../protocol/embedding.ts";
-import type { EngineError, FromEngine } from "../protocol/messages.ts";
-import { RequestRefusal } from "../protocol/refusal.ts";
+import type { FromEngine } from "../protocol/messages.ts";
+import { noGeneration, RequestRefusal } from "../protocol/refusal.ts";
 import type { EngineRequest } from "../protocol/request.ts";
 import type { TokenQuestion } from "../protocol/tokenize.ts";
 import { ObjectiveWatch } from "./cost/objectives.ts";
@@ -10,47 +9,36 @@ import { planLimits } from "./cost/step-caps.ts";
 import type { Embedder } from "./embedding/embedder.ts";
 import { openEmbedder } from "./embedding/open-embedder.ts";
 import { factsOf } from "./facts.ts";
-import type { Adapters } from "./native/adapters.ts";
+import type { LoadedModel, ModelParts } from "./loaded-model.ts";
 import type { EmbeddingPlan } from "./native/embedding-plan.ts";
-import type { Library } from "./native/library/library.ts";
-import type { MemoryFacts } from "./native/memory-plan.ts";
-import type { Model } from "./native/model.ts";
 import { WorkLoop } from "./step/work-loop.ts";
 import { TokenQuestions } from "./text/tokenize-answer.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
 import { idleGpu } from "./warnings.ts";
 
-/** One loaded model that only embeds, or ranks. */
-export class EmbeddingEngine {
+/** A loaded model that only embeds, or ranks. */
+export class EmbeddingEngine implements LoadedModel {
   readonly facts: ModelFacts;
-  readonly warnings: string[];
+  readonly warnings: readonly string[];
   readonly status = null;
   readonly #embedder: Embedder;
   readonly #loop: WorkLoop;
-  readonly #post: (message: FromEngine) => void;
   readonly #questions: TokenQuestions;
+  readonly #post: (message: FromEngine) => void;
 
-  /** @throws Error when it has no memory to embed with */
-  constructor(
-    library: Library,
-    model: Model,
-    adapters: Adapters,
-    config: EngineConfig,
-    memory: MemoryFacts,
-    plan: EmbeddingPlan | null,
-    post: (message: FromEngine) => void,
-  ) {
+  /** @throws Error when there is no memory to embed with */
+  constructor({ library, model, adapters, config, memory, threads, post }: ModelParts, plan: EmbeddingPlan | null) {
     if (plan === null) throw new Error("There is no memory for embeddings beside the weights: lower --context.");
-    const threads = config.threads ?? Math.max(1, availableParallelism() - 1);
     const now = () => performance.now();
     this.#post = post;
     const { vocabulary } = model;
     const tokenizer = new Tokenizer(vocabulary);
-    // Texts and tokens are its vocabulary's; it has no prompts.
+    // Texts and tokens are of its vocabulary; it has no prompts.
     const prompt = async () => {
-      throw new RequestRefusal(this.#noText());
+      throw new RequestRefusal(noGeneration(config.model));
     };
     this.#questions = new TokenQuestions({ vocabulary, tokenizer, prompt, post });
+
     const run = { threads, tokenizer, now, post, wake: () => this.#loop.wake() };
     this.#embedder = openEmbedder(library, model, adapters, config, plan, run);
     const { sloTtftMs, sloItlMs, sequences } = config;
@@ -59,43 +47,38 @@ export class EmbeddingEngine {
     const objectives = { ttftMs, itlMs };
     this.#loop = new WorkLoop({ steps: null, embedder: this.#embedder, limits: planLimits(config, objectives), now });
     library.quiet();
+
     this.warnings = [idleGpu(library)].filter((warning) => warning !== null);
     const { context } = plan;
     const cells = plan.whole ? 0 : plan.cells;
-    const cacheBytes = cells * memory.cellBytes;
-    const embedding = this.#embedder.facts;
-    const found = {
-      ...{ threads, cacheBytes, objectives },
-      calibration: null,
-      parkBytes: 0,
-      fallback: false,
-      toolFormat: "",
-      embedding,
-    };
-    this.facts = factsOf(library, model, config, { kv: "unified", context, cells, ids: 0 }, found);
+    this.facts = factsOf(
+      library,
+      model,
+      config,
+      { kv: "unified", context, cells, ids: 0 },
+      {
+        ...{ threads, objectives, calibration: null, parkBytes: 0, fallback: false, toolFormat: "" },
+        cacheBytes: cells * memory.cellBytes,
+        embedding: this.#embedder.facts,
+      },
+    );
   }
 
-  /** @throws DecodeError */
   run(): Promise<never> {
     return this.#loop.run();
   }
 
-  /** The server asks no such model to generate; whoever does is told. */
+  /** The server sends no such request for a model that only embeds. */
   async submit({ id }: EngineRequest): Promise<void> {
-    this.#post({ type: "refused", id, error: this.#noText() });
-  }
-
-  tokenize(id: number, question: TokenQuestion): Promise<void> {
-    return this.#questions.answer(id, question);
+    this.#post({ type: "refused", id, error: noGeneration(this.facts.model) });
   }
 
   embed(request: EmbeddingRequest): Promise<void> {
     return this.#embedder.submit(request);
   }
 
-  /** Calls back when the piece that computes now has ended. */
-  afterTurn(then: () => void): void {
-    this.#loop.afterTurn(then);
+  tokenize(id: number, question: TokenQuestion): Promise<void> {
+    return this.#questions.answer(id, question);
   }
 
   cancel(id: number): void {
@@ -103,8 +86,7 @@ export class EmbeddingEngine {
     this.#embedder.cancel(id);
   }
 
-  #noText(): EngineError {
-    const message = `The model '${this.facts.model}' does not generate text.`;
-    return { code: "unsupported_model", param: "model", message };
+  afterTurn(then: () => void): void {
+    this.#loop.afterTurn(then);
   }
 }

@@ -1,37 +1,27 @@
 import type { EngineStatus } from "../protocol/status.ts";
-import { type OutlookOptions, outlookOf } from "./cost/capacity-forecast.ts";
-import type { StepModel } from "./cost/step-model.ts";
-import type { KvCache } from "./kv/kv-cache.ts";
-import type { Sequence } from "./scheduler/scheduled-sequence.ts";
-import type { Scheduler } from "./scheduler/scheduler.ts";
+import { outlookOf } from "./cost/capacity-forecast.ts";
+import type { Scheduling } from "./scheduling.ts";
 
-export interface StatusParts {
-  cache: KvCache;
-  scheduler: Pick<Scheduler<Sequence>, "byTier" | "overrun">;
-  stepModel: StepModel;
-  options: Omit<OutlookOptions, "kv" | "context">;
-  /** The longest request in tokens. */
-  context: number;
-  /** Cells that flex and batch leave to online work when they start. */
-  reservedCells: number;
-}
-
-/** How an engine is doing now; may be asked for while a step computes. */
-export function statusOf({ cache, scheduler, stepModel, options, context, reservedCells }: StatusParts): EngineStatus {
+/** How an engine is doing now; also while a step computes. `context`: the longest request in tokens. */
+export function statusOf(
+  { cache, scheduler, stepModel, limits, reservedCells }: Omit<Scheduling, "context" | "objectives">,
+  context: number,
+): EngineStatus {
   const { median, mean } = stepModel.error;
-  const { ttftMs, itlMs } = options;
-  const house = { ...options, ttftMs, itlMs, context, kv: cache.kind };
+  // The limits derive the objectives at each look.
+  const { ttftMs, itlMs } = limits;
+  const now = { ...limits, ttftMs, itlMs, context, kv: cache.kind };
   return {
     steps: { ...stepModel.steps },
     error: { median, mean, overrun: scheduler.overrun },
     reach: stepModel.reach,
     fit: stepModel.settled ? stepModel.fit : null,
-    outlook: stepModel.settled ? outlookOf(stepModel, house, scheduler.overrun) : null,
+    outlook: stepModel.settled ? outlookOf(stepModel, now, scheduler.overrun) : null,
     objectives: { ttftMs, itlMs },
     kv: cache.kind,
     cells: { total: cache.cells, used: cache.used, reserved: reservedCells },
     prefixes: cache.idle,
-    sequences: { total: options.sequences, reserved: options.reserved },
+    sequences: { total: limits.sequences, reserved: limits.reserved },
     ...scheduler.byTier,
   };
 }

@@ -102,7 +102,7 @@ describe("an engine that hangs", () => {
     pass(HANG_MS + TICK_MS);
     await run.hears("mayRestart");
     const state = rig.engine.state;
-    expect(state).toMatchObject({ name: "restarting", reason: expect.stringContaining("said nothing") });
+    expect(state).toMatchObject({ name: "restarting", reason: expect.stringContaining("sent no message") });
     expect(alive(before)).toBe(false);
     await rig.engine.ready();
     pass(HANG_MS + TICK_MS);
@@ -122,7 +122,7 @@ describe("an engine that hangs", () => {
       expect(rig.engine.pending).toBe(0);
       pass(TICK_MS);
     }
-    expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("said nothing") });
+    expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("sent no message") });
     expect(alive(before)).toBe(false);
   });
 
@@ -165,7 +165,7 @@ describe("an engine that hangs", () => {
     const loadTimeoutMs = 3 * HANG_MS;
     const rig = new Rig("hang-loading", { hangTimeoutMs: HANG_MS, loadTimeoutMs });
     const failed = expect(rig.engine.ready()).rejects.toThrow(
-      /died 2 times while it loaded[\s\S]*was loading the model and said nothing/,
+      /died 2 times while it loaded[\s\S]*sent no message for \d+ seconds while it loaded the model/,
     );
     pass(loadTimeoutMs + TICK_MS);
     await expect.poll(() => rig.restarts).toBe(1);

@@ -33,7 +33,7 @@ export interface AdmissionDeps {
   random: () => number;
   /** The share of time that online work takes of a model's engine, 0 to 1. */
   onlineShare: (model: string) => number;
-  options: Pick<AppOptions, "queueLimit" | "maxWaitMs" | "queueTimeoutMs" | "flexWaitMs">;
+  options: Pick<AppOptions, "waits">;
 }
 
 /** Who asks to be let in, and where they would wait. */
@@ -97,7 +97,7 @@ export class Admission {
     const { draining, residency, options } = this.#deps;
     const outside = () => comesOnDemand(engine.state) || residency.drains(id);
     if (draining() || !outside()) return;
-    if (!residency.sleepersOf(id).takes(owner, 1, options.queueLimit)) {
+    if (!residency.sleepersOf(id).takes(owner, 1, options.waits.current.queueLimit)) {
       throw overload(
         tier,
         `${residency.sleepersOf(id).total} requests wait for the model '${id}' to be loaded.`,
@@ -131,12 +131,14 @@ export class Admission {
 
   /** How long a request of this tier may be expected to wait, in milliseconds; null is without bound. */
   patienceMs(tier: OnlineTier): number | null {
-    return tier === "flex" ? this.#deps.options.flexWaitMs : this.#deps.options.maxWaitMs;
+    return tier === "flex" ? this.#deps.options.waits.current.flexWaitMs : this.#deps.options.waits.current.maxWaitMs;
   }
 
   /** How long a request of this tier that was let in may wait until it starts, in milliseconds; null is without bound. */
   longestWaitMs(tier: OnlineTier): number | null {
-    return tier === "flex" ? this.#deps.options.flexWaitMs : this.#deps.options.queueTimeoutMs;
+    return tier === "flex"
+      ? this.#deps.options.waits.current.flexWaitMs
+      : this.#deps.options.waits.current.queueTimeoutMs;
   }
 
   /** How long one of this owner that comes now is expected to wait, in milliseconds. */
@@ -181,7 +183,7 @@ export class Admission {
 
   /** The last of flex give their places to better tiers, so that the queue stays within its limit. */
   #displaceFlex({ model, load }: Place, requests: number): void {
-    while (load.waiting + requests > this.#deps.options.queueLimit) {
+    while (load.waiting + requests > this.#deps.options.waits.current.queueLimit) {
       const last = [...load.waitingFlex].at(-1);
       if (last === undefined) return;
       load.waitingFlex.delete(last);
@@ -193,7 +195,7 @@ export class Admission {
   /** When so many requests have started that there is room for these; spread over the time in which all that wait start. */
   #untilRoomMs({ ahead, startEveryMs }: ModelLoad, tier: OnlineTier, requests: number): number {
     const { total } = ahead[tier];
-    const tooMany = Math.max(1, total + requests - this.#deps.options.queueLimit);
+    const tooMany = Math.max(1, total + requests - this.#deps.options.waits.current.queueLimit);
     return startEveryMs * (tooMany + this.#deps.random() * total);
   }
 
@@ -220,7 +222,7 @@ export class Admission {
 
   /** Of a tier counts what goes before it: whatever waits of a lower one takes no place from it. */
   #whyFull(id: string, { ahead }: ModelLoad, { tier, owner }: Entrant, requests: number): string | null {
-    const { queueLimit } = this.#deps.options;
+    const { queueLimit } = this.#deps.options.waits.current;
     if (ahead[tier].takes(owner, requests, queueLimit)) return null;
     return `The model '${id}' has ${ahead[tier].total} requests waiting, and at most ${queueLimit} may.`;
   }

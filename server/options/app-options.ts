@@ -1,7 +1,22 @@
 import type { MachinePrice } from "../../ledger/prices.ts";
-import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from "../../openapi/request-limits.ts";
+import type { RequestLimits } from "../../openapi/request-limits.ts";
+import type { Live, LiveValue } from "../../platform/live-value.ts";
+import { keysAreOn } from "./rules.ts";
+import type { Options } from "./table.ts";
 
-/** What can be set about the HTTP side; every field has a default in DEFAULT_APP_OPTIONS. */
+/** What bounds the queue; null is without bound. */
+export interface WaitBounds {
+  /** Requests that may wait at one model; one more is 503. */
+  queueLimit: number;
+  /** Milliseconds of predicted queue wait above which a priority or default request is 503. */
+  maxWaitMs: number | null;
+  /** The same for a flex request, which is 429; and milliseconds that it may wait until it starts. */
+  flexWaitMs: number | null;
+  /** Milliseconds that a priority or default request may wait until it starts before it is 503. */
+  queueTimeoutMs: number | null;
+}
+
+/** The options of the HTTP side. */
 export interface AppOptions {
   /** The address the server is bound to: decides whether the Host header is checked and /metrics is open. */
   host: string;
@@ -9,13 +24,7 @@ export interface AppOptions {
   bodyLimit: number;
   /** Most bytes of all request bodies whose requests have not ended; more is 503. */
   bodyMemory: number;
-  /** Requests that may wait at one model; one more is 503. */
-  queueLimit: number;
-  /** Milliseconds that a request may be expected to wait before it is 503, or 429 at tier flex; null is without bound. */
-  maxWaitMs: number | null;
-  flexWaitMs: number | null;
-  /** Milliseconds that a request of a better tier may wait until it starts before it is 503; null is without bound. */
-  queueTimeoutMs: number | null;
+  waits: Live<WaitBounds>;
   limits: RequestLimits;
   /** Bytes that may wait for a slow reader of one stream before it is dropped. */
   streamBuffer: number;
@@ -35,21 +44,40 @@ export interface AppOptions {
   machinePrice: MachinePrice;
 }
 
-export const DEFAULT_APP_OPTIONS: AppOptions = {
-  host: "127.0.0.1",
-  bodyLimit: 10 * 1024 * 1024,
-  bodyMemory: 128 * 1024 * 1024,
-  queueLimit: 512,
-  maxWaitMs: 60_000,
-  flexWaitMs: 300_000,
-  queueTimeoutMs: null,
-  limits: DEFAULT_REQUEST_LIMITS,
-  streamBuffer: 1024 * 1024,
-  stallMs: 30_000,
-  allowedHosts: [],
-  corsOrigins: [],
-  metricsToken: null,
-  apiKeys: false,
-  trustedProxies: [],
-  machinePrice: { onDemand: null, spot: null },
-};
+export function appOptions(
+  live: LiveValue<Options>,
+  bounds: Pick<AppOptions, "streamBuffer" | "stallMs"> & { requests: Omit<RequestLimits, "choices"> },
+): AppOptions {
+  const options = live.current;
+  return {
+    host: options.host,
+    bodyLimit: options.maxBody,
+    bodyMemory: Math.max(options.maxBody, options.bodyMemory),
+    waits: live.map(waitBounds),
+    limits: { ...bounds.requests, choices: options.maxN },
+    streamBuffer: bounds.streamBuffer,
+    stallMs: bounds.stallMs,
+    allowedHosts: options.allowedHost,
+    corsOrigins: options.corsOrigin,
+    metricsToken: options.metricsToken,
+    apiKeys: keysAreOn(options),
+    trustedProxies: options.trustedProxy,
+    machinePrice: machinePrice(options),
+  };
+}
+
+export function machinePrice({
+  machineUsdPerHour,
+  machineSpotUsdPerHour,
+}: Pick<Options, "machineUsdPerHour" | "machineSpotUsdPerHour">): MachinePrice {
+  return { onDemand: machineUsdPerHour, spot: machineSpotUsdPerHour };
+}
+
+function waitBounds({ queueLimit, maxWaitMs, queueTimeoutMs, flexWaitMs }: Options): WaitBounds {
+  return {
+    queueLimit,
+    maxWaitMs: maxWaitMs === "off" ? null : maxWaitMs,
+    queueTimeoutMs: queueTimeoutMs === "off" ? null : queueTimeoutMs,
+    flexWaitMs: flexWaitMs === "off" ? null : flexWaitMs,
+  };
+}

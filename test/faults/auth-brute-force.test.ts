@@ -4,7 +4,7 @@ import { startKeyedServer } from "./keys-rig.ts";
 const GUESS = `ns_0123456789abcdef_${"x".repeat(43)}`;
 
 test("fault 33: an address that tries keys is held up, others are not, and who was right before is let in", async () => {
-  const server = await startKeyedServer({ trustedProxies: ["127.0.0.1"] });
+  const server = await startKeyedServer({ trustedProxy: ["127.0.0.1"] });
   const [early, late] = [await server.key(), await server.key()];
   const models = (key: string, from: string) =>
     fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${key}`, "x-forwarded-for": from } });
@@ -37,7 +37,7 @@ test("X-Forwarded-For of whoever is no trusted proxy changes nothing", async () 
 });
 
 test("only the part of X-Forwarded-For that a trusted proxy wrote is believed", async () => {
-  const server = await startKeyedServer({ trustedProxies: ["127.0.0.0/8"] });
+  const server = await startKeyedServer({ trustedProxy: ["127.0.0.0/8"] });
   const statuses = [];
   for (let attempt = 0; attempt < 22; attempt++) {
     const headers = { authorization: `Bearer ${GUESS}`, "x-forwarded-for": `10.0.0.${attempt}, 192.0.2.7` };

@@ -58,7 +58,7 @@ test("fault 7: with a bad key no 100 Continue comes, and no body is read", async
 
 test("the scheme is taken in any case, and the administrator's key may be any text", async () => {
   const adminKey = "ein Schlüssel mit über zwanzig Zeichen";
-  const server = await startTestServer({ apiKeys: true }, {}, adminKey);
+  const server = await startTestServer({ apiKeys: "on", adminKey });
   onTestFinished(() => server.close());
   const head = `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nauthorization: bearer  ${adminKey} \r\n\r\n`;
   expect(await exchange(server.port, head)).toMatch(/^HTTP\/1\.1 200 /);

@@ -12,7 +12,7 @@ const METACHARACTERS = [
 ];
 
 test("fault 27: SQL in keys, ids, cursors and metadata is data, and finds nothing (CVE-2026-42208)", async () => {
-  const server = await startKeyedServer({ trustedProxies: ["127.0.0.1"] });
+  const server = await startKeyedServer({ trustedProxy: ["127.0.0.1"] });
   const { key, id } = await server.key();
   for (const [index, text] of METACHARACTERS.entries()) {
     const headers = { authorization: `Bearer ns_${text}`, "x-forwarded-for": `10.0.0.${index}` };

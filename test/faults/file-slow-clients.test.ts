@@ -16,7 +16,7 @@ const STALL_MS = 2000;
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ stallMs: STALL_MS }, { requestTimeoutMs: BODY_MS });
+  server = await startTestServer({}, { stallMs: STALL_MS, requestTimeoutMs: BODY_MS });
 });
 afterAll(() => server.close());
 afterEach(() => {

@@ -2,15 +2,15 @@ import OpenAI from "openai";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { key as keySchema } from "../../openapi/resources/keys.ts";
-import type { AppOptions } from "../../server/options/app-options.ts";
+import type { Options } from "../../server/options/table.ts";
 import { saying } from "../unit/server/fake-engine.ts";
 import { startTestServer } from "../unit/server/test-server.ts";
 
 export const ADMIN_KEY = "the administrator's own key";
 
 /** The real app with API keys on, over a real store and a fake engine that says "ok". */
-export async function startKeyedServer(options: Partial<AppOptions> = {}) {
-  const server = await startTestServer({ apiKeys: true, ...options }, {}, ADMIN_KEY);
+export async function startKeyedServer(options: Partial<Options> = {}) {
+  const server = await startTestServer({ apiKeys: "on", adminKey: ADMIN_KEY, ...options });
   onTestFinished(() => server.close());
   await server.night.start();
   server.engine.script = saying("ok");

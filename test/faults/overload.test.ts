@@ -1,7 +1,7 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Backlog, TierBacklog } from "../../engine/protocol/step.ts";
-import type { AppOptions } from "../../server/options/app-options.ts";
+import type { Options } from "../../server/options/table.ts";
 import { ask, complete, endless, stream } from "../api/ask.ts";
 import { failure } from "../api/failure.ts";
 import { HeldSteps } from "../api/held-steps.ts";
@@ -31,7 +31,7 @@ const CROWDED: Backlog = {
   objectives: { ttftMs: 500, itlMs: 50 },
 };
 
-async function fakeServer(options: Partial<AppOptions>) {
+async function fakeServer(options: Partial<Options>) {
   const server = await startTestServer(options);
   onTestFinished(() => server.close());
   const client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Backlog, TierBacklog } from "../../engine/protocol/step.ts";
-import type { AppOptions } from "../../server/options/app-options.ts";
+import type { Options } from "../../server/options/table.ts";
 import { CHAT } from "../unit/server/test-server.ts";
 import { startKeyedServer } from "./keys-rig.ts";
 
@@ -8,7 +8,7 @@ const PATH = "/v1/chat/completions";
 const LARGE = { ...CHAT, messages: [{ role: "user", content: "x".repeat(100_000) }] };
 
 /** A server whose requests wait for ever, and two owners of it: one who floods, and one who has asked for nothing yet. */
-async function flooded(requests: number, options: Partial<AppOptions>) {
+async function flooded(requests: number, options: Partial<Options>) {
   const server = await startKeyedServer(options);
   const [flood, guest] = [await server.key({ owner: "flood" }), await server.key({ owner: "guest" })];
   /** The answer's status, or 200 as soon as the engine has the request. */

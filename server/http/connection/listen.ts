@@ -14,13 +14,13 @@ export interface ListenOptions {
   /** A listening socket that is there already, of the same host: a restart then refuses no connection. */
   fd?: number | null;
   /** Milliseconds for all headers of a request to arrive; then 408. */
-  headersTimeoutMs?: number;
+  headersTimeoutMs: number;
   /** Milliseconds for a request's body to arrive; then 408. Forms with files are held to a rate instead. */
-  requestTimeoutMs?: number;
+  requestTimeoutMs: number;
   /** Milliseconds that an idle connection is kept; longer than usual load balancers keep theirs. */
-  keepAliveTimeoutMs?: number;
+  keepAliveTimeoutMs: number;
   /** Connections at once; one more is answered 503 and closed. */
-  maxConnections?: number;
+  maxConnections: number;
 }
 
 export interface Listening {
@@ -50,18 +50,18 @@ const MOST_REFUSED_AT_ONCE = 64;
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const server = createServer({
     maxHeaderSize: 16 * 1024,
-    headersTimeout: options.headersTimeoutMs ?? 15_000,
+    headersTimeout: options.headersTimeoutMs,
     // limitBodyTime does it, request by request.
     requestTimeout: 0,
     // Node looks for overdue requests this often; its default of 30 s would double the timeouts above.
     connectionsCheckingInterval: 1000,
-    keepAliveTimeout: options.keepAliveTimeoutMs ?? 75_000,
+    keepAliveTimeout: options.keepAliveTimeoutMs,
     noDelay: true,
     // hostCheck does it, with an error body.
     requireHostHeader: false,
   });
   server.maxHeadersCount = MAX_HEADERS;
-  limitConnections(server, options.maxConnections ?? 4096);
+  limitConnections(server, options.maxConnections);
 
   let announced = false;
   let closing = false;
@@ -92,7 +92,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       if (awaited && --running === 0) drained();
       if (closing) setImmediate(() => server.closeIdleConnections());
     });
-    limitBodyTime(req, options.requestTimeoutMs ?? 120_000, () => {
+    limitBodyTime(req, options.requestTimeoutMs, () => {
       refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, req.socket, responses.begun(req.socket));
     });
     app(req, res);

@@ -11,8 +11,8 @@ import { UsageLedger } from "../../../ledger/usage-ledger.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import type { Batch } from "../../../openapi/resources/batches.ts";
 import { ModelLoads } from "../../../server/admission/model-load.ts";
-import { type BatchOptions, buildBatch } from "../../../server/lifecycle/build-batch.ts";
-import { openStorage } from "../../../server/lifecycle/open-storage.ts";
+import { type BatchOptions, buildBatch } from "../../../server/composition/build-batch.ts";
+import { openStorage } from "../../../server/composition/open-storage.ts";
 import { BatchMetrics } from "../../../server/metrics/batch-metrics.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
 import { OnlineUtilization } from "../../../server/metrics/online-utilization.ts";
@@ -52,6 +52,7 @@ export async function nightRig(
   const rooms = await openStorage(
     { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
     store,
+    { now: () => performance.now(), epochMs: () => Date.now() },
     log,
   );
   if (settled) rooms.time.look();

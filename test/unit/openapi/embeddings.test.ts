@@ -1,14 +1,14 @@
 import { afterEach, expect, test } from "vitest";
 import { embeddingsResponse } from "../../../openapi/resources/embeddings.ts";
 import { EmbeddingLoad } from "../../../server/admission/embedding-load.ts";
-import type { AppOptions } from "../../../server/options/app-options.ts";
+import type { Options } from "../../../server/options/table.ts";
 import type { FakeReading } from "../server/fake-engine.ts";
 import { CHAT, startTestServer, type TestServer } from "../server/test-server.ts";
 
 let server: TestServer;
 afterEach(() => server.close());
 
-async function start(options: Partial<AppOptions> = {}): Promise<void> {
+async function start(options: Partial<Options> = {}): Promise<void> {
   server = await startTestServer(options);
 }
 

@@ -1,28 +1,14 @@
 import { Registry } from "prom-client";
-import { OwnerErasures } from "../../../batch/api/owner-erasure.ts";
-import { DEFAULT_SHIFT, shiftRules } from "../../../batch/shift/shift-rules.ts";
-import { KeyRing } from "../../../ledger/key-ring.ts";
-import { OwnerBudgets } from "../../../ledger/owner-budgets.ts";
-import { DEFAULT_TIER_FACTORS, Prices } from "../../../ledger/prices.ts";
-import { UsageLedger } from "../../../ledger/usage-ledger.ts";
-import { ModelLoads } from "../../../server/admission/model-load.ts";
-import { createApp } from "../../../server/app.ts";
-import { type ListenOptions, listen } from "../../../server/http/connection/listen.ts";
-import { BATCH_TIMES, buildBatch } from "../../../server/lifecycle/build-batch.ts";
-import { openStorage } from "../../../server/lifecycle/open-storage.ts";
-import { BatchMetrics } from "../../../server/metrics/batch-metrics.ts";
-import { Metrics } from "../../../server/metrics/metrics.ts";
-import { OnlineUtilization } from "../../../server/metrics/online-utilization.ts";
-import { ModelSet } from "../../../server/models/model-set.ts";
-import { Residency } from "../../../server/models/residency.ts";
-import { type AppOptions, DEFAULT_APP_OPTIONS } from "../../../server/options/app-options.ts";
-import { WebhookEndpoints } from "../../../webhooks/endpoint.ts";
+import { LiveValue } from "../../../platform/live-value.ts";
+import { FIXED_BOUNDS, type FixedBounds } from "../../../server/composition/fixed-bounds.ts";
+import { startServer } from "../../../server/composition/server.ts";
+import { Parts } from "../../../server/lifecycle/parts.ts";
+import { resolveOptions } from "../../../server/options/read.ts";
+import type { Options } from "../../../server/options/table.ts";
 import { validateHere } from "../batch/validation/validate-here.ts";
 import { freshStore } from "../store/test-store.ts";
 import { FakeEngine } from "./fake-engine.ts";
 import { GRAMMARS_HERE } from "./grammar/grammars-here.ts";
-
-const KEPT = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
 
 export interface LogLine {
   level: string;
@@ -30,127 +16,78 @@ export interface LogLine {
   message: string;
 }
 
-/** The real app on a free port, with a fake engine below it. */
+/** Unix milliseconds of the test server's clock, which stands still. */
+const NOW_MS = 1_700_000_001_000;
+
+/** A whole server in the test's own process, on a free port: all of it is real but its leaves. */
 export async function startTestServer(
-  options: Partial<AppOptions> = {},
-  listening: Partial<ListenOptions> = {},
-  adminKey: string | null = null,
+  options: Partial<Options> = {},
+  bounds: Partial<FixedBounds> = {},
+  /** Called when a leaf of this name is stopped. */
+  stopped: (leaf: string) => void = () => {},
 ) {
   const engine = new FakeEngine();
-  const metrics = new Metrics(new Registry());
   const lines: LogLine[] = [];
   const note = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
-  const state = { draining: false };
+  const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
+  const shutdown = {
+    draining: false,
+    get begun() {
+      return this.draining;
+    },
+  };
   let ids = 0;
   const { store, folder, end } = await freshStore();
-  const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
-  const prices = new Prices({ demo: { input: 1, cachedInput: 0.5, output: 2 } }, DEFAULT_TIER_FACTORS);
-  const ledger = new UsageLedger({ store, prices, sinks: [metrics], faults: metrics, log, now: () => 1_700_000_001 });
-  const rooms = await openStorage(
-    { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
-    store,
-    log,
-  );
-  const models = new ModelSet([{ id: "demo", engine, created: 1_700_000_000 }]);
-  const loads = new ModelLoads(() => performance.now());
-  const residency = new Residency({
-    engines: [engine],
-    budgetOf: () => Number.POSITIVE_INFINITY,
-    bytesOf: () => 1,
-    onlineOf: () => 0,
-    keepAliveMs: null,
-    now: () => performance.now(),
-  });
-  const keys = new KeyRing({ store, adminKey, log, now: () => 1_700_000_001 });
-  const owners = await OwnerBudgets.open(store);
-  const randomId = () => `id${ids++}`;
-  const appOptions = { ...DEFAULT_APP_OPTIONS, ...options };
-  const { night, batches, jobs } = buildBatch({
-    eventsQueued: () => {},
-    ...rooms,
-    store,
-    ledger,
-    keys,
-    models,
-    residency,
-    loads,
-    metrics,
-    grammars: GRAMMARS_HERE,
-    batchMetrics: new BatchMetrics(metrics.registry),
-    load: new OnlineUtilization(() => performance.now()),
-    webhooks: new WebhookEndpoints([]),
-    validate: validateHere,
-    log,
-    randomId,
-    options: {
-      rules: shiftRules(DEFAULT_SHIFT, "UTC"),
-      limits: appOptions.limits,
-      maxLineBytes: appOptions.bodyLimit,
-      lineTimeoutMs: 60_000,
-      windowSeconds: 86_400,
-      maxOpen: 500,
-      ...BATCH_TIMES,
-    },
-  });
-  const erasures = new OwnerErasures({
-    store,
-    batches,
-    files: rooms.files,
-    uploads: rooms.uploads,
-    revoked: (owner, change) => keys.changeOwner(owner, change),
-    erased: (owner) => owners.forget(owner),
-    clock: rooms.time,
-    log,
-  });
-  const app = createApp({
-    models,
-    residency,
-    loads,
-    onlineShare: () => 0,
-    metrics,
-    grammars: GRAMMARS_HERE,
-    store,
-    files: rooms.files,
-    uploads: rooms.uploads,
-    keys,
-    owners,
-    erasures,
-    batches,
-    jobs,
-    ledger,
-    prices,
-    log,
-    clock: { now: () => performance.now(), epochMs: () => 1_700_000_001_000 },
-    randomId,
-    random: () => 0.5,
-    ending: () => state.draining,
-    draining: () => state.draining,
-    version: "0.0.0",
-    options: appOptions,
-  });
-  const server = await listen(app, { host: "127.0.0.1", port: 0, ...listening });
-  return {
-    app,
-    engine,
-    metrics,
-    store,
-    night,
-    ledger,
-    keys,
-    lines,
-    state,
+  const live = new LiveValue<Options>({
+    ...resolveOptions({ flags: {}, env: {}, file: null }),
+    port: 0,
     dataDir: folder,
-    url: server.url,
-    port: server.port,
+    diskReserve: 0,
+    prices: { demo: { input: 1, cachedInput: 0.5, output: 2 } },
+    ...options,
+  });
+  const leaves = {
+    clock: { now: () => performance.now(), epochMs: () => NOW_MS },
+    random: () => 0.5,
+    randomId: () => `id${ids++}`,
+    env: {},
+    log,
+    registry: new Registry(),
+    version: "0.0.0",
+    terminal: { write: () => {} },
+    print: () => {},
+    openStore: async () => store,
+    startEngine: () => engine,
+    measure: () => Promise.reject(new Error("one model alone is not measured")),
+    openGrammars: () => ({ ...GRAMMARS_HERE, stop: async () => stopped("grammars") }),
+    openValidation: () => ({ validate: validateHere, stop: async () => stopped("validation") }),
+    shutdown,
+    bounds: { ...FIXED_BOUNDS, ...bounds },
+  };
+  const parts = new Parts(log);
+  const server = await parts.run(() => startServer(live, leaves, parts));
+  if (server === null) throw new Error("the start was stopped");
+  const { port } = server.listening;
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    ...server,
+    engine,
+    lines,
+    options: live,
+    /** In the order of their start. */
+    parts: parts.names,
+    state: shutdown,
+    dataDir: folder,
+    url,
+    port,
+    /** Running responses have `graceMs` to end. */
     close: async (graceMs = 0) => {
-      await night.stop();
-      await server.close(graceMs);
-      await ledger.flush();
-      await keys.close();
+      live.replace({ ...live.current, shutdownGrace: graceMs / 1000 });
+      await parts.stop();
       await end();
     },
     post: (path: string, body: unknown, init: RequestInit = {}) =>
-      fetch(server.url + path, {
+      fetch(url + path, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: typeof body === "string" ? body : JSON.stringify(body),

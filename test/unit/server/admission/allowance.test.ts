@@ -98,7 +98,7 @@ describe("what a request was let in with", () => {
   });
 
   it("is told to browsers", async () => {
-    const server = await startKeyedServer({ corsOrigins: ["https://app.example"] });
+    const server = await startKeyedServer({ corsOrigin: ["https://app.example"] });
     const { key } = await server.key(TERMS);
     const response = await fetch(`${server.url}/v1/models`, {
       headers: { authorization: `Bearer ${key}`, origin: "https://app.example" },

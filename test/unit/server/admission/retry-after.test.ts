@@ -31,7 +31,9 @@ function fullQueue(random: number): { admission: Admission; place: Place } {
     draining: () => false,
     random: () => random,
     onlineShare: () => 0,
-    options: { queueLimit: 2, maxWaitMs: null, queueTimeoutMs: null, flexWaitMs: null },
+    options: {
+      waits: { current: { queueLimit: 2, maxWaitMs: null, queueTimeoutMs: null, flexWaitMs: null } },
+    },
   });
   const load = loads.of("demo");
   for (let i = 0; i < 4; i++) load.arrive(BURDEN);

@@ -7,7 +7,7 @@ const ADMIN_KEY = "the administrator's own key";
 const NOW = 1_700_000_001;
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ apiKeys: true }, {}, ADMIN_KEY);
+  server = await startTestServer({ apiKeys: "on", adminKey: ADMIN_KEY });
 });
 afterAll(() => server.close());
 

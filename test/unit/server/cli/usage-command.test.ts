@@ -15,7 +15,7 @@ const TODAY = Math.floor(1_700_000_001 / DAY) * DAY;
 describe("what a server tells", () => {
   let server: TestServer;
   beforeEach(async () => {
-    server = await startTestServer({ machinePrice: { onDemand: 3.6, spot: null } });
+    server = await startTestServer({ machineUsdPerHour: 3.6 });
     const batch = [0, 20, 40].map((ago, index) =>
       ledgerRow({
         time: TODAY - ago * DAY,

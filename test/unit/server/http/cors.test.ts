@@ -5,7 +5,7 @@ let closed: TestServer;
 let open: TestServer;
 beforeAll(async () => {
   closed = await startTestServer();
-  open = await startTestServer({ corsOrigins: ["https://app.example"] });
+  open = await startTestServer({ corsOrigin: ["https://app.example"] });
 });
 afterAll(() => Promise.all([closed.close(), open.close()]));
 

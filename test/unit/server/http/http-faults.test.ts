@@ -7,7 +7,7 @@ import { exchange, openSocket, rawPost } from "./raw-socket.ts";
 const PATH = "/v1/chat/completions";
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ bodyLimit: 100_000 });
+  server = await startTestServer({ maxBody: 100_000 });
   server.engine.script = saying("ok");
 });
 afterAll(() => server.close());
@@ -136,9 +136,8 @@ describe("values (faults 16, 17, 19, 20, 23, 25)", () => {
   });
 
   it("too many messages are a 400", async () => {
-    const small = await startTestServer({
-      limits: { choices: 2, messages: 3, prompts: 2, promptTokens: 4, textLength: 10 },
-    });
+    const requests = { messages: 3, prompts: 2, promptTokens: 4, textLength: 10 };
+    const small = await startTestServer({ maxN: 2 }, { requests });
     const say = (content: string) => ({ role: "user", content });
     await errorOf(await small.post(PATH, { ...CHAT, messages: Array(4).fill(say("a")) }), 400);
     await errorOf(await small.post(PATH, { ...CHAT, messages: [say("a".repeat(11))] }), 400);
@@ -230,7 +229,7 @@ describe("routes and sockets (faults 1 to 3, 6, 7)", () => {
   });
 
   it("an address in Host is taken: probes know no name, and nobody can point it elsewhere", async () => {
-    const named = await startTestServer({ host: "0.0.0.0", allowedHosts: ["api.example"] });
+    const named = await startTestServer({ host: "0.0.0.0", apiKeys: "off", allowedHost: ["api.example"] });
     const get = (host: string) =>
       exchange(named.port, `GET /health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     for (const host of ["10.1.2.3:8080", "[fd00::1]:8080", "API.example"]) {

@@ -11,8 +11,8 @@ let any: TestServer;
 beforeAll(async () => {
   [closed, open, any] = await Promise.all([
     startTestServer(),
-    startTestServer({ corsOrigins: [APP] }),
-    startTestServer({ corsOrigins: ["*"] }),
+    startTestServer({ corsOrigin: [APP] }),
+    startTestServer({ corsOrigin: ["*"] }),
   ]);
   for (const server of [closed, open, any]) server.engine.script = saying("ok");
 });

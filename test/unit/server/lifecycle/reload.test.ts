@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
+import { LiveValue } from "../../../../platform/live-value.ts";
 import { OptionsError } from "../../../../platform/options-error.ts";
 import { Reload } from "../../../../server/lifecycle/reload.ts";
 import { Hangup } from "../../../../server/lifecycle/sighup.ts";
@@ -17,16 +18,18 @@ function reloading() {
   const say = (fields: object, message: string) => void said.push({ fields, message });
   const next = { read: async () => options() };
   const log = { debug: say, info: say, warn: say, error: say };
-  const reload = new Reload(options(), { read: () => next.read(), apply: (one) => void applied.push(one), log });
-  return { reload, next, applied, said };
+  const live = new LiveValue(options());
+  live.watch((one) => void applied.push(one));
+  const reload = new Reload(live, { read: () => next.read(), log });
+  return { reload, live, next, applied, said };
 }
 
 it("applies what was read, and names what changed and what waits for a restart", async () => {
-  const { reload, next, applied, said } = reloading();
+  const { reload, live, next, applied, said } = reloading();
   next.read = async () => options({ queueLimit: "3", shift: "off", port: "9000", batchTax: "0.2" });
   await reload.request();
-  expect(applied).toEqual([reload.options]);
-  expect(reload.options.queueLimit).toBe(3);
+  expect(applied).toEqual([live.current]);
+  expect(live.current.queueLimit).toBe(3);
   expect(said).toEqual([
     { fields: { changed: ["queueLimit", "shift"] }, message: "Options were reloaded" },
     { fields: { options: ["port", "batchTax"] }, message: "These options changed too, which takes a restart" },

@@ -148,7 +148,7 @@ describe("GET /metrics", () => {
   it("needs its token, and without one is open on loopback alone", async () => {
     const loopback = await startTestServer();
     expect((await fetch(`${loopback.url}/metrics`)).status).toBe(200);
-    const outside = await startTestServer({ host: "0.0.0.0", metricsToken: "secret" });
+    const outside = await startTestServer({ host: "0.0.0.0", apiKeys: "off", metricsToken: "secret" });
     const get = (authorization?: string) =>
       fetch(`${outside.url}/metrics`, { headers: authorization ? { authorization } : {} });
     expect((await get()).status).toBe(401);
@@ -156,7 +156,7 @@ describe("GET /metrics", () => {
     expect((await get("Bearer secret")).status).toBe(200);
     const behindProxy = await startTestServer({ metricsToken: "secret" });
     expect((await fetch(`${behindProxy.url}/metrics`)).status).toBe(401);
-    const tokenless = await startTestServer({ host: "0.0.0.0" });
+    const tokenless = await startTestServer({ host: "0.0.0.0", apiKeys: "off" });
     const refused = await fetch(`${tokenless.url}/metrics`, { headers: { authorization: "Bearer null" } });
     expect(refused.status).toBe(401);
     expect(await refused.text()).toContain("--metrics-token sets it");

@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from "vitest";
 import { engineList } from "../../../../openapi/resources/engine.ts";
-import type { AppOptions } from "../../../../server/options/app-options.ts";
+import type { Options } from "../../../../server/options/table.ts";
 import { STATUS } from "../../engine/protocol/status.ts";
 import { startTestServer, type TestServer } from "../test-server.ts";
 
 let server: TestServer;
 afterEach(() => server.close());
 
-async function report(options: Partial<AppOptions> = {}, status = STATUS as typeof STATUS | null) {
+async function report(options: Partial<Options> = {}, status = STATUS as typeof STATUS | null) {
   server = await startTestServer(options);
   server.engine.status = status;
   const response = await fetch(`${server.url}/v1/nightshift/engine`);
@@ -30,7 +30,7 @@ test("tells the fit, its caps, and the engine's load", async () => {
 });
 
 test("prices a million tokens: the machine's hour over the tokens of an hour", async () => {
-  const [engine] = await report({ machinePrice: { onDemand: 3.6, spot: 0.9 } });
+  const [engine] = await report({ machineUsdPerHour: 3.6, machineSpotUsdPerHour: 0.9 });
   const sizes = engine?.status?.forecast?.batch_sizes;
   // 16 tokens in 16 ms are 1,000 a second, 3.6 million an hour.
   expect(sizes?.[4]).toEqual({
@@ -45,7 +45,7 @@ test("prices a million tokens: the machine's hour over the tokens of an hour", a
 });
 
 test("has no price where none was set, and no forecast without a fit", async () => {
-  const [unpriced] = await report({ machinePrice: { onDemand: null, spot: 1 } });
+  const [unpriced] = await report({ machineSpotUsdPerHour: 1 });
   expect(unpriced?.status?.forecast?.batch_sizes[0]).toMatchObject({ usd_per_million_tokens: null });
   expect(unpriced?.status?.forecast?.batch_sizes[0]?.spot_usd_per_million_tokens).toBeGreaterThan(0);
   await server.close();

@@ -6,7 +6,7 @@ import { startTestServer, type TestServer } from "../test-server.ts";
 const LIMIT = 2 * 1024 * 1024;
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ bodyLimit: LIMIT });
+  server = await startTestServer({ maxBody: LIMIT });
 });
 afterAll(() => server.close());
 

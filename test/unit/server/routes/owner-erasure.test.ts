@@ -10,7 +10,7 @@ const UPLOAD = { filename: "a.txt", purpose: "user_data", bytes: 1, mime_type: "
 const BATCH = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ apiKeys: true }, {}, ADMIN_KEY);
+  server = await startTestServer({ apiKeys: "on", adminKey: ADMIN_KEY });
 });
 afterAll(() => server.close());
 

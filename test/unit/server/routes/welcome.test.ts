@@ -8,7 +8,7 @@ let open: TestServer;
 let keyed: TestServer;
 beforeAll(async () => {
   open = await startTestServer();
-  keyed = await startTestServer({ apiKeys: true, host: "0.0.0.0" }, {}, ADMIN_KEY);
+  keyed = await startTestServer({ apiKeys: "on", host: "0.0.0.0", adminKey: ADMIN_KEY });
 });
 afterAll(() => Promise.all([open.close(), keyed.close()]));
 

@@ -6,7 +6,7 @@ import { CHAT, startTestServer, type TestServer } from "../../test-server.ts";
 const PATH = "/v1/chat/completions";
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ bodyLimit: 1_000_000 });
+  server = await startTestServer({ maxBody: 1_000_000 });
   server.engine.script = saying("ok");
 });
 afterAll(() => server.close());

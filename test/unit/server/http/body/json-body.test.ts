@@ -7,7 +7,7 @@ import { withoutKeys } from "../../../../../server/auth/authentication.ts";
 import { readJson } from "../../../../../server/http/body/json-body.ts";
 import { BodyMemory } from "../../../../../server/http/context/body-memory.ts";
 import { requestContext } from "../../../../../server/http/context/request-context.ts";
-import { DEFAULT_APP_OPTIONS } from "../../../../../server/options/app-options.ts";
+import { OPTIONS } from "../../../../../server/options/table.ts";
 import { countingTurns } from "../../../platform/counting-turns.ts";
 import { startTestServer } from "../../test-server.ts";
 
@@ -43,7 +43,7 @@ it.each(BODIES)(
     const request = asRequest(Readable.from(chunks), headers);
     const response = new EventEmitter() as ServerResponse;
     const loop = countingTurns();
-    const value = await readJson(request, response, DEFAULT_APP_OPTIONS.bodyLimit);
+    const value = await readJson(request, response, OPTIONS.maxBody.default);
     loop.end();
     expect(JSON.stringify(value) === text).toBe(true);
     // One for each slice that is read, one for each that is parsed (of as many characters), and what is made of the value.

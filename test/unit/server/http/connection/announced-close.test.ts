@@ -1,15 +1,13 @@
 import { expect, it, onTestFinished } from "vitest";
 import { listen } from "../../../../../server/http/connection/listen.ts";
+import { ANY_PORT } from "./any-port.ts";
 
 it("an answer in flight says that its connection will be closed, and all is served until the close", async () => {
   const waiting: (() => void)[] = [];
-  const server = await listen(
-    (req, res) => {
-      if (req.url === "/now") res.end("now");
-      else waiting.push(() => res.end("later"));
-    },
-    { host: "127.0.0.1", port: 0 },
-  );
+  const server = await listen((req, res) => {
+    if (req.url === "/now") res.end("now");
+    else waiting.push(() => res.end("later"));
+  }, ANY_PORT);
   onTestFinished(() => server.close(0));
   const before = await fetch(`${server.url}/now`);
   expect(before.headers.get("connection")).toBe("keep-alive");

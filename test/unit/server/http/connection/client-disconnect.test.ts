@@ -8,7 +8,7 @@ import { openSocket, rawPost } from "../raw-socket.ts";
 const PATH = "/v1/chat/completions";
 let server: TestServer;
 beforeEach(async () => {
-  server = await startTestServer({ streamBuffer: 256 * 1024, stallMs: 60_000 });
+  server = await startTestServer({}, { streamBuffer: 256 * 1024, stallMs: 60_000 });
 });
 afterEach(() => server.close());
 
@@ -86,7 +86,7 @@ it("a reader that stops is dropped when its buffer is full, while another stream
 });
 
 it("a reader that leaves written bytes unread is dropped after the stall time", async () => {
-  const patient = await startTestServer({ streamBuffer: 1 << 30, stallMs: 200 });
+  const patient = await startTestServer({}, { streamBuffer: 1 << 30, stallMs: 200 });
   const body = JSON.stringify({ ...CHAT, stream: true });
   const submitted = patient.engine.next();
   const stuck = await openSocket(
@@ -103,7 +103,7 @@ it("a reader that leaves written bytes unread is dropped after the stall time", 
 });
 
 it("a whole answer that nobody reads is dropped after the stall time too", async () => {
-  const patient = await startTestServer({ stallMs: 200 });
+  const patient = await startTestServer({}, { stallMs: 200 });
   const submitted = patient.engine.next();
   const body = JSON.stringify(CHAT);
   const stuck = await openSocket(
@@ -122,7 +122,7 @@ it("a whole answer that nobody reads is dropped after the stall time too", async
 
 it("a reader that is slow and steady gets the whole answer, in however long a time", async () => {
   const stallMs = 2000;
-  const patient = await startTestServer({ stallMs });
+  const patient = await startTestServer({}, { stallMs });
   const submitted = patient.engine.next();
   const body = JSON.stringify(CHAT);
   const slow = await openSocket(

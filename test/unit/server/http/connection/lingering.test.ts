@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { ApiError } from "../../../../../openapi/api-error.ts";
 import { type Listening, listen } from "../../../../../server/http/connection/listen.ts";
 import { sendError } from "../../../../../server/http/respond.ts";
+import { ANY_PORT } from "./any-port.ts";
 
 const TOO_LARGE = new ApiError("request_too_large", "Too large.");
 
@@ -23,7 +24,7 @@ async function startUpload(): Promise<Upload> {
   const request = new Promise<[IncomingMessage, ServerResponse]>((resolve) => {
     arrived = resolve;
   });
-  const server = await listen((req, res) => arrived([req, res]), { host: "127.0.0.1", port: 0 });
+  const server = await listen((req, res) => arrived([req, res]), ANY_PORT);
   const client = connect(server.port, "127.0.0.1");
   onTestFinished(() => void client.destroy());
   client.on("error", () => {});

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it, onTestFinished } from "vitest";
 import { listen } from "../../../../../server/http/connection/listen.ts";
 import { CHAT, startTestServer, type TestServer } from "../../test-server.ts";
 import { openSocket, rawPost } from "../raw-socket.ts";
+import { ANY_PORT } from "./any-port.ts";
 
 const PATH = "/v1/chat/completions";
 let server: TestServer;
@@ -45,13 +46,10 @@ it("what is no HTTP, behind a request that waits for a stream's end, is answered
 
 it("requests that are parsed after their connection has ended are left alone", async () => {
   const seen: (string | undefined)[] = [];
-  const listening = await listen(
-    (req) => {
-      seen.push(req.url);
-      req.socket.destroy();
-    },
-    { host: "127.0.0.1", port: 0 },
-  );
+  const listening = await listen((req) => {
+    seen.push(req.url);
+    req.socket.destroy();
+  }, ANY_PORT);
   onTestFinished(() => listening.close(0));
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
   const socket = await openSocket(listening.port, get("/first") + get("/second") + get("/third"));

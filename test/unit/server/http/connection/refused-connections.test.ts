@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { listen } from "../../../../../server/http/connection/listen.ts";
+import { ANY_PORT } from "./any-port.ts";
 
 function open(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
@@ -21,7 +22,7 @@ function answer(socket: Socket): Promise<string> {
 }
 
 test("one connection too many is answered 503; the others go on, and a free place is taken again", async () => {
-  const server = await listen((_req, res) => res.end("ok"), { host: "127.0.0.1", port: 0, maxConnections: 2 });
+  const server = await listen((_req, res) => res.end("ok"), { ...ANY_PORT, maxConnections: 2 });
   onTestFinished(() => server.close(0));
   const request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
   const first = await open(server.port);

@@ -8,7 +8,7 @@ import { startTestServer } from "../../test-server.ts";
 const KiB = 1024;
 
 it("bodies that are read at once have room for so many bytes together: more is a 503 with Retry-After", async () => {
-  const server = await startTestServer({ bodyLimit: 2048 * KiB, bodyMemory: 1024 * KiB });
+  const server = await startTestServer({ maxBody: 1024 * KiB, bodyMemory: 1024 * KiB });
   onTestFinished(() => server.close());
   /** Announces a body: `read` where the server asks for it, else its refusal. */
   const announce = (bytes: number): Promise<{ read: ClientRequest } | { status: number; retryAfter: unknown }> =>
@@ -67,7 +67,7 @@ it.each([
   ["/v1/chat/completions", (content: string) => ({ messages: [{ role: "user", content }] })],
   ["/v1/embeddings", (input: string) => ({ input })],
 ])("a body of %s counts until its request has ended: it may have to run once more", async (path, fields) => {
-  const server = await startTestServer({ bodyLimit: 2048 * KiB, bodyMemory: 1024 * KiB });
+  const server = await startTestServer({ maxBody: 1024 * KiB, bodyMemory: 1024 * KiB });
   onTestFinished(() => server.close());
   const send = (characters: number) => server.post(path, { model: "demo", ...fields("x".repeat(characters)) });
   const first = send(900 * KiB);

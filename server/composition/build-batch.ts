@@ -4,7 +4,6 @@ import type { Residence } from "../../batch/lines/engine-capacity.ts";
 import { BatchRunner } from "../../batch/run/batch-runner.ts";
 import type { ShiftRules } from "../../batch/shift/shift-rules.ts";
 import type { Validate } from "../../batch/validation/validation-job.ts";
-import { RESTART_POLICY } from "../../engine/restart-policy.ts";
 import type { FileStore } from "../../files/file-store.ts";
 import type { KeyRing } from "../../ledger/key-ring.ts";
 import type { UsageLedger } from "../../ledger/usage-ledger.ts";
@@ -21,8 +20,9 @@ import type { ExecuteDeps } from "../batch-lines/line-deps.ts";
 import { lineExecutor } from "../batch-lines/line-executor.ts";
 import type { BatchMetrics } from "../metrics/batch-metrics.ts";
 import type { OnlineUtilization } from "../metrics/online-utilization.ts";
+import type { FixedBounds } from "./fixed-bounds.ts";
 
-export interface BatchOptions {
+export interface BatchOptions extends Pick<FixedBounds, "graceMs" | "calmMs"> {
   rules: ShiftRules;
   limits: RequestLimits;
   /** Most bytes of one line: what a request body may have. */
@@ -32,15 +32,9 @@ export interface BatchOptions {
   windowSeconds: number;
   /** Most batches of one owner that are not over. */
   maxOpen: number;
-  /** How long lines in the engine may go on when their batch is cancelled or expires. */
-  graceMs: number;
-  /** How long the engine serves before suspected lines run after several deaths: by then it has forgotten them. */
-  calmMs: number;
 }
 
-export const BATCH_TIMES = { graceMs: 5000, calmMs: RESTART_POLICY.healthyMs + 1000 };
-
-export interface BatchParts extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "randomId"> {
+export interface BatchDeps extends Pick<ExecuteDeps, "models" | "loads" | "metrics" | "grammars" | "randomId"> {
   residency: Residence;
   keys: Pick<KeyRing, "modelsOf">;
   store: Store;
@@ -57,8 +51,14 @@ export interface BatchParts extends Pick<ExecuteDeps, "models" | "loads" | "metr
   options: BatchOptions;
 }
 
-/** Puts the night shift together; `night.start()` sets it going. */
-export function buildBatch(parts: BatchParts): { night: BatchRunner; batches: Batches; jobs: Jobs } {
+export interface BuiltBatch {
+  night: BatchRunner;
+  batches: Batches;
+  jobs: Jobs;
+}
+
+/** Wires batch work; `night.start()` starts it. */
+export function buildBatch(parts: BatchDeps): BuiltBatch {
   const { store, models, time, webhooks, batchMetrics, options } = parts;
   const night = new BatchRunner({
     ...parts,

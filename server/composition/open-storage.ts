@@ -1,6 +1,7 @@
 import { ExpirySweeper } from "../../files/expiry-sweeper.ts";
 import { FileStore } from "../../files/file-store.ts";
 import { UploadStore } from "../../files/upload-store.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { WallTime } from "../../platform/wall-time.ts";
 import type { Store } from "../../store/store.ts";
@@ -24,10 +25,11 @@ const KEYS = 1000;
 export async function openStorage(
   options: Pick<Options, "dataDir" | "diskReserve" | "storageQuota" | "maxFiles"> & RetentionOptions,
   store: Store,
+  clock: Clock,
   log: Log,
 ): Promise<Storage> {
   const { dataDir, diskReserve, storageQuota, maxFiles } = options;
-  const time = new WallTime({ now: () => performance.now(), epochMs: () => Date.now() }, log);
+  const time = new WallTime(clock, log);
   const deps = { dataDir, diskReserve, storageQuota, maxFiles, store, clock: time, log };
   const files = await FileStore.open(deps);
   const uploads = await UploadStore.open({ ...deps, files });

@@ -1,0 +1,93 @@
+import type { Express } from "express";
+import { OptionsError } from "../../platform/options-error.ts";
+import { createApp } from "../app.ts";
+import { connectionsWithin, openFileLimit } from "../http/connection/connection-limit.ts";
+import { inheritedSocket } from "../http/connection/inherited-socket.ts";
+import { type Listening, listen, whyNotListening } from "../http/connection/listen.ts";
+import { appOptions } from "../options/app-options.ts";
+import type { AccountingParts } from "./accounting.ts";
+import type { BatchParts } from "./batch-work.ts";
+import type { Composition } from "./leaves.ts";
+import type { ModelParts } from "./models.ts";
+import type { StorageParts } from "./storage.ts";
+
+export interface HttpParts {
+  app: Express;
+  listening: Listening;
+}
+
+/**
+ * The HTTP side. When it stops, running responses have --shutdown-grace to end. Then the engines close, because the clients
+ * of streams that run on are sent the reason, and only then the connections. Batch work has settled by then: an engine that
+ * ends while it has batch lines would count as a death of theirs.
+ */
+export async function startHttp(
+  composition: Composition,
+  { store, files, uploads }: StorageParts,
+  { prices, ledger, keys, owners }: AccountingParts,
+  { models, residency, loads, utilization, closeEngines }: ModelParts,
+  { grammars, batches, jobs, erasures, settled }: BatchParts,
+): Promise<HttpParts> {
+  const { options, clock, random, randomId, log, metrics, version, shutdown, bounds, parts } = composition;
+  const app = createApp({
+    models,
+    residency,
+    loads,
+    onlineShare: (model) => utilization.of(model),
+    metrics,
+    grammars,
+    store,
+    files,
+    uploads,
+    keys,
+    owners,
+    erasures,
+    batches,
+    jobs,
+    ledger,
+    prices,
+    log,
+    clock,
+    randomId,
+    random,
+    ending: () => shutdown.begun,
+    draining: () => shutdown.draining,
+    version,
+    options: appOptions(options, bounds),
+  });
+  const listening = await parts.start({
+    name: "listener",
+    start: () => listenOn(app, composition),
+    stop: (started) =>
+      started.close(options.current.shutdownGrace * 1000, async () => {
+        await settled();
+        await closeEngines();
+      }),
+  });
+  // It loads and unloads nothing while responses end.
+  await parts.start({ name: "residency", start: () => residency.start(), stop: () => residency.stop() });
+  return { app, listening };
+}
+
+/** Rejects with OptionsError where the address can't be bound. */
+async function listenOn(app: Express, { options, env, log, bounds }: Composition): Promise<Listening> {
+  const { host, port, maxConnections, keepAliveTimeout } = options.current;
+  const most = connectionsWithin(openFileLimit(), maxConnections);
+  if (most < maxConnections) {
+    log.warn({ maxConnections: most }, "Fewer connections than --max-connections: this process may open too few files");
+  }
+  const { headersTimeoutMs, requestTimeoutMs } = bounds;
+  try {
+    return await listen(app, {
+      host,
+      port,
+      fd: inheritedSocket(env, process.pid),
+      headersTimeoutMs,
+      requestTimeoutMs,
+      maxConnections: most,
+      keepAliveTimeoutMs: keepAliveTimeout * 1000,
+    });
+  } catch (error) {
+    throw new OptionsError(whyNotListening(error, { host, port }));
+  }
+}

@@ -1,0 +1,62 @@
+import { epochSeconds } from "../../platform/clock.ts";
+import { ModelLoads } from "../admission/model-load.ts";
+import { EngineObserverFanOut } from "../metrics/engine-observer-fan-out.ts";
+import { watchEngines } from "../metrics/engine-state-metrics.ts";
+import { OnlineUtilization } from "../metrics/online-utilization.ts";
+import { modelNames } from "../models/model-names.ts";
+import { ModelSet } from "../models/model-set.ts";
+import { Residency } from "../models/residency.ts";
+import { startModels } from "../models/start-models.ts";
+import { unservedNames } from "../options/unserved.ts";
+import type { AccountingParts } from "./accounting.ts";
+import type { Composition } from "./leaves.ts";
+
+export interface ModelParts {
+  models: ModelSet;
+  /** Brings models into memory; it is started once requests can come. */
+  residency: Residency;
+  loads: ModelLoads;
+  utilization: OnlineUtilization;
+  /** Resolves when each download was tried once. */
+  fetched: Promise<void>;
+  closeEngines(): Promise<unknown>;
+}
+
+/** One engine for each model, loading or waiting to be asked for. */
+export async function startModelParts(composition: Composition, accounting: AccountingParts): Promise<ModelParts> {
+  const { options, clock, log, terminal, env, startEngine, measure, registry, metrics, parts } = composition;
+  const { current } = options;
+  const now = () => clock.now();
+  const loads = new ModelLoads(now);
+  const utilization = new OnlineUtilization(now);
+  const observer = new EngineObserverFanOut([metrics, accounting.machineTime, utilization, loads]);
+  const deps = { log, observer, terminal, env, created: epochSeconds(clock), startEngine, measure };
+  const {
+    models: served,
+    shares,
+    fetched,
+  } = await parts.start({
+    name: "engines",
+    start: () => startModels(current, deps),
+    stop: ({ models }) => closeAll(models),
+  });
+  const ids = served.map(({ id }) => id);
+  for (const sentence of unservedNames(current, ids)) log.warn({}, sentence);
+  const models = new ModelSet(served, modelNames(current, ids));
+  const engines = served.map(({ engine }) => engine);
+  watchEngines(registry, engines);
+  const residency = new Residency({
+    engines,
+    // Read at each use: a model that has to be downloaded is measured later.
+    budgetOf: () => shares.budget,
+    bytesOf: (model) => shares.bytesOf(model),
+    onlineOf: (model) => loads.of(model).waiting + loads.of(model).running,
+    keepAliveMs: current.keepAlive === null ? null : current.keepAlive * 1000,
+    now,
+  });
+  return { models, residency, loads, utilization, fetched, closeEngines: () => closeAll(served) };
+}
+
+function closeAll(models: readonly { engine: { close(): Promise<void> } }[]): Promise<unknown> {
+  return Promise.all(models.map(({ engine }) => engine.close()));
+}

@@ -1,0 +1,44 @@
+import { OptionsError } from "../../platform/options-error.ts";
+import type { Store } from "../../store/store.ts";
+import { StoreError } from "../../store/types/store-error.ts";
+import { watchStore } from "../metrics/store-metrics.ts";
+import { withDiskAdvice } from "./disk-error.ts";
+import type { Composition } from "./leaves.ts";
+import { openStorage, type Storage } from "./open-storage.ts";
+
+export interface StorageParts extends Storage {
+  store: Store;
+}
+
+/** The database, and the files beside it. The sweeper is not started: nothing expires before the models are known. */
+export async function startStorage({
+  options,
+  clock,
+  log,
+  openStore,
+  parts,
+  registry,
+}: Composition): Promise<StorageParts> {
+  const { current } = options;
+  const { dataDir } = current;
+  const store = await parts.start({
+    name: "store",
+    start: () => withStoreAdvice(() => openStore({ dataDir, log })),
+    stop: (opened) => opened.close(),
+  });
+  watchStore(registry, store);
+  const storage = await parts.start({
+    name: "files",
+    start: () => withDiskAdvice(dataDir, () => openStorage(current, store, clock, log)),
+  });
+  return { store, ...storage };
+}
+
+/** Rejects with OptionsError and the store's own advice: a server without its database must not start. */
+async function withStoreAdvice(open: () => Promise<Store>): Promise<Store> {
+  try {
+    return await open();
+  } catch (error) {
+    throw error instanceof StoreError ? new OptionsError(error.message) : error;
+  }
+}

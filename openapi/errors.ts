@@ -1,9 +1,8 @@
-/** The `type` values that OpenAI's clients know. */
+/** The values of `type`; OpenAI's clients know each. */
 export const ERROR_TYPES = [
   "invalid_request_error",
   "authentication_error",
   "permission_error",
-  "not_found_error",
   "rate_limit_error",
   "insufficient_quota",
   "server_error",
@@ -105,7 +104,7 @@ const UNAVAILABLE = group(
 export const ERRORS = {
   ...BAD_REQUEST,
   ...group(
-    { status: 400, codeFrom: "a code of [batch validation](batches.md#input)" },
+    { status: 400, codeFrom: "a code of [batch validation](batches.md#states)" },
     { job_invalid: "The request of a job was accepted, and failed validation afterwards." },
   ),
   ...group(

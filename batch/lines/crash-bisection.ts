@@ -1,5 +1,6 @@
 import type { Engine } from "../../engine/engine.ts";
 import { RESTART_POLICY } from "../../engine/restart-policy.ts";
+import { lineError } from "../../openapi/resources/batch-errors.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Store } from "../../store/store.ts";
@@ -91,7 +92,7 @@ export class CrashBisection {
   }
 }
 
-const FAILURE = JSON.stringify({
-  code: "engine_died",
-  message: "The engine stopped again and again while this request was the only one of a batch in it.",
-});
+const FAILURE = lineError(
+  "engine_died",
+  "The engine stopped again and again while this request was the only one of a batch in it.",
+);

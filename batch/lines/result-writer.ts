@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { UsageLedger } from "../../ledger/usage-ledger.ts";
 import { ApiError } from "../../openapi/api-error.ts";
+import { lineError } from "../../openapi/resources/batch-errors.ts";
 import { failpoint } from "../../platform/failpoint.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Store } from "../../store/store.ts";
@@ -127,7 +128,7 @@ export class ResultWriter {
 
 function outcomeOf(requestId: string, ended: Ended): Outcome {
   if (ended.how === "timed_out") {
-    const body = JSON.stringify({ code: "request_timeout", message: ended.message });
+    const body = lineError("request_timeout", ended.message);
     return { state: "failed", kind: "error", requestId: null, statusCode: null, body };
   }
   if (ended.how === "given_up") {

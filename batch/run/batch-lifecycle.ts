@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { FileStore } from "../../files/file-store.ts";
 import { removeLines } from "../../files/line-removal.ts";
+import { lineError } from "../../openapi/resources/batch-errors.ts";
 import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
 import type { Log } from "../../platform/log.ts";
@@ -36,14 +37,8 @@ const ROWS = 500;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 30_000;
 
-const CANCELLED = {
-  code: "batch_cancelled",
-  message: "This request was not executed because the batch was cancelled.",
-};
-const EXPIRED = {
-  code: "batch_expired",
-  message: "This request could not be executed before the completion window expired.",
-};
+const CANCELLED = lineError("batch_cancelled", "This request was not executed because the batch was cancelled.");
+const EXPIRED = lineError("batch_expired", "This request could not be executed before the completion window expired.");
 
 /**
  * Sees one batch through, from wherever it stands. Each step looks the row up, does what its status asks for, and can be
@@ -166,7 +161,7 @@ export class BatchLifecycle {
       await removeLines(store, this.id, this.#stopping.signal);
     } else {
       if (model !== null) await laneOf(model)?.withdraw(id, graceMs);
-      const error = JSON.stringify(status === "cancelled" ? CANCELLED : EXPIRED);
+      const error = status === "cancelled" ? CANCELLED : EXPIRED;
       for (;;) {
         this.#stopping.signal.throwIfAborted();
         const ended = await store.lines.end({ batchId: id, state: status, running: true, error, limit: ROWS });

@@ -2,6 +2,7 @@ import type { ModelNames } from "../../engine/model-names.ts";
 import type { FileStore } from "../../files/file-store.ts";
 import { removeLines } from "../../files/line-removal.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
+import { batchError } from "../../openapi/resources/batch-errors.ts";
 import type { BatchError } from "../../openapi/resources/batches.ts";
 import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
@@ -150,11 +151,8 @@ export class BatchValidation {
   }
 }
 
-const LOST: BatchError = {
-  code: "validation_failed",
-  message:
-    `The input file could not be checked: ${MOST_LOST} times the process that checks it ended before it was done. ` +
+const LOST = batchError(
+  "validation_failed",
+  `The input file could not be checked: ${MOST_LOST} times the process that checks it ended before it was done. ` +
     "Split the file or shorten its longest lines, and create the batch again.",
-  param: null,
-  line: null,
-};
+);

@@ -6,6 +6,7 @@ import { usdText } from "../../ledger/prices.ts";
 import type { UsageLedger } from "../../ledger/usage-ledger.ts";
 import { ApiError } from "../../openapi/api-error.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
+import { batchError } from "../../openapi/resources/batch-errors.ts";
 import type { BatchError, BatchRequest } from "../../openapi/resources/batches.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dayOf } from "../../platform/utc-day.ts";
@@ -71,11 +72,11 @@ export class EnqueueQuota {
     const expected = await store.lines.expected({ batchId: id, usualAnswer: usualAnswer(model) });
     const nano = this.#cost(model, expected);
     const available = availableUntil(statuses, dayOf(expiresAt * 1000));
-    if (nano > available) return fault("insufficient_quota", overText(nano, available));
+    if (nano > available) return batchError("insufficient_quota", overText(nano, available));
     if (keyId === null || limit === null) return null;
     const before = await store.batches.enqueuedTokens({ keyId, except: id });
     if (before + expected.estimatedTokens <= limit) return null;
-    return fault("token_limit_exceeded", tokensText(limit, before, expected.estimatedTokens));
+    return batchError("token_limit_exceeded", tokensText(limit, before, expected.estimatedTokens));
   }
 
   async #preview(owner: string, { input_file_id: id, endpoint }: BatchRequest): Promise<Preview | null> {
@@ -122,8 +123,4 @@ function tokensText(limit: number, enqueued: number, tokens: number): string {
       ? "It is more than the limit by itself: split it, or have the limit raised."
       : "Try again when some of your batches have ended.")
   );
-}
-
-function fault(code: string, message: string): BatchError {
-  return { code, message, param: null, line: null };
 }

@@ -6,6 +6,7 @@ import { JsonScan } from "../../openapi/json/json-scan.ts";
 import { decodeText } from "../../openapi/json/json-text.ts";
 import { JsonFault, jsonValue } from "../../openapi/json/json-value.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
+import { type BatchErrorCode, batchError } from "../../openapi/resources/batch-errors.ts";
 import { type BatchEndpoint, type BatchError, MAX_BATCH_INPUTS } from "../../openapi/resources/batches.ts";
 import { type BodyCheck, bodyCheck } from "./body-check.ts";
 import type { InputLine } from "./input-lines.ts";
@@ -84,12 +85,12 @@ export class FileValidator {
     const { maxLines, maxErrors } = this.#rules;
     if (this.over) {
       const message = `The file has more than ${maxLines} lines, which is the most that one batch may have.`;
-      return this.#invalid([...this.#errors, fileError("too_many_lines", message)]);
+      return this.#invalid([...this.#errors, batchError("too_many_lines", message)]);
     }
-    if (this.#lines === 0) return this.#invalid([fileError("empty_file", "The file has no lines.")]);
+    if (this.#lines === 0) return this.#invalid([batchError("empty_file", "The file has no lines.")]);
     if (this.#badLines > maxErrors) {
       const message = `${this.#badLines - maxErrors} more lines have errors.`;
-      return this.#invalid([...this.#errors, fileError("more_errors", message)]);
+      return this.#invalid([...this.#errors, batchError("more_errors", message)]);
     }
     if (this.#badLines > 0) return this.#invalid(this.#errors);
     return { valid: true, model: this.#model ?? "", lines: this.#lines };
@@ -197,12 +198,8 @@ export class FileValidator {
 
 type Fault = Omit<BatchError, "line">;
 
-function fault(code: string, param: string | null, message: string): Fault {
+function fault(code: BatchErrorCode, param: string | null, message: string): Fault {
   return { code, message, param };
-}
-
-function fileError(code: string, message: string): BatchError {
-  return { code, message, param: null, line: null };
 }
 
 function missing(param: string): Fault {

@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import type { FileStore } from "../../files/file-store.ts";
+import { batchError } from "../../openapi/resources/batch-errors.ts";
 import type { BatchError } from "../../openapi/resources/batches.ts";
 import type { Store } from "../../store/store.ts";
 import type { FileRow } from "../../store/tables/files.ts";
@@ -32,5 +33,5 @@ async function isMissing(path: string): Promise<boolean> {
 }
 
 function fault(message: string): BatchError {
-  return { code: "invalid_request", message, param: "file_id", line: null };
+  return batchError("invalid_request", message, "file_id");
 }

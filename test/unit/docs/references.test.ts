@@ -35,10 +35,14 @@ test.each([...DOCUMENTS])("the links of %s resolve", (path, text) => {
   expect(broken).toEqual([]);
 });
 
-test.each([...DOCUMENTS])("the source files that %s names exist", (_, text) => {
+test.each([...DOCUMENTS])("the files and folders that %s names exist", (_, text) => {
   if (/^Status: superseded/m.test(text)) return;
-  const named = [...text.matchAll(/(?<![\w/.-])((?:[\w-]+\/)+[\w.-]+\.(?:ts|mjs))(?![\w-])/g)].map(([, file]) => file!);
-  expect(named.filter((file) => !BELOW.some((folder) => existsSync(join(ROOT, folder, file))))).toEqual([]);
+  const files = [...text.matchAll(/(?<![\w/.-])((?:[\w-]+\/)+[\w.-]+\.(?:ts|mjs))(?![\w-])/g)];
+  const quoted = [...text.matchAll(/`((?:[\w.-]+\/)+[\w.-]*)`/g)].filter(([, path]) =>
+    SOURCES.includes(path!.split("/")[0]!),
+  );
+  const named = [...files, ...quoted].map(([, path]) => path!);
+  expect(named.filter((path) => !BELOW.some((folder) => existsSync(join(ROOT, folder, path))))).toEqual([]);
 });
 
 test("the documents that source files name exist", () => {

@@ -42,13 +42,13 @@ function job(text: string, more: Partial<ValidationJob> = {}): ValidationJob {
 
 const GOOD = jsonl([chatLine("a", "hi")]);
 const MANY = jsonl(Array.from({ length: 3000 }, (_, i) => chatLine(`l${i}`, "hi")));
-/** Far more, parsed, than a heap of 16 MB holds. */
+/** 8 MB of JSON and, parsed, a million strings of 24 bytes and more: far more than the small heaps of these tests hold. */
 const TOO_LARGE = jsonl([
   {
     custom_id: "a",
     method: "POST",
     url: "/v1/chat/completions",
-    body: { model: "demo", x: Array(1_100_000).fill(1.5) },
+    body: { model: "demo", x: Array.from({ length: 1_000_000 }, (_, i) => i.toString(36).padStart(5, "-")) },
   },
 ]);
 const OPTIONS: ValidationProcessOptions = {
@@ -163,7 +163,7 @@ describe("the validation process", () => {
   });
 
   test("of a file that is validated alone is another one: its end ends no other validation", async () => {
-    const processes = new ValidationProcesses({ ...OPTIONS, heapMb: 24 });
+    const processes = new ValidationProcesses({ ...OPTIONS, heapMb: 16 });
     onTestFinished(() => processes.stop());
     let release = () => {};
     const taken = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** A backup can't be made or used as it was asked; the message says why and needs no stack. */
+/** A backup or restore that cannot be done as requested; the message has the reason and needs no stack. */
 export class BackupError extends Error {
   override readonly name = "BackupError";
 }

@@ -10,19 +10,19 @@ import { type BackupManifest, KINDS, MANIFEST } from "./manifest.ts";
 
 export interface BackupRequest {
   dataDir: string;
-  /** A directory that is not there yet, or is empty. */
+  /** An empty directory, or one that does not exist. */
   to: string;
-  /** Of Nightshift. */
+  /** Version of Nightshift. */
   version: string;
   now: Date;
 }
 
 /**
- * Writes the database and all bytes that its rows stand for to a directory, while a server may use them. Files never
- * change, they only come and go; so they are linked or copied twice: once before the snapshot of the database, for those
- * that go after it, and once for those that came between. What the snapshot does not know is removed again. Then all
- * bytes are read: those that are not what their row says are named in the manifest. The directory gets its name when it is
- * whole. Throws StoreError, or BackupError for a destination that can't be used.
+ * Writes the database and all files of its rows to a directory, while a server may use them. Files are immutable; they
+ * are only added and removed. They are therefore linked or copied twice: once before the database snapshot, for files
+ * removed after it, and once after it, for files added in between. Files without a row in the snapshot are removed
+ * again. All bytes are then verified, and the manifest lists those that differ from their row. The directory gets its
+ * final name when it is complete. Throws StoreError, or BackupError for an unusable destination.
  */
 export async function backUp({ dataDir, to, version, now }: BackupRequest): Promise<BackupManifest> {
   const folder = resolve(dataDir);
@@ -34,17 +34,18 @@ export async function backUp({ dataDir, to, version, now }: BackupRequest): Prom
   await mkdir(work, { mode: 0o700 });
   try {
     for (const [kind] of KINDS) await mkdir(join(work, kind), { mode: 0o700 });
-    for (const [kind] of KINDS) await takeAll(join(folder, kind), join(work, kind));
+    for (const [kind] of KINDS) await linkAll(join(folder, kind), join(work, kind));
     const snapshot = Snapshot.open(folder);
     const rows = { files: snapshot.files(), parts: snapshot.parts() };
     const { schema } = snapshot;
     try {
-      for (const [kind] of KINDS) await agree(rows[kind], join(folder, kind), join(work, kind));
+      for (const [kind] of KINDS) await matchRows(rows[kind], join(folder, kind), join(work, kind));
       await snapshot.copyTo(join(work, "nightshift.db"));
     } finally {
       snapshot.close();
     }
-    // Only now: the server's write-ahead log grows while the snapshot is open, and reading everything takes long.
+    // After the snapshot is closed: the server's write-ahead log grows while it is open, and reading everything takes
+    // long.
     const faults = { missing: [] as string[], damaged: [] as string[] };
     for (const [kind, algorithm] of KINDS) {
       for (const row of rows[kind]) {
@@ -80,25 +81,25 @@ async function requireAbsent(target: string): Promise<void> {
     if ((await readdir(target)).length === 0) return;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return;
-    throw new BackupError(`${target} can't be used for a backup: ${(error as Error).message}`);
+    throw new BackupError(`${target} cannot be used for a backup: ${(error as Error).message}`);
   }
-  throw new BackupError(`${target} is not empty. Name a directory that is not there yet.`);
+  throw new BackupError(`${target} is not empty. Choose a directory that does not exist yet.`);
 }
 
-async function takeAll(from: string, to: string): Promise<void> {
+async function linkAll(from: string, to: string): Promise<void> {
   let names: string[];
   try {
     names = await readdir(from);
   } catch (error) {
-    // A directory of the first start's earliest moment has none.
+    // The directory does not exist yet early in the first start.
     if (codeOf(error) === "ENOENT") return;
     throw error;
   }
   for (const name of names) await linkOrCopy(join(from, name), join(to, name));
 }
 
-/** Makes a directory hold what the rows say, as far as it is anywhere, and nothing else. */
-async function agree(rows: readonly StoredBytes[], from: string, to: string): Promise<void> {
+/** Makes a directory contain the files of the rows, as far as they exist, and no others. */
+async function matchRows(rows: readonly StoredBytes[], from: string, to: string): Promise<void> {
   const extra = new Set(await readdir(to));
   for (const { id } of rows) if (!extra.delete(id)) await linkOrCopy(join(from, id), join(to, id));
   for (const name of extra) await rm(join(to, name));
@@ -108,15 +109,15 @@ function sum(rows: readonly StoredBytes[]): { count: number; bytes: number } {
   return { count: rows.length, bytes: rows.reduce((bytes, row) => bytes + row.bytes, 0) };
 }
 
-/** A backup of what is damaged would be found out too late. */
+/** Verifies the copied database: a damaged backup would be noticed too late. */
 async function checkedDatabase(work: string): Promise<BackupManifest["database"]> {
   const path = join(work, "nightshift.db");
   const copy = Snapshot.open(work);
   const fault = copy.fault();
   copy.close();
-  // A reader of a database in WAL mode makes them, and cannot always remove them.
+  // A reader of a database in WAL mode creates these files and cannot always remove them.
   for (const suffix of ["-wal", "-shm"]) await rm(path + suffix, { force: true });
-  if (fault !== "ok") throw new StoreError("corrupt", `The database is damaged: ${fault}. There is no backup of it.`);
+  if (fault !== "ok") throw new StoreError("corrupt", `The database is damaged: ${fault}. No backup was made.`);
   await chmod(path, 0o600);
   await sync(path);
   return { bytes: (await stat(path)).size, sha256: await hashOf(path, "sha256") };

@@ -4,13 +4,10 @@ import { copyFile, link, rm, stat } from "node:fs/promises";
 import { sync } from "../files/fsync.ts";
 import type { StoredBytes } from "../store/thread/snapshot.ts";
 
-/** What a file that is gone, and one on a bad sector, fails to be read with. */
+/** Error codes of reading a missing file and a bad sector. */
 const UNREADABLE = new Set(["ENOENT", "EIO"]);
 
-/**
- * Gives an immutable file a second name, or a copy where the file system has no links or it is another one; nothing
- * when it is not there or can't be read.
- */
+/** Hard-links an immutable file, or copies it where links are not possible. A missing or unreadable file is skipped. */
 export async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
@@ -20,8 +17,8 @@ export async function linkOrCopy(from: string, to: string): Promise<void> {
 }
 
 /**
- * The copy is on the disk when this resolves; its name is once the directory is synced. False when there is nothing to copy
- * or it can't be read.
+ * Copies a file and syncs the copy; its name is durable once the directory is synced. False when the source is missing
+ * or unreadable.
  */
 export async function copyDurably(from: string, to: string): Promise<boolean> {
   try {
@@ -35,7 +32,7 @@ export async function copyDurably(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Whether the bytes at a path are those that a row stands for. */
+/** True when the bytes at a path are those of the row. */
 export async function isIntact(path: string, { bytes, hash }: Omit<StoredBytes, "id">, algorithm: "sha256" | "md5") {
   try {
     return (await stat(path)).size === bytes && (await hashOf(path, algorithm)) === hash;
@@ -45,7 +42,7 @@ export async function isIntact(path: string, { bytes, hash }: Omit<StoredBytes, 
   }
 }
 
-/** Hex. */
+/** Hash of a file, in hex. */
 export async function hashOf(path: string, algorithm: "sha256" | "md5"): Promise<string> {
   const hash = createHash(algorithm);
   for await (const chunk of createReadStream(path)) hash.update(chunk);

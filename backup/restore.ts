@@ -10,27 +10,30 @@ import { copyDurably, isIntact } from "./durable-copy.ts";
 import { type BackupManifest, backupManifest, KINDS, MANIFEST } from "./manifest.ts";
 
 export interface RestoreRequest {
-  /** What `backUp` wrote. */
+  /** A directory that `backUp` wrote. */
   from: string;
   dataDir: string;
-  /** Also where a database or files are. They are moved aside, not deleted. */
+  /** True to replace existing data, which is moved aside, not deleted. */
   force: boolean;
   now: Date;
 }
 
 export interface Restored {
   manifest: BackupManifest;
-  /** Ids of files and parts whose bytes the backup does not have (any more); those that are `missing` there are not among them. */
+  /**
+   * Ids of files and parts whose bytes are lost from the backup; those listed in the manifest's `missing` are not
+   * included.
+   */
   left: string[];
-  /** Where the data is that was there before; null when there was none. */
+  /** Directory of the replaced data; null when there was none. */
   aside: string | null;
 }
 
 /**
- * Puts a backup into a data directory that no server uses. Everything is copied beside what is there, checked and synced
- * before the first file of it is moved; from then on either this call or the next start completes it. Files and parts that
- * are damaged in the backup, or missing, are left out: all else would be lost with them. Throws StoreError "locked" while a
- * server runs, and BackupError for a backup whose manifest or database is damaged.
+ * Restores a backup into a data directory that no server uses. Everything is copied beside the existing data, verified
+ * and synced before the first file is moved; from then on this call or the next start completes the restore. Files and
+ * parts that are damaged or missing in the backup are left out, so that the rest is not lost with them. Throws
+ * StoreError "locked" while a server runs, and BackupError for a backup with a damaged manifest or database.
  */
 export async function restore({ from, dataDir, force, now }: RestoreRequest): Promise<Restored> {
   const source = resolve(from);
@@ -69,11 +72,11 @@ async function readManifest(source: string): Promise<BackupManifest> {
   try {
     text = await readFile(join(source, MANIFEST), "utf8");
   } catch {
-    throw new BackupError(`${source} is no backup: it has no ${MANIFEST}.`);
+    throw new BackupError(`${source} is not a backup: it has no ${MANIFEST}.`);
   }
   const parsed = backupManifest.safeParse(parsedJson(text));
   if (!parsed.success)
-    throw new BackupError(`${join(source, MANIFEST)} is damaged, or of another version of Nightshift.`);
+    throw new BackupError(`${join(source, MANIFEST)} is damaged, or was written by another version of Nightshift.`);
   return parsed.data;
 }
 
@@ -94,22 +97,25 @@ async function holdsData(folder: string): Promise<boolean> {
   return false;
 }
 
-/** Copies the backup and holds every byte of the copy against the manifest and its rows. Returns the ids that it left out. */
+/**
+ * Copies the backup and verifies every byte of the copy against the manifest and its rows. Returns the ids that were
+ * left out.
+ */
 async function stage(source: string, work: string, manifest: BackupManifest): Promise<string[]> {
   await mkdir(work, { mode: 0o700 });
   const database = join(work, "nightshift.db");
   const wanted = { ...manifest.database, hash: manifest.database.sha256 };
   if (!(await copied(join(source, "nightshift.db"), database, wanted, "sha256"))) {
-    throw new BackupError(`The backup is damaged: ${join(source, "nightshift.db")} is not what was backed up.`);
+    throw new BackupError(`The backup is damaged: ${join(source, "nightshift.db")} does not match the manifest.`);
   }
   const left: string[] = [];
   const snapshot = Snapshot.open(work);
   try {
-    const gone = new Set(manifest.missing);
+    const missing = new Set(manifest.missing);
     for (const [kind, algorithm] of KINDS) {
       await mkdir(join(work, kind), { mode: 0o700 });
       for (const row of snapshot[kind]()) {
-        if (gone.has(row.id)) continue;
+        if (missing.has(row.id)) continue;
         if (!(await copied(join(source, kind, row.id), join(work, kind, row.id), row, algorithm))) left.push(row.id);
       }
       await sync(join(work, kind));
@@ -121,7 +127,7 @@ async function stage(source: string, work: string, manifest: BackupManifest): Pr
   return left;
 }
 
-/** False, and nothing is there, when the bytes are not what they should be. */
+/** False, with the copy removed, when its bytes are not the expected ones. */
 async function copied(
   from: string,
   to: string,

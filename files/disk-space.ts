@@ -1,10 +1,10 @@
 import { statfs } from "node:fs/promises";
 import { ApiError, unavailable } from "../openapi/api-error.ts";
 
-/** Between the two looks at the disk that one writer takes. */
+/** Bytes between two checks of the free space by one writer. */
 export const BYTES_BETWEEN_CHECKS = 8 * 1024 * 1024;
 
-/** Free bytes of the file system that holds a directory, for those who are not root. */
+/** Free bytes for unprivileged users on the file system of a directory. */
 export type FreeBytes = (dir: string) => Promise<number>;
 
 const freeBytesOf: FreeBytes = async (dir) => {
@@ -12,10 +12,7 @@ const freeBytesOf: FreeBytes = async (dir) => {
   return bavail * bsize;
 };
 
-/**
- * Keeps the last `reserveBytes` of the disk from clients' files: the database, its log and the results of batches that
- * already run need them.
- */
+/** Reserves the last `reserveBytes` of the disk for the database, its log and the results of running batches. */
 export class DiskSpace {
   readonly #dir: string;
   readonly #reserveBytes: number;
@@ -27,7 +24,7 @@ export class DiskSpace {
     this.#freeBytes = freeBytes;
   }
 
-  /** Throws 507 when `bytes` more would reach into the reserve. */
+  /** Throws 507 when `bytes` more would use the reserve. */
   async check(bytes: number): Promise<void> {
     if ((await this.#freeBytes(this.#dir)) - bytes < this.#reserveBytes) throw diskFull();
   }
@@ -35,35 +32,36 @@ export class DiskSpace {
 
 /** Space comes back when files are deleted, so a client that sends the same bytes again at once wastes them. */
 function diskFull(): ApiError {
-  const message = "The server's disk has no room for this file. Delete files, or ask its operator.";
+  const message = "The server's disk has no space for this file. Delete files, or contact its operator.";
   return new ApiError("insufficient_storage", message);
 }
 
-/** The quota of one owner's files is used up. */
+/** Error: the owner's storage quota is used up. */
 export function overQuota(quotaBytes: number): ApiError {
-  const message = `Your files would take more than the ${quotaBytes} bytes that you may store. Delete some, or let them expire.`;
+  const message = `Your files would exceed your storage quota of ${quotaBytes} bytes. Delete some, or let them expire.`;
   return new ApiError("storage_quota_exceeded", message);
 }
 
-/** The owner has as many files as it may. */
+/** Error: the owner's file limit is reached. */
 export function tooManyFiles(maxFiles: number): ApiError {
-  const message = `You have the ${maxFiles} files that you may store. Delete some, or let them expire.`;
+  const message = `You have reached your limit of ${maxFiles} files. Delete some, or let them expire.`;
   return new ApiError("storage_quota_exceeded", message);
 }
 
-/** The owner has as many open uploads as it may. */
+/** Error: the owner's limit of open uploads is reached. */
 export function tooManyUploads(maxOpen: number): ApiError {
-  const message = `You have the ${maxOpen} open uploads that you may have. Complete or cancel some, or let them expire.`;
+  const message = `You have reached your limit of ${maxOpen} open uploads. Complete or cancel some, or let them expire.`;
   return new ApiError("storage_quota_exceeded", message);
 }
 
 const DISK_CODES = ["EIO", "EROFS", "EMFILE", "ENFILE", "EACCES", "EPERM"];
 
-/** What a failed write means to the client: a full disk is 507, a failing one 503. Others stay what they are. */
+/**
+ * Maps a failed write to an ApiError: 507 for a full disk, 503 for a failing one. Other errors are returned unchanged.
+ */
 export function writeFailure(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "ENOSPC" || code === "EDQUOT") return diskFull();
-  if (DISK_CODES.includes(code))
-    return unavailable("storage_unavailable", "The server's disk does not take writes.", 10);
+  if (DISK_CODES.includes(code)) return unavailable("storage_unavailable", "The server's disk refuses writes.", 10);
   return error;
 }

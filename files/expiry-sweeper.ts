@@ -2,19 +2,19 @@ import { epochSeconds } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { WallTime } from "../platform/wall-time.ts";
 
-/** Ends what is over at `now` (Unix seconds) and resolves with how many it ended. */
+/** Ends everything that has expired by `now` (Unix seconds). Resolves with the number. */
 export interface SweepTask {
-  /** What is swept, for the log: "files". */
+  /** Name of the expired things for the log, such as "files". */
   name: string;
   run(now: number): Promise<number>;
 }
 
-/** The deadlines of files and uploads are kept to about this much; the API promises hours and days. */
+/** Milliseconds between sweeps, which is the precision of expiry; the API promises hours and days. */
 const INTERVAL_MS = 30_000;
 
 /**
- * Holds the deadlines that stand in rows, so it needs no memory over a restart. The first sweep comes one interval after
- * the start: a machine that boots with a wrong clock has had time to set it.
+ * Enforces the deadlines stored in rows, so it keeps no state over a restart. The first sweep is one interval after the
+ * start, so that a machine that boots with a wrong clock has time to set it.
  */
 export class ExpirySweeper {
   readonly #time: WallTime;
@@ -41,16 +41,16 @@ export class ExpirySweeper {
     this.#timer.unref();
   }
 
-  /** Resolves when a sweep that runs has come to its end. */
+  /** Resolves once a running sweep has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#sweeping;
   }
 
-  /** One look at the clocks and one round; a task that fails is logged and does not keep the others from running. */
+  /** Checks the clocks and runs one round. A failed task is logged and does not stop the others. */
   async sweep(): Promise<void> {
-    this.#time.look();
+    this.#time.check();
     if (!this.#time.settled) return;
     const now = epochSeconds(this.#time);
     for (const { name, run } of this.#tasks) {
@@ -58,7 +58,7 @@ export class ExpirySweeper {
         const ended = await run(now);
         if (ended > 0) this.#log.info({ what: name, ended }, "Expired");
       } catch (error) {
-        this.#log.error({ what: name, err: error }, "Expiry failed; it is tried again at the next sweep");
+        this.#log.error({ what: name, err: error }, "Expiry failed; the next sweep retries it");
       }
     }
   }

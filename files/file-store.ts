@@ -20,16 +20,16 @@ import { checkForPurpose, defaultLifetime } from "./purpose-rules.ts";
 import { reconcile } from "./reconcile.ts";
 
 export interface FileStoreDeps {
-  /** Open, so this process holds the data directory's lock. */
+  /** An open store, so this process holds the data directory's lock. */
   store: Pick<Store, "files" | "uploads">;
   dataDir: string;
   clock: Clock;
   log: Log;
-  /** Free bytes of the disk that clients' files leave alone. */
+  /** Bytes of the disk that stay free of clients' files. */
   diskReserve: number;
-  /** Most bytes that one owner's files and open uploads may take; null is no bound. */
+  /** Most bytes of one owner's files and open uploads; null is no bound. */
   storageQuota: number | null;
-  /** The most files of one owner that it or its jobs add; result files come beside them. */
+  /** Most files that one owner and its jobs may add; result files are not limited. */
   maxFiles: number;
   freeBytes?: FreeBytes;
 }
@@ -37,27 +37,27 @@ export interface FileStoreDeps {
 export interface FileMeta {
   owner: string;
   purpose: FilePurpose;
-  /** As the client said it. It is never part of a path. */
+  /** As given by the client; never part of a path. */
   filename: string;
-  /** Seconds from now; null is what the purpose has by default. */
+  /** Seconds from now; null for the purpose's default. */
   expiresAfter: number | null;
   /** As for `admit`. */
   storageBytes?: number | null;
-  /** The stored key of the request. */
+  /** The stored API key of the request. */
   keyId?: string | null;
 }
 
-/** Rows that one round of a sweep removes; more take more rounds. */
+/** Rows per round of a sweep. */
 const SWEEP_ROWS = 100;
-/** So long a removed file can still be named as a list's `after`. */
-const PLACE_SECONDS = 86_400;
+/** Seconds for which a removed file can still be the `after` of a list. */
+const REMOVED_KEPT_SECONDS = 86_400;
 
 /**
  * The files of all owners: rows in the store, bytes in `<data-dir>/files/<id>`.
  *
- * A file comes in two steps. `receive` writes and syncs bytes that are nobody's yet; `add` gives them an id: rename, sync
- * of the directory, row. It goes in the other order: row, then bytes. So at any crash a row has its whole file, and what
- * has no row is removed at the next start.
+ * A file is added in two steps. `receive` writes and syncs bytes without an id; `add` gives them one: rename, sync of
+ * the directory, row. Removal goes the other way: row, then bytes. At any crash a row thus has its whole file, and
+ * bytes without a row are removed at the next start.
  */
 export class FileStore {
   readonly #deps: FileStoreDeps;
@@ -72,24 +72,24 @@ export class FileStore {
     this.#inbox = new Inbox(join(deps.dataDir, "tmp"), this.#space);
   }
 
-  /** Empties `tmp` and makes rows and disk agree. Before it resolves no file may be written. */
+  /** Empties `tmp` and reconciles rows with the disk. No file may be written before it resolves. */
   static async open(deps: FileStoreDeps): Promise<FileStore> {
-    const room = new FileStore(deps);
-    await room.#inbox.empty();
-    const made = await mkdir(room.#dir, { recursive: true, mode: 0o700 });
-    await reconcile({ dir: room.#dir, made: made !== undefined, files: deps.store.files, log: deps.log });
-    return room;
+    const files = new FileStore(deps);
+    await files.#inbox.empty();
+    const made = await mkdir(files.#dir, { recursive: true, mode: 0o700 });
+    await reconcile({ dir: files.#dir, made: made !== undefined, files: deps.store.files, log: deps.log });
+    return files;
   }
 
-  /** Where the bytes of a file lie. Throws for what is no file id. */
+  /** Path of a file's bytes. Throws for an invalid file id. */
   pathOf(id: string): string {
     if (!isObjectId("file-", id)) throw new Error("not a file id");
     return join(this.#dir, id);
   }
 
   /**
-   * Throws 507 when `bytes` more, as a client announces them, have no room on the disk or in its owner's quota: the server's
-   * own, and with `storageBytes` that of the client's key.
+   * Throws 507 when the announced `bytes` do not fit on the disk, or into the owner's quota: the server's own, and with
+   * `storageBytes` that of the client's key.
    */
   async admit(owner: string, bytes: number, storageBytes: number | null = null): Promise<void> {
     await this.checkSpace(bytes);
@@ -98,8 +98,8 @@ export class FileStore {
   }
 
   /**
-   * Writes a client's bytes to disk, at most `limit`. Throws the limit's error, 507, or what the source throws; nothing
-   * stays then. What it resolves with must be added or discarded.
+   * Writes at most `limit` bytes of a client to disk. Throws the limit's error, 507, or the source's error, and leaves
+   * nothing behind then. The result must be added or discarded.
    */
   async receive(
     owner: string,
@@ -111,12 +111,12 @@ export class FileStore {
     return this.#inbox.write(source, left !== null && left.bytes < limit.bytes ? left : limit, true);
   }
 
-  /** Throws 507 when `bytes` more have no room on the disk beside the reserve. */
+  /** Throws 507 when `bytes` more do not fit on the disk beside the reserve. */
   checkSpace(bytes: number): Promise<void> {
     return this.#space.check(bytes);
   }
 
-  /** Writes what the server has or made itself: no quota, and with `reserve` false (results) the disk to its end. */
+  /** Writes bytes of the server itself: without a quota, and with `reserve` false (results) also into the reserve. */
   write(source: AsyncIterable<Uint8Array>, { reserve }: { reserve: boolean }): Promise<Incoming> {
     return this.#inbox.write(source, null, reserve);
   }
@@ -125,7 +125,7 @@ export class FileStore {
     return this.#inbox.discard(incoming);
   }
 
-  /** Makes received bytes a file. Throws 400, 413 or 507, and discards them then. */
+  /** Adds received bytes as a file. Throws 400, 413 or 507, and discards them then. */
   async add(incoming: Incoming, meta: FileMeta): Promise<FileRow> {
     try {
       checkForPurpose(meta.purpose, meta.filename, incoming.bytes);
@@ -149,8 +149,8 @@ export class FileStore {
   }
 
   /**
-   * Renames bytes to their lasting place and syncs it. The row is the caller's to insert, together with others that
-   * belong to it, or to withdraw; for a file on its own see `add`.
+   * Renames bytes to their final path and syncs the directory. The caller inserts the row together with others that
+   * belong to it, or withdraws it; for a single file see `add`.
    */
   async place(incoming: Incoming, meta: FileMeta): Promise<FileRow> {
     const { owner, purpose, filename } = meta;
@@ -170,7 +170,7 @@ export class FileStore {
     return row;
   }
 
-  /** Puts bytes back where a file's are missing. False, and discarded, when they are not those of the row. */
+  /** Restores a file's missing bytes. False, with the bytes discarded, when they differ from the row's. */
   async restore(incoming: Incoming, { id, bytes, sha256 }: FileRow): Promise<boolean> {
     if (incoming.bytes !== bytes || incoming.sha256 !== sha256) {
       await this.discard(incoming);
@@ -181,7 +181,7 @@ export class FileStore {
     return true;
   }
 
-  /** Removes the bytes of a file that was placed and has no row. */
+  /** Removes the bytes of a placed file without a row. */
   withdraw(row: FileRow): Promise<void> {
     return this.#unlink(row.id);
   }
@@ -212,7 +212,10 @@ export class FileStore {
     return page;
   }
 
-  /** Removes the row, every result that the file was the copy of, and the bytes. Throws 404, or 409 while a batch reads it. */
+  /**
+   * Removes the row, the results from which the file was written, and the bytes. Throws 404, or 409 while a batch reads
+   * it.
+   */
   async remove(owner: string, id: string): Promise<void> {
     const outcome = isObjectId("file-", id) ? await this.#deps.store.files.remove({ owner, id }) : "absent";
     if (outcome === "absent") throw noSuchFile(id);
@@ -220,7 +223,7 @@ export class FileStore {
     await this.#unlink(id);
   }
 
-  /** Removes files whose time is over, except the inputs of batches that are not. Returns how many. */
+  /** Removes expired files, except the inputs of open batches. Returns how many. */
   async removeExpired(now: number): Promise<number> {
     let removed = 0;
     for (let ids: string[] | null = null; ids === null || ids.length === SWEEP_ROWS; ) {
@@ -231,21 +234,21 @@ export class FileStore {
     return removed;
   }
 
-  /** Removes the bytes of files whose rows are gone. */
+  /** Removes the bytes of files whose rows were removed. */
   async unlink(ids: readonly string[]): Promise<void> {
     for (const id of ids) await this.#unlink(id);
   }
 
-  /** Forgets where files stood in lists that have been gone for a day. Returns how many. */
-  async forgetPlaces(now: number): Promise<number> {
+  /** Removes list positions of files that were removed over a day ago. Returns how many. */
+  async forgetRemoved(now: number): Promise<number> {
     let forgotten = 0;
     for (let last = SWEEP_ROWS; last === SWEEP_ROWS; forgotten += last) {
-      last = await this.#deps.store.files.forgetPlaces({ before: now - PLACE_SECONDS, limit: SWEEP_ROWS });
+      last = await this.#deps.store.files.forgetRemoved({ before: now - REMOVED_KEPT_SECONDS, limit: SWEEP_ROWS });
     }
     return forgotten;
   }
 
-  /** Reads the bytes back from the disk: true when they are those of the row. Rejects when the signal aborts. */
+  /** Verifies the bytes on disk: true when they match the row. Rejects when the signal aborts. */
   async check(row: FileRow, signal?: AbortSignal): Promise<boolean> {
     if ((await stat(this.pathOf(row.id)).catch(() => null))?.size !== row.bytes) return false;
     const hash = createHash("sha256");
@@ -257,7 +260,7 @@ export class FileStore {
     return this.#deps.maxFiles;
   }
 
-  /** The most bytes that an owner's files may take when a key brings one that may store so many; null is no bound. */
+  /** Most bytes of an owner's files for a key with this storage limit; null is no bound. */
   quota(storageBytes: number | null): number | null {
     const { storageQuota } = this.#deps;
     if (storageQuota === null || storageBytes === null) return storageQuota ?? storageBytes;
@@ -280,8 +283,8 @@ export class FileStore {
 }
 
 /**
- * Whether the store may have done what failed: its thread ended, perhaps between a commit and its answer. Bytes are then left
- * for the next start to hold against the rows.
+ * True when a failed operation may have been committed: the store's thread may have ended between the commit and its
+ * reply. The bytes are then left for the next start to reconcile.
  */
 export function mayBeCommitted(error: unknown): boolean {
   return error instanceof StoreError && error.code === "closed";

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 
-/** Puts a file's bytes on the disk, or a directory's names: a rename is durable once its directory is. */
+/** Syncs a file, or a directory's entries: a rename is durable once its directory is synced. */
 export async function sync(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {

@@ -5,7 +5,7 @@ import type { ApiError } from "../openapi/api-error.ts";
 import { objectId } from "../platform/object-id.ts";
 import { BYTES_BETWEEN_CHECKS, type DiskSpace, writeFailure } from "./disk-space.ts";
 
-/** Bytes that are on disk and synced, and belong to nothing yet: they are placed or discarded. */
+/** Bytes that are written and synced but have no row yet; they are placed or discarded. */
 export interface Incoming {
   path: string;
   bytes: number;
@@ -14,19 +14,19 @@ export interface Incoming {
   md5: string;
 }
 
-/** The most bytes that are taken, and what is said to more. */
+/** Most bytes that are accepted, and the error beyond it. */
 export interface ByteLimit {
   bytes: number;
   error: () => ApiError;
 }
 
 /**
- * Unsynced bytes of one writer. Left to the final fsync they would pile up to the whole file, and every commit of the
- * database would wait for all of them: file systems such as ext4 write them out together.
+ * Bytes between two syncs of one writer. Unsynced until the end, the whole file would delay every commit of the
+ * database, because file systems such as ext4 write both out together.
  */
 const BYTES_BETWEEN_SYNCS = 16 * 1024 * 1024;
 
-/** The directory `tmp`: where bytes arrive. Whatever is in it after a crash belonged to nobody. */
+/** The directory `tmp`, which receives bytes. Its contents after a crash have no owner. */
 export class Inbox {
   readonly #dir: string;
   readonly #space: DiskSpace;
@@ -36,15 +36,15 @@ export class Inbox {
     this.#space = space;
   }
 
-  /** Makes the directory, empty. Only for the one server that holds the data directory's lock. */
+  /** Creates the directory, or empties it. The caller holds the data directory's lock. */
   async empty(): Promise<void> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#dir)) await rm(join(this.#dir, name), { recursive: true, force: true });
   }
 
   /**
-   * Writes a stream, a chunk at a time, and syncs it. When the stream, the disk or the limit ends it early, nothing
-   * stays. `reserve` false is for what the server itself must write: it may use the disk to its end.
+   * Writes a stream chunk by chunk and syncs it. Leaves nothing behind when the stream, the disk or the limit ends it.
+   * `reserve` false is for bytes that the server itself must write: they may use the reserve.
    */
   async write(source: AsyncIterable<Uint8Array>, limit: ByteLimit | null, reserve: boolean): Promise<Incoming> {
     const path = join(this.#dir, objectId("file-"));
@@ -96,12 +96,12 @@ export class Inbox {
   }
 
   async #remove(path: string): Promise<void> {
-    // What cannot be removed now is when the next server starts.
+    // The next start removes it otherwise.
     await unlink(path).catch(() => {});
   }
 }
 
-/** One write may be a short one: on a disk that fills up it is, and the next one fails. */
+/** A write can be short: on a disk that fills up it is, and the next one fails. */
 async function writeWhole(
   file: { write(bytes: Uint8Array, offset: number): Promise<{ bytesWritten: number }> },
   chunk: Uint8Array,

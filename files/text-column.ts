@@ -1,20 +1,20 @@
 const PAGE_BYTES = 256 * 1024;
 
 /**
- * Short texts in the order in which they were added, as UTF-8 outside the JavaScript heap: 50,000 strings of 512 characters
+ * An append-only column of short texts, stored as UTF-8 outside the JavaScript heap: 50,000 strings of 512 characters
  * would fill a fifth of it. Lone surrogates do not survive.
  */
 export class TextColumn {
   readonly #pages: Buffer[] = [];
-  /** Per text, its page, and its first byte there. */
+  /** Page of each text, and its first byte there. */
   readonly #page: Uint32Array;
   readonly #start: Uint32Array;
   readonly #length: Uint32Array;
-  /** Bytes of the last page that are taken. */
-  #taken = 0;
+  /** Used bytes of the last page. */
+  #used = 0;
   #count = 0;
 
-  /** `capacity`: texts at most. */
+  /** `capacity`: most texts. */
   constructor(capacity: number) {
     this.#page = new Uint32Array(capacity);
     this.#start = new Uint32Array(capacity);
@@ -25,20 +25,20 @@ export class TextColumn {
     return this.#count;
   }
 
-  /** `text` takes at most PAGE_BYTES. */
+  /** `text` has at most PAGE_BYTES. */
   push(text: string): void {
     const bytes = Buffer.byteLength(text);
     if (bytes > PAGE_BYTES) throw new RangeError("The text is longer than a page");
-    if (this.#pages.length === 0 || this.#taken + bytes > PAGE_BYTES) {
+    if (this.#pages.length === 0 || this.#used + bytes > PAGE_BYTES) {
       this.#pages.push(Buffer.allocUnsafeSlow(PAGE_BYTES));
-      this.#taken = 0;
+      this.#used = 0;
     }
     const page = this.#pages.length - 1;
-    this.#pages[page]!.write(text, this.#taken);
+    this.#pages[page]!.write(text, this.#used);
     this.#page[this.#count] = page;
-    this.#start[this.#count] = this.#taken;
+    this.#start[this.#count] = this.#used;
     this.#length[this.#count] = bytes;
-    this.#taken += bytes;
+    this.#used += bytes;
     this.#count++;
   }
 

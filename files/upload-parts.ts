@@ -14,7 +14,7 @@ export interface UploadPartsDeps {
 const NAMES_AT_ONCE = 500;
 const READ_BYTES = 256 * 1024;
 
-/** The bytes of parts: `<data-dir>/parts/<id>`. Their rows come after them, and go before them. */
+/** The bytes of parts: `<data-dir>/parts/<id>`. They are written before their row, and removed after it. */
 export class UploadParts {
   readonly #deps: UploadPartsDeps;
   readonly #dir: string;
@@ -24,7 +24,7 @@ export class UploadParts {
     this.#dir = join(deps.dataDir, "parts");
   }
 
-  /** Removes parts that no upload has. Before it resolves no part may be placed. */
+  /** Removes parts without a row. No part may be placed before it resolves. */
   static async open(deps: UploadPartsDeps): Promise<UploadParts> {
     const parts = new UploadParts(deps);
     await mkdir(parts.#dir, { recursive: true, mode: 0o700 });
@@ -38,7 +38,7 @@ export class UploadParts {
     return parts;
   }
 
-  /** Renames received bytes to their lasting place and syncs it. Nothing of them stays when it rejects. */
+  /** Renames received bytes to their final path and syncs the directory. Leaves nothing behind when it rejects. */
   async place(path: string, id: string): Promise<void> {
     try {
       await rename(path, join(this.#dir, id));

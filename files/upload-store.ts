@@ -26,37 +26,37 @@ export interface NewUpload {
   owner: string;
   filename: string;
   purpose: FilePurpose;
-  /** Of the whole file. */
+  /** Bytes of the whole file. */
   bytes: number;
   mimeType: string;
-  /** Seconds that the file lives from its creation; null is what the purpose has by default. */
+  /** Lifetime of the file in seconds from its creation; null for the purpose's default. */
   expiresAfter: number | null;
-  /** The most bytes that the client's key may store; null is no bound, here and below. */
+  /** Most bytes that the client's key may store; null is no bound, here and below. */
   storageBytes?: number | null;
-  /** The stored key of the request. */
+  /** The stored API key of the request. */
   keyId?: string | null;
 }
 
 const LIFETIME_SECONDS = 3600;
-/** So long after its hour an upload that is over is still told of, to a client that tries its last call again. */
-const REMEMBERED_SECONDS = 7 * 86_400;
-/** Of one owner: without parts they take no storage. */
+/** Seconds after its expiry for which a terminal upload can be read, by a client that repeats its last call. */
+const KEPT_SECONDS = 7 * 86_400;
+/** Open uploads of one owner: without parts they use no storage. */
 const MAX_OPEN = 1000;
 const SWEEP_ROWS = 100;
 
 /**
- * Files that come in parts, in any order and side by side. The parts lie on the disk until `complete` has put them together,
- * so they outlive a restart.
+ * Files that are uploaded in parts, in any order and in parallel. The parts are on disk until `complete` has joined
+ * them, so they survive a restart.
  *
  * | status | goes to | by |
  * |---|---|---|
  * | pending | completed, cancelled, expired | complete, cancel, the sweeper |
- * | completed, cancelled, expired | –; forgotten after a week | the sweeper |
+ * | completed, cancelled, expired | –; removed after a week | the sweeper |
  */
 export class UploadStore {
   readonly #deps: UploadStoreDeps;
   readonly #parts: UploadParts;
-  /** Completions that run, by upload: a second call waits for the first and gets the same file. */
+  /** Running completions by upload: a second call waits for the first and gets the same file. */
   readonly #completing = new Map<string, Promise<unknown>>();
 
   private constructor(deps: UploadStoreDeps, parts: UploadParts) {
@@ -64,7 +64,7 @@ export class UploadStore {
     this.#parts = parts;
   }
 
-  /** Before it resolves no part may be added. */
+  /** No part may be added before it resolves. */
   static async open(deps: UploadStoreDeps): Promise<UploadStore> {
     return new UploadStore(deps, await UploadParts.open(deps));
   }
@@ -102,7 +102,7 @@ export class UploadStore {
     return row;
   }
 
-  /** Before a part's bytes are read. Throws 404, 400 when the upload is over, 507. */
+  /** Checks a part before its bytes are read. Throws 404, 400 for a terminal upload, 507. */
   async admitPart(owner: string, id: string, bytes: number, storageBytes: number | null = null): Promise<void> {
     const upload = await this.get(owner, id);
     if (upload.status !== "pending") throw notPending(upload);
@@ -114,7 +114,7 @@ export class UploadStore {
     return this.#deps.files.receive(owner, source, { bytes: MAX_PART_BYTES, error }, storageBytes);
   }
 
-  /** Makes received bytes a part. Throws 404, 400 or 507, and discards them then. */
+  /** Adds received bytes as a part. Throws 404, 400 or 507, and discards them then. */
   async addPart(
     owner: string,
     uploadId: string,
@@ -152,8 +152,8 @@ export class UploadStore {
   }
 
   /**
-   * Puts the parts together in this order. A repeated call on a completed upload gets the file that it became, so that a
-   * retry after a lost answer does no harm. Throws 404, 400 or 507; the upload stays pending then.
+   * Joins the parts in this order. A repeated call on a completed upload returns its file, so that a retry after a lost
+   * response is harmless. Throws 404, 400 or 507; the upload stays pending then.
    */
   async complete(
     owner: string,
@@ -175,7 +175,7 @@ export class UploadStore {
     }
   }
 
-  /** Throws 404, or 400 for an upload that is completed or expired; one that is cancelled stays so. */
+  /** Throws 404, or 400 for a completed or expired upload; cancelling a cancelled one changes nothing. */
   async cancel(owner: string, id: string): Promise<UploadRow> {
     await this.get(owner, id);
     const ended = await this.#deps.store.uploads.cancel({ owner, id });
@@ -186,7 +186,7 @@ export class UploadStore {
     return upload;
   }
 
-  /** Ends uploads whose hour is over. Returns how many. */
+  /** Expires uploads past their hour. Returns how many. */
   async expire(now: number): Promise<number> {
     let expired = 0;
     for (let ended: EndedUpload[] | null = null; ended === null || ended.length === SWEEP_ROWS; ) {
@@ -197,14 +197,14 @@ export class UploadStore {
     return expired;
   }
 
-  /** Removes the bytes of parts whose rows are gone. */
+  /** Removes the bytes of parts whose rows were removed. */
   unlink(partIds: readonly string[]): Promise<void> {
     return this.#parts.remove(partIds);
   }
 
-  /** Forgets uploads that have been over for a week. Returns how many. */
+  /** Removes uploads that expired over a week ago. Returns how many. */
   forget(now: number): Promise<number> {
-    return this.#deps.store.uploads.forget({ before: now - REMEMBERED_SECONDS, limit: SWEEP_ROWS });
+    return this.#deps.store.uploads.forget({ before: now - KEPT_SECONDS, limit: SWEEP_ROWS });
   }
 
   async #complete(owner: string, id: string, partIds: readonly string[], md5: string | null) {
@@ -246,20 +246,20 @@ export class UploadStore {
     try {
       return await this.#deps.files.write(this.#parts.bytesOf(parts.map((part) => part.id)), { reserve: true });
     } catch (error) {
-      // A cancel or the sweeper may have taken the parts away meanwhile.
+      // A cancel or the sweeper may have removed the parts meanwhile.
       const upload = await this.get(owner, id);
       throw upload.status === "pending" ? error : notPending(upload);
     }
   }
 }
 
-/** Throws 400 for a part that is named twice or is not one of the upload's. */
+/** Throws 400 for a part that is named twice or belongs to another upload. */
 function inOrder(ids: readonly string[], parts: readonly PartRow[]): PartRow[] {
   const byId = new Map(parts.map((part) => [part.id, part]));
   return ids.map((id, index) => {
     const part = byId.get(id);
     if (part === undefined) {
-      const message = `'part_ids[${index}]' is no part of this upload, or is named twice: '${id.slice(0, 64)}'.`;
+      const message = `'part_ids[${index}]' is not a part of this upload, or is named twice: '${id.slice(0, 64)}'.`;
       throw invalidRequest("invalid_value", `part_ids[${index}]`, message);
     }
     byId.delete(id);
@@ -272,8 +272,8 @@ function noSuchUpload(id: string): ApiError {
   return new ApiError("not_found", message, { param: "upload_id" });
 }
 
-/** A pending one whose hour is over counts as expired: the sweeper has only not come by. */
+/** A pending upload past its hour counts as expired, although the sweeper has not expired it yet. */
 function notPending({ id, status }: UploadRow): ApiError {
   const is = status === "pending" ? "expired" : status;
-  return invalidRequest("upload_not_pending", null, `The upload '${id}' is ${is}; it takes no more changes.`);
+  return invalidRequest("upload_not_pending", null, `The upload '${id}' is ${is} and cannot be changed.`);
 }

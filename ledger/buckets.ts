@@ -1,13 +1,13 @@
 import { invalidRequest } from "../openapi/api-error.ts";
 import type { UsageSum } from "../store/tables/usage.ts";
 
-/** Time cut into buckets that begin at whole multiples of their width since 1970 (days are UTC days). */
+/** One page of time buckets. Buckets begin at multiples of their width since 1970 (days are UTC days). */
 export interface BucketPage {
-  /** Unix seconds: the rows of this page, from, inclusive, to, exclusive. */
+  /** Unix seconds of this page's rows: start inclusive, end exclusive. */
   start: number;
   end: number;
   width: number;
-  /** Starts of the buckets, ascending. */
+  /** Starts of the buckets in Unix seconds, ascending. */
   buckets: number[];
   nextPage: string | null;
 }
@@ -20,13 +20,13 @@ export interface BucketRequest {
   width: number;
   /** Buckets per page, 1 or more. */
   limit: number;
-  /** `next_page` of the page before. */
+  /** `next_page` of the previous page. */
   page: string | null;
 }
 
 const PAGE = /^page_(\d{1,12})$/;
 
-/** Throws ApiError 400 for a page that this never gave out. Buckets that nothing happened in are there too. */
+/** Computes a page, with empty buckets too. Throws ApiError 400 for an unknown page token. */
 export function bucketPage({ startTime, endTime, width, limit, page }: BucketRequest): BucketPage {
   const first = startTime - (startTime % width);
   const from = page === null ? first : pageStart(page);
@@ -44,7 +44,7 @@ export function bucketPage({ startTime, endTime, width, limit, page }: BucketReq
   };
 }
 
-/** A page of the buckets that are filled so. */
+/** Fills the buckets of a page. */
 export function pageOf<Bucket>(
   { buckets, width, nextPage }: BucketPage,
   fill: (bucket: { object: "bucket"; start_time: number; end_time: number }) => Bucket,
@@ -57,13 +57,13 @@ export function pageOf<Bucket>(
   };
 }
 
-/** The sums of the bucket that begins then, in their order. */
+/** Returns the sums of the bucket with the given start, in their order. */
 export function byBucket(sums: readonly UsageSum[]): (start: number) => UsageSum[] {
   const buckets = new Map<number, UsageSum[]>();
   for (const sum of sums) {
-    const there = buckets.get(sum.bucket);
-    if (there === undefined) buckets.set(sum.bucket, [sum]);
-    else there.push(sum);
+    const known = buckets.get(sum.bucket);
+    if (known === undefined) buckets.set(sum.bucket, [sum]);
+    else known.push(sum);
   }
   return (start) => buckets.get(start) ?? [];
 }

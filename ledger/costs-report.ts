@@ -5,29 +5,29 @@ import { type BucketPage, byBucket, pageOf } from "./buckets.ts";
 import { MachineShare } from "./machine-report.ts";
 import { type MachinePrice, tokensOf } from "./prices.ts";
 
-/** How the sums of a costs page were made, and what else is told of them. */
+/** The grouping of a costs page's sums, and its further contents. */
 export interface CostsTerms {
   groupBy: UsageQuery["groupBy"];
-  /** Whether model and tier are to be told as a line item. */
+  /** True to report model and tier as a line item. */
   byItem: boolean;
-  /** The machine's time; null where only some owners' or keys' costs are asked for. */
+  /** Machine time; null where the costs are filtered by owner or key. */
   machine: MachineSums | null;
   price: MachinePrice;
 }
 
-/** Sums of the ledger as OpenAI's costs page, and beside them what the machine took. */
+/** Ledger sums in the form of OpenAI's costs page, with the machine's cost. */
 export function costsPageOf(page: BucketPage, sums: readonly UsageSum[], terms: CostsTerms): CostsPage {
   const { groupBy, machine, price } = terms;
-  const bySomeone = groupBy.owner || groupBy.keyId;
+  const byPayer = groupBy.owner || groupBy.keyId;
   const within = byBucket(sums);
   return pageOf<CostsBucket>(page, (bucket) => {
     const here = within(bucket.start_time);
     const share = machine === null ? null : new MachineShare(machine, bucket.start_time, price);
-    // Work that nobody was charged for took its time too.
-    const uncharged = share === null || bySomeone ? [] : unchargedOf(share.accounts, here, bucket.start_time, groupBy);
+    // Uncharged work took machine time too.
+    const uncharged = share === null || byPayer ? [] : unchargedOf(share.accounts, here, bucket.start_time, groupBy);
     return {
       ...bucket,
-      results: [...here, ...uncharged].map((sum) => costsResult(sum, terms, bySomeone ? null : share)),
+      results: [...here, ...uncharged].map((sum) => costsResult(sum, terms, byPayer ? null : share)),
       nightshift: { machine: share?.bucket(here.reduce((tokens, sum) => tokens + tokensOf(sum), 0)) ?? null },
     };
   });
@@ -55,7 +55,7 @@ function costsResult(sum: UsageSum, { byItem }: CostsTerms, share: MachineShare 
   };
 }
 
-/** What a sum is not told apart by is null in it. */
+/** A dimension that is not grouped by is null in a sum. */
 function belongs(account: MachineAccount, { model, endpoint, tier }: UsageSum): boolean {
   return (
     (model === null || model === account.model) &&
@@ -64,7 +64,7 @@ function belongs(account: MachineAccount, { model, endpoint, tier }: UsageSum): 
   );
 }
 
-/** Empty sums of those who had time and no row, each once. */
+/** Empty sums for accounts with machine time and no ledger row, each once. */
 function unchargedOf(
   accounts: readonly MachineAccount[],
   sums: readonly UsageSum[],

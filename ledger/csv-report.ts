@@ -9,7 +9,7 @@ import type {
 import { type Column, csvText } from "./csv.ts";
 import { usdText } from "./prices.ts";
 
-/** A result with the time it is of. */
+/** A result with the time of its bucket. */
 type Timed<Result> = Result & { start: number; end: number };
 type Columns<Result> = readonly Column<Timed<Result>>[];
 
@@ -19,21 +19,21 @@ const time: Columns<object> = [
   ["start", ({ start }) => new Date(start * 1000).toISOString()],
 ];
 
-const who: Columns<Pick<UsageResult, "project_id" | "api_key_id">> = [
+const payer: Columns<Pick<UsageResult, "project_id" | "api_key_id">> = [
   ["project_id", (row) => row.project_id],
   ["api_key_id", (row) => row.api_key_id],
 ];
 
-type Spent = Pick<UsageResult["nightshift"], "cost_nano_usd" | "default_cost_nano_usd">;
+type Cost = Pick<UsageResult["nightshift"], "cost_nano_usd" | "default_cost_nano_usd">;
 
-const spent: Columns<{ nightshift: Spent }> = [
+const cost: Columns<{ nightshift: Cost }> = [
   ["cost_usd", (row) => usdText(row.nightshift.cost_nano_usd)],
   ["default_cost_usd", (row) => usdText(row.nightshift.default_cost_nano_usd)],
 ];
 
 const USAGE: Columns<UsageResult> = [
   ...time,
-  ...who,
+  ...payer,
   ["model", (row) => row.model],
   ["endpoint", (row) => row.nightshift.endpoint],
   ["service_tier", (row) => row.service_tier],
@@ -43,29 +43,29 @@ const USAGE: Columns<UsageResult> = [
   ["input_cached_tokens", (row) => row.input_cached_tokens],
   ["output_tokens", (row) => row.output_tokens],
   ["reasoning_tokens", (row) => row.nightshift.reasoning_tokens],
-  ...spent,
+  ...cost,
 ];
 
 const EMBEDDINGS: Columns<EmbeddingsUsageResult> = [
   ...time,
-  ...who,
+  ...payer,
   ["model", (row) => row.model],
   ["endpoint", (row) => row.nightshift.endpoint],
   ["service_tier", (row) => row.nightshift.service_tier],
   ["num_model_requests", (row) => row.num_model_requests],
   ["input_tokens", (row) => row.input_tokens],
-  ...spent,
+  ...cost,
 ];
 
 const COSTS: Columns<CostsResult> = [
   ...time,
-  ...who,
+  ...payer,
   ["line_item", (row) => row.line_item],
   ["model", (row) => row.nightshift.model],
   ["endpoint", (row) => row.nightshift.endpoint],
   ["service_tier", (row) => row.nightshift.service_tier],
   ["tokens", (row) => row.nightshift.tokens],
-  ...spent,
+  ...cost,
   ["machine_seconds", (row) => row.nightshift.machine?.seconds ?? null],
   ["machine_usd", (row) => row.nightshift.machine?.usd ?? null],
   ["machine_spot_usd", (row) => row.nightshift.machine?.spot_usd ?? null],

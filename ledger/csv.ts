@@ -1,16 +1,16 @@
 export type Cell = string | number | boolean | null;
 
-/** One column of a table: its name, and what stands in it for a row. */
+/** One column of a table: its name and the cell of a row. */
 export type Column<Row> = readonly [name: string, cell: (row: Row) => Cell];
 
-/** What a spreadsheet takes for the beginning of a formula. */
+/** Beginnings that a spreadsheet treats as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * Rows as CSV after RFC 4180: a header, CRLF after every line, quotes doubled. Null is an empty cell. A text that a
- * spreadsheet would run as a formula (names are chosen by users) gets an apostrophe before it, which spreadsheets hide and
- * OWASP advises; numbers are written as they are, for a minus in front of one is a minus.
+ * Rows as CSV (RFC 4180): a header, CRLF after every line, quotes doubled. Null is an empty cell. Users choose names,
+ * so a text that a spreadsheet would run as a formula gets a leading apostrophe, which spreadsheets hide and OWASP
+ * recommends. Numbers are unchanged, as a leading minus there is a sign.
  */
 export function csvText<Row>(columns: readonly Column<Row>[], rows: Iterable<Row>): string {
   let text = line(columns.map(([name]) => name));

@@ -3,7 +3,10 @@ const UNITS = [
   ["m", 60_000],
 ] as const;
 
-/** Milliseconds as Go writes a duration, which is what OpenAI's rate limit headers hold: `0s`, `12ms`, `1.5s`, `6m0s`. Rounded up to whole milliseconds. */
+/**
+ * Formats milliseconds as a Go duration, the form of OpenAI's rate limit headers: `0s`, `12ms`, `1.5s`, `6m0s`. Rounds
+ * up to whole milliseconds.
+ */
 export function goDuration(ms: number): string {
   let left = Math.ceil(ms);
   if (left === 0) return "0s";

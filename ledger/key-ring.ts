@@ -7,26 +7,26 @@ import { digestOf, equals, newSecret, prefixOf } from "./secret.ts";
 
 export interface KeyRingDeps {
   store: Pick<Store, "keys">;
-  /** The administrator's key of the environment; null for none. */
+  /** The administrator's key from the environment; null for none. */
   adminKey: string | null;
   log: { error(fields: object, message: string): void };
   /** Unix seconds. */
   now(): number;
 }
 
-/** A key and the only copy of its secret that there ever is. */
+/** A new key with the only copy of its secret. */
 export interface MadeKey {
   row: KeyRow;
   secret: string;
 }
 
-interface Found {
+interface CachedKey {
   row: KeyRow;
   key: Key;
 }
 
-const MOST_FOUND = 10_000;
-const TOUCH_MS = 60_000;
+const MAX_CACHED_KEYS = 10_000;
+const TOUCH_INTERVAL_MS = 60_000;
 
 export const NO_TERMS: Omit<KeyTermsRow, "name" | "scopes"> = {
   models: null,
@@ -44,27 +44,27 @@ export const NO_TERMS: Omit<KeyTermsRow, "name" | "scopes"> = {
 };
 
 /**
- * All API keys. Those that are used are kept in memory; as no other process writes the database, a change made here is the
- * only one there can be, and it forgets the key that it changes. Every method may throw StoreError.
+ * All API keys, with a cache of those in use. No other process writes the database, so every change is made here and
+ * evicts the changed key. Every method may throw StoreError.
  */
 export class KeyRing {
   readonly #deps: KeyRingDeps;
   readonly #adminHash: string | null;
-  /** By prefix, the one used last at the end. */
-  readonly #found = new Map<string, Found>();
-  /** Counts the changes: what was read before one may be out of date after it. */
+  /** Cached keys by prefix, the most recently used last. */
+  readonly #cached = new Map<string, CachedKey>();
+  /** Number of changes: a row read before a change may be outdated after it. */
   #changes = 0;
-  /** Last uses that are not stored yet, in Unix seconds by id. */
+  /** Times of last use that are not stored yet, in Unix seconds by id. */
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(deps: KeyRingDeps) {
     this.#deps = deps;
     this.#adminHash = deps.adminKey === null ? null : digestOf(deps.adminKey).toString("hex");
-    this.#timer = setInterval(() => void this.#touch(), TOUCH_MS).unref();
+    this.#timer = setInterval(() => void this.#touch(), TOUCH_INTERVAL_MS).unref();
   }
 
-  /** The key whose secret this is; null for any that is not known, revoked or expired. */
+  /** The key with this secret; null when it is unknown, revoked or expired. */
   async authenticate(secret: string): Promise<Key | null> {
     const digest = digestOf(secret);
     if (this.#adminHash !== null && equals(digest, this.#adminHash)) return ENVIRONMENT_KEY;
@@ -92,7 +92,7 @@ export class KeyRing {
     return { row, secret: text };
   }
 
-  /** The first administrator's key, where nobody has one yet. */
+  /** Creates the first administrator's key unless one exists. */
   async createFirst(): Promise<MadeKey | null> {
     const { store, adminKey, now } = this.#deps;
     if (adminKey !== null || (await store.keys.administrators({ now: now() })) > 0) return null;
@@ -110,7 +110,7 @@ export class KeyRing {
     return page === "unknown_cursor" ? page : { ...page, rows: page.rows.map((row) => this.#used(row)) };
   }
 
-  /** Null for an unknown one, "revoked" for one that nothing brings back. */
+  /** Null for an unknown key. "revoked" for a revoked one, which cannot be restored. */
   async update(id: string, changes: Partial<KeyTermsRow>): Promise<KeyRow | "revoked" | null> {
     const row = await this.get(id);
     if (row === null) return null;
@@ -118,7 +118,7 @@ export class KeyRing {
     return this.#changed(row.prefix, this.#deps.store.keys.update({ id, changes }));
   }
 
-  /** `graceSeconds`: for how long the secret of before is taken too. Null and "revoked" as for `update`. */
+  /** `graceSeconds`: how long the previous secret remains valid. Null and "revoked" as for `update`. */
   async rotate(id: string, graceSeconds: number): Promise<MadeKey | "revoked" | null> {
     const row = await this.get(id);
     if (row === null) return null;
@@ -129,69 +129,69 @@ export class KeyRing {
     return rotated === null ? "revoked" : { row: rotated, secret: text };
   }
 
-  /** From here on no request with this key is let in. Null for an unknown one. */
+  /** Rejects all further requests with this key. Null for an unknown key. */
   async revoke(id: string): Promise<KeyRow | null> {
     const row = await this.get(id);
     if (row === null) return null;
     return this.#changed(row.prefix, this.#deps.store.keys.revoke({ id, now: this.#deps.now() }));
   }
 
-  /** Awaits a change of all keys of an owner; nothing that was read of them before its end is kept. */
+  /** Awaits a change of all keys of an owner, and evicts rows that were read before its end. */
   async changeOwner<T>(owner: string, change: Promise<T>): Promise<T> {
     try {
       return await change;
     } finally {
       this.#changes++;
-      for (const [prefix, { row }] of this.#found) if (row.owner === owner) this.#found.delete(prefix);
+      for (const [prefix, { row }] of this.#cached) if (row.owner === owner) this.#cached.delete(prefix);
     }
   }
 
-  /** Which models requests with this key may use, also after it was revoked; null for all. */
+  /** Models that the key allows, also after its revocation; null for all. */
   async modelsOf(keyId: string | null): Promise<readonly string[] | null> {
     const row = keyId === null ? null : await this.get(keyId);
     return row === null ? null : keyOf(row).models;
   }
 
-  /** Stores when keys were last used. */
+  /** Stores the times of last use. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#touch();
   }
 
-  async #find(prefix: string): Promise<Found | null> {
-    const known = this.#found.get(prefix);
+  async #find(prefix: string): Promise<CachedKey | null> {
+    const known = this.#cached.get(prefix);
     if (known !== undefined) {
-      this.#found.delete(prefix);
-      this.#found.set(prefix, known);
+      this.#cached.delete(prefix);
+      this.#cached.set(prefix, known);
       return known;
     }
     const changes = this.#changes;
     const row = await this.#deps.store.keys.find({ prefix });
     if (row === null) return null;
     const found = { row, key: keyOf(row) };
-    if (changes === this.#changes) this.#keep(prefix, found);
+    if (changes === this.#changes) this.#cache(prefix, found);
     return found;
   }
 
-  #keep(prefix: string, found: Found): void {
-    this.#found.set(prefix, found);
-    for (const oldest of this.#found.keys()) {
-      if (this.#found.size <= MOST_FOUND) return;
-      this.#found.delete(oldest);
+  #cache(prefix: string, found: CachedKey): void {
+    this.#cached.set(prefix, found);
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= MAX_CACHED_KEYS) return;
+      this.#cached.delete(oldest);
     }
   }
 
-  /** Awaits a change; nothing that was read before its end is kept. */
+  /** Awaits a change, and evicts a row that was read before its end. */
   async #changed<T>(prefix: string, change: Promise<T>): Promise<T> {
     try {
       return await change;
     } finally {
       this.#changes++;
-      this.#found.delete(prefix);
+      this.#cached.delete(prefix);
     }
   }
 
-  /** With the last use that is not stored yet. */
+  /** The row with the time of its last use, stored or not. */
   #used(row: KeyRow): KeyRow {
     return { ...row, lastUsedAt: this.#uses.get(row.id) ?? row.lastUsedAt };
   }
@@ -203,7 +203,7 @@ export class KeyRing {
     try {
       await this.#deps.store.keys.touch({ uses });
     } catch (error) {
-      this.#deps.log.error({ err: error, keys: uses.length }, "It could not be stored when keys were last used");
+      this.#deps.log.error({ err: error, keys: uses.length }, "The keys' times of last use could not be stored");
     }
   }
 }

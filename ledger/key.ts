@@ -6,9 +6,9 @@ import type { KeyRow } from "../store/types/key-row.ts";
 export interface KeyLimits {
   requestsPerMinute: number | null;
   tokensPerMinute: number | null;
-  /** Requests that may run or wait at once. */
+  /** Most requests that run or wait at a time. */
   concurrent: number | null;
-  /** Estimated tokens of batches that are not over. */
+  /** Most estimated tokens in open batches. */
   enqueuedTokens: number | null;
   storageBytes: number | null;
 }
@@ -17,11 +17,11 @@ export interface KeyLimits {
 export interface Budget {
   dailyNano: number | null;
   monthlyNano: number | null;
-  /** The share from which the owner is warned, above 0, at most 1; null for no warning. */
+  /** Fraction of a budget at which the owner is warned, in (0, 1]; null for no warning. */
   softRatio: number | null;
 }
 
-/** What a key is to those who serve its requests; the secret's hash is not in it. */
+/** An API key as request handling sees it; without the secret's hash. */
 export interface Key {
   id: string;
   owner: string;
@@ -33,17 +33,17 @@ export interface Key {
   budget: Budget;
 }
 
-/** Whose request it is; the key is null while API keys are off. */
+/** The origin of a request; the key is null while API keys are off. */
 export interface Caller {
   owner: string;
   key: Key | null;
 }
 
-/** Who everything belongs to while API keys are off, and what the administrator's own key makes. */
+/** The owner of everything while API keys are off, and of what the environment's key creates. */
 export const LOCAL_OWNER = "local";
 
-/** Priority is a right that a key is given by name: it goes before everyone else's requests. */
-export const USUAL_TIERS: readonly LedgerTier[] = ["default", "flex", "batch"];
+/** Tiers of a key that names none. Priority must be granted explicitly, as it precedes all other requests. */
+const DEFAULT_TIERS: readonly LedgerTier[] = ["default", "flex", "batch"];
 
 const NO_LIMITS: KeyLimits = {
   requestsPerMinute: null,
@@ -53,13 +53,13 @@ const NO_LIMITS: KeyLimits = {
   storageBytes: null,
 };
 
-/** The key of the environment: it may do everything, and has no row. */
+/** The administrator's key from the environment. It has every scope and tier, and no row. */
 export const ENVIRONMENT_KEY: Key = {
   id: "key_environment",
   owner: LOCAL_OWNER,
   scopes: ["admin"],
   models: null,
-  tiers: ["priority", ...USUAL_TIERS],
+  tiers: ["priority", ...DEFAULT_TIERS],
   limits: NO_LIMITS,
   budget: { dailyNano: null, monthlyNano: null, softRatio: null },
 };
@@ -71,7 +71,7 @@ export function keyOf(row: KeyRow): Key {
     owner,
     scopes: JSON.parse(row.scopes),
     models: row.models === null ? null : JSON.parse(row.models),
-    tiers: row.tiers === null ? USUAL_TIERS : JSON.parse(row.tiers),
+    tiers: row.tiers === null ? DEFAULT_TIERS : JSON.parse(row.tiers),
     limits: {
       requestsPerMinute: row.requestsPerMinute,
       tokensPerMinute: row.tokensPerMinute,
@@ -96,7 +96,7 @@ export function mayUseTier({ key }: Caller, tier: LedgerTier): boolean {
   return key === null || key.tiers.includes(tier);
 }
 
-/** The id of a key that has a row; null for none, and for that of the environment. */
+/** The id of a key with a row; null without a key and for the environment's. */
 export function storedKeyId(key: Key | null): string | null {
   return key === null || key === ENVIRONMENT_KEY ? null : key.id;
 }

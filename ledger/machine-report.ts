@@ -7,9 +7,9 @@ const SECONDS_PER_HOUR = 3600;
 const MILLION = 1e6;
 
 /**
- * What the machine's time of one bucket went to. Engines that compute at once share the machine, so where they were busy
- * for longer than the server was up, their time is scaled to it, and nothing was idle. (One engine can be ahead of it by a
- * step: its time is counted when it ends.)
+ * Attribution of one bucket's machine time. Engines that compute at a time share the machine: where their busy time
+ * exceeds the uptime, it is scaled to the uptime and idle time is zero. (A single engine can exceed it by one step,
+ * because a step's time is counted at its end.)
  */
 export class MachineShare {
   readonly #busy: readonly BusyTime[];
@@ -26,18 +26,18 @@ export class MachineShare {
     this.#price = price;
   }
 
-  /** Those who had time. */
+  /** Accounts with busy time. */
   get accounts(): readonly BusyTime[] {
     return this.#busy;
   }
 
-  /** Of some of them, who computed so many tokens. */
+  /** Time and cost of the accounts that match, which computed `tokens` tokens. */
   result(of: (time: BusyTime) => boolean, tokens: number): MachineResult {
     const seconds = this.#seconds(of);
     return { seconds, ...this.#cost(seconds, tokens) };
   }
 
-  /** Of all, and what was left. */
+  /** Time and cost of the whole bucket, with idle time. */
   bucket(tokens: number): MachineBucket {
     const up = this.#upSeconds;
     const online = this.#seconds(({ tier }) => tier === "priority" || tier === "default");

@@ -5,7 +5,7 @@ import { type Clock, epochSeconds } from "../platform/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { BusyTime, MachineAccount } from "../store/tables/machine.ts";
 
-/** Hears where time went, for the metrics. */
+/** Receives attributed machine time, for the metrics. */
 export interface MachineSink {
   spent(account: MachineAccount, seconds: number): void;
 }
@@ -17,21 +17,21 @@ export interface MachineTimeDeps {
   clock: Clock;
 }
 
-/** What a crash can lose of it. */
+/** Milliseconds between writes: a crash loses at most this much. */
 const FLUSH_MS = 5000;
-/** The same where nothing is computed: an idle server leaves its disk alone for as long. */
+/** Milliseconds between writes while nothing is computed, so that an idle server seldom writes to its disk. */
 const IDLE_FLUSH_MS = 60_000;
 
 /**
- * Adds up what the machine's time went to, by model, endpoint and tier, and writes it to the store every few seconds, in
- * one transaction. While the store takes nothing it waits here, and takes no more room for that.
+ * Sums machine time by model, endpoint and tier, and writes it to the store every few seconds in one transaction. While
+ * the store fails the sums stay here, in bounded memory.
  */
 export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
   readonly #deps: MachineTimeDeps;
-  /** With microseconds that are not stored yet; whole ones are, what is left of one is kept. */
+  /** Microseconds not stored yet by account; fractions stay after a write. */
   readonly #accounts = new Map<string, MachineAccount & { us: number }>();
   #upUs = 0;
-  /** Until when `#upUs` counts, and when it was last written. */
+  /** Monotonic milliseconds up to which `#upUs` counts, and those of the last write. */
   #countedAt: number;
   #writtenAt: number;
   #timer: NodeJS.Timeout | null = null;
@@ -45,7 +45,7 @@ export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#due(), FLUSH_MS);
+    this.#timer = setInterval(() => this.#flushIfDue(), FLUSH_MS);
     this.#timer.unref();
   }
 
@@ -57,7 +57,7 @@ export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
     this.#spend(model, stats.shares);
   }
 
-  /** Writes what there is; for the end of the server. */
+  /** Writes the rest, at shutdown. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
@@ -78,17 +78,17 @@ export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
     }
   }
 
-  #due(): void {
+  #flushIfDue(): void {
     if (this.#writing !== null) return;
-    const idle = this.#taken().length === 0;
+    const idle = this.#busyTimes().length === 0;
     if (idle && this.#deps.clock.now() - this.#writtenAt < IDLE_FLUSH_MS) return;
     this.#writing = this.#write().finally(() => {
       this.#writing = null;
     });
   }
 
-  /** Whole microseconds of every account that has some. */
-  #taken(): BusyTime[] {
+  /** Whole microseconds of every account with at least one. */
+  #busyTimes(): BusyTime[] {
     return [...this.#accounts.values()].flatMap(({ us, ...account }) => {
       const busyUs = Math.floor(us);
       return busyUs === 0 ? [] : [{ ...account, busyUs }];
@@ -100,7 +100,7 @@ export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
     const now = clock.now();
     this.#upUs += 1000 * (now - this.#countedAt);
     this.#countedAt = now;
-    const busy = this.#taken();
+    const busy = this.#busyTimes();
     const upUs = Math.floor(this.#upUs);
     this.#move(upUs, busy, -1);
     try {
@@ -109,12 +109,12 @@ export class MachineTime implements Pick<EngineObserver, "step" | "piece"> {
       this.#failing = false;
     } catch (error) {
       this.#move(upUs, busy, 1);
-      if (!this.#failing) log.error({ err: error }, "Machine time could not be written; trying again");
+      if (!this.#failing) log.error({ err: error }, "Machine time could not be written; retrying");
       this.#failing = true;
     }
   }
 
-  /** Takes a spell out (−1), or puts it back (1). */
+  /** Takes an interval out (−1), or puts it back (1). */
   #move(upUs: number, busy: readonly BusyTime[], sign: 1 | -1): void {
     this.#upUs += sign * upUs;
     for (const time of busy) this.#accounts.get(keyOf(time))!.us += sign * time.busyUs;

@@ -3,13 +3,13 @@ import type { OwnerRow } from "../store/types/budget-row.ts";
 import type { Budget } from "./key.ts";
 
 /**
- * What all keys of an owner may spend together. All of them are in memory, so that whoever has no budget is let in without
- * asking the store; no other process writes them. Every method may throw StoreError.
+ * Budgets of all keys of an owner together. All are in memory, so that a request without a budget needs no store call;
+ * no other process writes them. Every method may throw StoreError.
  */
 export class OwnerBudgets {
   readonly #store: Pick<Store, "budgets">;
   readonly #byOwner: Map<string, Budget>;
-  /** One after the other: each changes what the one before has left. */
+  /** Changes are serialized: each builds on the result of the previous one. */
   #changing: Promise<unknown> = Promise.resolve();
 
   private constructor(store: Pick<Store, "budgets">, rows: readonly OwnerRow[]) {
@@ -25,12 +25,12 @@ export class OwnerBudgets {
     return this.#byOwner.get(owner) ?? NO_BUDGET;
   }
 
-  /** Its row is gone from the store. */
+  /** Forgets a budget whose row was removed from the store. */
   forget(owner: string): void {
     this.#byOwner.delete(owner);
   }
 
-  /** In force from the next request on; fields that are left out stay as they are. */
+  /** Changes the given fields, in force from the next request on. */
   change(owner: string, changes: Partial<Budget>): Promise<Budget> {
     const changing = this.#changing.then(async () => {
       const budget = { ...this.get(owner), ...changes };
@@ -43,7 +43,7 @@ export class OwnerBudgets {
   }
 }
 
-export const NO_BUDGET: Budget = { dailyNano: null, monthlyNano: null, softRatio: null };
+const NO_BUDGET: Budget = { dailyNano: null, monthlyNano: null, softRatio: null };
 
 export function bounds({ dailyNano, monthlyNano }: Budget): boolean {
   return dailyNano !== null || monthlyNano !== null;

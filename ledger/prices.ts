@@ -7,7 +7,7 @@ export interface ModelPrice {
   output: number;
 }
 
-/** What the machine costs in USD per hour; null where that was not set. */
+/** The machine's price in USD per hour; null where it is not set. */
 export interface MachinePrice {
   onDemand: number | null;
   spot: number | null;
@@ -24,32 +24,35 @@ export interface TokenCounts {
 
 export const DEFAULT_TIER_FACTORS: TierFactors = { priority: 1.75, default: 1, flex: 0.5, batch: 0.5 };
 
-/** The demo model costs something, so that costs show from the first minute. */
+/** The demo model has a price, so that costs are visible from the first minute. */
 export const DEFAULT_PRICES: Readonly<Record<string, ModelPrice>> = {
   demo: { input: 0.1, cachedInput: 0.02, output: 0.4 },
 };
 
 const FREE: ModelPrice = { input: 0, cachedInput: 0, output: 0 };
 
-/** Prices are kept to a millionth of a USD per million tokens, factors to a thousandth: both are integers from here on. */
+/**
+ * Pico-dollars per token at USD 1 per million tokens. Prices have a resolution of a millionth of that, factors of a
+ * thousandth, so both are integers.
+ */
 const PICO_PER_PRICE = 1e6;
 const FACTOR_UNIT = 1000n;
 const PICO_PER_NANO = 1000n;
 
 /**
- * What requests cost, in whole nano-dollars. USD 1 per million tokens is 1000 nano-dollars per token. All arithmetic is
- * on integers; a row is rounded once, half up, after its tokens are priced, added up and multiplied by the tier.
+ * Costs of requests in whole nano-dollars. USD 1 per million tokens is 1000 nano-dollars per token. All arithmetic is
+ * on integers; a row is rounded once, half up, after its tokens are priced, summed and multiplied by the tier's factor.
  */
 export class Prices {
   #prices: ReadonlyMap<string, ModelPrice> = new Map();
   #factors: TierFactors = DEFAULT_TIER_FACTORS;
 
-  /** A model without a price costs nothing. */
+  /** A model without a price is free. */
   constructor(prices: Readonly<Record<string, ModelPrice>>, factors: TierFactors) {
     this.replace(prices, factors);
   }
 
-  /** Holds for what ends from now on; what is in the ledger stays. */
+  /** Applies to requests that end from now on; existing ledger rows stay. */
   replace(prices: Readonly<Record<string, ModelPrice>>, factors: TierFactors): void {
     this.#prices = new Map(Object.entries(prices));
     this.#factors = factors;
@@ -66,7 +69,7 @@ export class Prices {
     return Number((pico * factor + unit / 2n) / unit);
   }
 
-  /** Nano-dollars per token, with fractions: for what is held back, never for what is charged. */
+  /** Nano-dollars per token, with fractions: for reservations, never for charges. */
   rates(model: string, tier: LedgerTier): { inputNano: number; outputNano: number } {
     const { input, output } = this.#prices.get(model) ?? FREE;
     const factor = this.#factors[tier] * NANO_PER_PRICE;
@@ -74,12 +77,12 @@ export class Prices {
   }
 }
 
-/** All that a model had to read and write. */
+/** Tokens read and written. */
 export function tokensOf({ inputTokens, outputTokens }: Pick<TokenCounts, "inputTokens" | "outputTokens">): number {
   return inputTokens + outputTokens;
 }
 
-/** USD 1 per million tokens is so many nano-dollars per token. */
+/** Nano-dollars per token at USD 1 per million tokens. */
 const NANO_PER_PRICE = 1000;
 
 /** Pico-dollars per token. */

@@ -3,10 +3,10 @@ import { goDuration } from "./go-duration.ts";
 import type { Key } from "./key.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
-/** What of a key's limits a request met. */
+/** The limit of a key that a request exceeded. */
 export type RateLimit = "requests" | "tokens" | "concurrent";
 
-/** A refusal by a key's limits. */
+/** A rejection by a key's limits. */
 export class RateLimited extends ApiError {
   readonly limit: RateLimit;
 
@@ -17,7 +17,7 @@ export class RateLimited extends ApiError {
   }
 }
 
-/** What a request will take: its prompt, and its answers as far as they go. */
+/** Estimated tokens of a request: its prompt, and its answers up to their limits. */
 export interface Expected {
   promptTokens: number;
   answerTokens: number;
@@ -28,14 +28,14 @@ interface Buckets {
   tokens: TokenBucket;
 }
 
-/** One more, and those that were used longest ago are forgotten. */
-const MOST_BUCKETS = 10_000;
-/** Tells nothing about when a running request ends. */
+/** Most buckets; beyond it the least recently used is dropped. */
+const MAX_BUCKETS = 10_000;
+/** A fixed guess, because the end of a running request is unknown. */
 const CONCURRENT_WAIT_MS = 1000;
 
 /**
- * Requests and tokens a minute of each key on each model, and how many requests of a key run. In memory alone: a restart
- * gives everyone a full minute.
+ * Requests and tokens per minute of each key and model, and concurrent requests of each key. They are in memory only: a
+ * restart gives every key a full minute.
  */
 export class RateLimits {
   readonly #now: () => number;
@@ -47,12 +47,12 @@ export class RateLimits {
     this.#now = now;
   }
 
-  /** Throws RateLimited; then nothing is taken. */
+  /** Throws RateLimited, and takes nothing then. */
   enter(key: Key, model: string, { promptTokens, answerTokens }: Expected): RateLimitPass {
     const { requestsPerMinute, tokensPerMinute, concurrent } = key.limits;
     const running = this.#running.get(key.id) ?? 0;
     if (concurrent !== null && running >= concurrent) {
-      const message = `The key has ${running} requests running, and at most ${concurrent} may.`;
+      const message = `The key has ${running} concurrent requests; its limit is ${concurrent}.`;
       throw new RateLimited("concurrent", message, CONCURRENT_WAIT_MS);
     }
     const buckets = this.#bucketsOf(`${key.id} ${model}`);
@@ -69,8 +69,8 @@ export class RateLimits {
       const tooLarge = expected > tokensPerMinute;
       const reached = tooLarge ? "The request is too large" : "Rate limit reached";
       const limit = `${reached} for '${model}' on tokens per minute: limit ${tokensPerMinute}, requested ${expected}.`;
-      const say = tooLarge ? "Shorten its prompt, or ask for fewer tokens with max_tokens." : advice(waitMs);
-      throw new RateLimited("tokens", `${limit} ${say}`, waitMs);
+      const remedy = tooLarge ? "Shorten its prompt, or ask for fewer tokens with max_tokens." : advice(waitMs);
+      throw new RateLimited("tokens", `${limit} ${remedy}`, waitMs);
     }
     this.#running.set(key.id, running + 1);
     return new RateLimitPass(expected, {
@@ -83,20 +83,20 @@ export class RateLimits {
     });
   }
 
-  /** What OpenAI's clients read, for a response of now; a limit that there is not has no headers. */
+  /** Rate limit headers in OpenAI's form for a response at this moment; a limit that is not set has none. */
   headers({ id, limits }: Key, model: string): Record<string, string> {
     const buckets = this.#buckets.get(`${id} ${model}`);
     const headers: Record<string, string> = {};
     const now = this.#now();
-    const tell = (unit: "requests" | "tokens", limit: number | null) => {
+    const add = (unit: "requests" | "tokens", limit: number | null) => {
       if (limit === null) return;
       const bucket = buckets?.[unit] ?? new TokenBucket();
       headers[`x-ratelimit-limit-${unit}`] = String(limit);
       headers[`x-ratelimit-remaining-${unit}`] = String(bucket.remaining(limit, now));
       headers[`x-ratelimit-reset-${unit}`] = goDuration(bucket.resetMs(limit, now));
     };
-    tell("requests", limits.requestsPerMinute);
-    tell("tokens", limits.tokensPerMinute);
+    add("requests", limits.requestsPerMinute);
+    add("tokens", limits.tokensPerMinute);
     return headers;
   }
 
@@ -109,7 +109,7 @@ export class RateLimits {
   #bucketsOf(name: string): Buckets {
     const known = this.#buckets.get(name);
     if (known !== undefined) {
-      // The oldest in use stand at the front.
+      // The least recently used is at the front.
       this.#buckets.delete(name);
       this.#buckets.set(name, known);
       return known;
@@ -121,36 +121,36 @@ export class RateLimits {
   }
 
   #forget(): void {
-    if (this.#buckets.size < MOST_BUCKETS) return;
+    if (this.#buckets.size < MAX_BUCKETS) return;
     const [oldest] = this.#buckets.keys();
     if (oldest !== undefined) this.#buckets.delete(oldest);
   }
 }
 
-/** A request within its key's limits; to be left once, however it ends. */
+/** An admitted request; it must be left once, however it ends. */
 export class RateLimitPass {
   readonly #expected: number;
   readonly #ends: { settle(tokens: number, requests: number): void; leave(): void };
-  #over = false;
+  #ended = false;
 
   constructor(expected: number, ends: { settle(tokens: number, requests: number): void; leave(): void }) {
     this.#expected = expected;
     this.#ends = ends;
   }
 
-  /** It ended and used so many tokens; further calls do nothing. */
+  /** Settles an ended request; further calls do nothing. */
   leave(usedTokens: number): void {
     this.#end(usedTokens, 0);
   }
 
-  /** It was not served: as if it had never come. */
+  /** Removes a request that was not served from all counts. */
   undo(): void {
     this.#end(0, -1);
   }
 
   #end(usedTokens: number, requests: number): void {
-    if (this.#over) return;
-    this.#over = true;
+    if (this.#ended) return;
+    this.#ended = true;
     this.#ends.settle(usedTokens - this.#expected, requests);
     this.#ends.leave();
   }

@@ -1,16 +1,19 @@
 import { ApiError } from "../openapi/api-error.ts";
 
-/** Reports of one owner that may wait behind the one that runs. */
-const MOST_WAITING = 8;
+/** Most queued reports of one owner, behind the one that runs. */
+const MAX_WAITING = 8;
 
-/** Reports may read millions of rows, so of each owner one runs at a time. */
+/** Runs one report of each owner at a time, as a report may read millions of rows. */
 export class ReportQueue {
   readonly #owners = new Map<string, { reports: number; last: Promise<unknown> }>();
 
-  /** Runs a report after its owner's earlier ones. Rejects with 429 when too many wait, and when the signal aborted first. */
+  /**
+   * Runs a report after its owner's earlier ones. Rejects with 429 when the queue is full, and when the signal aborts
+   * before the start.
+   */
   run<T>(owner: string, report: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const queue = this.#owners.get(owner) ?? { reports: 0, last: Promise.resolve() };
-    if (queue.reports > MOST_WAITING) throw tooMany();
+    if (queue.reports > MAX_WAITING) throw tooMany();
     queue.reports++;
     this.#owners.set(owner, queue);
     const running = queue.last.then(() => {
@@ -30,7 +33,7 @@ export class ReportQueue {
 function tooMany(): ApiError {
   return new ApiError(
     "too_many_reports",
-    `${MOST_WAITING} usage reports of yours wait already. Ask for one after the other.`,
+    `${MAX_WAITING} of your usage reports are already queued. Request them one after the other.`,
     { retryAfter: 1 },
   );
 }

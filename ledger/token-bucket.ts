@@ -1,17 +1,17 @@
 const MINUTE_MS = 60_000;
 
 /**
- * A bucket of so many units a minute, as what is used of it: what was taken drains away at an even rate. In any stretch of
- * time no more is taken than the bucket holds and what drains meanwhile. The limit is named with each call, so that a new
- * one holds at once: a bucket that becomes smaller is full at most, since what a large one held would take it hours to
- * drain. Times are milliseconds of a monotonic clock; units may have fractions.
+ * A leaky bucket of units per minute: taken units drain at an even rate. Any interval admits at most the limit plus
+ * what drains in it. The limit is an argument of each call, so that a new one applies at once: after a reduction the
+ * bucket is at most full, as the old amount would take hours to drain. Times are milliseconds of a monotonic clock;
+ * units may be fractions.
  */
 export class TokenBucket {
   #limit = 0;
   #used = 0;
   #at = 0;
 
-  /** Takes them when there is room for all of them, else nothing. */
+  /** Takes all units, or none when they do not fit. */
   take(units: number, limit: number, now: number): boolean {
     const used = this.#usedAt(limit, now);
     if (used + units > limit) return false;
@@ -20,23 +20,23 @@ export class TokenBucket {
     return true;
   }
 
-  /** Corrects what was taken, when it turned out to be more or less. The bucket may owe then. */
+  /** Corrects the taken units by a difference; the bucket may exceed its limit then. */
   correct(units: number, now: number): void {
     this.#set(Math.max(0, this.#usedAt(this.#limit, now) + units), now);
   }
 
-  /** Whole units that may be taken now. */
+  /** Whole units that can be taken now. */
   remaining(limit: number, now: number): number {
     return Math.max(0, Math.floor(limit - this.#usedAt(limit, now)));
   }
 
-  /** Milliseconds until `units` can be taken, if nobody takes any before; infinite for more than the bucket holds. */
+  /** Milliseconds until `units` can be taken if none are taken before; infinite for more than the limit. */
   waitMs(units: number, limit: number, now: number): number {
     if (units > limit) return Number.POSITIVE_INFINITY;
     return Math.max(0, ((this.#usedAt(limit, now) + units - limit) * MINUTE_MS) / limit);
   }
 
-  /** Milliseconds until the bucket is as it was at first. */
+  /** Milliseconds until the bucket is empty. */
   resetMs(limit: number, now: number): number {
     return (this.#usedAt(limit, now) * MINUTE_MS) / limit;
   }

@@ -4,7 +4,7 @@ import type { LedgerRow, LedgerTier } from "../store/tables/ledger.ts";
 import { StoreError } from "../store/types/store-error.ts";
 import type { Prices, TokenCounts } from "./prices.ts";
 
-/** One request that was answered, in whole or in part. */
+/** Usage of one request that was answered, in whole or in part. */
 export interface Use extends TokenCounts {
   owner: string;
   keyId: string | null;
@@ -16,23 +16,23 @@ export interface Use extends TokenCounts {
   reasoningTokens: number;
 }
 
-/** Money that was held back for a request. */
+/** A reservation of a request. */
 export interface Hold {
   id: string;
   /** The day whose budget it counts against, days since 1970 (UTC). */
   day: number;
 }
 
-/** Hears what is charged. */
+/** Receives charged rows. */
 export interface LedgerSink {
   charged(row: LedgerRow): void;
 }
 
-/** Hears what becomes of rows that the store does not take. */
+/** Receives failures of ledger writes. */
 export interface LedgerFaults {
-  /** They wait on. */
+  /** The rows stay queued. */
   writeFailed(): void;
-  /** So many rows will never be written. */
+  /** `rows` rows are lost. */
   lost(rows: number): void;
 }
 
@@ -49,7 +49,7 @@ export interface UsageLedgerDeps {
 const FLUSH_MS = 50;
 const RETRY_MS = 1000;
 const ROWS_PER_WRITE = 500;
-/** Rows kept while the store does not take them; the oldest beyond go, and the log says how many. */
+/** Most rows queued while the store fails; beyond it the oldest are dropped and logged. */
 const MAX_WAITING = 100_000;
 
 interface Waiting {
@@ -57,14 +57,14 @@ interface Waiting {
   hold: Hold | null;
 }
 
-/** Refused for what the rows are, so that they are refused whenever they come. */
+/** True for an error caused by a row itself, which would fail at every retry. */
 function isRowsFault(error: unknown): boolean {
   return error instanceof StoreError && (error.code === "constraint" || error.code === "internal");
 }
 
 /**
- * Writes one row per request. Rows of online requests are gathered and written within 100 ms, so that no response waits
- * for the disk; a crash can lose what ended in the last of those. Rows of batch lines are only made here: they commit
+ * Writes one row per request. Rows of online requests are collected and written within 100 ms, so that no response
+ * waits for the disk; a crash can lose the last of those. Rows of batch lines are only created here and are committed
  * with their result.
  */
 export class UsageLedger {
@@ -85,36 +85,36 @@ export class UsageLedger {
     const row = this.#row(use, null);
     this.#waiting.push({ row: hold === null ? row : { ...row, day: hold.day }, hold });
     if (this.#waiting.length > MAX_WAITING) {
-      this.#deps.log.error({ rows: ROWS_PER_WRITE }, "Ledger rows are lost: the store takes none");
+      this.#deps.log.error({ rows: ROWS_PER_WRITE }, "Ledger rows are lost: the store rejected them");
       this.#waiting.splice(0, ROWS_PER_WRITE);
       this.#deps.faults.lost(ROWS_PER_WRITE);
     }
     this.#writeIn(FLUSH_MS);
   }
 
-  /** The row of a batch line, to commit with its result; call `committed` when that happened. */
+  /** Creates the row of a batch line, to commit with its result; call `committed` after the commit. */
   lineRow(use: Omit<Use, "tier">, line: { batchId: string; number: number }): LedgerRow {
     return this.#row({ ...use, tier: "batch" }, line);
   }
 
-  /** What a token of a batch line costs, in nano-dollars with fractions. */
+  /** Nano-dollars per token of a batch line, with fractions. */
   lineRates(model: string): { inputNano: number; outputNano: number } {
     return this.#deps.prices.rates(model, "batch");
   }
 
-  /** Tells of a row that is durable now: a batch line's. */
+  /** Reports a durable row of a batch line to the sinks. */
   committed(row: LedgerRow): void {
     for (const sink of this.#deps.sinks) sink.charged(row);
   }
 
-  /** Writes what waits; for the end of the server. Rows that the store refuses even now are logged as lost. */
+  /** Writes all queued rows, at shutdown. Rows that the store still rejects are logged as lost. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     await this.#writing;
     while (this.#waiting.length > 0) {
       if (await this.#write()) continue;
-      this.#deps.log.error({ rows: this.#waiting.length }, "Ledger rows are lost: the store takes none");
+      this.#deps.log.error({ rows: this.#waiting.length }, "Ledger rows are lost: the store rejected them");
       this.#deps.faults.lost(this.#waiting.length);
       return;
     }
@@ -156,7 +156,7 @@ export class UsageLedger {
     this.#timer.unref();
   }
 
-  /** False when the store took nothing; the rows wait on. */
+  /** False when the store failed; the rows stay queued. */
   async #write(): Promise<boolean> {
     const taken = this.#waiting.splice(0, ROWS_PER_WRITE);
     const rows = taken.map(({ row }) => row);
@@ -165,7 +165,7 @@ export class UsageLedger {
       await this.#deps.store.ledger.insert({ rows, settled });
     } catch (error) {
       if (isRowsFault(error)) return this.#writeEach(taken);
-      this.#deps.log.error({ err: error, rows: rows.length }, "Ledger rows could not be written; trying again");
+      this.#deps.log.error({ err: error, rows: rows.length }, "Ledger rows could not be written; retrying");
       this.#deps.faults.writeFailed();
       this.#waiting.unshift(...taken);
       return false;
@@ -174,7 +174,10 @@ export class UsageLedger {
     return true;
   }
 
-  /** One by one, as one row that can't be stored would hold up all others; that one is lost, and what it held back free. */
+  /**
+   * Writes rows one by one, because one that cannot be stored would block all others. Such a row is lost, and its
+   * reservation released.
+   */
   async #writeEach(taken: readonly Waiting[]): Promise<boolean> {
     for (const [index, { row, hold }] of taken.entries()) {
       const settled = hold === null ? [] : [hold.id];
@@ -185,13 +188,13 @@ export class UsageLedger {
         if (!isRowsFault(error)) {
           this.#deps.log.error(
             { err: error, rows: taken.length - index },
-            "Ledger rows could not be written; trying again",
+            "Ledger rows could not be written; retrying",
           );
           this.#deps.faults.writeFailed();
           this.#waiting.unshift(...taken.slice(index));
           return false;
         }
-        this.#deps.log.error({ err: error, row }, "A ledger row is lost: the store refuses it");
+        this.#deps.log.error({ err: error, row }, "A ledger row is lost: the store rejected it");
         this.#deps.faults.lost(1);
         await this.#deps.store.ledger.insert({ rows: [], settled }).catch(() => {});
       }

@@ -1,18 +1,18 @@
-/** The only source of time outside the process's entry points. */
+/** The source of time everywhere but in the process's entry points. */
 export interface Clock {
-  /** Milliseconds, monotonic, with fractions. */
+  /** Monotonic milliseconds, with fractions. */
   now(): number;
   /** Milliseconds since 1970. */
   epochMs(): number;
 }
 
-/** A clock that knows whether its wall time may end anything. */
+/** A clock that tells whether its wall time is confirmed. */
 export interface DeadlineClock extends Clock {
-  /** False while the wall time is only what the machine said at its start: nothing expires by it. */
+  /** True once a second reading has confirmed the wall time; nothing expires before. */
   readonly settled: boolean;
 }
 
-/** Whole seconds since 1970, as rows and the API have them. */
+/** Whole seconds since 1970, the unit of rows and the API. */
 export function epochSeconds(clock: Pick<Clock, "epochMs">): number {
   return Math.floor(clock.epochMs() / 1000);
 }

@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 
 /**
- * Places where the process can be told to die, so that tests can show what a crash there leaves behind. Armed by
- * NIGHTSHIFT_FAILPOINTS, a comma-separated list of `name` or `name:n` (die when it is passed for the n-th time), where
- * `@PATH` may follow: passes count only while the file PATH exists.
- * (`engine.…` is the engine process's, `validation.…` the validation process's.) Not armed, passing one costs a look into
- * an empty list.
+ * Failpoints: places where a test kills the process, to show what a crash there leaves behind. NIGHTSHIFT_FAILPOINTS is
+ * a comma-separated list of `name` or `name:n` (die at the n-th pass); a suffix `@PATH` counts passes only while the
+ * file PATH exists. Names with the prefix `engine.` belong to the engine process, `validation.` to the validation
+ * process. An unarmed pass costs one loop over an empty list.
  */
 export type Failpoint =
   | "validation.begun"
@@ -29,26 +28,28 @@ export type Failpoint =
 
 interface Armed {
   name: string;
-  /** How many passes are left. */
+  /** Passes left. */
   left: number;
-  /** Passes count while this file exists; null where they always do. */
+  /** Passes count only while this file exists; null where they always count. */
   file: string | null;
 }
 
-const armed = (process.env.NIGHTSHIFT_FAILPOINTS ?? "")
+/** Entries of NIGHTSHIFT_FAILPOINTS. */
+export const armedFailpoints: readonly string[] = (process.env.NIGHTSHIFT_FAILPOINTS ?? "")
   .split(",")
-  .filter((text) => text !== "")
-  .map((text): Armed => {
-    const [point = "", file = null] = text.split("@");
-    const [name = "", count = "1"] = point.split(":");
-    return { name, left: Number(count), file };
-  });
+  .filter((text) => text !== "");
+
+const armed = armedFailpoints.map((text): Armed => {
+  const [point = "", file = null] = text.split("@");
+  const [name = "", count = "1"] = point.split(":");
+  return { name, left: Number(count), file };
+});
 
 export function failpoint(name: Failpoint): void {
   for (const point of armed) {
     if (point.name !== name || (point.file !== null && !existsSync(point.file))) continue;
     point.left -= 1;
-    // As a power cut would: no handler runs, nothing is flushed.
+    // Like a power cut: no handler runs, nothing is flushed.
     if (point.left === 0) process.kill(process.pid, "SIGKILL");
   }
 }

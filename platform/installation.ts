@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** The directory that holds package.json: the same for the sources, for dist/ and for an installed package. */
+/** The directory of package.json: the same for the sources, for dist/ and for an installed package. */
 export const installationDir = findUp(dirname(fileURLToPath(import.meta.url)));
 
-/** The model that is served when none is named. */
+/** The model that is served without --model. */
 export const demoModelPath = join(installationDir, "models", "demo.gguf");
 
-/** The built bundle of a program that runs in a process or a thread of its own; scripts/build.mjs lists them. */
+/** The built bundle of a program with its own process or thread; scripts/build.mjs lists them. */
 export function programUrl(program: string): URL {
   return pathToFileURL(join(installationDir, "dist", `${program}.js`));
 }

@@ -1,4 +1,4 @@
-/** The part of pino that is used; no prompt, answer or content of a file ever goes into it. */
+/** The part of pino that is used. Prompts, answers and file contents are never logged. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

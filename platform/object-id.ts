@@ -10,14 +10,14 @@ export function objectId(prefix: IdPrefix, random: (count: number) => Uint8Array
   let digits = "";
   while (digits.length < LENGTH) {
     for (const byte of random(2 * LENGTH)) {
-      // 248 = 4 × 62: the bytes above would make some digits likelier than others.
+      // 248 = 4 × 62: bytes from there on would make some digits likelier than others.
       if (byte < 248 && digits.length < LENGTH) digits += DIGITS[byte % 62];
     }
   }
   return prefix + digits;
 }
 
-/** Only what this holds for ever becomes part of a path. */
+/** True for a well-formed id. Only such text becomes part of a path. */
 export function isObjectId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(prefix) && /^[0-9A-Za-z]{24}$/.test(text.slice(prefix.length));
 }

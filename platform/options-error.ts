@@ -1,4 +1,4 @@
-/** What the user wrote cannot be used; the message names the place and what is allowed, and needs no stack. */
+/** An invalid option or argument; the message names it and the allowed values, and needs no stack. */
 export class OptionsError extends Error {
   override readonly name = "OptionsError";
 }

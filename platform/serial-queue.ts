@@ -6,9 +6,9 @@ interface Waiting {
 }
 
 /**
- * At most so many works at a time, and one of each owner's. When one ends the next is of the owner that was served least,
- * by the costs of its works; of one owner the first to arrive comes first. One that is given up while it waits loses its
- * turn at once.
+ * Runs at most `most` jobs at a time, and one of each owner. The next job is of the owner with the least service so
+ * far, by the costs of its jobs; jobs of one owner run in order of arrival. A queued job that is aborted is removed at
+ * once.
  */
 export class SerialQueue {
   readonly #most: number;
@@ -20,7 +20,10 @@ export class SerialQueue {
     this.#most = most;
   }
 
-  /** Rejects with the signal's reason when that aborts before the turn has come; afterwards the work has to end itself. */
+  /**
+   * Rejects with the signal's reason when it aborts before the job starts; a running job has to observe the signal
+   * itself.
+   */
   async take<T>(owner: string, cost: number, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {

@@ -1,24 +1,24 @@
 import { FairQueue } from "./fair-queue.ts";
 
-/** Long beside what a change costs, short beside what a user notices. */
+/** Milliseconds of a slice: long against the cost of a switch, short against perceptible delays. */
 const SLICE_MS = 20;
 
 /**
- * Divides one thread's time between jobs: one of them computes at a time, until its slice is over. Owners get equal parts
- * of the time, however long the pieces are that their jobs can't divide; the jobs of one owner take turns.
+ * Time-sharing of one thread between jobs: one job computes at a time, until its slice is over. Owners get equal parts
+ * of the time, however long their jobs' indivisible pieces are; jobs of one owner alternate.
  */
 export class TimeSlices {
   readonly #now: () => number;
   readonly #fair = new FairQueue();
   readonly #owners = new Map<string, Owner>();
-  #taken = false;
+  #busy = false;
 
   /** @param now milliseconds, monotonic */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** A job of this owner begins; `leave` ends it. */
+  /** Adds a job of this owner; `leave` removes it. */
   join(name: string): TimeSlice {
     const owner = this.#owners.get(name) ?? { jobs: 0, waiting: [] };
     this.#owners.set(name, owner);
@@ -29,14 +29,14 @@ export class TimeSlices {
       if (startedAt === null) return;
       this.#fair.charge(name, this.#now() - startedAt);
       startedAt = null;
-      this.#taken = false;
-      this.#lookSoon();
+      this.#busy = false;
+      this.#schedule();
     };
     return {
       begin: async () => {
         const turn = new Promise<void>((resolve) => owner.waiting.push(resolve));
         end();
-        this.#lookSoon();
+        this.#schedule();
         await turn;
         startedAt = this.#now();
       },
@@ -50,33 +50,33 @@ export class TimeSlices {
     };
   }
 
-  /** Between slices messages and timers have their turn. */
-  #lookSoon(): void {
+  /** Messages and timers run between slices. */
+  #schedule(): void {
     setImmediate(() => this.#next());
   }
 
   #next(): void {
-    if (this.#taken) return;
+    if (this.#busy) return;
     const waiting = [...this.#owners].filter(([, owner]) => owner.waiting.length > 0);
     const next = this.#fair.least(waiting.map(([name]) => name));
     if (next === undefined) return;
-    this.#taken = true;
+    this.#busy = true;
     this.#owners.get(next)!.waiting.shift()!();
   }
 }
 
 interface Owner {
   jobs: number;
-  /** Its jobs that wait for a slice. */
+  /** Its jobs that are queued for a slice. */
   waiting: (() => void)[];
 }
 
-/** One job's part of the time. */
+/** One job's part of the thread's time. */
 export interface TimeSlice {
-  /** Ends the slice that it has, and resolves when its next one begins. */
+  /** Ends the current slice, and resolves when the next one begins. */
   begin(): Promise<void>;
   over(): boolean;
-  /** The job waits for something else. */
+  /** Ends the slice while the job waits for something else. */
   end(): void;
   leave(): void;
 }

@@ -1,31 +1,31 @@
 import type { Clock, DeadlineClock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
-/** More than any slewing clock is off between two looks. */
+/** Milliseconds that no slewing clock drifts between two checks. */
 const JUMP_MS = 60_000;
 
 /**
- * The wall time that deadlines are held against: a clock that was set wrongly must not expire a night's work. Between
- * looks it runs on the monotonic clock. What a look finds:
+ * The wall time for deadlines: a clock that was set wrongly must not expire a night's work. Between checks it runs on
+ * the monotonic clock. Results of a check:
  *
- * | wall − monotonic, against what is believed | then |
+ * | wall − monotonic, against the accepted offset | then |
  * |---|---|
- * | within a minute | believed from now on |
- * | over a minute off, for the first time | logged; the old time goes on |
- * | over a minute off, and within a minute of what the look before found | logged; believed from now on |
+ * | within a minute | accepted |
+ * | over a minute off, for the first time | logged; the old offset stays |
+ * | over a minute off, and within a minute of the previous check's | logged; accepted |
  *
- * What the clock said at the start was looked at once only, and nothing may expire by it until a look has found the same: a
- * machine may boot with any time, and set it by the network moments later.
+ * The clock at the start is a single reading, and nothing may expire by it until a check has confirmed it: a machine
+ * may boot with any time and set it from the network moments later.
  *
- * A machine that slept shows as a jump too: its monotonic clock stood still. Its deadlines are held one look later.
+ * A suspended machine shows as a jump too, as its monotonic clock stood still. Its deadlines are one check late.
  */
 export class WallTime implements DeadlineClock {
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Wall − monotonic, in milliseconds, as believed. */
+  /** Accepted wall − monotonic offset, in milliseconds. */
   #offset: number;
-  /** The offset that the last look found and did not believe. */
-  #doubted: number | null = null;
+  /** The offset that the last check rejected. */
+  #rejected: number | null = null;
   #settled = false;
 
   constructor(clock: Clock, log: Log) {
@@ -46,25 +46,25 @@ export class WallTime implements DeadlineClock {
     return this.#clock.now() + this.#offset;
   }
 
-  /** Compares the two clocks; the sweeper does it before every sweep. */
-  look(): void {
+  /** Compares the two clocks; the sweeper calls it before every sweep. */
+  check(): void {
     const offset = this.#clock.epochMs() - this.#clock.now();
     const jumpSeconds = Math.round((offset - this.#offset) / 1000);
     if (Math.abs(offset - this.#offset) <= JUMP_MS) {
-      if (this.#doubted !== null) this.#log.info({}, "The wall clock is back where it was");
-      this.#believe(offset);
-    } else if (this.#doubted !== null && Math.abs(offset - this.#doubted) <= JUMP_MS) {
-      this.#log.warn({ jumpSeconds }, "The wall clock still says the same after its jump: deadlines follow it now");
-      this.#believe(offset);
+      if (this.#rejected !== null) this.#log.info({}, "The wall clock jumped back: deadlines are unaffected");
+      this.#accept(offset);
+    } else if (this.#rejected !== null && Math.abs(offset - this.#rejected) <= JUMP_MS) {
+      this.#log.warn({ jumpSeconds }, "The wall clock's jump is confirmed: deadlines follow it now");
+      this.#accept(offset);
     } else {
-      this.#log.warn({ jumpSeconds }, "The wall clock jumped: nothing expires until a second look confirms it");
-      this.#doubted = offset;
+      this.#log.warn({ jumpSeconds }, "The wall clock jumped: nothing expires until a second reading confirms it");
+      this.#rejected = offset;
     }
   }
 
-  #believe(offset: number): void {
+  #accept(offset: number): void {
     this.#offset = offset;
-    this.#doubted = null;
+    this.#rejected = null;
     this.#settled = true;
   }
 }

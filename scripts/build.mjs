@@ -1,5 +1,5 @@
 // npm run build: bundles each program into dist/, at the path of its source. Loading some three hundred modules one by
-// one takes a server half a second of its start; loading a few bundles takes a fraction of that.
+// one takes half a second of a server's start; loading a few bundles takes a fraction of that.
 import { readdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,12 +18,12 @@ const programs = [
   "store/thread/worker",
   "bench/flood/flood-process",
   "bench/responsive/responsive-thread",
-  // Parts that tests run, and kill, in a process of their own.
+  // Parts that tests run, and kill, in processes of their own.
   "store/store",
   "store/thread/migrate",
 ];
 
-/** Native addons, and packages that find files beside themselves or start threads from them. */
+/** Native addons, and packages that load files beside themselves or start threads from them. */
 const EXTERNAL = /^(?:better-sqlite3|koffi|node-llama-cpp|pino)(?:\/|$)/;
 
 const bundle = await rolldown({
@@ -32,7 +32,7 @@ const bundle = await rolldown({
   platform: "node",
   external: EXTERNAL,
   onLog(level, log, handle) {
-    // bottleneck hides in eval() that it can require Redis clients, which it never does here.
+    // bottleneck wraps its optional require of Redis clients, unused here, in eval().
     if (log.code !== "EVAL" || !log.id?.includes("/node_modules/bottleneck/")) handle(level, log);
   },
 });
@@ -43,7 +43,8 @@ const { output } = await bundle.write({
   sourcemap: true,
 });
 const written = new Set(output.map(({ fileName }) => join("dist", fileName)));
-// A running server may still import from dist, so it is not emptied first; only what this build did not write goes.
+// A running server may still import from dist, so it is not emptied first; only files that this build did not write are
+// removed.
 for (const entry of readdirSync(join(root, "dist"), { recursive: true, withFileTypes: true })) {
   const file = join(entry.parentPath, entry.name);
   if (entry.isFile() && !written.has(relative(root, file))) rmSync(file);

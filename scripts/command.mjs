@@ -1,4 +1,4 @@
-// node scripts/command.mjs serve|doctor|bench …: sets up what is missing, then the command in this same process.
+// node scripts/command.mjs serve|doctor|bench …: sets up what is missing, then runs the command in this process.
 import { setUp } from "./setup.mjs";
 
 setUp();

@@ -1,5 +1,5 @@
 // llama.cpp's libraries for NVIDIA and Vulkan. npm would fetch 600 MB of them on every machine, so package.json's
-// overrides keep them out of node_modules, and they come into .engine/ where there is something to run them on.
+// overrides keep them out of node_modules; they are installed into .engine/ on machines with a GPU.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -8,30 +8,30 @@ const PACKAGES = {
   win32: { cuda: ["win-x64-cuda", "win-x64-cuda-ext"], vulkan: ["win-x64-vulkan"] },
 };
 
-/** Any of these means that a driver is installed. A look at the file system is free; nvidia-smi takes up to a second. */
+/** Files that show an installed driver. Checking them is cheap; nvidia-smi takes up to a second. */
 const NVIDIA_DRIVER = {
   linux: ["/proc/driver/nvidia/version", "/dev/nvidiactl", "/usr/lib/wsl/lib/libcuda.so.1"],
   win32: ["C:\\Windows\\System32\\nvcuda.dll"],
 };
 
 /**
- * NIGHTSHIFT_ENGINE_BINARIES=cpu|cuda|vulkan decides; without it CUDA where an NVIDIA driver is. On macOS the ordinary
- * package brings Metal. When the download fails the CPU libraries serve.
+ * NIGHTSHIFT_ENGINE_BINARIES=cpu|cuda|vulkan decides; the default is CUDA where an NVIDIA driver is installed. On macOS
+ * the ordinary package includes Metal. After a failed download the CPU libraries are used.
  */
 export function setUpEngineBinaries({ root, npm, say }) {
-  const asked = process.env.NIGHTSHIFT_ENGINE_BINARIES || undefined;
-  if (asked !== undefined && !["cpu", "cuda", "vulkan"].includes(asked)) {
-    say(`NIGHTSHIFT_ENGINE_BINARIES must be cpu, cuda or vulkan; it is "${asked}". Going on as if it were unset.`);
+  const requested = process.env.NIGHTSHIFT_ENGINE_BINARIES || undefined;
+  if (requested !== undefined && !["cpu", "cuda", "vulkan"].includes(requested)) {
+    say(`NIGHTSHIFT_ENGINE_BINARIES must be cpu, cuda or vulkan; it is "${requested}". It is ignored.`);
   }
-  const packages = process.arch === "x64" ? PACKAGES[process.platform]?.[wanted(asked)] : undefined;
+  const packages = process.arch === "x64" ? PACKAGES[process.platform]?.[wanted(requested)] : undefined;
   if (packages === undefined) return;
 
   const version = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).dependencies["node-llama-cpp"];
   const folder = join(root, ".engine");
   const failure = join(folder, `failed-${packages[0]}-${version}`);
   if (packages.every((name) => installedVersion(folder, name) === version)) return;
-  // Without this, every start on a machine without network would wait for npm's retries.
-  if (existsSync(failure) && asked === undefined) return;
+  // Without this check every start on a machine without network would wait for npm's retries.
+  if (existsSync(failure) && requested === undefined) return;
 
   say(`Fetching llama.cpp for the GPU (${packages.join(", ")}; some hundred MB, once) …`);
   mkdirSync(folder, { recursive: true });
@@ -41,11 +41,11 @@ export function setUpEngineBinaries({ root, npm, say }) {
     return;
   }
   writeFileSync(failure, "");
-  say(`That failed; going on with the CPU. To try again: NIGHTSHIFT_ENGINE_BINARIES=${wanted(asked)} npm start`);
+  say(`The download failed; the CPU is used. To retry: NIGHTSHIFT_ENGINE_BINARIES=${wanted(requested)} npm start`);
 }
 
-function wanted(asked) {
-  if (asked === "cuda" || asked === "vulkan" || asked === "cpu") return asked;
+function wanted(requested) {
+  if (requested === "cuda" || requested === "vulkan" || requested === "cpu") return requested;
   return NVIDIA_DRIVER[process.platform]?.some((path) => existsSync(path)) ? "cuda" : "cpu";
 }
 

@@ -1,5 +1,5 @@
-// Makes a checkout ready to run: packages, build, GPU libraries. Uses Node alone, for nothing else is there yet.
-// Does only what is missing: the second time it reads a few files and is done.
+// Sets up a checkout: packages, build, GPU libraries. Uses Node alone, as nothing else is installed yet. Does only what
+// is missing: a second run reads a few files and is done.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { sqliteAddonFits } from "./sqlite-addon.mjs";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What the product is made of; a change in these folders is built anew. */
+/** Source folders of the product; a change in them causes a build. */
 const sourceFolders = [
   "server",
   "batch",
@@ -26,12 +26,12 @@ const sourceFolders = [
   "bench",
 ];
 
-/** Prints what it does; ends the process with status 1 and a reason when it cannot. */
+/** Prints its progress; exits with status 1 and a reason when it fails. */
 export function setUp() {
   requireNode();
   if (!packagesInstalled()) {
     say("Installing packages (npm ci) …");
-    // Packages bring their binaries as optional packages; the one install script that is needed runs by name below.
+    // Packages provide their binaries as optional packages; the one required install script is run by name below.
     if (!npm(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])) fail("npm ci failed; its output is above.");
   }
   if (!sqliteAddonFits(root)) {
@@ -56,7 +56,7 @@ function requireNode() {
   fail(`Nightshift needs Node.js ${major}.${minor} or newer; this is ${process.version}. See https://nodejs.org`);
 }
 
-/** Whether npm's own record of what it installed holds every package of package-lock.json in its version. */
+/** True when npm's record of installed packages has every package of package-lock.json in its version. */
 function packagesInstalled() {
   const record = read("node_modules/.package-lock.json");
   if (record === null) return false;
@@ -65,14 +65,14 @@ function packagesInstalled() {
   return Object.entries(locked).every(([path, wanted]) => {
     if (path === "") return true;
     const has = installed[path];
-    // An optional package is missing where it is made for another platform.
+    // An optional package for another platform is not installed.
     return has ? has.version === wanted.version && has.integrity === wanted.integrity : wanted.optional === true;
   });
 }
 
 function hashOfSources() {
   const hash = createHash("sha256");
-  // Bundles hold packages too.
+  // Bundles include packages too.
   for (const file of ["package-lock.json", "scripts/build.mjs"]) hash.update(read(file));
   for (const folder of sourceFolders) {
     for (const file of filesIn(folder)) hash.update(`${file}\n`).update(readFileSync(join(root, file)));
@@ -93,7 +93,7 @@ function filesIn(folder) {
 }
 
 function npm(args) {
-  // Under `npm start` the same npm runs that was called; on its own, the one in PATH.
+  // Under `npm start` the calling npm is used, else the one in PATH.
   const own = process.env.npm_execpath;
   if (own?.endsWith("npm-cli.js")) return run(process.execPath, [own, ...args]);
   return run("npm", args, { shell: process.platform === "win32" });

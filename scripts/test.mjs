@@ -1,4 +1,4 @@
-// npm test: sets up what is missing, type-checks, lints and runs the tests; arguments go to vitest.
+// npm test: sets up what is missing, checks types, lints and runs the tests; arguments are passed to vitest.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -29,12 +29,12 @@ const counts = countTests();
 rmSync(work, { recursive: true });
 
 for (const title of failed) console.log(`${title}: failed`);
-// A check that failed counts once; so does a run that failed although each of its tests passed (a leaked error, say).
+// A failed check counts once, and so does a run that failed although each of its tests passed (such as a leaked error).
 const others = failed.filter((title) => title !== "Tests" || counts.failed === 0).length;
 console.log(`${counts.passed} passed, ${counts.failed + others} failed`);
 process.exitCode = failed.length === 0 ? 0 : 1;
 
-/** A file that could not even be loaded has no tests, and counts as one that failed. */
+/** A file that could not be loaded has no tests and counts as one failure. */
 function countTests() {
   let results;
   try {

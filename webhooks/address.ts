@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-/** IPv4 ranges that are not for the public Internet (IANA Special-Purpose Address Registry, RFC 6890), and multicast. */
+/** IPv4 ranges outside of the public Internet (IANA Special-Purpose Address Registry, RFC 6890), and multicast. */
 const SPECIAL_V4: readonly [string, number][] = [
   ["0.0.0.0", 8], // this network
   ["10.0.0.0", 8], // private
@@ -19,10 +19,13 @@ const SPECIAL_V4: readonly [string, number][] = [
   ["240.0.0.0", 4], // reserved, broadcast
 ];
 
-/** IPv6 ranges that carry an IPv4 address in their last 32 bits: mapped (RFC 4291) and NAT64 (RFC 6052). */
+/** IPv6 ranges with an IPv4 address in their last 32 bits: mapped (RFC 4291) and NAT64 (RFC 6052). */
 const CARRIERS_V4 = ["::ffff:", "64:ff9b::"];
 
-/** Inside 2000::/3, outside of which nothing is public: protocols with Teredo, documentation, 6to4 (embeds IPv4), documentation. */
+/**
+ * Special ranges within 2000::/3, outside of which no address is public: protocols with Teredo, documentation, 6to4
+ * (embeds IPv4), documentation.
+ */
 const SPECIAL_V6: readonly [string, number][] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -40,7 +43,7 @@ for (const carrier of CARRIERS_V4) {
   for (const [net, prefix] of SPECIAL_V4) special.addSubnet(`${carrier}${net}`, 96 + prefix, "ipv6");
 }
 
-/** Whether this IP address belongs to the public Internet. What is no IP address does not. */
+/** True for an IP address of the public Internet, false for any other text. */
 export function isPublicAddress(address: string): boolean {
   const [bare = ""] = address.split("%");
   const family = isIP(bare);

@@ -4,12 +4,12 @@ import type { WebhookEndpoint } from "./endpoint.ts";
 import { post } from "./post.ts";
 import { signer } from "./signature.ts";
 
-export type Outcome =
+export type DeliveryOutcome =
   | { name: "delivered" }
-  /** 410: the endpoint wants nothing more, ever. */
+  /** 410: the endpoint accepts no further events. */
   | { name: "gone" }
   | { name: "failed"; error: string }
-  /** The server ends; the attempt does not count. */
+  /** The server shuts down; the attempt does not count. */
   | { name: "interrupted" };
 
 export interface AttemptContext {
@@ -17,12 +17,16 @@ export interface AttemptContext {
   resolve: Resolve;
   nowMs: number;
   timeoutMs: number;
-  /** Ends the attempt because the server ends. */
+  /** Aborts the attempt at shutdown. */
   ending: AbortSignal;
 }
 
-/** Tries once to deliver an event. Never rejects. */
-export async function attempt(endpoint: WebhookEndpoint, event: OutboxRow, context: AttemptContext): Promise<Outcome> {
+/** Makes one attempt to deliver an event. Never rejects. */
+export async function attempt(
+  endpoint: WebhookEndpoint,
+  event: OutboxRow,
+  context: AttemptContext,
+): Promise<DeliveryOutcome> {
   const { allowPrivate, resolve, nowMs, timeoutMs, ending } = context;
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([timeout, ending]);
@@ -38,20 +42,20 @@ export async function attempt(endpoint: WebhookEndpoint, event: OutboxRow, conte
   }
 }
 
-/** When each of several addresses refused, the message is empty and the code tells. */
+/** When each of several addresses refused the connection, the message is empty and only the code has the reason. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);
 }
 
-function judge(status: number): Outcome {
+function judge(status: number): DeliveryOutcome {
   if (status >= 200 && status < 300) return { name: "delivered" };
   if (status === 410) return { name: "gone" };
   const redirect = status >= 300 && status < 400;
   return { name: "failed", error: `HTTP ${status}${redirect ? ": redirects are not followed" : ""}` };
 }
 
-/** DNS can't be stopped, but need not be waited for. */
+/** Rejects at the abort: a DNS lookup cannot be cancelled. */
 function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

@@ -1,15 +1,15 @@
 const FIRST_MS = 5_000;
 const FACTOR = 4;
 const LONGEST_MS = 6 * 3_600_000;
-/** An event that could not be delivered for so long is given up. */
+/** Milliseconds after which an undelivered event is abandoned. */
 const GIVE_UP_MS = 3 * 86_400_000;
 
-/** Each wait varies by so much of it either way. */
+/** Random variation of each wait, as a fraction either way. */
 const JITTER = 0.25;
 
 /**
- * The longest that an event may wait after its n-th failure, at place n, in milliseconds; the last one stands for all
- * that follow. One whose time is further away was given it by a wall clock that was set back since.
+ * Longest wait in milliseconds after the n-th failure, at index n; the last entry is for all further failures. A due
+ * time further ahead was computed before the wall clock was set back.
  */
 export const LONGEST_WAITS_MS: readonly number[] = longestWaits();
 
@@ -22,9 +22,9 @@ function longestWaits(): number[] {
 }
 
 /**
- * When an event is tried again after its `attempts`-th failure (1 for the first), Unix milliseconds; null when it is given
- * up. About 5 s, 20 s, 80 s, 5 min, 21 min, 85 min, then each 6 hours, and a last time three days after the event. Each
- * wait varies, so that an endpoint that comes back is not met by all events at once. `random` is
+ * Unix milliseconds of the next attempt after the `attempts`-th failure (from 1); null when the event is abandoned. The
+ * waits are about 5 s, 20 s, 80 s, 5 min, 21 min, 85 min, then 6 hours each, and the last attempt is three days after
+ * the event. Waits vary randomly, so that an endpoint that recovers does not receive all events together. `random` is
  * from 0 to 1.
  */
 export function nextAttempt(attempts: number, createdAtMs: number, nowMs: number, random: number): number | null {

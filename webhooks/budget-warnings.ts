@@ -11,7 +11,7 @@ import { webhookEvents } from "./outbox.ts";
 export interface BudgetWarningsDeps {
   store: Pick<Store, "budgets">;
   endpoints: WebhookEndpoints;
-  /** Called when events are in the outbox. */
+  /** Called after events were inserted into the outbox. */
   eventsQueued: () => void;
   observer: { warned(): void };
   log: Log;
@@ -24,17 +24,17 @@ interface Payer {
   keyId: string | null;
 }
 
-const LOOK_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 /**
- * Tells by webhook, once for each budget and period, that what was spent has passed the budget's soft ratio. Looks at those
- * who were charged since it last looked; after a start at everyone.
+ * Sends one webhook per budget and period when spending reaches the budget's warning threshold. Each check covers the
+ * accounts charged since the previous one; the first check after a start covers all.
  */
 export class BudgetWarnings {
   readonly #deps: BudgetWarningsDeps;
   readonly #charged = new Map<string, Payer>();
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #checking: Promise<void> = Promise.resolve();
 
   constructor(deps: BudgetWarningsDeps) {
     this.#deps = deps;
@@ -48,22 +48,22 @@ export class BudgetWarnings {
     const day = dayOf(this.#deps.epochMs());
     const before = monthOf(monthOf(day).first - 1).first;
     await this.#deps.store.budgets.forgetWarnings({ before }).catch((error: unknown) => {
-      // Old warnings do no harm; the next start forgets them.
+      // Old warnings are harmless; the next start removes them.
       if (!(error instanceof StoreError)) throw error;
     });
     for (const payer of await this.#deps.store.budgets.payers()) this.#note(payer);
     this.#timer = setInterval(() => {
-      this.#looking = this.#looking.then(() => this.look());
-    }, LOOK_MS);
+      this.#checking = this.#checking.then(() => this.check());
+    }, CHECK_INTERVAL_MS);
     this.#timer.unref();
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#looking;
+    await this.#checking;
   }
 
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     if (this.#charged.size === 0) return;
     const payers = [...this.#charged.values()];
     this.#charged.clear();
@@ -73,7 +73,7 @@ export class BudgetWarnings {
       for (const status of statuses) await this.#warn(status);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (error.code !== "closed") log.warn({ code: error.code }, "Budgets could not be looked at");
+      if (error.code !== "closed") log.warn({ code: error.code }, "Budgets could not be checked");
       for (const payer of payers) this.#note(payer);
     }
   }
@@ -105,6 +105,9 @@ export class BudgetWarnings {
     if (!warned) return;
     this.#deps.observer.warned();
     eventsQueued();
-    log.warn({ scope, subject, period, spentUsd: data.spent_usd, limitUsd: data.limit_usd }, "A budget runs out");
+    log.warn(
+      { scope, subject, period, spentUsd: data.spent_usd, limitUsd: data.limit_usd },
+      "A budget has reached its warning threshold",
+    );
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import Bottleneck from "bottleneck";
 import type { Store } from "../store/store.ts";
 import type { OutboxRow } from "../store/tables/outbox.ts";
-import { attempt, type Outcome } from "./attempt.ts";
+import { attempt, type DeliveryOutcome } from "./attempt.ts";
 import { LONGEST_WAITS_MS, nextAttempt } from "./backoff.ts";
 import type { Resolve } from "./destination.ts";
 import type { WebhookEndpoints } from "./endpoint.ts";
@@ -13,12 +13,12 @@ export type OutboxStore = Pick<
   "due" | "nextAtMs" | "endExcessiveWaits" | "delivered" | "dead" | "retry" | "disableEndpoint" | "removeOld"
 >;
 
-/** What is counted; types come from a fixed list. */
+/** Observer for metrics; types come from a fixed list. */
 export interface WebhookObserver {
   delivered(type: string): void;
-  /** One attempt failed; the event is tried again. */
+  /** One attempt failed; the event will be retried. */
   failed(type: string): void;
-  /** Given up for good: so many events. */
+  /** `count` events were abandoned. */
   dead(count: number): void;
 }
 
@@ -27,82 +27,85 @@ export interface DeliveryDeps {
   endpoints: WebhookEndpoints;
   allowPrivate: boolean;
   resolve: Resolve;
-  /** Nothing is given up or removed by a wall time that is not settled. */
+  /** Events are abandoned and removed only by a settled wall time. */
   clock: { now(): number; epochMs(): number; readonly settled: boolean };
   /** 0 to 1. */
   random(): number;
   observer: WebhookObserver;
   log: Record<"info" | "warn" | "error", (fields: object, message: string) => void>;
-  /** How long settled rows stay, for people to look at. */
+  /** Seconds for which settled rows stay for inspection. */
   keptSeconds: number;
-  /** For one attempt; TIMEOUT_MS unless a test is in a hurry. */
+  /** Milliseconds of one attempt; TIMEOUT_MS unless a test sets it. */
   timeoutMs?: number;
 }
 
-export const TIMEOUT_MS = 10_000;
-/** Connections to one endpoint at a time. */
+const TIMEOUT_MS = 10_000;
+/** Concurrent connections to one endpoint. */
 const PER_ENDPOINT = 4;
-/** Rows of one endpoint held in memory; the others wait in the store. */
-const HELD_PER_ENDPOINT = 4 * PER_ENDPOINT;
-/** Rows that one statement removes or gives up. */
+/** Most rows of one endpoint in memory; the others stay in the store. */
+const LOADED_PER_ENDPOINT = 4 * PER_ENDPOINT;
+/** Most rows that one statement removes or abandons. */
 const ROWS = 1000;
-/** Timers follow the monotonic clock and due times the wall clock: looking each minute bounds what they differ by. */
+/**
+ * Milliseconds between looks into the outbox at most. Timers use the monotonic clock and due times the wall clock; this
+ * bounds their difference.
+ */
 const LONGEST_SLEEP_MS = 60_000;
 const SHORTEST_SLEEP_MS = 1_000;
-/** A wall clock that lost so much since the last look was set back. */
+/** Milliseconds of loss since the last look that mean the wall clock was set back. */
 const SET_BACK_MS = 1_000;
 const STORE_RETRY_MS = 2_000;
-const GONE = "HTTP 410: the endpoint wants nothing more";
+const GONE = "HTTP 410: the endpoint accepts no further events";
 
 /**
- * Delivers what is in the outbox, at least once:
+ * Delivers the events of the outbox at least once:
  *
- * | answer | row |
+ * | response | row |
  * |---|---|
  * | 2xx | delivered |
- * | 410 | dead, with all that waits for the endpoint, which gets nothing more until the server starts again |
- * | any other, or none | pending, tried again by backoff; dead three days after the event |
- * | the server ends | as before: the next start tries it again |
+ * | 410 | dead, with all pending events of the endpoint; it gets no event until a restart or reload |
+ * | any other, or none | pending, retried with backoff; dead three days after the event |
+ * | none before the shutdown | unchanged: the next start retries it |
  *
- * An outcome is durable before the row is looked at again.
+ * An outcome is durable before the row is read again.
  */
 export class WebhookDelivery {
   readonly #deps: DeliveryDeps;
-  readonly #lanes = new Map<string, Bottleneck>();
-  readonly #held = new Map<string, Promise<void>>();
-  readonly #ending = new AbortController();
+  readonly #queues = new Map<string, Bottleneck>();
+  readonly #inFlight = new Map<string, Promise<void>>();
+  readonly #shutdown = new AbortController();
   #looking: Promise<void> | null = null;
   #lookAgain = false;
   #closing = false;
   #timer: NodeJS.Timeout | undefined;
   #tidiedMs = 0;
-  /** Wall − monotonic time, as of the last look. */
+  /** Wall − monotonic time at the last look. */
   #clockOffsetMs = Number.POSITIVE_INFINITY;
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps;
   }
 
-  /** Looks into the outbox now: at the start, and after events were queued. */
+  /** Reads the outbox now: at the start, and after events were queued. */
   wake(): void {
     this.#lookAgain = true;
     if (this.#closing || this.#looking !== null) return;
     this.#looking = this.#look().finally(() => {
       this.#looking = null;
-      // Somebody woke it between its last look and here.
+      // A call of `wake` may have come after the last look.
       if (this.#lookAgain) this.wake();
     });
   }
 
-  /** Begins no attempt any more and lets those that run end within the grace. */
+  /** Starts no further attempts and lets running ones end within the grace. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#timer);
     await this.#looking;
-    const grace = setTimeout(() => this.#ending.abort(), graceMs);
-    await Promise.all(this.#held.values());
+    const grace = setTimeout(() => this.#shutdown.abort(), graceMs);
+    await Promise.all(this.#inFlight.values());
     clearTimeout(grace);
-    this.#ending.abort();
+    this.#shutdown.abort();
   }
 
   async #look(): Promise<void> {
@@ -115,70 +118,70 @@ export class WebhookDelivery {
         await this.#tidy();
         this.#sleep(await this.#deps.store.nextAtMs());
       } catch (error) {
-        this.#deps.log.error({ err: error }, "The webhook outbox can't be read");
+        this.#deps.log.error({ err: error }, "The webhook outbox could not be read; retrying");
         this.#sleepFor(STORE_RETRY_MS);
       }
     }
   }
 
-  /** At the start, and when the wall clock was set back: rows may have got their times from one that was ahead. */
+  /** At the start and after the wall clock was set back, due times may come from a clock that was ahead. */
   async #endExcessiveWaits(): Promise<void> {
     const { store, clock, log } = this.#deps;
     const nowMs = clock.epochMs();
     const offsetMs = nowMs - clock.now();
     if (offsetMs < this.#clockOffsetMs - SET_BACK_MS) {
       const rows = await store.endExcessiveWaits({ nowMs: Math.round(nowMs), longestMs: LONGEST_WAITS_MS });
-      if (rows > 0) log.warn({ rows }, "Webhook events wait for a time of a clock that was ahead; they are tried now");
+      if (rows > 0) log.warn({ rows }, "Webhook events had due times of a clock that was ahead; they are retried now");
     }
     this.#clockOffsetMs = offsetMs;
   }
 
   async #takeDue(): Promise<void> {
     const { store, clock } = this.#deps;
-    // Those on their way are among the first of their endpoint.
-    const rows = await store.due({ nowMs: clock.epochMs(), limit: HELD_PER_ENDPOINT });
-    for (const row of rows) if (!this.#held.has(keyOf(row))) this.#hold(row);
+    // Rows in flight are among the first of their endpoint.
+    const rows = await store.due({ nowMs: clock.epochMs(), limit: LOADED_PER_ENDPOINT });
+    for (const row of rows) if (!this.#inFlight.has(keyOf(row))) this.#enqueue(row);
   }
 
-  #hold(row: OutboxRow): void {
+  #enqueue(row: OutboxRow): void {
     const key = keyOf(row);
-    const work = this.#lane(row.endpointUrl).schedule(() => this.#deliver(row));
-    this.#held.set(
+    const work = this.#queueOf(row.endpointUrl).schedule(() => this.#deliver(row));
+    this.#inFlight.set(
       key,
       work.finally(() => {
-        this.#held.delete(key);
+        this.#inFlight.delete(key);
         this.wake();
       }),
     );
   }
 
-  #lane(url: string): Bottleneck {
-    const lane = this.#lanes.get(url) ?? new Bottleneck({ maxConcurrent: PER_ENDPOINT });
-    this.#lanes.set(url, lane);
-    return lane;
+  #queueOf(url: string): Bottleneck {
+    const queue = this.#queues.get(url) ?? new Bottleneck({ maxConcurrent: PER_ENDPOINT });
+    this.#queues.set(url, queue);
+    return queue;
   }
 
   async #deliver(row: OutboxRow): Promise<void> {
     const { endpoints } = this.#deps;
-    // It stood in line when the server began to end.
+    // The row was queued when the shutdown began.
     if (this.#closing) return;
-    // Queued, or on its way into the store, when the endpoint said so.
+    // The row was queued or being inserted when the endpoint answered 410.
     if (endpoints.isGone(row.endpointUrl)) return this.#giveUp(row, GONE);
     const endpoint = endpoints.get(row.endpointUrl);
-    const outcome: Outcome =
+    const outcome: DeliveryOutcome =
       endpoint === undefined
-        ? { name: "failed", error: "this endpoint is not configured any more" }
+        ? { name: "failed", error: "this endpoint is no longer configured" }
         : await attempt(endpoint, row, {
             allowPrivate: this.#deps.allowPrivate,
             resolve: this.#deps.resolve,
             nowMs: this.#deps.clock.epochMs(),
             timeoutMs: this.#deps.timeoutMs ?? TIMEOUT_MS,
-            ending: this.#ending.signal,
+            ending: this.#shutdown.signal,
           });
     await this.#settle(row, outcome);
   }
 
-  async #settle(row: OutboxRow, outcome: Outcome): Promise<void> {
+  async #settle(row: OutboxRow, outcome: DeliveryOutcome): Promise<void> {
     const { store, endpoints, clock, random, observer, log } = this.#deps;
     const { id, endpointUrl, type } = row;
     const key = { id, endpointUrl };
@@ -212,7 +215,7 @@ export class WebhookDelivery {
         const nextAtMs = onTimeMs === null && !clock.settled ? Math.round(nowMs) + LONGEST_SLEEP_MS : onTimeMs;
         if (nextAtMs === null) return this.#giveUp(row, error);
         if ((await this.#record(() => store.retry({ ...key, nextAtMs, error }))) === null) return;
-        log.warn({ ...fields, error, nextAt: new Date(nextAtMs).toISOString() }, "Webhook failed; it is tried again");
+        log.warn({ ...fields, error, nextAt: new Date(nextAtMs).toISOString() }, "Webhook failed; it will be retried");
         observer.failed(type);
       }
     }
@@ -226,17 +229,17 @@ export class WebhookDelivery {
   }
 
   /**
-   * Writes until it is written, as a row whose outcome is not durable would be sent again at once. Null when the server
-   * ended before that: then it is sent again by the next start.
+   * Retries a write until it succeeds, because a row without a durable outcome would be sent again at once. Null when
+   * the server shut down before: the next start sends it again.
    */
   async #record<T>(write: () => Promise<T>): Promise<{ result: T } | null> {
     for (;;) {
       try {
         return { result: await write() };
       } catch (error) {
-        this.#deps.log.error({ err: error }, "A webhook's outcome can't be written");
+        this.#deps.log.error({ err: error }, "A webhook's outcome could not be written; retrying");
         if (this.#closing) return null;
-        await delay(STORE_RETRY_MS, undefined, { signal: this.#ending.signal }).catch(() => {});
+        await delay(STORE_RETRY_MS, undefined, { signal: this.#shutdown.signal }).catch(() => {});
       }
     }
   }
@@ -266,7 +269,7 @@ function keyOf({ id, endpointUrl }: OutboxRow): string {
   return `${id} ${endpointUrl}`;
 }
 
-/** All of the URL that may be logged: paths and queries hold tokens. */
+/** The loggable part of the URL: paths and queries may contain tokens. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "unknown";
 }

@@ -5,14 +5,16 @@ import type { EVENT_TYPES } from "./event-types.ts";
 export type EventType = (typeof EVENT_TYPES)[number];
 
 export interface WebhookEndpoint {
-  /** As the URL class writes it, so that equal ones are equal text. May hold a token: never logged whole. */
+  /**
+   * Normalized by the URL class, so that equal URLs are equal texts. It may contain a token and is never logged whole.
+   */
   url: string;
   /** `whsec_` and base64, or any other text. Never logged. */
   secret: string;
   events: readonly EventType[];
 }
 
-/** The endpoints of this process: the configured ones, less those that have said 410 Gone since they were. */
+/** The configured endpoints of this process, without those that answered 410 Gone since their configuration. */
 export class WebhookEndpoints {
   #byUrl: ReadonlyMap<string, WebhookEndpoint> = new Map();
   readonly #gone = new Set<string>();
@@ -21,18 +23,18 @@ export class WebhookEndpoints {
     this.replace(endpoints);
   }
 
-  /** Who reloads a configuration wants to be told again, so one that was gone gets its next chance. */
+  /** Replaces the configuration; endpoints that answered 410 are enabled again. */
   replace(endpoints: readonly WebhookEndpoint[]): void {
     this.#byUrl = new Map(endpoints.map((endpoint) => [endpoint.url, endpoint]));
     this.#gone.clear();
   }
 
-  /** Those that want events of this type. */
-  wanting(type: EventType): WebhookEndpoint[] {
+  /** Active endpoints that subscribe to this type. */
+  subscribedTo(type: EventType): WebhookEndpoint[] {
     return [...this.#byUrl.values()].filter(({ url, events }) => !this.#gone.has(url) && events.includes(type));
   }
 
-  /** Also one that is gone; undefined for one that is not configured. */
+  /** Finds an endpoint, also one that is gone; undefined for one that is not configured. */
   get(url: string): WebhookEndpoint | undefined {
     return this.#byUrl.get(url);
   }
@@ -46,7 +48,7 @@ export class WebhookEndpoints {
   }
 }
 
-/** Why no event could ever be sent to this URL, as the end of a sentence; null when nothing speaks against trying. */
+/** The reason that no event can be sent to this URL, as the end of a sentence; null when it is usable. */
 export function endpointProblem(text: string, allowPrivate: boolean): string | null {
   if (!URL.canParse(text)) return "is not a URL";
   const url = new URL(text);
@@ -61,7 +63,7 @@ export function endpointProblem(text: string, allowPrivate: boolean): string | n
   return null;
 }
 
-/** The host name, or the address without the brackets of IPv6. */
+/** The host name, or an IPv6 address without brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }

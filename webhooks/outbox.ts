@@ -1,7 +1,7 @@
 import type { NewEvent } from "../store/tables/outbox.ts";
 import type { EventType, WebhookEndpoints } from "./endpoint.ts";
 
-/** Those of a batch that is over. */
+/** Outbox rows of a terminal batch. */
 export function batchEvents(
   endpoints: WebhookEndpoints,
   { batchId, ...event }: { id: string; type: EventType; batchId: string; nowMs: number },
@@ -10,8 +10,8 @@ export function batchEvents(
 }
 
 /**
- * The outbox rows of one event, one for each endpoint that wants it, to be inserted in the transaction that makes the
- * event true. `id` is a new `evt_…`; all endpoints get the same, and so does every retry.
+ * The outbox rows of one event, one per subscribed endpoint, to be inserted in the transaction of its cause. `id` is a
+ * new `evt_…`, the same for all endpoints and retries.
  */
 export function webhookEvents(
   endpoints: WebhookEndpoints,
@@ -21,6 +21,6 @@ export function webhookEvents(
   const createdAt = Math.floor(nowMs / 1000);
   const payload = JSON.stringify({ id, object: "event", type, created_at: createdAt, data });
   return endpoints
-    .wanting(type)
+    .subscribedTo(type)
     .map(({ url }) => ({ id, endpointUrl: url, type, payload, createdAt, nextAtMs: nowMs }));
 }

@@ -3,12 +3,12 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { LookupFunction } from "node:net";
 
-/** Bytes of an answer that are read, and thrown away, before the connection is closed. */
+/** Bytes of a response that are read and discarded before the connection is closed. */
 const ANSWER_LIMIT = 64 * 1024;
 
 export interface Post {
   url: URL;
-  /** Checked addresses of its host, the only ones that are connected to. */
+  /** Checked addresses of its host; no other is connected to. */
   addresses: readonly LookupAddress[];
   headers: Record<string, string>;
   body: string;
@@ -16,9 +16,9 @@ export interface Post {
 }
 
 /**
- * Sends one POST over a connection of its own and resolves with the status as soon as the answer is over, too long or
- * cut off: what counts is the status. Follows nothing. Rejects when there is no answer, or `signal` comes before it.
- * The certificate is checked against the host name of the URL.
+ * Sends one POST over its own connection. Resolves with the status once the response has ended, is too long or breaks
+ * off, as only the status matters. Follows no redirect. Rejects without a response, and when `signal` aborts before it.
+ * The certificate is checked against the URL's host name.
  */
 export function post({ url, addresses, headers, body, signal }: Post): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export function post({ url, addresses, headers, body, signal }: Post): Promise<n
   });
 }
 
-/** Stands in for DNS and answers with what was checked, whatever is asked. */
+/** Replaces the DNS lookup by the checked addresses. */
 function pinned(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     if (options.all) return callback(null, [...addresses]);

@@ -1,14 +1,14 @@
 import { Webhook } from "standardwebhooks";
 
-/** Signs events as Standard Webhooks 1.0 says: HMAC-SHA256 over `id.timestamp.payload`. */
+/** Signs events by Standard Webhooks 1.0: HMAC-SHA256 over `id.timestamp.payload`. */
 export interface Signer {
-  /** The three headers of one attempt; `id` stays the same over retries, the time does not. */
+  /** The three headers of one attempt; `id` is the same for all retries, the time is not. */
   headers(id: string, epochMs: number, payload: string): Record<string, string>;
 }
 
 /**
- * A secret that begins with `whsec_` is base64 of the key; any other text is the key itself, as in the openai SDK's
- * `webhooks.unwrap`. Throws for one that is empty or not base64.
+ * A secret with the prefix `whsec_` is the key in base64; any other text is the key itself, as in the openai SDK's
+ * `webhooks.unwrap`. Throws for an empty secret or invalid base64.
  */
 export function signer(secret: string): Signer {
   const webhook = secret.startsWith("whsec_")

@@ -35,7 +35,7 @@ export async function openStorage(
   const uploads = await UploadStore.open({ ...deps, files });
   const sweeper = new ExpirySweeper(time, log, [
     { name: "files", run: (now) => files.removeExpired(now) },
-    { name: "places of removed files", run: (now) => files.forgetPlaces(now) },
+    { name: "places of removed files", run: (now) => files.forgetRemoved(now) },
     { name: "uploads", run: (now) => uploads.expire(now) },
     { name: "settled uploads", run: (now) => uploads.forget(now) },
     { name: "idempotency keys", run: (now) => store.batches.forgetKeys({ before: now - KEY_SECONDS, limit: KEYS }) },

@@ -90,7 +90,7 @@ export function files(db: Database) {
      UNION ALL SELECT seq FROM removed_files WHERE id = @id AND owner = @owner LIMIT 1`,
   );
   const removal = db.prepare<{ id: string }, { id: string }>("SELECT id FROM removed_files WHERE id = @id");
-  const forgetPlaces = db.prepare<{ before: number; limit: number }>(
+  const forgetRemoved = db.prepare<{ before: number; limit: number }>(
     `DELETE FROM removed_files WHERE id IN
        (SELECT id FROM removed_files WHERE removed_at < @before ORDER BY removed_at LIMIT @limit)`,
   );
@@ -158,7 +158,7 @@ export function files(db: Database) {
         return "removed";
       },
       /** Removes list positions of files removed before `before` (Unix seconds). Returns how many. */
-      forgetPlaces: (args: { before: number; limit: number }): number => forgetPlaces.run(args).changes,
+      forgetRemoved: (args: { before: number; limit: number }): number => forgetRemoved.run(args).changes,
       /** Removes the row of a file that is missing on disk, of any owner. */
       forget: ({ id }: { id: string }): void => removeWithResults(id),
       /** Removes expired rows, except input files in use. Returns the ids of the files to unlink. */

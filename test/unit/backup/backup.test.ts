@@ -29,7 +29,7 @@ async function addFile({ files }: Rooms, text: string) {
   return files.add(incoming, { owner: "local", purpose: "user_data", filename: "a.txt", expiresAfter: null });
 }
 
-/** A backup of rooms with two files and an upload of one part. */
+/** A backup of a data directory with two files and an upload of one part. */
 async function backedUp() {
   const rooms = await openRooms();
   const kept = await addFile(rooms, "kept");
@@ -47,7 +47,7 @@ async function backedUp() {
 }
 
 describe("a backup", () => {
-  test("of a data directory in use has every row and its bytes, for its user's eyes alone", async () => {
+  test("of a data directory in use is complete and private to the user", async () => {
     const { to, manifest, kept } = await backedUp();
     expect(manifest).toMatchObject({ format: 1, nightshift: "1.2.3", created_at: "2026-11-21T12:00:00.000Z" });
     expect(manifest).toMatchObject({ files: { count: 2, bytes: 11 }, parts: { count: 1, bytes: 4 }, missing: [] });
@@ -57,7 +57,7 @@ describe("a backup", () => {
     expect(readdirSync(to).sort()).toEqual(["backup.json", "files", "nightshift.db", "parts"]);
   });
 
-  test("agrees with itself whatever comes and goes meanwhile", async () => {
+  test("is consistent while files are added and removed", async () => {
     const rooms = await openRooms();
     const to = join(freshFolder(), "backup");
     const live: string[] = [];
@@ -82,7 +82,7 @@ describe("a backup", () => {
     await traffic;
   });
 
-  test("names rows whose bytes were gone, and can be restored all the same", async () => {
+  test("lists rows with missing files and can be restored", async () => {
     const rooms = await openRooms();
     const lost = await addFile(rooms, "lost");
     rmSync(rooms.at("files", lost.id));
@@ -95,7 +95,7 @@ describe("a backup", () => {
     await expect(after.files.get("local", lost.id)).rejects.toMatchObject({ status: 404 });
   });
 
-  test("names files whose bytes are damaged, and can be restored without them", async () => {
+  test("lists damaged files and can be restored without them", async () => {
     const rooms = await openRooms();
     const [damaged, cut, kept] = [
       await addFile(rooms, "damaged"),
@@ -115,7 +115,7 @@ describe("a backup", () => {
     for (const { id } of [damaged, cut]) await expect(files.get("local", id)).rejects.toMatchObject({ status: 404 });
   });
 
-  test("never takes the place of something, and leaves nothing when it fails", async () => {
+  test("overwrites nothing, and leaves nothing behind when it fails", async () => {
     const { to, rooms } = await backedUp();
     const again = backUp({ dataDir: rooms.dataDir, to, version: "1", now: NOW });
     await expect(again).rejects.toThrow(/is not empty/);
@@ -127,7 +127,7 @@ describe("a backup", () => {
 });
 
 describe("a restore", () => {
-  test("brings back files and uploads that go on", async () => {
+  test("restores files, and uploads that can be continued", async () => {
     const { to, kept, upload, part } = await backedUp();
     const dataDir = freshFolder();
     const { aside } = await restore({ from: to, dataDir, force: false, now: NOW });
@@ -138,7 +138,7 @@ describe("a restore", () => {
     expect(readFileSync(files.pathOf(file!.id), "utf8")).toBe("part");
   });
 
-  test("that was cut off before its last step is completed by the server's next start", async () => {
+  test("that was interrupted before its last step is completed by the next start", async () => {
     const { to, kept } = await backedUp();
     const dataDir = freshFolder();
     cpSync(to, join(dataDir, STAGED), { recursive: true });
@@ -148,7 +148,7 @@ describe("a restore", () => {
     expect(existsSync(join(dataDir, STAGED))).toBe(false);
   });
 
-  test("is refused while a server has the directory, and where data is, which --force moves aside", async () => {
+  test("is refused under a running server, and over data unless --force moves it aside", async () => {
     const { to, kept } = await backedUp();
     const dataDir = freshFolder();
     const store = await openTestStore(dataDir);
@@ -162,10 +162,10 @@ describe("a restore", () => {
   });
 
   test.each([
-    // A new file: a hard link's bytes are the live file's too.
+    // A new file, because a hard link shares its bytes with the live file.
     ["has other bytes in it", (path: string) => [rmSync(path), writeFileSync(path, "kepT")]],
     ["is missing from it", (path: string) => rmSync(path)],
-  ])("of a backup goes on without a file that %s since it was made, and names it", async (_what, spoil) => {
+  ])("leaves out and lists a file that %s after the backup", async (_what, spoil) => {
     const { to, kept, part } = await backedUp();
     spoil(join(to, "files", kept.id));
     const dataDir = freshFolder();
@@ -185,8 +185,8 @@ describe("a restore", () => {
       /damaged/,
     ],
     ["the manifest is cut off", (to: string) => writeFileSync(join(to, "backup.json"), "{"), /damaged/],
-    ["there is no manifest", (to: string) => rmSync(join(to, "backup.json")), /is no backup/],
-  ])("is refused, with nothing changed, when %s", async (_what, spoil, message) => {
+    ["there is no manifest", (to: string) => rmSync(join(to, "backup.json")), /is not a backup/],
+  ])("is refused without a change when %s", async (_what, spoil, message) => {
     const { to } = await backedUp();
     spoil(to);
     const dataDir = freshFolder();

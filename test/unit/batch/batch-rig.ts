@@ -55,7 +55,7 @@ export async function nightRig(
     { now: () => performance.now(), epochMs: () => Date.now() },
     log,
   );
-  if (settled) rooms.time.look();
+  if (settled) rooms.time.check();
   const metrics = new Metrics(new Registry());
   const loads = new ModelLoads(() => performance.now());
   const ledger = new UsageLedger({

@@ -24,7 +24,7 @@ async function addFile({ files }: Awaited<ReturnType<typeof openRooms>>, expires
 }
 
 describe("expiry", () => {
-  test("takes row and bytes when the time is over, not before, and is kept over a restart", async () => {
+  test("removes row and bytes at the expiry time, also across a restart", async () => {
     const dataDir = freshFolder();
     const clock = new ManualClock();
     const before = await openRooms({ dataDir, clock });
@@ -45,7 +45,7 @@ describe("expiry", () => {
     expect(second.log.lines).toMatchObject([{ level: "info", fields: { what: "files", ended: 1 } }]);
   });
 
-  test("waits for the batch that reads the file", async () => {
+  test("waits for an open batch that reads the file", async () => {
     const rooms = await openRooms();
     const { id } = await addFile(rooms, HOUR);
     await rooms.store.batches.create({
@@ -62,7 +62,7 @@ describe("expiry", () => {
     expect(existsSync(rooms.files.pathOf(id))).toBe(false);
   });
 
-  test("ends a pending upload after its hour, with its parts", async () => {
+  test("expires a pending upload after its hour, with its parts", async () => {
     const rooms = await openRooms();
     const { uploads, clock, at } = rooms;
     const upload = await uploads.create({
@@ -84,7 +84,7 @@ describe("expiry", () => {
     expect(await uploads.get("local", upload.id)).toMatchObject({ status: "expired" });
   });
 
-  test("forgets uploads that are over a week after their hour, over a restart too, and no pending one", async () => {
+  test("removes terminal uploads a week after their expiry, also across a restart", async () => {
     const dataDir = freshFolder();
     const clock = new ManualClock();
     const before = await openRooms({ dataDir, clock });
@@ -117,7 +117,7 @@ describe("expiry", () => {
     expect(await files.get("local", file.id)).toEqual(file);
   });
 
-  test("of more files than one round takes is whole", async () => {
+  test("removes more files than fit into one round", async () => {
     const rooms = await openRooms();
     const row = { owner: "local", purpose: "batch", filename: "x", bytes: 1, sha256: "", createdAt: 1, expiresAt: 2 };
     const ids = Array.from({ length: 1100 }, (_, i) => `file-${String(i).padStart(24, "0")}`);
@@ -127,7 +127,7 @@ describe("expiry", () => {
     expect(await rooms.files.removeExpired(3)).toBe(1100);
   });
 
-  test("goes on with the next task when one fails", async () => {
+  test("runs the next task when one fails", async () => {
     const log = new HeardLog();
     const ran: number[] = [];
     const clock = new ManualClock();
@@ -140,7 +140,7 @@ describe("expiry", () => {
     expect(log.lines[0]).toMatchObject({ level: "error", fields: { what: "bad" } });
   });
 
-  test("runs by itself until it is stopped, and lets the sweep that runs end", async () => {
+  test("runs periodically until stop, which awaits a running sweep", async () => {
     const log = new HeardLog();
     let sweeps = 0;
     let ended = 0;
@@ -168,7 +168,7 @@ describe("a wall clock that jumps", () => {
     return { clock, log, time: new WallTime(clock, log) };
   }
 
-  test("forward by a day expires nothing until a second look says the same", async () => {
+  test("forward by a day expires nothing until a second check confirms it", async () => {
     const rooms = await openRooms();
     const { id } = await addFile(rooms, HOUR);
     const { sweeper, log } = sweeperOf(rooms, rooms.clock);
@@ -184,7 +184,7 @@ describe("a wall clock that jumps", () => {
   test("between the boot and the first sweep expires nothing by either time", async () => {
     const rooms = await openRooms();
     const { id } = await addFile(rooms, HOUR);
-    // The machine comes up a day ahead, and the network puts it right before anyone looks again.
+    // The machine boots a day ahead, and the network corrects the clock before the next check.
     rooms.clock.jump(24 * HOUR);
     const { sweeper } = sweeperOf(rooms, rooms.clock);
     rooms.clock.jump(-24 * HOUR);
@@ -199,52 +199,52 @@ describe("a wall clock that jumps", () => {
     expect(existsSync(rooms.files.pathOf(id))).toBe(false);
   });
 
-  test("is settled once a second look has found it where it was", () => {
+  test("is settled once a second check has confirmed it", () => {
     const { clock, time } = watched();
     expect(time.settled).toBe(false);
     clock.jump(HOUR);
-    time.look();
+    time.check();
     expect(time.settled).toBe(false);
-    time.look();
+    time.check();
     expect(time.settled).toBe(true);
     clock.jump(HOUR);
-    time.look();
+    time.check();
     expect(time.settled).toBe(true);
   });
 
   test("forward and back changes nothing", () => {
     const { clock, log, time } = watched();
     clock.jump(24 * HOUR);
-    time.look();
+    time.check();
     clock.jump(-24 * HOUR);
     clock.pass(30);
-    time.look();
+    time.check();
     expect(time.epochMs()).toBe(clock.wallMs);
     clock.pass(30);
-    time.look();
+    time.check();
     expect(log.lines.map(({ level }) => level)).toEqual(["warn", "info"]);
   });
 
-  test("to another time at every look is never believed", () => {
+  test("to another time at every check is never accepted", () => {
     const { clock, time } = watched();
     const { wallMs } = clock;
     for (let i = 1; i <= 5; i++) {
       clock.pass(30);
       clock.jump(i * HOUR);
-      time.look();
+      time.check();
     }
     expect(time.epochMs()).toBe(wallMs + 150_000);
   });
 
-  test("backward is followed after the second look, and by seconds at once", () => {
+  test("backward is accepted at the second check, and by seconds at once", () => {
     const { clock, time } = watched();
     clock.jump(-10 * HOUR);
-    time.look();
+    time.check();
     expect(time.epochMs()).toBe(clock.wallMs + 10 * HOUR * 1000);
-    time.look();
+    time.check();
     expect(time.epochMs()).toBe(clock.wallMs);
     clock.jump(59);
-    time.look();
+    time.check();
     expect(time.epochMs()).toBe(clock.wallMs);
     clock.pass(5);
     expect(time.epochMs()).toBe(clock.wallMs);

@@ -19,7 +19,7 @@ async function addFile({ files }: Rooms, text: string, changed: Partial<FileMeta
 }
 
 describe("a file", () => {
-  test("is whole on disk under its id, with its hash, when its row is there", async () => {
+  test("is complete on disk under its id, with its hash, once its row exists", async () => {
     const rooms = await openRooms();
     const incoming = await rooms.files.receive("local", bytesOf("one\n", "two\n"), LIMIT);
     const row = await rooms.files.add(incoming, META);
@@ -39,14 +39,14 @@ describe("a file", () => {
     expect(await rooms.files.check(row)).toBe(true);
   });
 
-  test("lives as long as its owner says, or its purpose", async () => {
+  test("has the lifetime that its owner sets, or its purpose's default", async () => {
     const rooms = await openRooms();
     const now = rooms.clock.seconds;
     expect((await addFile(rooms, "x", { expiresAfter: 3600 })).expiresAt).toBe(now + 3600);
     expect((await addFile(rooms, "x", { purpose: "user_data" })).expiresAt).toBeNull();
   });
 
-  test("of another owner is not there", async () => {
+  test("of another owner is not found", async () => {
     const rooms = await openRooms();
     const { id } = await addFile(rooms, "secret", { owner: "alice" });
     await expect(rooms.files.get("mallory", id)).rejects.toMatchObject({ status: 404, param: "id" });
@@ -71,7 +71,7 @@ describe("a file", () => {
     expect(() => files.pathOf(id)).toThrow();
   });
 
-  test.each(["in.txt", "in.jsonl.gz", "jsonl", ""])("for a batch is not named %j", async (filename) => {
+  test.each(["in.txt", "in.jsonl.gz", "jsonl", ""])("for a batch cannot be named %j", async (filename) => {
     const rooms = await openRooms();
     await expect(addFile(rooms, "{}", { filename })).rejects.toMatchObject({ status: 400, param: "file" });
     expect(readdirSync(rooms.at("tmp"))).toEqual([]);
@@ -85,7 +85,7 @@ describe("a file", () => {
     await expect(files.add(large, META)).rejects.toMatchObject({ status: 413, code: "file_too_large" });
   });
 
-  test("that a batch reads is not deleted; afterwards it is, from disk too", async () => {
+  test("cannot be deleted while a batch reads it; later it is, from disk too", async () => {
     const rooms = await openRooms();
     const { files, store } = rooms;
     const { id } = await addFile(rooms, "{}");
@@ -98,7 +98,7 @@ describe("a file", () => {
     await expect(files.get("local", id)).rejects.toMatchObject({ status: 404 });
   });
 
-  test("that rotted on disk is found out", async () => {
+  test("that changed on disk fails its check", async () => {
     const rooms = await openRooms();
     const row = await addFile(rooms, "good");
     writeFileSync(rooms.files.pathOf(row.id), "evil");
@@ -108,8 +108,8 @@ describe("a file", () => {
   });
 });
 
-describe("what is refused leaves nothing behind", () => {
-  test("a stream that breaks off", async () => {
+describe("a rejected file leaves nothing behind", () => {
+  test("for a stream that breaks off", async () => {
     const { files, at } = await openRooms();
     async function* broken() {
       yield Buffer.from("half");
@@ -119,7 +119,7 @@ describe("what is refused leaves nothing behind", () => {
     expect(readdirSync(at("tmp"))).toEqual([]);
   });
 
-  test("a byte more than the limit, without reading on", async () => {
+  test("one byte above the limit, without reading further", async () => {
     const { files, at } = await openRooms();
     let asked = 0;
     async function* endless() {
@@ -133,7 +133,7 @@ describe("what is refused leaves nothing behind", () => {
     expect(readdirSync(at("tmp"))).toEqual([]);
   });
 
-  test("what has no room beside the reserve: before it comes, and while it does", async () => {
+  test("without space beside the reserve, checked before and during the stream", async () => {
     let free = 1500;
     const { files, at } = await openRooms({ diskReserve: 1000, freeBytes: async () => free });
     await files.admit("local", 500);
@@ -151,7 +151,7 @@ describe("what is refused leaves nothing behind", () => {
     await expect(files.write(bytesOf("x"), { reserve: true })).rejects.toMatchObject({ status: 507 });
   });
 
-  test("what is over its owner's quota, but not another owner's", async () => {
+  test("above its owner's quota, but not another owner's", async () => {
     const rooms = await openRooms({ storageQuota: 8196 });
     const { files, at } = rooms;
     await addFile(rooms, "123456");
@@ -161,7 +161,7 @@ describe("what is refused leaves nothing behind", () => {
       files.receive("local", bytesOf("1".repeat(4000), "2".repeat(200)), { ...LIMIT, bytes: 1e6 }),
     ).rejects.toMatchObject(refusal);
     await addFile(rooms, "1234567890", { owner: "other" });
-    // Two that fit alone, side by side: one is in.
+    // Of two concurrent files that fit alone, one is accepted.
     const two = await Promise.all(["1234", "5678"].map((text) => files.receive("local", bytesOf(text), LIMIT)));
     const outcomes = await Promise.allSettled(two.map((incoming) => files.add(incoming, META)));
     expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
@@ -171,7 +171,7 @@ describe("what is refused leaves nothing behind", () => {
 });
 
 describe("a list", () => {
-  test.each(["asc", "desc"] as const)("(%s) goes on after a file that was deleted, for a day", async (order) => {
+  test.each(["asc", "desc"] as const)("(%s) continues after a deleted file for a day", async (order) => {
     const rooms = await openRooms();
     for (const text of ["a", "b", "c", "d", "e"]) await addFile(rooms, text);
     const ids = (await rooms.files.list({ owner: "local", purpose: null, limit: 9, after: null, order })).rows.map(
@@ -193,15 +193,15 @@ describe("a list", () => {
     expect((await again("local")).rows).toEqual([]);
     await expect(again("other")).rejects.toMatchObject({ status: 400 });
     const now = Math.floor(Date.now() / 1000);
-    await rooms.files.forgetPlaces(now);
+    await rooms.files.forgetRemoved(now);
     expect((await again("local")).rows).toEqual([]);
-    expect(await rooms.files.forgetPlaces(now + 2 * DAY)).toBe(5);
+    expect(await rooms.files.forgetRemoved(now + 2 * DAY)).toBe(5);
     await expect(again("local")).rejects.toMatchObject({ status: 400 });
   });
 });
 
 describe("at the start", () => {
-  test("tmp is emptied, bytes without a row are removed, rows without bytes too", async () => {
+  test("tmp is emptied, and bytes without a row and rows without bytes are removed", async () => {
     const dataDir = freshFolder();
     const before = await openRooms({ dataDir });
     const kept = await addFile(before, "kept");
@@ -223,7 +223,7 @@ describe("at the start", () => {
     ]);
   });
 
-  test("rows are kept when the whole directory is gone, and bytes when all rows are", async () => {
+  test("rows are kept when the directory is missing, bytes when all rows are", async () => {
     const dataDir = freshFolder();
     const before = await openRooms({ dataDir });
     const row = await addFile(before, "kept");
@@ -242,7 +242,7 @@ describe("at the start", () => {
     expect(replaced.log.messages).toEqual([expect.stringContaining("right database")]);
   });
 
-  test("more files than are read at once are all found", async () => {
+  test("more files than one page of rows are all found", async () => {
     const dataDir = freshFolder();
     const before = await openRooms({ dataDir });
     const names = Array.from({ length: 2300 }, (_, i) => `file-${String(i).padStart(24, "0")}`);

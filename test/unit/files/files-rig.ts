@@ -3,7 +3,7 @@ import { FileStore, type FileStoreDeps } from "../../../files/file-store.ts";
 import { UploadStore } from "../../../files/upload-store.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
 
-/** A clock that stands where it is put. */
+/** A clock that stands where it is set. */
 export class ManualClock {
   monotonicMs = 5000;
   wallMs = 1_700_000_000_000;
@@ -16,13 +16,13 @@ export class ManualClock {
     return this.wallMs;
   }
 
-  /** Time passes for both. */
+  /** Advances both clocks. */
   pass(seconds: number): void {
     this.monotonicMs += seconds * 1000;
     this.wallMs += seconds * 1000;
   }
 
-  /** Somebody sets the wall clock. */
+  /** Sets the wall clock. */
   jump(seconds: number): void {
     this.wallMs += seconds * 1000;
   }
@@ -48,7 +48,7 @@ export class HeardLog {
   }
 }
 
-/** The rooms over a real store and a real disk; everything ends with the test. */
+/** File and upload stores over a real store and a real disk; everything is removed after the test. */
 export async function openRooms(changed: Partial<Omit<FileStoreDeps, "store">> = {}) {
   const dataDir = changed.dataDir ?? freshFolder();
   const clock = changed.clock instanceof ManualClock ? changed.clock : new ManualClock();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { TextColumn } from "../../../files/text-column.ts";
 
-it("gives back what was put in, over as many pages as it takes", () => {
+it("returns the texts that were added, over several pages", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 30 }).map((one) => one.repeat(100));
   fc.assert(
     fc.property(fc.array(text, { maxLength: 100 }), (texts) => {

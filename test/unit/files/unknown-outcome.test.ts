@@ -8,7 +8,7 @@ import { bytesOf, openRooms } from "./files-rig.ts";
 const LIMIT = { bytes: 1000, error: () => new Error("never") as never };
 const META = { owner: "local", purpose: "user_data", filename: "a.txt", expiresAfter: null } as const;
 
-/** The store's thread ends between the commit of an operation and its answer. */
+/** Simulates the end of the store's thread between an operation's commit and its reply. */
 function losesAnswer<Args, Result>(operation: (args: Args) => Promise<Result>): (args: Args) => Promise<Result> {
   return async (args) => {
     await operation(args);
@@ -28,7 +28,7 @@ test("a file whose row may be committed keeps its bytes for the next start", asy
   expect(readFileSync(after.files.pathOf(row!.id), "utf8")).toBe("kept");
 });
 
-test("so do a part and the file that an upload becomes", async () => {
+test("a part and an upload's file that may be committed keep their bytes", async () => {
   const rooms = await openRooms();
   const { addPart, complete } = rooms.store.uploads;
   const { id } = await rooms.uploads.create({ ...META, bytes: 4, mimeType: "text/plain" });
@@ -45,7 +45,7 @@ test("so do a part and the file that an upload becomes", async () => {
   expect(readFileSync(after.files.pathOf(file.id), "utf8")).toBe("kept");
 });
 
-test("content that is deleted between its row and its bytes is 404", async () => {
+test("content deleted between the read of its row and of its bytes is 404", async () => {
   const server = await startTestServer();
   const form = new FormData();
   form.set("purpose", "user_data");

@@ -22,7 +22,7 @@ async function addPart({ uploads }: Rooms, uploadId: string, text: string) {
   return uploads.addPart("local", uploadId, await uploads.receivePart("local", bytesOf(text)));
 }
 
-/** An upload of 9 bytes with its parts abc, def, ghi, which came in another order. */
+/** An upload of 9 bytes with its parts abc, def, ghi, received in another order. */
 async function withParts(rooms: Rooms, changed: Partial<NewUpload> = {}) {
   const upload = await rooms.uploads.create({ ...UPLOAD, ...changed });
   const [ghi, abc, def] = await Promise.all(["ghi", "abc", "def"].map((text) => addPart(rooms, upload.id, text)));
@@ -32,7 +32,7 @@ async function withParts(rooms: Rooms, changed: Partial<NewUpload> = {}) {
 const md5 = (text: string) => createHash("md5").update(text).digest("hex");
 
 describe("an upload", () => {
-  test("becomes the file of its parts in the order of completion", async () => {
+  test("becomes a file of its parts in the order of completion", async () => {
     const rooms = await openRooms();
     const { id, inOrder } = await withParts(rooms, { expiresAfter: 7200 });
     const { upload, file } = await rooms.uploads.complete("local", id, inOrder, md5("abcdefghi").toUpperCase());
@@ -44,7 +44,7 @@ describe("an upload", () => {
     expect(readdirSync(rooms.at("tmp"))).toEqual([]);
   });
 
-  test("beside 1,000 open ones of its owner is refused with 507, until one is over", async () => {
+  test("beyond its owner's 1,000 open ones is rejected with 507 until one ends", async () => {
     const { uploads } = await openRooms();
     const [first] = await Promise.all(Array.from({ length: 1000 }, () => uploads.create(UPLOAD)));
     const refusal = {
@@ -58,13 +58,13 @@ describe("an upload", () => {
     await uploads.create(UPLOAD);
   });
 
-  test("for a batch of more than 200 MB is refused by its bytes", async () => {
+  test("for a batch file of more than 200 MB is rejected by its declared bytes", async () => {
     const { uploads } = await openRooms();
     const creating = uploads.create({ ...UPLOAD, bytes: 201 * MiB });
     await expect(creating).rejects.toMatchObject({ status: 413, code: "file_too_large", param: "bytes" });
   });
 
-  test("is held against the disk at a start a few hundred parts at a time", async () => {
+  test("is reconciled with the disk at a start, a few hundred parts at a time", async () => {
     const rooms = await openRooms();
     const { inOrder } = await withParts(rooms);
     for (let n = 0; n < 1200; n++) writeFileSync(rooms.at("parts", `part_${n}`), "");
@@ -85,7 +85,7 @@ describe("an upload", () => {
     expect((await uploads.complete("local", id, [], null)).file.bytes).toBe(0);
   });
 
-  test("completed twice, also at once, is one file", async () => {
+  test("completed twice, also concurrently, is one file", async () => {
     const rooms = await openRooms();
     const { id, inOrder } = await withParts(rooms);
     const both = await Promise.all([1, 2].map(() => rooms.uploads.complete("local", id, inOrder, null)));
@@ -110,21 +110,21 @@ describe("an upload", () => {
     expect(file.bytes).toBe(9);
   });
 
-  test("does not take another upload's part", async () => {
+  test("rejects another upload's part", async () => {
     const rooms = await openRooms();
     const [one, two] = [await withParts(rooms), await withParts(rooms)];
     const mixed = [...one.inOrder.slice(0, 2), two.inOrder[2]!];
     await expect(rooms.uploads.complete("local", one.id, mixed, null)).rejects.toMatchObject({ status: 400 });
   });
 
-  test("takes no more bytes than it was created with", async () => {
+  test("accepts no more bytes than it was created with", async () => {
     const rooms = await openRooms();
     const { id } = await withParts(rooms);
     await expect(addPart(rooms, id, "x")).rejects.toMatchObject({ status: 400, param: "data" });
     expect(readdirSync(rooms.at("parts"))).toHaveLength(3);
   });
 
-  test("takes nothing after it was cancelled, completed or expired", async () => {
+  test("accepts no part after it was cancelled, completed or expired", async () => {
     const rooms = await openRooms();
     const { uploads, clock, at } = rooms;
     const cancelled = await withParts(rooms);
@@ -140,7 +140,7 @@ describe("an upload", () => {
       await expect(addPart(rooms, id, "x")).rejects.toMatchObject(refusal);
       await expect(uploads.admitPart("local", id, 1)).rejects.toMatchObject(refusal);
     }
-    // Also before the sweeper has come by.
+    // Also before the sweeper has expired it.
     await expect(addPart(rooms, late.id, "x")).rejects.toMatchObject(refusal);
     await expect(uploads.complete("local", late.id, late.inOrder, null)).rejects.toMatchObject(refusal);
     await expect(uploads.complete("local", cancelled.id, [], null)).rejects.toMatchObject(refusal);
@@ -148,7 +148,7 @@ describe("an upload", () => {
     expect(readdirSync(at("parts"))).toHaveLength(3);
   });
 
-  test("cancelled while it completes is one or the other", async () => {
+  test("cancelled while it completes is either cancelled or completed", async () => {
     const rooms = await openRooms();
     const { id, inOrder } = await withParts(rooms);
     const completing = rooms.uploads.complete("local", id, inOrder, null).then(
@@ -163,7 +163,7 @@ describe("an upload", () => {
     expect(readdirSync(rooms.at("tmp"))).toEqual([]);
   });
 
-  test("of another owner is not there", async () => {
+  test("of another owner is not found", async () => {
     const rooms = await openRooms();
     const { id } = await withParts(rooms);
     const part = await rooms.uploads.receivePart("mallory", bytesOf("x"));
@@ -185,7 +185,7 @@ describe("an upload", () => {
     await expect(uploads.create({ ...UPLOAD, ...changed })).rejects.toMatchObject({ status });
   });
 
-  test("without room for all its bytes is refused before it begins", async () => {
+  test("without space for all its bytes is rejected at creation", async () => {
     const { uploads } = await openRooms({ diskReserve: 100, freeBytes: async () => 108 });
     await expect(uploads.create(UPLOAD)).rejects.toMatchObject({ status: 507 });
     const bounded = await openRooms({ storageQuota: 8 });
@@ -202,7 +202,7 @@ describe("an upload", () => {
     await addPart(rooms, other.id, "1234");
   });
 
-  test("outlives a restart with its parts, and parts of nobody do not", async () => {
+  test("survives a restart with its parts; parts without a row are removed", async () => {
     const dataDir = freshFolder();
     const before = await openRooms({ dataDir });
     const { id, inOrder } = await withParts(before);

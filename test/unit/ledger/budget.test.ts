@@ -26,7 +26,7 @@ function monthly(more: Partial<BudgetStatus> = {}): BudgetStatus {
 }
 
 describe("days and months", () => {
-  it("are those of UTC, over the end of a year and a leap day", () => {
+  it("are UTC days and months across a year's end and a leap day", () => {
     expect(startOfDay(TODAY)).toBe(Date.UTC(2026, 10, 21) / 1000);
     expect(dayOf(Date.UTC(2026, 10, 22) - 1)).toBe(TODAY);
     expect(monthOf(dayOf(Date.UTC(2026, 11, 31)))).toEqual({
@@ -38,7 +38,7 @@ describe("days and months", () => {
   });
 });
 
-describe("what budgets leave", () => {
+describe("spending that budgets allow until a day", () => {
   it.each([
     ["without a budget", [], TODAY + 1, Number.POSITIVE_INFINITY],
     ["today", [daily({ spentNano: 30, heldNano: 20 })], TODAY, 50],
@@ -52,7 +52,7 @@ describe("what budgets leave", () => {
 });
 
 describe("a used-up budget", () => {
-  it("is told with when it begins anew, the one that lasts longest", () => {
+  it("is reported with its renewal time, the latest of several", () => {
     const spent = [daily({ spentNano: 100 }), monthly({ spentNano: 120 })];
     const { status, type, code, message, shouldRetry, retryAfter } = insufficientQuota(spent);
     expect({ status, type, code, shouldRetry, retryAfter }).toEqual({
@@ -63,11 +63,11 @@ describe("a used-up budget", () => {
       retryAfter: undefined,
     });
     expect(message).toBe(
-      "You have used up the owner's monthly budget of 0.0000001 USD. It begins anew at 2026-12-01T00:00:00Z.",
+      "You have used up the owner's monthly budget of 0.0000001 USD. It is renewed at 2026-12-01T00:00:00Z.",
     );
   });
 
-  it("may be tried again soon when it is only held back", () => {
+  it("allows a retry soon when its rest is only reserved", () => {
     expect(insufficientQuota([daily({ spentNano: 99, heldNano: 1 })])).toMatchObject({
       retryAfter: 1,
       shouldRetry: undefined,

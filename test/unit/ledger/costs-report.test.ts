@@ -33,7 +33,7 @@ function bucketOf(
   return costsPage.parse(page).data[0]!;
 }
 
-test("the machine's hour is split over online, flex, batch and idle, and priced by item and million tokens", () => {
+test("an hour is split into online, flex, batch and idle time, with prices per item", () => {
   const sums = [usage("default", 500_000), usage("batch", 4_000_000)];
   const machine = {
     busy: [busy("default", 500), busy("priority", 100), busy("batch", 800)],
@@ -60,13 +60,13 @@ test("the machine's hour is split over online, flex, batch and idle, and priced 
   expect(told).toEqual([
     ["default", cost(500, 0.5)],
     ["batch", cost(800, 4)],
-    // Nobody was charged for what it computed.
+    // Its work was not charged.
     ["priority", cost(100, 0)],
   ]);
   expect(results[2]).toMatchObject({ amount: { value: 0 }, nightshift: { tokens: 0, model: "demo" } });
 });
 
-test("without a price there are seconds and no money; without the machine's time neither", () => {
+test("without a machine price there are seconds only, without machine time neither", () => {
   const machine = { busy: [busy("default", 1)], up: [{ bucket: 0, upUs: 2e6 }] };
   const unpriced = bucketOf([usage("default", 10)], machine, { onDemand: null, spot: null });
   expect(unpriced.nightshift.machine).toMatchObject({ usd: null, spot_usd: null, idle_share: 0.5 });
@@ -79,14 +79,14 @@ test("without a price there are seconds and no money; without the machine's time
   expect([hidden.nightshift.machine, hidden.results[0]!.nightshift.machine]).toEqual([null, null]);
 });
 
-test("by project or key no time is told, and none is made up for those who were not charged", () => {
+test("costs by project or key have no machine time and no uncharged accounts", () => {
   const machine = { busy: [busy("flex", 1)], up: [{ bucket: 0, upUs: 2e6 }] };
   const { results, nightshift } = bucketOf([usage("default", 10)], machine, PRICE, { keyId: true });
   expect(results.map((result) => result.nightshift.machine)).toEqual([null]);
   expect(nightshift.machine?.seconds.flex).toBe(1);
 });
 
-test("whatever engines did at once, the parts sum to the time that the server was up, and to its price", () => {
+test("the parts always sum to the uptime and its price", () => {
   const time = fc.record({
     bucket: fc.constant(0),
     model: fc.constantFrom("a", "b", "c"),

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Cell, csvText } from "../../../ledger/csv.ts";
 
-/** RFC 4180 as its grammar has it: records end with CRLF, a quoted field ends at a quote that stands alone. */
+/** A parser of RFC 4180: records end with CRLF, and a quoted field ends at a single quote character. */
 function read(text: string): string[][] {
   const records: string[][] = [];
   let at = 0;
@@ -25,7 +25,7 @@ function read(text: string): string[][] {
 const tricky = fc.string({ unit: fc.constantFrom("a", "=", "+", "-", "@", '"', ",", "\r", "\n", "\t", "'", " ", "ü") });
 const cell: fc.Arbitrary<Cell> = fc.oneof(tricky, fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
 
-test("every table is read back as it was, but for apostrophes before what would be a formula", () => {
+test("every table is parsed back unchanged except for apostrophes before formulas", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(cell, cell)), (rows) => {
       const columns = [0, 1].map((i) => [`column ${i}`, (row: readonly Cell[]) => row[i]!] as const);

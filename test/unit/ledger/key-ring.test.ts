@@ -14,7 +14,7 @@ async function ring(adminKey: string | null = null) {
   return { keys, store, clock };
 }
 
-test("a secret finds its key, and one that differs in any place finds none", async () => {
+test("a secret authenticates its key, and any changed character fails", async () => {
   const { keys } = await ring();
   const { row, secret } = await keys.create("a", TERMS);
   expect(secret).toMatch(/^ns_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$/);
@@ -26,7 +26,7 @@ test("a secret finds its key, and one that differs in any place finds none", asy
   expect(JSON.stringify(row)).not.toContain(secret.slice(20));
 });
 
-test("the environment's key may do everything and has no row", async () => {
+test("the environment's key has every right and no row", async () => {
   const { keys, store } = await ring("the environment's own key");
   expect(await keys.authenticate("the environment's own key")).toBe(ENVIRONMENT_KEY);
   expect(await keys.authenticate("the environment's own kez")).toBeNull();
@@ -34,7 +34,7 @@ test("the environment's key may do everything and has no row", async () => {
   expect(await store.keys.list({ owner: null, limit: 10, after: null })).toEqual({ rows: [], hasMore: false });
 });
 
-test("the first administrator's key is made once, and again when none is left that may administer", async () => {
+test("a first administrator's key is created only while no valid one exists", async () => {
   const { keys, clock } = await ring();
   const first = await keys.createFirst();
   expect(await keys.authenticate(first?.secret ?? "")).toMatchObject({
@@ -51,7 +51,7 @@ test("the first administrator's key is made once, and again when none is left th
   expect(await keys.createFirst()).not.toBeNull();
 });
 
-test("a key ends at its time, also one that is in memory", async () => {
+test("a cached key expires at its time", async () => {
   const { keys, clock } = await ring();
   const { secret } = await keys.create("a", { ...TERMS, expiresAt: 1010 });
   clock.now = 1009;
@@ -60,7 +60,7 @@ test("a key ends at its time, also one that is in memory", async () => {
   expect(await keys.authenticate(secret)).toBeNull();
 });
 
-test("a rotated key is found by its new secret alone, or for its grace by both; a revoked one by none", async () => {
+test("rotation keeps the old secret for its grace only; revocation ends all secrets", async () => {
   const { keys, clock } = await ring();
   const { row, secret: first } = await keys.create("a", TERMS);
   const rotate = async (graceSeconds: number) => {
@@ -84,7 +84,7 @@ test("a rotated key is found by its new secret alone, or for its grace by both; 
   expect(await keys.rotate("key_none", 0)).toBeNull();
 });
 
-test("a change holds from the next request on, and what was read while it was made is not kept", async () => {
+test("a change applies from the next request on and evicts rows read during it", async () => {
   const { keys, store } = await ring();
   const { row, secret } = await keys.create("a", TERMS);
   const { find } = store.keys;
@@ -99,7 +99,7 @@ test("a change holds from the next request on, and what was read while it was ma
   expect(await keys.authenticate(secret)).toBeNull();
 });
 
-test("when a key was used last is stored by the end", async () => {
+test("the time of last use is stored at close", async () => {
   const { keys, store, clock } = await ring();
   const { row, secret } = await keys.create("a", TERMS);
   clock.now = 1234;

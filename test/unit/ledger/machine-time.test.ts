@@ -25,10 +25,10 @@ function running(add: (spell: MachineInterval) => void) {
   return { time, piece, errors, spent };
 }
 
-test("what was computed is written within five seconds, an hour's in one row, to the microsecond", async () => {
+test("busy time is written within five seconds, one row per hour, exact to the microsecond", async () => {
   const { machine } = memoryTables();
   const { time, piece, spent } = running((spell) => machine.writes.add(spell));
-  // A third of a microsecond too much to be written each time; together it is one.
+  // A third of a microsecond remains each time; three make one.
   for (let i = 0; i < 3; i++) {
     piece("default", 10 + 1 / 3000);
     piece("batch", 2);
@@ -44,14 +44,14 @@ test("what was computed is written within five seconds, an hour's in one row, to
   expect(spent.reduce((sum, seconds) => sum + seconds, 0)).toBeCloseTo(0.036001, 9);
 });
 
-test("a server that computes nothing writes once a minute that it is up", async () => {
+test("an idle server writes its uptime once a minute", async () => {
   const spells: MachineInterval[] = [];
   running((spell) => void spells.push(spell));
   await vi.advanceTimersByTimeAsync(180_000);
   expect(spells.map(({ upUs, busy }) => [upUs, busy])).toEqual(Array(3).fill([60e6, []]));
 });
 
-test("what the store refuses is written when it takes it again, once, and the log says so once", async () => {
+test("time that could not be written is written once after recovery, with one log line", async () => {
   let full = true;
   const spells: MachineInterval[] = [];
   const { piece, errors, time } = running((spell) => {
@@ -70,7 +70,7 @@ test("what the store refuses is written when it takes it again, once, and the lo
   expect(spells[1]!.busy).toEqual([]);
 });
 
-test("sums go by buckets of whole hours, from the first that begins in the time asked for", () => {
+test("sums are in buckets of whole hours, from the first that begins in the range", () => {
   const { machine } = memoryTables();
   const time = { model: "demo", endpoint: CHAT, tier: "flex" as const };
   for (const hour of [0, 1, 23, 24, 25])

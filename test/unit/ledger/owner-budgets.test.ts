@@ -3,7 +3,7 @@ import { OwnerBudgets } from "../../../ledger/owner-budgets.ts";
 import { StoreError } from "../../../store/types/store-error.ts";
 import { freshStore } from "../store/test-store.ts";
 
-it("keeps both of two changes that come at once", async () => {
+it("keeps both of two concurrent changes", async () => {
   const { store, end } = await freshStore();
   const owners = await OwnerBudgets.open(store);
   await Promise.all([owners.change("a", { dailyNano: 1 }), owners.change("a", { monthlyNano: 2 })]);
@@ -13,7 +13,7 @@ it("keeps both of two changes that come at once", async () => {
   await end();
 });
 
-it("stays as it was when the store does not take a change, and takes the next", async () => {
+it("is unchanged by a failed write and accepts the next change", async () => {
   const { store, end } = await freshStore();
   const owners = await OwnerBudgets.open(store);
   await expect(owners.change("a", { dailyNano: -1 })).rejects.toThrow(StoreError);

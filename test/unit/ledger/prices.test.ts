@@ -29,7 +29,7 @@ describe("costs", () => {
     expect(cost(model, tier, input, cached, output)).toBe(nano);
   });
 
-  test("are whole, and within half a nano-dollar of the exact sum for any tokens", () => {
+  test("are whole and within half a nano-dollar of the exact sum", () => {
     const tokens = fc.integer({ min: 0, max: 10_000_000 });
     fc.assert(
       fc.property(tokens, tokens, tokens, (uncached, cached, output) => {

@@ -19,7 +19,7 @@ function refusal(run: () => unknown): RateLimited {
 }
 
 describe("the limits of a key", () => {
-  it("count requests for each model by itself, and another key's not at all", () => {
+  it("count requests per model and per key", () => {
     const limits = new RateLimits(() => 0);
     const key = keyWith({ requestsPerMinute: 2 });
     limits.enter(key, "a", ASK).leave(30);
@@ -36,7 +36,7 @@ describe("the limits of a key", () => {
     limits.enter(keyWith({ requestsPerMinute: 2 }, "key_b"), "a", ASK);
   });
 
-  it("reserve tokens and settle them; who was refused for tokens has used no request", () => {
+  it("reserve and settle tokens; a rejection for tokens uses no request", () => {
     const limits = new RateLimits(() => 0);
     const key = keyWith({ requestsPerMinute: 3, tokensPerMinute: 50 });
     const first = limits.enter(key, "a", ASK);
@@ -53,13 +53,13 @@ describe("the limits of a key", () => {
     });
   });
 
-  it("tell a request that is larger than a minute that it need not try again", () => {
+  it("mark a request above a whole minute as not worth a retry", () => {
     const limits = new RateLimits(() => 0);
     const { retryAfter, shouldRetry } = refusal(() => limits.enter(keyWith({ tokensPerMinute: 29 }), "a", ASK));
     expect({ retryAfter, shouldRetry }).toEqual({ retryAfter: undefined, shouldRetry: false });
   });
 
-  it("bound how many run, whatever the model, and count each end once", () => {
+  it("bound concurrent requests over all models and count each end once", () => {
     const limits = new RateLimits(() => 0);
     const key = keyWith({ concurrent: 2 });
     const pass = limits.enter(key, "a", ASK);
@@ -72,14 +72,14 @@ describe("the limits of a key", () => {
     expect(refusal(() => limits.enter(key, "a", ASK)).limit).toBe("concurrent");
   });
 
-  it("do not count what was undone", () => {
+  it("do not count an undone request", () => {
     const limits = new RateLimits(() => 0);
     const key = keyWith({ requestsPerMinute: 1, tokensPerMinute: 30 });
     limits.enter(key, "a", ASK).undo();
     limits.enter(key, "a", ASK);
   });
 
-  it("say nothing of limits that there are not", () => {
+  it("have no headers where they are not set", () => {
     expect(new RateLimits(() => 0).headers(keyWith({}), "a")).toEqual({});
   });
 });

@@ -3,7 +3,7 @@ import { ReportQueue } from "../../../ledger/report-queue.ts";
 
 const forever = new AbortController().signal;
 
-/** A report that ends when it is told to. */
+/** A report that ends on the test's call. */
 function held() {
   let end = () => {};
   let begun = false;
@@ -22,7 +22,7 @@ function held() {
   };
 }
 
-test("an owner's reports run one after the other, beside those of others", async () => {
+test("reports of one owner run one at a time, in parallel to other owners'", async () => {
   const queue = new ReportQueue();
   const [first, second, other] = [held(), held(), held()];
   const done = queue.run("a", first.report, forever);
@@ -36,7 +36,7 @@ test("an owner's reports run one after the other, beside those of others", async
   expect(await Promise.all([done, next])).toEqual(["sums", "sums"]);
 });
 
-test("a report whose client left does not run, and one that failed lets the next one run", async () => {
+test("an aborted report does not run, and a failed one does not block the next", async () => {
   const queue = new ReportQueue();
   const leaving = new AbortController();
   const failed = queue.run("a", () => Promise.reject(new Error("store")), forever);
@@ -49,11 +49,11 @@ test("a report whose client left does not run, and one that failed lets the next
   expect(await queue.run("a", async () => "sums", forever)).toBe("sums");
 });
 
-test("an owner's tenth report at once is refused, and none is refused once they are over", async () => {
+test("an owner's tenth concurrent report is rejected, and none after they have ended", async () => {
   const queue = new ReportQueue();
   const first = held();
   const running = Array.from({ length: 9 }, () => queue.run("a", first.report, forever));
-  expect(() => queue.run("a", first.report, forever)).toThrow(/wait already/);
+  expect(() => queue.run("a", first.report, forever)).toThrow(/already queued/);
   expect(await queue.run("b", async () => "sums", forever)).toBe("sums");
   first.end();
   await Promise.all(running);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TokenBucket } from "../../../ledger/token-bucket.ts";
 
 describe("a token bucket", () => {
-  it("gives a whole minute at once, and then as much as drains", () => {
+  it("admits a whole minute at once, then what drains", () => {
     const bucket = new TokenBucket();
     expect(bucket.take(60, 60, 0)).toBe(true);
     expect(bucket.take(1, 60, 999)).toBe(false);
@@ -14,27 +14,27 @@ describe("a token bucket", () => {
     expect(bucket.remaining(60, 1e9)).toBe(60);
   });
 
-  it("never has room for more than it holds", () => {
+  it("never admits more than its limit", () => {
     expect(new TokenBucket().waitMs(61, 60, 0)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("holds a new limit at once", () => {
+  it("applies a new limit at once", () => {
     const bucket = new TokenBucket();
     bucket.take(60, 60, 0);
     expect(bucket.remaining(100, 0)).toBe(40);
     expect(bucket.remaining(10, 0)).toBe(0);
   });
 
-  it("has a whole minute again a minute after it became smaller", () => {
+  it("is empty a minute after its limit was reduced", () => {
     const bucket = new TokenBucket();
     bucket.take(30_000, 60_000, 0);
     expect(bucket.resetMs(60, 0)).toBe(60_000);
-    // What ran before the change gives back what it took too much.
+    // A request from before the change is settled with a refund.
     bucket.correct(-30_000, 0);
     expect(bucket.remaining(60, 0)).toBe(60);
   });
 
-  it("owes what was taken beyond it, and drains that first", () => {
+  it("drains an excess over its limit first", () => {
     const bucket = new TokenBucket();
     bucket.take(10, 60, 0);
     bucket.correct(80, 0);
@@ -43,7 +43,7 @@ describe("a token bucket", () => {
     expect(bucket.take(1, 60, 31_000)).toBe(true);
   });
 
-  it("tells of later times without going there", () => {
+  it("answers for later times without a change", () => {
     const bucket = new TokenBucket();
     bucket.take(2, 26, 0);
     const waitMs = bucket.waitMs(26, 26, 0);
@@ -54,10 +54,10 @@ describe("a token bucket", () => {
   const step = fc.record({
     after: fc.integer({ min: 0, max: 90_000 }),
     units: fc.integer({ min: 0, max: 40 }),
-    /** What it turned out to take. */
+    /** The units that it used in the end. */
     real: fc.integer({ min: 0, max: 40 }),
   });
-  it("lets no stretch of time take more than it holds and what drains, and waits for no longer than it says", () => {
+  it("over any interval admits at most limit plus drain, and reports an exact wait", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), fc.array(step, { maxLength: 60 }), (limit, steps) => {
         const bucket = new TokenBucket();
@@ -69,11 +69,11 @@ describe("a token bucket", () => {
           const took = bucket.take(units, limit, now);
           expect(took).toBe(waitMs === 0);
           if (!took) {
-            // A billionth of a millisecond is what sums of fractions lose.
+            // Sums of fractions lose up to a billionth of a millisecond.
             if (Number.isFinite(waitMs)) expect(bucket.waitMs(units, limit, now + waitMs)).toBeLessThan(1e-6);
             continue;
           }
-          // Refunds alone: debts may go over the limit by what was not foreseen.
+          // Refunds only: corrections upwards may exceed the limit.
           const used = Math.min(real, units);
           bucket.correct(used - units, now);
           taken.push({ at: now, units: used });

@@ -37,7 +37,7 @@ function ledgerOn(insert: (rows: LedgerRow[], settled: string[]) => Promise<void
   return { ledger, errors, charged, counts };
 }
 
-test("online requests are written together, within 100 ms, and counted when they are durable", async () => {
+test("rows of online requests are written together within 100 ms and counted once durable", async () => {
   vi.useFakeTimers();
   try {
     const written: LedgerRow[][] = [];
@@ -56,7 +56,7 @@ test("online requests are written together, within 100 ms, and counted when they
   }
 });
 
-test("rows that the store refuses are kept and written when it takes them again, once", async () => {
+test("rows that could not be written are written once after the store recovers", async () => {
   vi.useFakeTimers();
   try {
     let full = true;
@@ -67,7 +67,7 @@ test("rows that the store refuses are kept and written when it takes them again,
     });
     ledger.record(use);
     await vi.advanceTimersByTimeAsync(100);
-    expect(errors).toEqual(["Ledger rows could not be written; trying again"]);
+    expect(errors).toEqual(["Ledger rows could not be written; retrying"]);
     full = false;
     ledger.record(use);
     await vi.advanceTimersByTimeAsync(2000);
@@ -78,7 +78,7 @@ test("rows that the store refuses are kept and written when it takes them again,
   }
 });
 
-test("flush writes what waits, beyond one write's rows; what is refused even then is said to be lost", async () => {
+test("flush writes all queued rows, and logs rows as lost that the store rejects", async () => {
   let full = false;
   const written: LedgerRow[] = [];
   const { ledger, errors } = ledgerOn(async (rows) => {
@@ -91,10 +91,10 @@ test("flush writes what waits, beyond one write's rows; what is refused even the
   full = true;
   ledger.record(use);
   await ledger.flush();
-  expect(errors.at(-1)).toBe("Ledger rows are lost: the store takes none");
+  expect(errors.at(-1)).toBe("Ledger rows are lost: the store rejected them");
 });
 
-test("a batch line's row is priced at tier batch and names its line", () => {
+test("a batch line's row is priced at tier batch and has its line's number", () => {
   const { ledger } = ledgerOn(async () => {});
   expect(ledger.lineRow(use, { batchId: "batch_1", number: 7 })).toMatchObject({
     tier: "batch",
@@ -106,7 +106,7 @@ test("a batch line's row is priced at tier batch and names its line", () => {
   });
 });
 
-test("a row that the store refuses for good is lost alone; its neighbours are written and what it held back is free", async () => {
+test("a row that violates a constraint is lost alone, and its reservation released", async () => {
   vi.useFakeTimers();
   try {
     const written: string[] = [];
@@ -124,7 +124,7 @@ test("a row that the store refuses for good is lost alone; its neighbours are wr
     expect(written).toEqual(["one", "two"]);
     expect(freed).toEqual(["r1", "r2", "r3"]);
     expect(charged).toHaveLength(2);
-    expect(errors).toEqual(["A ledger row is lost: the store refuses it"]);
+    expect(errors).toEqual(["A ledger row is lost: the store rejected it"]);
     expect(counts).toEqual({ failures: 0, lost: 1 });
     await vi.advanceTimersByTimeAsync(5000);
     expect(written).toHaveLength(2);
@@ -133,7 +133,7 @@ test("a row that the store refuses for good is lost alone; its neighbours are wr
   }
 });
 
-test("rows written one by one wait on when the disk fills up between", async () => {
+test("rows written one by one stay queued when the disk fills up", async () => {
   vi.useFakeTimers();
   try {
     let full = true;

@@ -1,4 +1,4 @@
-/** Counts the turns of the event loop until its end. */
+/** Counts turns of the event loop until it is stopped. */
 export function countingTurns(): { readonly turns: number; end(): void } {
   let turns = 0;
   let over = false;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { loopTurn } from "../../../platform/loop-turn.ts";
 
-it("gives each turn of the event loop to one slice, however many wait", async () => {
+it("runs one slice per turn of the event loop", async () => {
   let turn = 0;
   let over = false;
   const count = () => {
@@ -21,7 +21,7 @@ it("gives each turn of the event loop to one slice, however many wait", async ()
   expect(new Set(taken).size).toBe(60);
 });
 
-it("lets what is due run after a long slice, before the next one", async () => {
+it("lets due timers run between a long slice and the next one", async () => {
   const order: string[] = [];
   await loopTurn();
   const next = loopTurn().then(() => order.push("slice"));

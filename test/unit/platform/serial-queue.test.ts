@@ -5,7 +5,7 @@ import { SerialQueue } from "../../../platform/serial-queue.ts";
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
-/** Work that the test ends. */
+/** A job that the test ends. */
 function work() {
   let end: (value: string) => void = () => {};
   let fail: (error: Error) => void = () => {};
@@ -23,7 +23,7 @@ function work() {
 
 const settled = () => new Promise(setImmediate);
 
-it("lets so many works run at once, and the next one after a failure", async () => {
+it("runs the given number of jobs at a time, and the next one after a failure", async () => {
   const turns = new SerialQueue(2);
   const [one, two, three] = [work(), work(), work()];
   const first = turns.take("a", 1, one.run, never);
@@ -38,7 +38,7 @@ it("lets so many works run at once, and the next one after a failure", async () 
   expect(await Promise.all([second, third])).toEqual(["yes", "yes"]);
 });
 
-it("lets one work of each owner run at a time", async () => {
+it("runs one job of each owner at a time", async () => {
   const turns = new SerialQueue(2);
   const [one, two] = [work(), work()];
   const first = turns.take("a", 1, one.run, never);
@@ -50,7 +50,7 @@ it("lets one work of each owner run at a time", async () => {
   await Promise.all([first, second]);
 });
 
-it("lets an owner's only work go before 200 of another owner that came first", async () => {
+it("runs an owner's only job before 200 earlier ones of another owner", async () => {
   const turns = new SerialQueue(1);
   const order: string[] = [];
   const held = work();
@@ -62,7 +62,7 @@ it("lets an owner's only work go before 200 of another owner that came first", a
   expect(order.indexOf("few")).toBeLessThanOrEqual(1);
 });
 
-it("divides by cost: one owner's long works let another's short ones by", async () => {
+it("shares by cost: short jobs of one owner pass long ones of another", async () => {
   const turns = new SerialQueue(1);
   const order: string[] = [];
   const held = work();
@@ -78,7 +78,7 @@ it("divides by cost: one owner's long works let another's short ones by", async 
   expect(shortBefore[2]).toBeGreaterThanOrEqual(19);
 });
 
-it("rejects at once what is given up while it waits, and never begins it", async () => {
+it("rejects an aborted job at once and never starts it", async () => {
   const turns = new SerialQueue(1);
   const [one, two, three] = [work(), work(), work()];
   const first = turns.take("a", 1, one.run, never);
@@ -94,7 +94,7 @@ it("rejects at once what is given up while it waits, and never begins it", async
   expect([two.begun(), three.begun()]).toEqual([false, true]);
 });
 
-it("keeps the turn of a work that is given up until it has ended", async () => {
+it("counts an aborted job as running until it has ended", async () => {
   const turns = new SerialQueue(1);
   const [one, two] = [work(), work()];
   const given = new AbortController();

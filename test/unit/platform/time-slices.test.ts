@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { TimeSlices } from "../../../platform/time-slices.ts";
 
-/** A job whose pieces take so long each; it gives its turn away wherever its slice is over. */
+/** A job with pieces of a given length, which yields where its slice is over. */
 async function run(
   slices: TimeSlices,
   clock: { ms: number },
@@ -19,7 +19,7 @@ async function run(
   slice.leave();
 }
 
-it("a short job ends after few slices of a long one, whichever came first", async () => {
+it("a short job ends after a few slices of a long one, whatever their order", async () => {
   const clock = { ms: 0 };
   const slices = new TimeSlices(() => clock.ms);
   let long = 0;
@@ -35,7 +35,7 @@ it("a short job ends after few slices of a long one, whichever came first", asyn
   expect(longAtEnd).toBeLessThanOrEqual(60);
 });
 
-it("gives owners equal parts of the time, also where one's pieces can't be divided or its jobs are many", async () => {
+it("gives owners equal time, whatever their number of jobs and length of pieces", async () => {
   const clock = { ms: 0 };
   const slices = new TimeSlices(() => clock.ms);
   const spent = { coarse: 0, many: 0 };
@@ -55,7 +55,7 @@ it("gives owners equal parts of the time, also where one's pieces can't be divid
   expect(coarseAtEnd).toBeLessThanOrEqual(12_000);
 });
 
-it("lets others compute while a job waits for something else", async () => {
+it("lets other jobs compute while one waits for something else", async () => {
   const slices = new TimeSlices(() => 0);
   const [one, two] = [slices.join("a"), slices.join("b")];
   await one.begin();

@@ -19,13 +19,13 @@ beforeEach(() => {
 const addon = () => join(folder, "better_sqlite3.node");
 const note = () => readFileSync(join(folder, ".loaded-by"), "utf8");
 
-it("an addon that is missing, or that this Node can't load, is to be built", () => {
+it("a missing addon, or one that this Node cannot load, must be built", () => {
   expect(sqliteAddonFits(root)).toBe(false);
   writeFileSync(addon(), "compiled for something else");
   expect(sqliteAddonFits(root)).toBe(false);
 });
 
-it("an addon that another version of Node loaded is tried before it is believed", () => {
+it("an addon last loaded by another Node is tested first", () => {
   writeFileSync(join(folder, ".loaded-by"), `1 ${process.platform} ${process.arch}`);
   writeFileSync(addon(), "compiled for Node of ABI 1");
   expect(sqliteAddonFits(root)).toBe(false);
@@ -34,7 +34,7 @@ it("an addon that another version of Node loaded is tried before it is believed"
   expect(note()).toBe(`${process.versions.modules} ${process.platform} ${process.arch}`);
 });
 
-it("an addon that this version of Node has loaded is not tried again", () => {
+it("an addon last loaded by this Node is not tested again", () => {
   copyFileSync(join(BUILD, "better_sqlite3.node"), addon());
   expect(sqliteAddonFits(root)).toBe(true);
   writeFileSync(addon(), "changed");

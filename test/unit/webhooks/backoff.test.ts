@@ -6,7 +6,7 @@ const DAY = 86_400_000;
 const BORN = 1_800_000_000_000;
 
 describe("the waits between attempts", () => {
-  it("grow fourfold up to six hours", () => {
+  it("grow by a factor of four up to six hours", () => {
     const waits = [1, 2, 3, 4, 7, 8, 50].map((attempts) => nextAttempt(attempts, BORN, BORN, 0.5)! - BORN);
     expect(waits).toEqual([5_000, 20_000, 80_000, 320_000, 20_480_000, 21_600_000, 21_600_000]);
   });
@@ -26,7 +26,7 @@ describe("the waits between attempts", () => {
     expect(attempts).toBeLessThan(25);
   });
 
-  it("vary by a quarter, and never leave the three days", () => {
+  it("vary by a quarter and stay within three days", () => {
     const any = fc.tuple(
       fc.integer({ min: 1, max: 400 }),
       fc.integer({ min: 0, max: 4 * DAY }),

@@ -27,7 +27,7 @@ async function events(store: Store): Promise<unknown[]> {
   return rows.map(({ payload }): unknown => JSON.parse(payload));
 }
 
-it("tells once in a period that a budget has passed its soft ratio, whoever was charged and however often", async () => {
+it("a budget past its threshold causes one webhook per period", async () => {
   const store = await testStore();
   await store.budgets.setOwner({ owner: "local", dailyNano: 1e9, monthlyNano: 10e9, softRatio: 0.8 });
   const { watch, told } = watchOf(store);
@@ -35,7 +35,7 @@ it("tells once in a period that a budget has passed its soft ratio, whoever was 
     const row = ledgerRow({ day, costNano });
     await store.ledger.insert({ rows: [row] });
     watch.charged(row);
-    await watch.look();
+    await watch.check();
   };
   await charge(0.79e9);
   expect(await events(store)).toEqual([]);
@@ -60,14 +60,14 @@ it("tells once in a period that a budget has passed its soft ratio, whoever was 
   expect(told.wakes).toBe(1);
 });
 
-it("a start tells what the server before had no time to tell, and nothing twice", async () => {
+it("a start sends pending warnings of the previous run, each once", async () => {
   const store = await testStore();
   await store.budgets.setOwner({ owner: "local", dailyNano: null, monthlyNano: 1e9, softRatio: 0.5 });
   await store.ledger.insert({ rows: [ledgerRow({ day: DAY - 3, costNano: 0.6e9 })] });
   for (const expected of [1, 0]) {
     const { watch, told } = watchOf(store);
     await watch.start();
-    await watch.look();
+    await watch.check();
     await watch.stop();
     expect(told.wakes).toBe(expected);
   }
@@ -76,7 +76,7 @@ it("a start tells what the server before had no time to tell, and nothing twice"
   const { watch } = watchOf(store, () => NOW_MS + 30 * 86_400_000);
   await store.ledger.insert({ rows: [ledgerRow({ day: DAY + 30, costNano: 0.6e9 })] });
   await watch.start();
-  await watch.look();
+  await watch.check();
   await watch.stop();
   expect(await events(store)).toHaveLength(2);
 });

@@ -21,7 +21,7 @@ describe("the URL of an endpoint", () => {
     expect(endpointProblem(url, false)).toMatch(why);
   });
 
-  it("may be private, and then http, when that is allowed", () => {
+  it("may be private and http when private addresses are allowed", () => {
     for (const url of ["http://127.0.0.1:9000/hook", "https://[::1]/", "http://hooks.internal/"]) {
       expect(endpointProblem(url, true)).toBeNull();
     }
@@ -35,7 +35,7 @@ describe("the events of a batch", () => {
   const some = { url: "https://some.example/", secret: "b", events: ["batch.failed" as const] };
   const event = { id: "evt_1", type: "batch.completed" as const, batchId: "batch_1", nowMs: 1_700_000_000_500 };
 
-  it("are one row for each endpoint that wants them, with one id and one text", () => {
+  it("are one row per subscribed endpoint with the same id and payload", () => {
     const rows = batchEvents(new WebhookEndpoints([all, some]), { ...event, type: "batch.failed" });
     expect(rows.map(({ endpointUrl, id }) => [endpointUrl, id])).toEqual([
       [all.url, "evt_1"],
@@ -45,7 +45,7 @@ describe("the events of a batch", () => {
     expect(batchEvents(new WebhookEndpoints([all, some]), event)).toHaveLength(1);
   });
 
-  it("say what OpenAI's say", () => {
+  it("have the fields of OpenAI's events", () => {
     const [row] = batchEvents(new WebhookEndpoints([all]), event);
     expect(JSON.parse(row!.payload)).toEqual({
       id: "evt_1",
@@ -57,7 +57,7 @@ describe("the events of a batch", () => {
     expect(row).toMatchObject({ type: "batch.completed", createdAt: 1_700_000_000, nextAtMs: 1_700_000_000_500 });
   });
 
-  it("are none for an endpoint that is gone", () => {
+  it("have no row for an endpoint that is gone", () => {
     const endpoints = new WebhookEndpoints([all]);
     endpoints.disable(all.url);
     expect(batchEvents(endpoints, event)).toEqual([]);

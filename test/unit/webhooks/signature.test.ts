@@ -17,7 +17,7 @@ describe("a signature", () => {
     await expect(client.webhooks.unwrap(payload, replayed, secret)).rejects.toThrow();
   });
 
-  it("is the one of the Standard Webhooks specification's example", () => {
+  it("matches the example of the Standard Webhooks specification", () => {
     const body = '{"test": 2432232314}';
     const headers = signer("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").headers(
       "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -31,7 +31,7 @@ describe("a signature", () => {
     });
   });
 
-  it.each(["", "whsec_", "whsec_not base64!"])("can't be made with the secret %j", (secret) => {
+  it.each(["", "whsec_", "whsec_not base64!"])("rejects the secret %j", (secret) => {
     expect(() => signer(secret)).toThrow();
   });
 });

@@ -5,7 +5,7 @@ import { testStore } from "../store/test-store.ts";
 
 const DAY = 86_400_000;
 
-test("all rows that were settled over 30 days ago go in one hour, however many there are", async () => {
+test("one round removes all rows that were settled over 30 days ago", async () => {
   const store = await testStore();
   const url = "http://127.0.0.1:1/";
   const now = Date.now();

@@ -5,8 +5,9 @@ import { commonPrefix } from "../../engine/worker/kv/cached-sequence.ts";
 import type { KvCache } from "../../engine/worker/kv/kv-cache.ts";
 import { SplitCache } from "../../engine/worker/kv/split-cache.ts";
 import { UnifiedCache } from "../../engine/worker/kv/unified-cache.ts";
-import { isDecode, isOnline, remaining, type Sequence } from "../../engine/worker/scheduler/scheduled-sequence.ts";
+import { isDecode, remaining, type Sequence } from "../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler, type Step } from "../../engine/worker/scheduler/scheduler.ts";
+import { isOnline } from "../../engine/worker/scheduler/tiers.ts";
 import { FakeMemory, hostMemory } from "./fake-memory.ts";
 
 export interface Arrival {
@@ -156,7 +157,7 @@ export class Simulation {
 
   step(): void {
     const ran = this.guests.filter((guest) => guest.state === "running");
-    const step = this.scheduler.next();
+    const step = this.scheduler.schedule();
     const { entries, started } = step;
     for (const guest of started) guest.cached ??= guest.computed;
     for (const guest of ran) if (guest.state === "waiting") this.preempted++;

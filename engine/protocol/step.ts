@@ -33,15 +33,15 @@ export interface StepStats {
   waiting: number;
   cellsUsed: number;
   cells: number;
-  /** Sequences that gave their place up before this step, and go on later. */
-  displaced: number;
-  /** Idle prefixes pushed out of the cache before this step; of these, those that host memory took. */
+  /** Sequences that were preempted before this step. */
+  preempted: number;
+  /** Idle prefixes that were evicted from the cache before this step; of these, those that were offloaded to host memory. */
   evicted: number;
-  parked: number;
-  /** Tokens that came back from host memory. */
-  resumed: number;
-  /** Bytes of host memory that prefixes take. */
-  parkedBytes: number;
+  offloaded: number;
+  /** Tokens that were restored from host memory. */
+  restored: number;
+  /** Bytes of offloaded prefixes. */
+  offloadedBytes: number;
   /** Of `totalMs`. */
   shares: TimeShare[];
 }

@@ -31,10 +31,10 @@ export interface EngineSeries {
   busySeconds: Counter;
   onlineSeconds: Counter;
   restarts: Counter;
-  displaced: Counter;
+  preempted: Counter;
   evicted: Counter;
-  parked: Counter;
-  resumed: Counter;
+  offloaded: Counter;
+  restored: Counter;
 }
 
 /** Makes the series; names come without the prefix. */
@@ -62,10 +62,10 @@ export function engineSeries(
     inputs: count("embedding_inputs_total", "Inputs of embeddings, once for each decode that has a part of them"),
     busySeconds: count("engine_busy_seconds_total", "Decode and sampling of all steps, and decodes of embeddings"),
     onlineSeconds: count("engine_online_seconds_total", "Of the busy seconds, what online work alone would have taken"),
-    displaced: count("sequences_displaced_total", "Sequences that gave their place to others, and go on later"),
+    preempted: count("sequences_displaced_total", "Sequences that gave their place to others, and go on later"),
     evicted: count("cache_evictions_total", "Idle prefixes pushed out of the KV cache"),
-    parked: count("cache_parked_total", "Idle prefixes that went from the KV cache to host memory"),
-    resumed: count("cache_resumed_tokens_total", "Tokens copied back from host memory, not computed again"),
+    offloaded: count("cache_parked_total", "Idle prefixes that went from the KV cache to host memory"),
+    restored: count("cache_resumed_tokens_total", "Tokens copied back from host memory, not computed again"),
     restarts: count("engine_restarts_total", "Times an engine process died and was started again"),
   };
 }
@@ -82,10 +82,10 @@ export class EngineMeter {
   readonly #inputs: Counter.Internal;
   readonly #busySeconds: Counter.Internal;
   readonly #onlineSeconds: Counter.Internal;
-  readonly #displaced: Counter.Internal;
+  readonly #preempted: Counter.Internal;
   readonly #evicted: Counter.Internal;
-  readonly #parked: Counter.Internal;
-  readonly #resumed: Counter.Internal;
+  readonly #offloaded: Counter.Internal;
+  readonly #restored: Counter.Internal;
   #pid: number | null = null;
   #last: StepStats | null = null;
 
@@ -100,18 +100,18 @@ export class EngineMeter {
     this.#busySeconds = series.busySeconds.labels(model);
     this.#onlineSeconds = series.onlineSeconds.labels(model);
     this.#restarts = series.restarts.labels(model);
-    this.#displaced = series.displaced.labels(model);
+    this.#preempted = series.preempted.labels(model);
     this.#evicted = series.evicted.labels(model);
-    this.#parked = series.parked.labels(model);
-    this.#resumed = series.resumed.labels(model);
+    this.#offloaded = series.offloaded.labels(model);
+    this.#restored = series.restored.labels(model);
     const rare = [
       this.#restarts,
       this.#predictedSeconds,
       this.#inputs,
-      this.#displaced,
+      this.#preempted,
       this.#evicted,
-      this.#parked,
-      this.#resumed,
+      this.#offloaded,
+      this.#restored,
     ];
     for (const counter of rare) counter.inc(0);
   }
@@ -122,8 +122,8 @@ export class EngineMeter {
   }
 
   /** Null before the first step, as all that follow. */
-  get parkedBytes(): number | null {
-    return this.#last?.parkedBytes ?? null;
+  get offloadedBytes(): number | null {
+    return this.#last?.offloadedBytes ?? null;
   }
 
   get kvUsage(): number | null {
@@ -160,10 +160,10 @@ export class EngineMeter {
     this.#busySeconds.inc(measuredMs / 1000);
     // The model's error must not make more of online work than there was time.
     this.#onlineSeconds.inc(Math.min(measuredMs, stats.onlineMs) / 1000);
-    this.#displaced.inc(stats.displaced);
+    this.#preempted.inc(stats.preempted);
     this.#evicted.inc(stats.evicted);
-    this.#parked.inc(stats.parked);
-    this.#resumed.inc(stats.resumed);
+    this.#offloaded.inc(stats.offloaded);
+    this.#restored.inc(stats.restored);
     this.#last = stats;
   }
 }

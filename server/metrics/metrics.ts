@@ -113,7 +113,12 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
       },
     });
     this.#gauge("kv_cache_usage_ratio", "Used share of the KV cells", this.#engines, (engine) => engine.kvUsage);
-    this.#gauge("park_memory_bytes", "Host memory that prefixes take", this.#engines, (engine) => engine.parkedBytes);
+    this.#gauge(
+      "park_memory_bytes",
+      "Host memory that prefixes take",
+      this.#engines,
+      (engine) => engine.offloadedBytes,
+    );
     this.#gauge("engine_resident_memory_bytes", "Resident memory of the engine process", this.#engines, ({ pid }) =>
       pid === null ? null : residentBytes(pid),
     );

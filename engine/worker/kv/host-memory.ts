@@ -3,14 +3,14 @@ import type { CachedSequence } from "./cached-sequence.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** A prefix in host memory: the state of its tokens from `from` to `computed`; who takes it has those before. */
-interface Parked extends CachedSequence {
+interface OffloadedPrefix extends CachedSequence {
   readonly from: number;
   readonly state: Uint8Array;
 }
 
 /** A prefix that is worth being copied back. */
-export interface Return {
-  readonly parked: Parked;
+export interface Restorable {
+  readonly offloaded: OffloadedPrefix;
   /** How many tokens of it the taker goes on with. */
   readonly length: number;
 }
@@ -42,8 +42,8 @@ const FORGIVE = 0.001;
  */
 export class HostMemory {
   readonly #options: HostMemoryOptions;
-  readonly #parked = new Set<Parked>();
-  readonly #prefixes = new PrefixTree<Parked>();
+  readonly #offloaded = new Set<OffloadedPrefix>();
+  readonly #prefixes = new PrefixTree<OffloadedPrefix>();
   readonly #rates = { save: FIRST_RATE, load: FIRST_RATE };
   #budget: CopyBudget = { online: 0, lower: 0 };
   #used = 0;
@@ -78,7 +78,7 @@ export class HostMemory {
    * @param save null when its state can't be had
    * @returns whether host memory has it now
    */
-  park({ tokens, computed, scope }: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
+  offload({ tokens, computed, scope }: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
     const { bytes, tokenBytes, recomputeMs } = this.#options;
     const size = (computed - from) * tokenBytes;
     if (size <= 0 || size > bytes) return false;
@@ -94,11 +94,11 @@ export class HostMemory {
     if (state === null || state.length > bytes) return false;
     // What goes on from one that is here stands for it too.
     if (known.resident?.computed === known.length && known.resident.from >= from) this.#drop(known.resident);
-    const parked = { id: -1, tokens: tokens.slice(0, computed), computed, scope, from, state };
-    this.#parked.add(parked);
-    this.#prefixes.add(parked);
+    const offloaded = { id: -1, tokens: tokens.slice(0, computed), computed, scope, from, state };
+    this.#offloaded.add(offloaded);
+    this.#prefixes.add(offloaded);
     this.#used += state.length;
-    for (const oldest of this.#parked) {
+    for (const oldest of this.#offloaded) {
       if (this.#used <= bytes) break;
       this.#drop(oldest);
     }
@@ -110,26 +110,26 @@ export class HostMemory {
    *
    * @param limit tokens of the sequence that may be reused
    */
-  find(sequence: CachedSequence, limit: number, found: number, online: boolean): Return | null {
-    if (this.#parked.size === 0) return null;
-    const { resident: parked, length } = this.#prefixes.match(sequence, limit);
-    if (parked === null || length <= found || parked.from > found) return null;
-    const ms = parked.state.length / this.#rates.load;
+  find(sequence: CachedSequence, limit: number, found: number, online: boolean): Restorable | null {
+    if (this.#offloaded.size === 0) return null;
+    const { resident: offloaded, length } = this.#prefixes.match(sequence, limit);
+    if (offloaded === null || length <= found || offloaded.from > found) return null;
+    const ms = offloaded.state.length / this.#rates.load;
     const allowed = this.#budget[online ? "online" : "lower"] - this.#spentMs;
-    return ms <= allowed && ms < this.#options.recomputeMs(found, length) ? { parked, length } : null;
+    return ms <= allowed && ms < this.#options.recomputeMs(found, length) ? { offloaded, length } : null;
   }
 
   /** @param load false when the state could not be put back: it is not tried again */
-  resume({ parked }: Return, load: (state: Uint8Array) => boolean): boolean {
+  restore({ offloaded }: Restorable, load: (state: Uint8Array) => boolean): boolean {
     const loaded = this.#measured(
       "load",
-      () => load(parked.state),
-      (done) => (done ? parked.state.length : 0),
+      () => load(offloaded.state),
+      (done) => (done ? offloaded.state.length : 0),
     );
     // Copies that were made before it may have pushed it out.
-    if (!this.#parked.has(parked)) return loaded;
-    if (loaded) this.#touch(parked);
-    else this.#drop(parked);
+    if (!this.#offloaded.has(offloaded)) return loaded;
+    if (loaded) this.#touch(offloaded);
+    else this.#drop(offloaded);
     return loaded;
   }
 
@@ -147,14 +147,14 @@ export class HostMemory {
     return result;
   }
 
-  #touch(parked: Parked): void {
-    this.#parked.delete(parked);
-    this.#parked.add(parked);
+  #touch(offloaded: OffloadedPrefix): void {
+    this.#offloaded.delete(offloaded);
+    this.#offloaded.add(offloaded);
   }
 
-  #drop(parked: Parked): void {
-    this.#parked.delete(parked);
-    this.#prefixes.remove(parked);
-    this.#used -= parked.state.length;
+  #drop(offloaded: OffloadedPrefix): void {
+    this.#offloaded.delete(offloaded);
+    this.#prefixes.remove(offloaded);
+    this.#used -= offloaded.state.length;
   }
 }

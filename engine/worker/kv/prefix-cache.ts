@@ -1,5 +1,5 @@
 import { type CachedSequence, NO_PREFIX, type PrefixMatch, reusableLength } from "./cached-sequence.ts";
-import type { HostMemory, Return } from "./host-memory.ts";
+import type { HostMemory, Restorable } from "./host-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** What a cache did since it was last asked. */
@@ -7,9 +7,9 @@ export interface CacheEvents {
   /** Idle prefixes that were pushed out. */
   evicted: number;
   /** Of these, those that host memory has. */
-  parked: number;
+  offloaded: number;
   /** Tokens that came back from host memory. */
-  resumed: number;
+  restored: number;
 }
 
 /**
@@ -37,7 +37,7 @@ export class PrefixCache {
   /** All tokens of those that wait. */
   readonly #awaited = new PrefixTree();
   readonly #waiting = new Map<CachedSequence, CachedSequence>();
-  #events: CacheEvents = { evicted: 0, parked: 0, resumed: 0 };
+  #events: CacheEvents = { evicted: 0, offloaded: 0, restored: 0 };
 
   /** @param reuse false on models whose memory can't be cut: nothing is kept, and nothing found */
   constructor(host: HostMemory, reuse: boolean) {
@@ -101,14 +101,14 @@ export class PrefixCache {
   }
 
   /** A longer one in host memory than the `found` tokens, if that pays. */
-  parked(sequence: CachedSequence, found: number, online: boolean): Return | null {
+  offloaded(sequence: CachedSequence, found: number, online: boolean): Restorable | null {
     return this.#reuse ? this.host.find(sequence, reusableLength(sequence.tokens), found, online) : null;
   }
 
   /** Brings it back. @returns whether that succeeded */
-  resume(back: Return, load: (state: Uint8Array) => boolean): boolean {
-    const loaded = this.host.resume(back, load);
-    if (loaded) this.#events.resumed += back.length - back.parked.from;
+  restore(back: Restorable, load: (state: Uint8Array) => boolean): boolean {
+    const loaded = this.host.restore(back, load);
+    if (loaded) this.#events.restored += back.length - back.offloaded.from;
     return loaded;
   }
 
@@ -149,18 +149,18 @@ export class PrefixCache {
     return this.#waiting.size > 0 && this.#awaited.match(idle, idle.computed).length > this.#tree.shared(idle);
   }
 
-  /** An idle prefix is pushed out: host memory may take it. `from` and `save` are those of HostMemory.park(). */
+  /** An idle prefix is pushed out: host memory may take it. `from` and `save` are those of HostMemory.offload(). */
   evict(idle: CachedSequence, from: number, save: () => Uint8Array | null): void {
-    if (this.isWanted(idle) && this.park(idle, from, save)) return;
+    if (this.isWanted(idle) && this.offload(idle, from, save)) return;
     this.#events.evicted++;
     this.forget(idle);
   }
 
   /** @returns whether an idle prefix is in host memory now, and no longer here */
-  park(idle: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
-    if (!this.host.park(idle, from, save)) return false;
+  offload(idle: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
+    if (!this.host.offload(idle, from, save)) return false;
     this.#events.evicted++;
-    this.#events.parked++;
+    this.#events.offloaded++;
     this.forget(idle);
     return true;
   }
@@ -175,7 +175,7 @@ export class PrefixCache {
   /** What happened since this was called last: once after each step. */
   takeEvents(): CacheEvents {
     const events = this.#events;
-    this.#events = { evicted: 0, parked: 0, resumed: 0 };
+    this.#events = { evicted: 0, offloaded: 0, restored: 0 };
     return events;
   }
 

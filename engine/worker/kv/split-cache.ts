@@ -22,7 +22,7 @@ export interface SplitCacheOptions {
  * llama.cpp computes only ascending consecutive ids in one pass, and a hole costs a pass of its own (8 sequences of a
  * 0.5B model: 139 ms a step, 200 with one hole, 268 with every second id). So online sequences have the lowest ids, and
  * settle() moves the last of those that decode into a hole, or in place of a prompt that is not in the step; lower tiers
- * run above, where parking them leaves no hole. A gap between the two costs nothing while lower tiers are parked, and
+ * run above, where parking them leaves no hole. A gap between the two costs nothing while lower tiers are offloaded, and
  * spares the next online sequences a move: it is closed only when lower tiers decode beside online ones. Every move is a
  * copy of the whole stream, done at the start of the next decode, in the order in which they were asked for. One that runs
  * alone is in order anywhere.
@@ -58,7 +58,7 @@ export class SplitCache implements KvCache {
 
   reusable(sequence: CachedSequence, online: boolean): number {
     const { length } = this.#prefixFor(sequence, this.#places.idleAt(this.#targetFor(sequence, online)));
-    return this.prefixes.parked(sequence, length, online)?.length ?? length;
+    return this.prefixes.offloaded(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(_: CachedSequence, others: readonly CachedSequence[]): boolean {
@@ -89,13 +89,17 @@ export class SplitCache implements KvCache {
   /** Places a sequence on a prefix from host memory, if that pays and there is an id that it can be loaded into now. */
   #bringBack(sequence: CachedSequence, online: boolean): boolean {
     const usual = this.#targetFor(sequence, online);
-    const back = this.prefixes.parked(sequence, this.#prefixFor(sequence, this.#places.idleAt(usual)).length, online);
+    const back = this.prefixes.offloaded(
+      sequence,
+      this.#prefixFor(sequence, this.#places.idleAt(usual)).length,
+      online,
+    );
     const id = back === null ? -1 : this.#loadable(usual, online);
     if (back === null || id < 0) return false;
     const idle = this.#places.idleAt(id);
     if (idle !== null) this.#evict(idle, this.prefixes.shared(idle));
     this.#places.put(id, null);
-    const loaded = this.prefixes.resume(back, (state) => this.#memory.load(id, state));
+    const loaded = this.prefixes.restore(back, (state) => this.#memory.load(id, state));
     if (loaded) this.#run(sequence, id, back.length, online);
     else this.#memory.remove(id, -1, -1);
     return loaded;
@@ -251,10 +255,10 @@ export class SplitCache implements KvCache {
     const worth = this.#isWorthACopy(idle, kept);
     // A copy moves all cells of an id. To host memory and back go the tokens alone.
     const smaller = 2 * idle.computed < this.#options.capacity;
-    const parked = worth && smaller && this.prefixes.park(idle, 0, () => this.#memory.save(from));
-    const place = worth && !parked ? this.#roomFor(idle, needed) : -1;
+    const offloaded = worth && smaller && this.prefixes.offload(idle, 0, () => this.#memory.save(from));
+    const place = worth && !offloaded ? this.#roomFor(idle, needed) : -1;
     if (place >= 0) this.#copyTo(idle, place);
-    else if (!parked) this.#evict(idle, kept);
+    else if (!offloaded) this.#evict(idle, kept);
     this.#places.put(from, null);
   }
 

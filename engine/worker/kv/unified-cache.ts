@@ -1,6 +1,6 @@
 import type { CachedSequence } from "./cached-sequence.ts";
 import { CellAccount } from "./cell-account.ts";
-import type { HostMemory, Return } from "./host-memory.ts";
+import type { HostMemory, Restorable } from "./host-memory.ts";
 import type { KvCache, KvMemory } from "./kv-cache.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 
@@ -50,7 +50,7 @@ export class UnifiedCache implements KvCache {
 
   reusable(sequence: CachedSequence, online: boolean): number {
     const { length } = this.prefixes.match(sequence);
-    return this.prefixes.parked(sequence, length, online)?.length ?? length;
+    return this.prefixes.offloaded(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(sequence: CachedSequence, others: readonly CachedSequence[]): boolean {
@@ -63,7 +63,7 @@ export class UnifiedCache implements KvCache {
 
   place(sequence: CachedSequence, online: boolean): boolean {
     const { resident: source, length } = this.prefixes.match(sequence);
-    const back = this.prefixes.parked(sequence, length, online);
+    const back = this.prefixes.offloaded(sequence, length, online);
     if (back !== null && this.#placeWith(back, sequence, source, online)) return true;
     const idle = source !== null && this.prefixes.idle.has(source) ? source : null;
     const missing = sequence.tokens.length - length;
@@ -126,8 +126,8 @@ export class UnifiedCache implements KvCache {
   }
 
   /** Places a sequence on a prefix from host memory; what that one shares with `source` comes from there. */
-  #placeWith(back: Return, sequence: CachedSequence, source: CachedSequence | null, online: boolean): boolean {
-    const { from, computed } = back.parked;
+  #placeWith(back: Restorable, sequence: CachedSequence, source: CachedSequence | null, online: boolean): boolean {
+    const { from, computed } = back.offloaded;
     const missing = sequence.tokens.length - from;
     // All that was saved comes back, and what the sequence can't use goes again.
     const needed = Math.max(missing, computed - from) + HEADROOM * this.prefixes.running.size;
@@ -139,7 +139,7 @@ export class UnifiedCache implements KvCache {
     this.#account.start(id, source?.id ?? -1, from);
     this.#makeRoom(needed, source);
     this.#account.grow(id, missing);
-    const loaded = this.prefixes.resume(back, (state) => this.#memory.load(id, state));
+    const loaded = this.prefixes.restore(back, (state) => this.#memory.load(id, state));
     this.#memory.remove(id, loaded ? back.length : -1, -1);
     if (from > 0) this.#memory.copy(source!.id, id, 0, from);
     if (source !== null) this.prefixes.touch(source, from);

@@ -4,18 +4,18 @@ import { commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
 import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
 
 /**
- * Adds up what the scheduler has to do. Of a prompt that waits, the tokens count that it will compute itself: a burst of
- * prompts that begin alike would else look many times the work that it is.
+ * Adds up the work that is left. Of a waiting prompt only the tokens count that it will compute itself: otherwise a burst of
+ * prompts with one prefix would count as many times its work.
  */
 export class BacklogCount<S extends Sequence> {
-  /** Tokens at the beginning of a waiting prompt that it is taken to find computed. */
+  /** Prompt tokens of a waiting sequence that are expected to be in the cache when it starts. */
   readonly #found = new WeakMap<S, number>();
   #last: S | null = null;
 
-  /** Notes a sequence that begins to wait. @param reusable tokens of it that the cache has now */
+  /** Takes a sequence that begins to wait. @param reusable its tokens that the cache has now */
   expect(sequence: S, reusable: number): void {
     const last = this.#last;
-    // Whoever came just before computes first what both begin with. Others are not compared: it would take too long.
+    // The sequence before it computes their common prefix first. Comparing it with more sequences would take too long.
     const shared =
       last === null || last === sequence || last.state === "ended"
         ? 0
@@ -24,7 +24,7 @@ export class BacklogCount<S extends Sequence> {
     this.#last = sequence;
   }
 
-  /** @param attended positions that the next token of a running sequence attends over */
+  /** @param attended positions over which the next token of a running sequence attends */
   read(waiting: readonly S[], running: readonly S[], attended: (sequence: S) => number) {
     const tiers = Object.fromEntries(
       TIERS.map((tier): [Tier, TierBacklog] => [tier, { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 }]),

@@ -2,18 +2,18 @@ import type { PlanLimits } from "../cost/step-caps.ts";
 import { remaining, type Sequence } from "./scheduled-sequence.ts";
 import type { StepDraft } from "./step-draft.ts";
 
-/** Fewest prompt tokens that a step begins with, unless fewer are left: below it overhead is most of the cost. */
+/** Fewest prompt tokens of a chunk, unless fewer are left: below it overhead is most of the cost. */
 export const SHORTEST_CHUNK = 16;
-/** A tile that makes a token so many times as cheap is filled or left for another step. */
+/** A tile is filled, or left for another step, where it makes a token cheaper by more than this factor. */
 const TILE_GAIN = 1.5;
 
-/** Fewest tokens of a sequence that are worth a place in a step. */
-export function shortest<S extends Sequence>(sequence: S, draft: StepDraft<S>, limits: PlanLimits): number {
+/** Fewest tokens of a sequence that are worth being in a step. */
+export function shortestChunk<S extends Sequence>(sequence: S, draft: StepDraft<S>, limits: PlanLimits): number {
   const left = Math.min(remaining(sequence), limits.stepTokens);
-  return least(sequence, Math.min(goodChunk(sequence, left, draft), left), draft, limits);
+  return atMostStepMs(sequence, Math.min(goodChunk(sequence, left, draft), left), draft, limits);
 }
 
-/** Fewest tokens of a prompt that a step should have of it: those of a tile, where they cost so much less each. */
+/** Fewest tokens that a chunk of a prompt should have: a full tile where its tokens cost that much less. */
 export function goodChunk<S extends Sequence>(sequence: S, left: number, draft: StepDraft<S>): number {
   const { rows } = draft.tile;
   if (rows <= SHORTEST_CHUNK || left < rows) return SHORTEST_CHUNK;
@@ -21,7 +21,7 @@ export function goodChunk<S extends Sequence>(sequence: S, left: number, draft: 
   return perToken(SHORTEST_CHUNK) > TILE_GAIN * perToken(rows) ? rows : SHORTEST_CHUNK;
 }
 
-/** A chunk of tiles that leaves no rest shorter than one: it takes that rest, or leaves it as much as it lacks. */
+/** A chunk of full tiles that leaves no rest shorter than a tile: it takes the rest, or leaves it enough for one. */
 export function wholeTiles(count: number, room: number, remaining: number, rows: number): number {
   const rest = remaining - count;
   if (count < rows || rest <= 0 || rest >= rows) return count;
@@ -29,8 +29,8 @@ export function wholeTiles(count: number, room: number, remaining: number, rows:
   return shorter >= rows ? shorter : Math.min(room, remaining);
 }
 
-/** So many tokens of a sequence, or as few as keep the step from being taken for a hang; one at least, if any are wanted. */
-export function least<S extends Sequence>(
+/** `count` tokens, or as few as keep a step within `mostStepMs`; at least one, unless `count` is 0. */
+export function atMostStepMs<S extends Sequence>(
   sequence: S,
   count: number,
   draft: StepDraft<S>,

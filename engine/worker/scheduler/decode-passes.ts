@@ -1,35 +1,41 @@
-import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
+import { isDecode, type Sequence } from "./scheduled-sequence.ts";
+import { isOnline } from "./tiers.ts";
 
 /**
- * The passes over the weights that llama.cpp takes for a step of one kind in a split cache, as a plan foresees them. One
- * computes as many tokens of each of its sequences, and these have consecutive ids: a pass for every run of ids that
- * decodes, and one for every length among the chunks of prompts (those start side by side).
+ * The passes over the weights that llama.cpp takes for a step of one kind in a split cache, as a plan predicts them. A pass
+ * computes equally many tokens of each of its sequences, and these have consecutive ids: one pass for every run of ids that
+ * decodes, and one for every length among the chunks of prompts (these start side by side).
  *
- * Online streams are brought together before the step, and riders next to them (SplitCache.settle).
+ * Before the step, online streams are moved next to each other, and decodes of lower tiers next to them
+ * (SplitCache.settle).
  */
 export class DecodePasses {
-  readonly #riders = new Set<number>();
+  /** Ids of lower tiers that decode. */
+  readonly #lower = new Set<number>();
+  /** Lengths of the chunks. */
   readonly #chunks = new Set<number>();
+  /** Runs of consecutive ids among those of lower tiers. */
   #runs = 0;
+  /** True when an online sequence decodes. */
   #streams = false;
 
-  /** With one more sequence in the step. */
+  /** The passes with one more sequence in the step. */
   with(sequence: Sequence, count: number): number {
     if (!isDecode(sequence)) return this.#chunks.size + (this.#chunks.has(count) ? 0 : 1);
-    return this.#streams || isOnline(sequence) ? 1 : this.#runs + this.#more(sequence.id);
+    return this.#streams || isOnline(sequence) ? 1 : this.#runs + this.#runsAddedBy(sequence.id);
   }
 
   add(sequence: Sequence, count: number): void {
     if (!isDecode(sequence)) this.#chunks.add(count);
     else if (isOnline(sequence)) this.#streams = true;
     else {
-      this.#runs += this.#more(sequence.id);
-      this.#riders.add(sequence.id);
+      this.#runs += this.#runsAddedBy(sequence.id);
+      this.#lower.add(sequence.id);
     }
   }
 
-  /** How many runs more there are with an id: one, none, or one less where it joins two. */
-  #more(id: number): number {
-    return 1 - (this.#riders.has(id - 1) ? 1 : 0) - (this.#riders.has(id + 1) ? 1 : 0);
+  /** How many runs an id adds: one, none, or minus one where it joins two. */
+  #runsAddedBy(id: number): number {
+    return 1 - (this.#lower.has(id - 1) ? 1 : 0) - (this.#lower.has(id + 1) ? 1 : 0);
   }
 }

@@ -1,28 +1,28 @@
 import { aloneMs, besideOnlineMs, betweenMs, type PlanLimits } from "../cost/step-caps.ts";
-import { shortest } from "./chunk.ts";
-import type { LowerTier } from "./scheduled-sequence.ts";
-import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
+import { shortestChunk } from "./chunk.ts";
+import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
 import type { StepDraft } from "./step-draft.ts";
 import type { StepKind } from "./step-kind.ts";
+import { isOnline, type LowerTier } from "./tiers.ts";
 
-/** A step of lower prompts between two of streams takes at least so many times what one token takes: half is overhead. */
+/** A step of lower prompts between two of streams takes at least this multiple of a step of one token: half is overhead. */
 export const WORTH_A_STEP = 2;
 
-/** What a plan depends on beside those who run. */
+/** What a plan depends on beside the running sequences. */
 export interface Circumstances {
-  /** The only kind of work that the step may have; null for both. */
+  /** The only kind of work that the step may have; null where it may have both. */
   kind: StepKind | null;
-  /** A lower tier that was left out for so long that it comes before the other; if flex, one goes on whatever the tax. */
+  /** A lower tier that was skipped for so long that it precedes the other; one flex sequence is then computed past the tax. */
   overdue: LowerTier | null;
-  /** Whether the step is of lower tiers alone though streams and online prompts run (LowerTurn). */
+  /** True when the step is of lower tiers alone although streams and online prompts run (LowerTierStep). */
   between: boolean;
-  /** What a step of lower tiers alone has taken between one of streams and this one: time between two tokens of theirs. */
+  /** Milliseconds of a step of lower tiers alone since the last step of streams: a part of the gap between two tokens. */
   lowerMs: number;
-  /** What copies have taken of the lower tiers' share. */
+  /** Milliseconds of the lower tiers' share that copies have taken. */
   copiedMs: number;
-  /** What steps of online work have left of the tax (SavedTax): a step of lower tiers between two of them may take it. */
+  /** Milliseconds of the tax that steps of online work have left (SavedTax): a step of lower tiers between two may take them. */
   savedMs: number;
-  /** How many times their forecast steps of lower tiers alone take (Overrun): what they may take holds for the measured step. */
+  /** The time of steps of lower tiers alone in multiples of their forecast (ForecastMargin): caps hold for the measured time. */
   overrun: number;
 }
 
@@ -31,17 +31,17 @@ export interface Circumstances {
  *
  * | beside | they may take |
  * |---|---|
- * | nothing online | what a step of theirs may take alone |
- * | online work of the step's kind | the tax, within the objective; the first of them what was saved of it too |
- * | streams, in a step of prompts | what was saved of the tax, within the objective, when that is worth a step |
+ * | no online work | the cap of a step of lower tiers alone |
+ * | online work of the step's kind | the tax, within the objective; the first of them the saved tax too |
+ * | streams, in a step of prompts | the saved tax, within the objective, when that is worth a step |
  * | streams and online prompts, in a step between them | the same; in other steps of one kind nothing |
  *
- * A flex prompt comes before batch decodes: these would else fill the cap for as long as they run.
+ * A flex prompt precedes batch decodes, which would otherwise fill the cap for as long as they run.
  *
- * @param streamsMs what the next tokens of all online streams take, in this step or in one of their own; for a step between
- * these and online prompts, with the shortest chunk of those
+ * @param streamsMs predicted time of the next tokens of all online streams, in this step or in one of their own; for a step
+ * between these and online prompts, with the shortest chunk of the prompts
  */
-export function addLower<S extends Sequence>(
+export function planLowerTiers<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
   draft: StepDraft<S>,
@@ -56,7 +56,7 @@ export function addLower<S extends Sequence>(
   const [first] = lower;
   if (first === undefined) return;
   const online = running.filter(isOnline);
-  const cheapestMs = draft.msWith(first, shortest(first, draft, limits));
+  const cheapestMs = draft.msWith(first, shortestChunk(first, draft, limits));
   const aloneCap = Math.max(cheapestMs, Math.min(limits.mostStepMs, aloneMs(cheapestMs, limits, overrun) - copiedMs));
   if (online.length === 0) {
     fill(draft, lower, limits, aloneCap);
@@ -64,17 +64,17 @@ export function addLower<S extends Sequence>(
   }
   const besideMs = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits, lowerMs) - copiedMs);
   const savedCap = Math.min(limits.mostStepMs, besideOnlineMs(draft.ms, limits, lowerMs, savedMs));
-  // In the order of `lower` flex is first, if there is any.
-  const late = overdue === "flex" && first.tier === "flex" && draft.tokens < limits.stepTokens;
-  if (late) draft.add(first, Math.min(shortest(first, draft, limits), limits.stepTokens - draft.tokens));
-  const others = late ? lower.slice(1) : lower;
+  // `lower` begins with flex, if any flex runs.
+  const flexIsOverdue = overdue === "flex" && first.tier === "flex" && draft.tokens < limits.stepTokens;
+  if (flexIsOverdue) draft.add(first, Math.min(shortestChunk(first, draft, limits), limits.stepTokens - draft.tokens));
+  const others = flexIsOverdue ? lower.slice(1) : lower;
   if (online.every(ofKind) && !between) {
     const saves = kind === "decodes" && awaitsStep(running, limits, draft, streamsMs);
-    const riders = saves ? others.filter(({ tier }) => tier === "flex") : others;
-    fill(draft, riders, limits, besideMs, savedCap);
+    const added = saves ? others.filter(({ tier }) => tier === "flex") : others;
+    fill(draft, added, limits, besideMs, savedCap);
   } else if (between || (kind === "prompts" && online.every(isDecode) && lowerMs === 0)) {
     const room = Math.min(aloneCap, betweenMs(streamsMs, limits));
-    // What is worth a step of its own, or all there is if that is less.
+    // The least that is worth a step, or all there is if that is less.
     const worth = draft.another();
     fill(worth, others, limits, Math.min(room, Math.max(cheapestMs, WORTH_A_STEP * worth.msWith(first, 1))));
     if (savedMs >= worth.ms) fill(draft, others, limits, Math.min(savedMs, room));
@@ -82,8 +82,8 @@ export function addLower<S extends Sequence>(
 }
 
 /**
- * Decodes before prompts, of which the first come is the first. Decodes go by runs of consecutive ids, the longest first: a
- * split cache computes a run in one pass, and where not all fit, those of as few runs as possible are to be left in.
+ * Decodes before prompts; prompts by arrival. Decodes by runs of consecutive ids, the longest first: a split cache computes a
+ * run in one pass, and where not all fit, as few runs as possible should be in the step.
  */
 function inOrder<S extends Sequence>(sequences: readonly S[]): S[] {
   const decodes = sequences.filter(isDecode).sort((a, b) => a.id - b.id);
@@ -97,7 +97,7 @@ function inOrder<S extends Sequence>(sequences: readonly S[]): S[] {
   return [...runs.flat(), ...sequences.filter((sequence) => !isDecode(sequence))];
 }
 
-/** Whether a flex prompt waits for a step between two of streams, which the objective allows: the tax is saved for it. */
+/** Whether a flex prompt waits for a step between two of streams that the objective has room for: the tax is saved for it. */
 function awaitsStep<S extends Sequence>(
   running: readonly S[],
   limits: PlanLimits,
@@ -107,10 +107,10 @@ function awaitsStep<S extends Sequence>(
   const prompt = running.find((sequence) => sequence.tier === "flex" && !isDecode(sequence));
   if (prompt === undefined) return false;
   const alone = draft.another();
-  return alone.msWith(prompt, shortest(prompt, alone, limits)) <= betweenMs(streamsMs, limits);
+  return alone.msWith(prompt, shortestChunk(prompt, alone, limits)) <= betweenMs(streamsMs, limits);
 }
 
-/** Adds those that fit, the first of them within a cap of its own. */
+/** Adds the sequences that fit, the first of them within a cap of its own. */
 function fill<S extends Sequence>(
   draft: StepDraft<S>,
   lower: readonly S[],
@@ -120,12 +120,12 @@ function fill<S extends Sequence>(
 ): void {
   let cap = firstCapMs;
   for (const sequence of lower) {
-    const fewest = shortest(sequence, draft, limits);
+    const fewest = shortestChunk(sequence, draft, limits);
     const rows = draft.rowsFor(sequence);
-    // Too few rows of logits are left for it, which others need none of.
+    // Too few rows of logits are left for this sequence; others may need none.
     if (rows < fewest) continue;
     const reach = isDecode(sequence) ? draft.reach.decode : draft.reach.prefill;
-    const fits = draft.fitting(sequence, Math.min(draft.room(sequence, limits.stepTokens), reach), cap);
+    const fits = draft.fitting(sequence, Math.min(draft.capacityFor(sequence, limits.stepTokens), reach), cap);
     if (fits < fewest) break;
     draft.add(sequence, fits);
     if (fits < Math.min(remaining(sequence), rows)) break;

@@ -1,25 +1,27 @@
 import type { PlanLimits } from "../cost/step-caps.ts";
-import { shortest } from "./chunk.ts";
-import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
+import { shortestChunk } from "./chunk.ts";
+import { isDecode, type Sequence } from "./scheduled-sequence.ts";
 import type { StepDraft } from "./step-draft.ts";
+import { isOnline } from "./tiers.ts";
 
 /**
- * Says when lower tiers may have a step of their own beside streams and online prompts, which leave them no part of one: in
- * a split cache these take turns, in a unified one the chunk of prompts fills the objective. Such a step follows one of
- * streams, and the next chunk of online prompts is shorter by it. Never does it come before an online request's first step.
+ * When lower tiers may have a step of their own beside streams and online prompts, whose steps have no room for them: in a
+ * split cache streams and prompts alternate, in a unified one the chunk of a prompt fills the objective. Such a step follows
+ * one of streams, and the next chunk of online prompts is shorter by it. It never precedes an online request's first step.
  */
-export class LowerTurn<S extends Sequence> {
+export class LowerTierStep<S extends Sequence> {
+  /** Online sequences that a step had. */
   readonly #begun = new WeakSet<S>();
   #followsStreams = false;
   #lowerMs = 0;
 
-  /** What the last step has taken if it was of lower tiers alone and followed one of streams. */
+  /** The predicted time of the last step if it was of lower tiers alone and followed one of streams, else 0. */
   get lowerMs(): number {
     return this.#lowerMs;
   }
 
-  /** @param waiting the first that waits, if any does */
-  isNext(running: readonly S[], waiting: S | undefined): boolean {
+  /** @param waiting the first waiting sequence, if there is one */
+  isDue(running: readonly S[], waiting: S | undefined): boolean {
     if (!this.#followsStreams || (waiting !== undefined && isOnline(waiting))) return false;
     const online = running.filter(isOnline);
     const prompts = online.filter((sequence) => !isDecode(sequence));
@@ -28,7 +30,7 @@ export class LowerTurn<S extends Sequence> {
     );
   }
 
-  /** Once for each step. */
+  /** Takes the sequences of each step, once. */
   count(planned: readonly S[], predictedMs: number): void {
     const online = planned.filter(isOnline);
     for (const sequence of online) this.#begun.add(sequence);
@@ -38,9 +40,9 @@ export class LowerTurn<S extends Sequence> {
 }
 
 /**
- * What the next tokens of the streams and the shortest chunk of the first online prompt take.
+ * The predicted time of the next tokens of all streams and the shortest chunk of the first online prompt.
  *
- * @param split whether these are steps of their own
+ * @param split whether these are two steps
  */
 export function leastOnlineMs<S extends Sequence>(
   running: readonly S[],
@@ -54,5 +56,5 @@ export function leastOnlineMs<S extends Sequence>(
   const prompt = online.find((sequence) => !isDecode(sequence));
   if (prompt === undefined) return streams.ms;
   const chunk = split ? empty : streams;
-  return (split ? streams.ms : 0) + chunk.msWith(prompt, shortest(prompt, chunk, limits));
+  return (split ? streams.ms : 0) + chunk.msWith(prompt, shortestChunk(prompt, chunk, limits));
 }

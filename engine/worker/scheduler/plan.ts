@@ -1,21 +1,22 @@
 import { mixedStepMs, type PlanLimits } from "../cost/step-caps.ts";
-import { goodChunk, least, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
-import { addLower, type Circumstances } from "./lower-tier-plan.ts";
-import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
+import { atMostStepMs, goodChunk, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
+import { type Circumstances, planLowerTiers } from "./lower-tier-plan.ts";
+import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
+import { isOnline } from "./tiers.ts";
 
-/** Where it is missed anyway, several prompts may fill the step when they are more than half as many as the streams. */
+/** Where the objective is missed anyway, prompts may fill the step when they are more than this share of the streams. */
 const PROMPTS_PER_LATE_STREAM = 0.5;
 
 /**
- * What one step computes. Pure: running sequences in, in the order of their tiers and arrival; fills the draft. The order:
+ * Fills a draft with what one step computes. Pure. Running sequences are given by tier and arrival, and are added in this order:
  *
  * 1. online decodes;
  * 2. online prompts, in a chunk that keeps the objective between tokens;
- * 3. flex, then batch, decodes before prompts, while the step stays under the cap. What doesn't fit is parked: left out,
- *    with all it holds.
+ * 3. flex, then batch, decodes before prompts, while the step stays under the cap. Sequences that do not fit are skipped,
+ *    and keep all that they hold.
  *
- * Where a step is of one kind, that of streams and that of online prompts share the objective.
+ * Where a step is of one kind, a step of streams and one of online prompts share the objective.
  */
 export function planStep<S extends Sequence>(
   running: readonly S[],
@@ -24,15 +25,15 @@ export function planStep<S extends Sequence>(
   circumstances: Circumstances,
 ): PlanEntry<S>[] {
   const streamsMs = addOnline(running.filter(isOnline), limits, draft, circumstances);
-  addLower(running, limits, draft, streamsMs, circumstances);
+  planLowerTiers(running, limits, draft, streamsMs, circumstances);
   return draft.entries;
 }
 
 /**
- * Every stream gets its next token; prompts get the chunk, the first come first. While more prompts wait than streams
- * run, they may fill the step: a longer step hurts few, and brings many to their first token.
+ * Every stream gets its next token; prompts share the chunk, by arrival. While there are more prompts than streams, they may
+ * fill the step: a longer step delays few streams, and brings many prompts to their first token.
  *
- * @returns what the next tokens of all streams take, in this step or in one of their own
+ * @returns predicted time of the next tokens of all streams, in this step or in one of their own
  */
 function addOnline<S extends Sequence>(
   online: readonly S[],
@@ -44,7 +45,7 @@ function addOnline<S extends Sequence>(
   const decodes = online.filter(isDecode);
   const prefills = online.filter((sequence) => !isDecode(sequence));
   const streams = kind === "prompts" ? draft.another() : draft;
-  // A prompt makes progress in every step that may have it, however many streams there are.
+  // A prompt makes progress in every step that may have it, whatever the number of streams.
   const mixed = kind === null && prefills.length > 0;
   for (const sequence of decodes.slice(0, stepTokens - (mixed ? 1 : 0))) {
     if (streams.tokens > 0 && streams.msWith(sequence, 1) > mostStepMs) break;
@@ -54,23 +55,25 @@ function addOnline<S extends Sequence>(
   if (kind === "decodes") return streamsMs;
   const late = streamsMs > itlMs;
   const few = late ? Math.max(1, decodes.length * PROMPTS_PER_LATE_STREAM) : decodes.length;
-  // The step of the streams, before this one or after it, and one of lower tiers have their part of the time between two tokens.
+  // The step of the streams, before this one or after it, and one of lower tiers are parts of the gap between two tokens.
   const before = lowerMs + (streams === draft ? 0 : streamsMs);
   const objective = prefills.length <= few ? mixedStepMs(streamsMs, itlMs) - before : Number.POSITIVE_INFINITY;
   const most = Math.min(objective, mostStepMs);
   for (const sequence of prefills) {
     const rows = draft.rowsFor(sequence);
     if (rows === 0) continue;
-    const room = draft.room(sequence, stepTokens);
-    const good = goodChunk(sequence, room, draft);
+    const capacity = draft.capacityFor(sequence, stepTokens);
+    const good = goodChunk(sequence, capacity, draft);
     const tiled = good > SHORTEST_CHUNK;
     const first = draft.shape.prefill === 0;
     const fewest = first ? good : SHORTEST_CHUNK - draft.shape.prefill;
-    const begin = least(sequence, Math.min(room, fewest), draft, limits);
-    const wanted = Math.max(begin, draft.fitting(sequence, Math.min(room, draft.reach.prefill), most));
-    // Of a prompt after the first a piece of a tile can wait.
+    const begin = atMostStepMs(sequence, Math.min(capacity, fewest), draft, limits);
+    const wanted = Math.max(begin, draft.fitting(sequence, Math.min(capacity, draft.reach.prefill), most));
+    // Of a prompt after the first, less than a tile can wait for a later step.
     if (wanted <= 0 || (!first && tiled && wanted < good)) break;
-    const count = tiled ? least(sequence, wholeTiles(wanted, room, remaining(sequence), good), draft, limits) : wanted;
+    const count = tiled
+      ? atMostStepMs(sequence, wholeTiles(wanted, capacity, remaining(sequence), good), draft, limits)
+      : wanted;
     draft.add(sequence, count);
     // A scored prompt that takes all scored rows leaves the rest of the step to other sequences.
     if (count < Math.min(remaining(sequence), rows)) break;

@@ -1,12 +1,16 @@
 import { commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
-import { isOnline, type Sequence } from "./scheduled-sequence.ts";
-import { RANK } from "./tiers.ts";
+import type { Sequence } from "./scheduled-sequence.ts";
+import { isOnline, isServedAfter } from "./tiers.ts";
 
-/** Fewer tokens than this are sooner computed twice than waited for. */
+/** Fewest tokens for which waiting is faster than computing them twice. */
 const SHORTEST_WAIT = 16;
 
-/** Who waits for a prefix that another is computing, and up to which length. */
+/**
+ * Prompts that wait for a prefix that a running sequence is computing, to take it from the cache. A prompt waits for
+ * sequences of its own tier or a better one alone, and while they run. When such a sequence ends early, the first prompt
+ * that waited for it computes the prefix.
+ */
 export class PrefixWaits<S extends Sequence> {
   readonly #cache: Pick<KvCache, "copyPrice" | "reusable">;
   readonly #awaited = new Map<S, { ahead: S; length: number }>();
@@ -15,23 +19,28 @@ export class PrefixWaits<S extends Sequence> {
     this.#cache = cache;
   }
 
-  /** Whether the one that it was found to wait for still runs, and has not come as far. */
-  goesOn(sequence: S): boolean {
+  /** Whether the sequence that this one waits for still runs, and has not computed the whole prefix. */
+  stillWaits(sequence: S): boolean {
     const known = this.#awaited.get(sequence);
     return known?.ahead.state === "running" && known.ahead.computed < known.length;
   }
 
-  /** Whether one of the running, in the order of their tiers, is about to compute enough of its prompt; it then waits. */
-  begins(sequence: S, running: readonly S[]): boolean {
+  /**
+   * Begins a wait if a running sequence is about to compute enough of this one's prompt.
+   *
+   * @param running by tier
+   * @returns whether it waits
+   */
+  beginsToWait(sequence: S, running: readonly S[]): boolean {
     const { tokens } = sequence;
     const limit = reusableLength(tokens);
     const shortest = Math.max(SHORTEST_WAIT, this.#cache.copyPrice);
     let ahead: S | null = null;
     let length = shortest;
     for (const other of running) {
-      if (RANK[other.tier] > RANK[sequence.tier]) break;
-      // To be worth more it must agree both where the best so far ends and where it has still to compute: most are
-      // passed by at these two comparisons.
+      if (isServedAfter(other, sequence)) break;
+      // A better one agrees both where the best so far ends and where it has still to compute. These two comparisons pass
+      // over most sequences.
       const { computed } = other;
       if (Math.max(length, computed) >= limit || other.scope !== sequence.scope) continue;
       if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;

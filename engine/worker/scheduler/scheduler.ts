@@ -5,72 +5,118 @@ import { copyBudget, type PlanLimits } from "../cost/step-caps.ts";
 import type { Forecast, StepCosts } from "../cost/step-model.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import { BacklogCount } from "./backlog.ts";
-import { shortest } from "./chunk.ts";
+import { shortestChunk } from "./chunk.ts";
+import { Preemption } from "./preemption.ts";
 import { PrefixWaits } from "./prefix-waits.ts";
-import { countByTier, isDecode, isOnline, outranks, type Sequence } from "./scheduled-sequence.ts";
+import { isDecode, type Sequence } from "./scheduled-sequence.ts";
 import { type PlanEntry, StepDraft } from "./step-draft.ts";
 import { StepPlanner } from "./step-planner.ts";
-import { TierPlaces, type TierPlacesOptions } from "./tier-limits.ts";
-import { insert } from "./tiers.ts";
-import { TierQueues } from "./waiting-queue.ts";
+import { type TierLimitOptions, TierLimits } from "./tier-limits.ts";
+import { countByTier, hasTier, insertInOrder, isOnline } from "./tiers.ts";
+import { WaitingQueue } from "./waiting-queue.ts";
 
-export interface SchedulerOptions extends PlanLimits, TierPlacesOptions {
-  /** Whether prompts reuse what others have computed. */
+export interface SchedulerOptions extends PlanLimits, TierLimitOptions {
+  /** Whether prompts reuse prefixes that other sequences have computed. */
   reuse: boolean;
 }
 
-/** The next step: its plan, by ascending id as a split cache needs it, empty when nothing is to be done or nothing is ready. */
+/** The next step. */
 export interface Step<S extends Sequence> extends Forecast {
+  /** By ascending id, as a split cache needs them; empty when no sequence is ready. */
   entries: PlanEntry<S>[];
+  /** Sequences that started before this step. */
   started: S[];
-  /** Sequences that ran until now and gave their place up. */
-  displaced: number;
-  /** Nothing runs, and this one, the first in turn, can't start: it would keep all others waiting. Null as a rule. */
+  /** Sequences that were preempted before this step. */
+  preempted: number;
+  /** The first waiting sequence when it cannot start although no sequence runs: all others would wait behind it. */
   unstartable: S | null;
 }
 
-/** Waiting prompts of 4,000 tokens that a step can compare with those that run in half a millisecond. */
-const MOST_LOOKS = 64;
+/** Waiting prompts of 4,000 tokens that can be compared with the running ones in half a millisecond. */
+const MOST_COMPARED = 64;
 
 /**
- * Decides who runs and what each step computes. Called between steps only; knows neither llama.cpp nor the clock.
+ * Decides which sequences run and what each step computes. Called between steps only; has no reference to llama.cpp or to
+ * a clock.
  *
- * A prompt that begins like one that is being computed waits for it, as long as that one is of an equal or better tier and
- * still runs, and then takes its prefix from the cache. When that one ends early, the first who waits computes in its place.
+ * `schedule()` is the algorithm. How often a step is planned in it: once in a unified cache. In a split cache a step is of
+ * one kind, and where the kinds have to be compared by how full their steps would be, each is planned once. A step of lower
+ * tiers between two of online work that turns out empty is followed by an online plan. When no planned sequence can reserve
+ * its cells, all is planned again for the sequences that still run. A plan only adds up predictions; what planning takes is
+ * measured with every step (`planMs`).
  *
- * Online never waits for a lower tier: some sequences and cells stay free for it, and when these are taken too, the last
- * of the lowest tier goes back to the head of its queue, before the same step. What it computed stays as an idle prefix,
- * and as much of it as survives is not computed again. Flex takes places from batch in the same way, but for a share that
- * batch keeps: both go on, however much there is of the other.
+ * Online work never waits for a lower tier: some sequences and cells stay free for it, and when these are taken too, lower
+ * tiers are preempted before the same step. Flex preempts batch in the same way, except for a share that batch keeps: both
+ * make progress, however much there is of the other.
  */
 export class Scheduler<S extends Sequence> {
   readonly #cache: KvCache;
-  /** Whether every id has cells of its own. */
-  readonly #split: boolean;
   readonly #options: SchedulerOptions;
   readonly #costs: StepCosts;
-  readonly #waiting: S[] = [];
-  readonly #turns = new TierQueues<S>();
+  /** True where every id has cells of its own. */
+  readonly #split: boolean;
+  readonly #waiting = new WaitingQueue<S>();
+  /** By tier, and within a tier by arrival. */
   readonly #running: S[] = [];
-  readonly #backlog = new BacklogCount<S>();
+  readonly #limits: TierLimits;
+  readonly #preemption: Preemption<S>;
   readonly #prefixWaits: PrefixWaits<S>;
-  readonly #overrun = new ForecastMargin();
-  readonly #places: TierPlaces;
   readonly #planner: StepPlanner<S>;
-  /** Plans that the rules left empty though one ran. Anything but 0 is a fault of the rules. */
+  readonly #backlog = new BacklogCount<S>();
+  readonly #margin = new ForecastMargin();
+  /** Plans that the rules left empty although a sequence was ready. Anything but 0 is a defect of the rules. */
   forced = 0;
-  /** The last one sent back in this step. */
-  #sentBack: S | null = null;
-  #displaced = 0;
 
   constructor(cache: KvCache, options: SchedulerOptions, costs: StepCosts) {
     this.#cache = cache;
-    this.#split = cache.kind === "split";
     this.#options = options;
     this.#costs = costs;
-    this.#places = new TierPlaces(options);
-    this.#planner = new StepPlanner(options, this.#split, () => this.#emptyDraft());
+    this.#split = cache.kind === "split";
+    this.#limits = new TierLimits(options);
+    const requeue = (sequence: S) => this.add(sequence);
+    this.#preemption = new Preemption({ cache, limits: this.#limits, running: this.#running, requeue });
     this.#prefixWaits = new PrefixWaits(cache);
+    this.#planner = new StepPlanner(options, this.#split, () => this.#emptyDraft());
+  }
+
+  /** Admits waiting sequences and plans the next step. */
+  schedule(): Step<S> {
+    this.#preemption.beginStep();
+    // Admission copies prefixes, and the time of copies counts in the plan.
+    this.#allowCopies();
+    const started = this.#admit();
+    const plan = this.#planWithinCells();
+    const sequences = plan.entries.map(({ sequence }) => sequence);
+    this.#arrange(sequences);
+    const forecast = plan.forecast();
+    this.#settle(sequences, forecast);
+    const entries = plan.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
+    return { entries, started, preempted: this.#preemption.count, unstartable: this.#unstartable(), ...forecast };
+  }
+
+  add(sequence: S): void {
+    this.#backlog.expect(sequence, this.#cache.reusable(sequence, isOnline(sequence)));
+    sequence.state = "waiting";
+    this.#waiting.add(sequence);
+    this.#cache.prefixes.announce(sequence);
+  }
+
+  /** Removes a sequence in any state; its computed tokens stay as an idle prefix. */
+  end(sequence: S): void {
+    if (sequence.state === "running") {
+      this.#running.splice(this.#running.indexOf(sequence), 1);
+      this.#cache.release(sequence, sequence.tier === "batch");
+    } else if (sequence.state === "waiting") {
+      this.#waiting.remove(sequence);
+      this.#cache.prefixes.withdraw(sequence);
+    }
+    this.#prefixWaits.end(sequence);
+    sequence.state = "ended";
+  }
+
+  /** Takes what a step really took, from the start of its plan to its last token. */
+  measured({ onlineTokens, predictedMs }: Forecast, totalMs: number): void {
+    if (onlineTokens === 0) this.#margin.observe(predictedMs, totalMs);
   }
 
   get running(): number {
@@ -78,202 +124,149 @@ export class Scheduler<S extends Sequence> {
   }
 
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#waiting.sequences.length;
   }
 
   get byTier(): Record<"running" | "waiting", Record<Tier, number>> {
-    return { running: countByTier(this.#running), waiting: countByTier(this.#waiting) };
+    return { running: countByTier(this.#running), waiting: countByTier(this.#waiting.sequences) };
   }
 
-  /** What it has to do, as it stands between two steps. */
+  /** The time that steps of lower tiers alone take, in multiples of their forecast. */
+  get overrun(): number {
+    return this.#margin.factor;
+  }
+
+  /** The work that is left, between two steps. */
   get backlog(): Omit<Backlog, "fit"> {
-    const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting, this.#running, (sequence) =>
+    const { tiers, kvPerDecode } = this.#backlog.read(this.#waiting.sequences, this.#running, (sequence) =>
       this.#cache.attended(sequence, 1),
     );
     const { ttftMs, itlMs } = this.#options;
-    return { tiers, kvPerDecode, flexPlaces: this.#places.flex, objectives: { ttftMs, itlMs }, turns: this.#split };
+    return { tiers, kvPerDecode, flexPlaces: this.#limits.flex, objectives: { ttftMs, itlMs }, turns: this.#split };
   }
 
-  add(sequence: S): void {
-    this.#turns.join(sequence);
-    this.#backlog.expect(sequence, this.#cache.reusable(sequence, isOnline(sequence)));
-    sequence.state = "waiting";
-    insert(this.#waiting, sequence);
-    this.#cache.prefixes.announce(sequence);
-  }
-
-  /** Takes a sequence out, wherever it is; its computed tokens stay as an idle prefix. */
-  end(sequence: S): void {
-    if (sequence.state === "running") {
-      this.#running.splice(this.#running.indexOf(sequence), 1);
-      this.#cache.release(sequence, sequence.tier === "batch");
-    } else if (sequence.state === "waiting") {
-      this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
-      this.#cache.prefixes.withdraw(sequence);
-      this.#turns.leave(sequence);
-    }
-    this.#prefixWaits.end(sequence);
-    sequence.state = "ended";
-  }
-
-  /** What steps of lower tiers alone take, in multiples of their forecast. */
-  get overrun(): number {
-    return this.#overrun.factor;
-  }
-
-  /** What a step has really taken, with all that came before and after its decode. */
-  measured({ onlineTokens, predictedMs }: Forecast, totalMs: number): void {
-    if (onlineTokens === 0) this.#overrun.observe(predictedMs, totalMs);
-  }
-
-  /** Starts what can start and plans the next step. */
-  next(): Step<S> {
-    this.#sentBack = null;
-    this.#displaced = 0;
-    this.#allowCopies();
-    const started = this.#start();
-    const draft = this.#draft();
-    const planned = draft.entries.map((entry) => entry.sequence);
-    this.#cache.settle(planned.filter(isDecode));
-    const forecast = draft.forecast();
-    this.#planner.count(this.#ready, planned, forecast, this.#cache.prefixes.host.spentMs);
-    for (const sequence of planned) if (isDecode(sequence)) this.#turns.charge(sequence);
-    const entries = draft.entries.toSorted((a, b) => a.sequence.id - b.sequence.id);
-    return { entries, started, displaced: this.#displaced, unstartable: this.#unstartable, ...forecast };
+  /** Running sequences that a step may compute. */
+  get #ready(): S[] {
+    return this.#running.filter((sequence) => sequence.ready?.() ?? true);
   }
 
   #emptyDraft(): StepDraft<S> {
     return new StepDraft<S>(this.#costs, (sequence, count) => this.#cache.attended(sequence, count), this.#split);
   }
 
-  /** Those that run, but for those that no step may compute yet. */
-  get #ready(): S[] {
-    return this.#running.filter((sequence) => sequence.ready?.() ?? true);
-  }
-
-  get #unstartable(): S | null {
-    if (this.#running.length > 0) return null;
-    const [first = null] = this.#candidates();
-    return first;
-  }
-
+  /** Sets the time that copies to and from host memory may take before this step. */
   #allowCopies(): void {
-    const { host } = this.#cache.prefixes;
     const streams = this.#emptyDraft();
     for (const sequence of this.#ready) if (isOnline(sequence) && isDecode(sequence)) streams.add(sequence, 1);
     const cheapestMs = this.#costs.predict({ prefill: 0, decode: 1, kv: 0, read: 0, passes: 1 });
-    // Both lists begin with who is online, if anyone is.
-    const awaited = [this.#running[0], this.#waiting[0]].some((first) => first !== undefined && isOnline(first));
-    host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options, this.overrun));
+    // Both lists begin with their online sequences.
+    const first = [this.#running[0], this.#waiting.sequences[0]];
+    const awaited = first.some((sequence) => sequence !== undefined && isOnline(sequence));
+    this.#cache.prefixes.host.allow(copyBudget(streams.ms, cheapestMs, awaited, this.#options, this.overrun));
   }
 
-  /**
-   * A plan of which everyone has the cells; never empty while one that is ready runs. When none of a plan found cells, those who held
-   * them were sent back and the others have room now: every round plans something or leaves fewer who run.
-   */
-  #draft(): StepDraft<S> {
-    let draft = this.#wanted();
-    while (draft.entries.length > 0) {
-      const secured = draft.entries.filter((entry) => this.#secure(entry));
-      // Securing one may have sent another back that was secured before it.
-      const fitting = secured.filter((entry) => entry.sequence.state === "running");
-      if (fitting.length === draft.entries.length) return draft;
-      const rest = draft.another();
-      for (const { sequence, count } of fitting) rest.add(sequence, count);
-      if (fitting.length > 0) return rest;
-      draft = this.#wanted();
-    }
-    return draft;
-  }
-
-  /** What the rules want of a step, whoever has the cells for it; empty when nothing that runs is ready. */
-  #wanted(): StepDraft<S> {
-    const ready = this.#ready;
-    const draft = this.#planner.plan(ready, this.#waiting[0], this.#cache.prefixes.host.spentMs, this.overrun);
-    const [first] = ready;
-    if (draft.entries.length > 0 || first === undefined) return draft;
-    // No combination of rules and forecasts may stop the engine: then the first goes on, in the least that is worth a step.
-    this.forced++;
-    draft.add(first, shortest(first, draft, this.#options));
-    return draft;
-  }
-
-  /** Of each tier the first first; whoever waits for a prefix lets others by, whoever lacks room does not. */
-  #start(): S[] {
+  /** Starts waiting sequences. One that waits for a prefix is passed over, one that has no room holds back all after it. */
+  #admit(): S[] {
     const started: S[] = [];
-    let looks = 0;
-    for (const sequence of this.#candidates()) {
-      // Who was sent back comes before the rest of its kind, and there is no room for it now.
-      if (this.#sentBack !== null && !outranks(sequence, this.#sentBack)) break;
-      if (this.#places.full(sequence, this.#running) && !this.#canMakeRoom(sequence)) {
-        // Flex that lacks room, and not only its share, lets no other flex by.
-        if (sequence.tier === "flex" && this.#places.leftToBatch(this.#running)) continue;
+    let compared = 0;
+    for (const sequence of this.#waiting.order(this.#batchBeforeFlex())) {
+      if (this.#preemption.holdsBack(sequence)) break;
+      if (this.#limits.isReached(sequence, this.#running) && !this.#preemption.canMakeRoomFor(sequence)) {
+        if (sequence.tier === "flex" && this.#limits.isLeftToBatch(this.#running)) continue;
         break;
       }
-      if (this.#prefixWaits.goesOn(sequence)) continue;
-      if (looks++ === MOST_LOOKS) break;
-      if (this.#options.reuse && this.#prefixWaits.begins(sequence, this.#running)) continue;
+      if (this.#prefixWaits.stillWaits(sequence)) continue;
+      if (compared++ === MOST_COMPARED) break;
+      if (this.#options.reuse && this.#prefixWaits.beginsToWait(sequence, this.#running)) continue;
       if (!this.#place(sequence)) break;
-      this.#waiting.splice(this.#waiting.indexOf(sequence), 1);
-      this.#cache.prefixes.withdraw(sequence);
-      this.#prefixWaits.end(sequence);
-      this.#turns.start(sequence);
-      sequence.state = "running";
-      insert(this.#running, sequence);
+      this.#start(sequence);
       started.push(sequence);
     }
     return started;
   }
 
-  /** Who waits, in order; but of a batch of which nothing runs, the first comes before flex, which might take all cells. */
-  #candidates(): Iterable<S> {
-    const waiting = [...this.#waiting];
-    const batch = waiting.findIndex(({ tier }) => tier === "batch");
-    const flex = waiting.findIndex(({ tier }) => tier === "flex");
-    const runs = (tier: Tier) => this.#running.some((sequence) => sequence.tier === tier);
-    if (runs("flex") && flex >= 0 && batch > flex && !runs("batch"))
-      waiting.splice(flex, 0, ...waiting.splice(batch, 1));
-    return this.#turns.order(waiting);
+  /** While no batch sequence runs, the first one precedes flex, which could take all cells. */
+  #batchBeforeFlex(): boolean {
+    return hasTier(this.#running, "flex") && !hasTier(this.#running, "batch");
   }
 
-  /** Gives it an id and cells, if need be those of lower tiers. */
+  /** Gives a sequence an id and cells, by preemption if need be. */
   #place(sequence: S): boolean {
-    while (this.#places.full(sequence, this.#running) || !this.#cache.place(sequence, isOnline(sequence))) {
-      if (!this.#canMakeRoom(sequence)) return false;
-      this.#sendBack(this.#running.at(-1)!);
+    while (this.#limits.isReached(sequence, this.#running) || !this.#cache.place(sequence, isOnline(sequence))) {
+      if (!this.#preemption.canMakeRoomFor(sequence)) return false;
+      this.#preemption.preempt();
     }
     return true;
   }
 
-  /** Whether sending lower tiers back can bring room for it; nobody is sent back for nothing. */
-  #canMakeRoom(sequence: S): boolean {
-    let below = this.#running.filter((other) => outranks(sequence, other));
-    if (!isOnline(sequence)) below = below.slice(this.#places.batch);
-    return below.length > 0 && this.#cache.fitsWithout(sequence, below);
+  #start(sequence: S): void {
+    this.#waiting.start(sequence);
+    this.#cache.prefixes.withdraw(sequence);
+    this.#prefixWaits.end(sequence);
+    sequence.state = "running";
+    insertInOrder(this.#running, sequence);
   }
 
   /**
-   * Makes sure of the cells of a planned entry. When running sequences hold them all, the last of the lowest tier goes
-   * back to the queue: the first always finishes, so everyone does.
+   * A plan of which every entry has its cells; empty only when no running sequence is ready.
+   *
+   * @throws Error when a round neither reserves an entry nor preempts a sequence: the scheduler's state is inconsistent
    */
-  #secure(entry: PlanEntry<S>): boolean {
-    const { sequence } = entry;
-    if (sequence.state !== "running") return false;
-    while (!this.#cache.extend(sequence, entry.count)) {
-      const victim = this.#running.at(-1)!;
-      this.#sendBack(victim);
-      if (victim === sequence) return false;
+  #planWithinCells(): StepDraft<S> {
+    for (let before = Number.POSITIVE_INFINITY; this.#running.length < before; ) {
+      before = this.#running.length;
+      const plan = this.#plan();
+      const reserved = this.#reserve(plan);
+      if (reserved.entries.length > 0 || plan.entries.length === 0) return reserved;
     }
+    throw new Error("Scheduler invariant: no planned sequence has cells, and none was preempted for them.");
+  }
+
+  /** A plan by the rules, without regard to cells; empty only when no running sequence is ready. */
+  #plan(): StepDraft<S> {
+    const ready = this.#ready;
+    const { spentMs } = this.#cache.prefixes.host;
+    const plan = this.#planner.plan(ready, this.#waiting.sequences[0], spentMs, this.overrun);
+    const [first] = ready;
+    if (plan.entries.length > 0 || first === undefined) return plan;
+    // No combination of rules and forecasts may stop the engine: the first sequence makes progress in its shortest chunk.
+    this.forced++;
+    plan.add(first, shortestChunk(first, plan, this.#options));
+    return plan;
+  }
+
+  /** The part of a plan for which there are cells. */
+  #reserve(plan: StepDraft<S>): StepDraft<S> {
+    const extended = plan.entries.filter((entry) => this.#extend(entry));
+    // An entry may have preempted one whose cells were reserved before.
+    const reserved = extended.filter(({ sequence }) => sequence.state === "running");
+    if (reserved.length === plan.entries.length) return plan;
+    const rest = plan.another();
+    for (const { sequence, count } of reserved) rest.add(sequence, count);
+    return rest;
+  }
+
+  /** Reserves the cells of an entry, by preemption if running sequences hold them all. */
+  #extend({ sequence, count }: PlanEntry<S>): boolean {
+    if (sequence.state !== "running") return false;
+    while (!this.#cache.extend(sequence, count)) if (this.#preemption.preempt() === sequence) return false;
     return true;
   }
 
-  #sendBack(sequence: S): void {
-    this.#running.splice(this.#running.indexOf(sequence), 1);
-    // It waits before it lets go: what it has computed is what it will begin with.
-    this.add(sequence);
-    this.#cache.release(sequence, sequence.tier === "batch");
-    sequence.computed = 0;
-    this.#sentBack = sequence;
-    this.#displaced++;
+  /** Brings the ids of planned sequences into the order in which a step takes the fewest passes. */
+  #arrange(planned: readonly S[]): void {
+    this.#cache.settle(planned.filter(isDecode));
+  }
+
+  /** Keeps what later steps depend on: the planner's history, and the owners' accounts. */
+  #settle(planned: readonly S[], forecast: Forecast): void {
+    this.#planner.count(this.#ready, planned, forecast, this.#cache.prefixes.host.spentMs);
+    for (const sequence of planned) if (isDecode(sequence)) this.#waiting.charge(sequence);
+  }
+
+  #unstartable(): S | null {
+    if (this.#running.length > 0) return null;
+    const [first = null] = this.#waiting.order();
+    return first;
   }
 }

@@ -1,28 +1,25 @@
 import { FLEX_STEPS } from "../../protocol/step.ts";
-import type { LowerTier } from "./scheduled-sequence.ts";
-import { isOnline, type Sequence } from "./scheduled-sequence.ts";
+import type { Sequence } from "./scheduled-sequence.ts";
+import { hasTier, isOnline, type LowerTier } from "./tiers.ts";
 
-/** Steps in a row that may have flex and leave batch out. */
+/** Most consecutive steps that have flex and skip batch. */
 const BATCH_STEPS = 8;
 
-/** Counts for how long a lower tier of which some run has been left out for better work: nobody is parked for ever. */
+/** Counts the consecutive steps that skipped a lower tier for a better one: no running sequence starves. */
 export class StarvationGuard {
-  readonly #leftOut: Record<LowerTier, number> = { flex: 0, batch: 0 };
+  readonly #skipped: Record<LowerTier, number> = { flex: 0, batch: 0 };
 
-  /** The tier whose patience is over, if one of it still runs: the last may have left since the steps were counted. */
+  /** The tier that was skipped for too long, if a sequence of it still runs: the last may have ended since. */
   overdue(running: readonly Sequence[]): LowerTier | null {
-    const runs = (tier: LowerTier) => running.some((sequence) => sequence.tier === tier);
-    if (this.#leftOut.flex >= FLEX_STEPS && runs("flex")) return "flex";
-    return this.#leftOut.batch >= BATCH_STEPS && runs("batch") ? "batch" : null;
+    if (this.#skipped.flex >= FLEX_STEPS && hasTier(running, "flex")) return "flex";
+    return this.#skipped.batch >= BATCH_STEPS && hasTier(running, "batch") ? "batch" : null;
   }
 
-  /** Once for each step, with those that run and those of them that are in its plan. */
+  /** Takes each step once: the sequences that run, and those of them in its plan. */
   count(running: readonly Sequence[], planned: readonly Sequence[]): void {
-    const has = (tier: LowerTier) => planned.some((sequence) => sequence.tier === tier);
-    const runs = (tier: LowerTier) => running.some((sequence) => sequence.tier === tier);
-    if (!runs("flex") || has("flex")) this.#leftOut.flex = 0;
-    else if (planned.some(isOnline)) this.#leftOut.flex++;
-    if (!runs("batch") || has("batch")) this.#leftOut.batch = 0;
-    else if (has("flex")) this.#leftOut.batch++;
+    if (!hasTier(running, "flex") || hasTier(planned, "flex")) this.#skipped.flex = 0;
+    else if (planned.some(isOnline)) this.#skipped.flex++;
+    if (!hasTier(running, "batch") || hasTier(planned, "batch")) this.#skipped.batch = 0;
+    else if (hasTier(planned, "flex")) this.#skipped.batch++;
   }
 }

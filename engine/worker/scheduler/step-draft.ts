@@ -1,31 +1,33 @@
 import { type Forecast, NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
 import { MOST_SCORED } from "../native/sampling/scored-rows.ts";
 import { DecodePasses } from "./decode-passes.ts";
-import { isDecode, isOnline, remaining, type Sequence } from "./scheduled-sequence.ts";
+import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
+import { isOnline } from "./tiers.ts";
 
 export interface PlanEntry<S extends Sequence> {
   sequence: S;
-  /** How many of its remaining tokens this step computes. */
+  /** Its remaining tokens that this step computes. */
   count: number;
-  /** The positions that these attend over, as in a StepShape. */
+  /** The positions over which these attend, as in a StepShape. */
   kv: number;
   read: number;
 }
 
-/** Positions that `count` more tokens of a sequence attend over. */
+/** Positions over which `count` more tokens of a sequence attend. */
 export type Attended = (sequence: Sequence, count: number) => number;
 
-/** A step that is being put together, and what it costs so far. */
+/** A step that is being planned, and its predicted cost so far. */
 export class StepDraft<S extends Sequence> {
   readonly entries: PlanEntry<S>[] = [];
   tokens = 0;
+  /** Rows of prompt tokens whose logits are wanted. */
   #scored = 0;
   readonly #costs: StepCosts;
   readonly #attended: Attended;
   readonly #passes: DecodePasses | null;
   #shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
 
-  /** @param split whether llama.cpp may take several passes for a step */
+  /** @param split true where llama.cpp may take several passes for a step */
   constructor(costs: StepCosts, attended: Attended, split = false) {
     this.#costs = costs;
     this.#attended = attended;
@@ -36,7 +38,7 @@ export class StepDraft<S extends Sequence> {
     return this.#shape;
   }
 
-  /** Predicted milliseconds; an empty step costs nothing. */
+  /** Predicted milliseconds; 0 for an empty step. */
   get ms(): number {
     return this.entries.length === 0 ? 0 : this.#costs.predict(this.#shape);
   }
@@ -50,22 +52,23 @@ export class StepDraft<S extends Sequence> {
     return new StepDraft(this.#costs, this.#attended, this.#passes !== null);
   }
 
-  /** What is left of the step model's reach, in tokens. */
+  /** The rest of the step model's reach, in tokens. */
   get reach(): Pick<StepShape, "prefill" | "decode"> {
     const { prefill, decode } = this.#costs.reach;
     return { prefill: prefill - this.#shape.prefill, decode: decode - this.#shape.decode };
   }
 
-  /** How many tokens of a sequence a step of at most `stepTokens` has room for, whatever they take. */
-  room(sequence: S, stepTokens: number): number {
+  /** Tokens of a sequence that a step of at most `stepTokens` has room for, without regard to time. */
+  capacityFor(sequence: S, stepTokens: number): number {
     return Math.min(remaining(sequence), stepTokens - this.tokens, this.rowsFor(sequence));
   }
 
-  /** How many of its tokens may have a row of logits; infinity for whoever wants none of its prompt. */
+  /** Tokens of a sequence that may have a row of logits; infinite where no rows of its prompt are wanted. */
   rowsFor(sequence: S): number {
     return sequence.scored && !isDecode(sequence) ? MOST_SCORED - this.#scored : Number.POSITIVE_INFINITY;
   }
 
+  /** Predicted milliseconds with `count` tokens of one more sequence. */
   msWith(sequence: S, count: number): number {
     return this.#costs.predict(this.#with(sequence, count));
   }
@@ -73,12 +76,12 @@ export class StepDraft<S extends Sequence> {
   /** The most tokens of a sequence, up to `most`, with which the step stays within `ms`. */
   fitting(sequence: S, most: number, ms: number): number {
     const { rows } = this.tile;
-    // A chunk that just fills a tile can cost less than one that is a token short of it.
+    // A chunk that fills a tile exactly can cost less than one that is one token shorter.
     if (most >= rows && this.msWith(sequence, rows) <= ms) return this.#fittingFrom(rows, sequence, most, ms);
     return this.#fittingFrom(1, sequence, Math.min(most, Math.max(1, rows - 1)), ms);
   }
 
-  /** The same of at least `least` tokens; up to `most` and from there on more tokens cost more. */
+  /** The same with at least `least` tokens; between `least` and `most`, more tokens cost more. */
   #fittingFrom(least: number, sequence: S, most: number, ms: number): number {
     if (most < least || most <= 0) return 0;
     if (this.msWith(sequence, most) <= ms) return most;

@@ -1,40 +1,42 @@
 import type { PlanLimits } from "../cost/step-caps.ts";
-import type { LowerTier } from "./scheduled-sequence.ts";
-import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
+import { isDecode, type Sequence } from "./scheduled-sequence.ts";
+import { isOnline, type LowerTier } from "./tiers.ts";
 
-/** What a step is of where it can't be of both. */
+/** The kind of a step that cannot have both. */
 export type StepKind = "decodes" | "prompts";
 
-/** Steps in a row that may read prompts of batch while other lines of it could decode. */
+/** Most consecutive steps of batch prompts while other batch sequences could decode. */
 const PROMPT_STEPS = 8;
-/** The same of online prompts that outnumber the streams, where a single one makes these miss their objective. */
+/** Most consecutive steps of online prompts that outnumber the streams, where a single one makes these miss their objective. */
 const BURST_STEPS = 4;
-/** Of the longer step of the two: what comes close to it is as full. */
+/** A step that takes at least this part of the other kind's step is as full as that one. */
 const AS_FULL = 0.9;
 
 /**
- * Says what kind of step comes next in a split cache, where llama.cpp computes decodes and prompts of one batch in passes
- * of their own, one after the other. As steps of their own they cost the same, and each tells its tokens as soon as they
- * are there; a cap, too, has the overhead of one pass in it instead of that of two or more.
+ * Chooses the kind of the next step in a split cache, where llama.cpp computes decodes and prompts of one batch in passes of
+ * their own, one after the other. As separate steps they cost the same, and each one's tokens are known as soon as it ends.
+ * A cap, too, then contains the overhead of one pass and not of several.
  *
- * Streams and online prompts take turns, and so do those of flex when nobody is online. In a burst that makes the streams
- * miss their objective anyway, some steps of prompts come in a row: fewer gaps miss it, and more sequences then decode at
- * once. Batch alone does what fills a step better, prompts when both do: the more lines decode at once, the less each costs.
+ * Streams and online prompts alternate, and so do those of flex while no online work runs. In a burst that makes the streams
+ * miss their objective anyway, some steps of prompts follow each other: fewer gaps miss it, and more sequences then decode
+ * in one step. Batch alone computes the kind that fills a step better, prompts when both do: the more sequences decode in
+ * one step, the less each costs.
  */
-export class Alternation {
+export class StepKindPolicy {
   readonly #limits: Pick<PlanLimits, "itlMs">;
-  /** Steps of prompts since the last of decodes. */
-  #prompts = 0;
+  /** Steps of prompts since the last step with decodes. */
+  #promptSteps = 0;
 
   constructor(limits: Pick<PlanLimits, "itlMs">) {
     this.#limits = limits;
   }
 
   /**
-   * @param stepMs how long a step of one kind would take; 0 where it would have nobody
-   * @returns null when there is no choice to be made
+   * @param overdue the tier that was skipped for too long
+   * @param stepMs the predicted time of a step of one kind; 0 where it would be empty
+   * @returns null where the sequences are of one kind
    */
-  next(running: readonly Sequence[], overdue: LowerTier | null, stepMs: (kind: StepKind) => number): StepKind | null {
+  choose(running: readonly Sequence[], overdue: LowerTier | null, stepMs: (kind: StepKind) => number): StepKind | null {
     const decodes = running.filter(isDecode);
     if (decodes.length === 0 || decodes.length === running.length) return null;
     const prompts = running.filter((sequence) => !isDecode(sequence));
@@ -42,30 +44,30 @@ export class Alternation {
     const online = prompts.filter(isOnline).length;
     if (streams > 0 && online > 0) {
       const burst = online > streams && stepMs("prompts") + stepMs("decodes") > this.#limits.itlMs;
-      return this.#turn(burst ? BURST_STEPS : 1);
+      return this.#alternate(burst ? BURST_STEPS : 1);
     }
-    // Only flex goes on beside online work whatever the tax.
+    // Beside online work flex alone makes progress past the tax.
     if (overdue === "flex" || (overdue === "batch" && streams + online === 0)) {
-      const late = ({ tier }: Sequence) => tier === overdue;
-      if (!decodes.some(late)) return "prompts";
-      return prompts.some(late) ? this.#turn(1) : "decodes";
+      const isOverdue = ({ tier }: Sequence) => tier === overdue;
+      if (!decodes.some(isOverdue)) return "prompts";
+      return prompts.some(isOverdue) ? this.#alternate(1) : "decodes";
     }
     if (online > 0) return "prompts";
-    // Beside streams lower prompts have a step when the tax has paid for one.
-    if (streams > 0) return stepMs("prompts") > 0 ? this.#turn(1) : "decodes";
+    // Beside streams, prompts of lower tiers have a step when the saved tax pays for one.
+    if (streams > 0) return stepMs("prompts") > 0 ? this.#alternate(1) : "decodes";
     const isFlex = ({ tier }: Sequence) => tier === "flex";
-    if (prompts.some(isFlex)) return this.#turn(decodes.some(isFlex) ? 1 : PROMPT_STEPS);
-    if (this.#prompts >= (decodes.some(isFlex) ? 1 : PROMPT_STEPS)) return "decodes";
+    if (prompts.some(isFlex)) return this.#alternate(decodes.some(isFlex) ? 1 : PROMPT_STEPS);
+    if (this.#promptSteps >= (decodes.some(isFlex) ? 1 : PROMPT_STEPS)) return "decodes";
     return stepMs("prompts") >= AS_FULL * stepMs("decodes") ? "prompts" : "decodes";
   }
 
-  /** Once for each step, with who is in it. */
+  /** Takes the sequences of each step, once. */
   count(planned: readonly Sequence[]): void {
-    if (planned.some(isDecode)) this.#prompts = 0;
-    else if (planned.length > 0) this.#prompts++;
+    if (planned.some(isDecode)) this.#promptSteps = 0;
+    else if (planned.length > 0) this.#promptSteps++;
   }
 
-  #turn(most: number): StepKind {
-    return this.#prompts < most ? "prompts" : "decodes";
+  #alternate(mostPromptSteps: number): StepKind {
+    return this.#promptSteps < mostPromptSteps ? "prompts" : "decodes";
   }
 }

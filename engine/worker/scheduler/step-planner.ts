@@ -1,26 +1,34 @@
 import { SavedTax } from "../cost/saved-tax.ts";
 import type { PlanLimits } from "../cost/step-caps.ts";
 import type { Forecast } from "../cost/step-model.ts";
-import { shortest } from "./chunk.ts";
-import { addLower, WORTH_A_STEP } from "./lower-tier-plan.ts";
-import { LowerTurn, leastOnlineMs } from "./lower-tier-step.ts";
+import { shortestChunk } from "./chunk.ts";
+import { planLowerTiers, WORTH_A_STEP } from "./lower-tier-plan.ts";
+import { LowerTierStep, leastOnlineMs } from "./lower-tier-step.ts";
 import { planStep } from "./plan.ts";
-import { isDecode, isOnline, type Sequence } from "./scheduled-sequence.ts";
+import { isDecode, type Sequence } from "./scheduled-sequence.ts";
 import { StarvationGuard } from "./starvation-guard.ts";
 import type { StepDraft } from "./step-draft.ts";
-import { Alternation, type StepKind } from "./step-kind.ts";
+import { type StepKind, StepKindPolicy } from "./step-kind.ts";
+import { hasTier, isOnline, type LowerTier } from "./tiers.ts";
 
-/** What the rules want of each step, whoever has the cells for it; remembers what the steps before have come to. */
+/**
+ * Plans a step by the rules, without regard to cells, and remembers what the rules need of the steps before:
+ *
+ * 1. a step of lower tiers alone, if one is due between two steps of online work;
+ * 2. else the kind of the step, decodes or prompts, in a split cache;
+ * 3. the entries of the step (`planStep`).
+ */
 export class StepPlanner<S extends Sequence> {
   readonly #limits: PlanLimits;
   readonly #split: boolean;
   readonly #emptyDraft: () => StepDraft<S>;
-  readonly #patience = new StarvationGuard();
-  readonly #alternation: Alternation;
-  /** Of lower tiers between steps of online work, as though these were alone. */
-  readonly #lowerAlternation: Alternation;
-  readonly #lowerTurn = new LowerTurn<S>();
+  readonly #starvation = new StarvationGuard();
+  readonly #kindPolicy: StepKindPolicy;
+  /** Of steps of lower tiers between steps of online work, as if no online work ran. */
+  readonly #lowerKindPolicy: StepKindPolicy;
+  readonly #lowerStep = new LowerTierStep<S>();
   readonly #savedTax: SavedTax;
+  /** True when the last plan is of lower tiers alone although online work runs. */
   #between = false;
 
   /** @param split whether every id has cells of its own */
@@ -28,70 +36,71 @@ export class StepPlanner<S extends Sequence> {
     this.#limits = limits;
     this.#split = split;
     this.#emptyDraft = emptyDraft;
-    this.#alternation = new Alternation(limits);
-    this.#lowerAlternation = new Alternation(limits);
+    this.#kindPolicy = new StepKindPolicy(limits);
+    this.#lowerKindPolicy = new StepKindPolicy(limits);
     this.#savedTax = new SavedTax(limits.batchTax);
   }
 
   /**
-   * @param waiting the first that waits, if any does
+   * @param running the running sequences that are ready, by tier and arrival
+   * @param waiting the first waiting sequence, if there is one
    * @param copiedMs as in Circumstances, like overrun
-   * @returns an empty plan when nothing runs
+   * @returns an empty plan when no sequence is ready
    */
   plan(running: readonly S[], waiting: S | undefined, copiedMs: number, overrun: number): StepDraft<S> {
-    const overdue = this.#patience.overdue(running);
-    const { lowerMs } = this.#lowerTurn;
-    const circumstances = {
-      overdue,
-      lowerMs,
-      copiedMs,
-      savedMs: this.#savedTax.ms(running.some(({ tier }) => tier === "flex")),
-      overrun,
-    };
-    // Flex that waited for long rides in a step of online work.
-    this.#between = overdue !== "flex" && this.#lowerTurn.isNext(running, waiting);
+    const overdue = this.#starvation.overdue(running);
+    const { lowerMs } = this.#lowerStep;
+    const savedMs = this.#savedTax.ms(hasTier(running, "flex"));
+    const circumstances = { overdue, lowerMs, copiedMs, savedMs, overrun };
+    // Flex that was skipped for long is added to a step of online work instead.
+    this.#between = overdue !== "flex" && this.#lowerStep.isDue(running, waiting);
     if (this.#between) {
       const onlineMs = leastOnlineMs(running, this.#limits, this.#emptyDraft(), this.#split);
       const lower = running.filter((sequence) => !isOnline(sequence));
-      const draft = this.#ofKind(this.#lowerAlternation, lower, overdue, (kind, draft) =>
-        addLower(running, this.#limits, draft, onlineMs, { ...circumstances, kind, between: true }),
+      const plan = this.#planKind(this.#lowerKindPolicy, lower, overdue, (kind, draft) =>
+        planLowerTiers(running, this.#limits, draft, onlineMs, { ...circumstances, kind, between: true }),
       );
-      if (draft.entries.length > 0) return draft;
+      if (plan.entries.length > 0) return plan;
       this.#between = false;
     }
-    return this.#ofKind(this.#alternation, running, overdue, (kind, draft) =>
+    return this.#planKind(this.#kindPolicy, running, overdue, (kind, draft) =>
       planStep(running, this.#limits, draft, { ...circumstances, kind, between: false }),
     );
   }
 
-  /** Once for each step, with those that run and its plan. */
+  /** Takes the plan of each step once, with the sequences that run. */
   count(running: readonly S[], planned: readonly S[], forecast: Forecast, copiedMs: number): void {
-    this.#patience.count(running, planned);
-    (this.#between ? this.#lowerAlternation : this.#alternation).count(planned);
-    this.#lowerTurn.count(planned, forecast.predictedMs);
+    this.#starvation.count(running, planned);
+    (this.#between ? this.#lowerKindPolicy : this.#kindPolicy).count(planned);
+    this.#lowerStep.count(planned, forecast.predictedMs);
     this.#savedTax.count(forecast, copiedMs, this.#mostSaved(running), running.some(isOnline));
   }
 
-  #ofKind(
-    alternation: Alternation,
+  /** Chooses the kind of the step and plans it; what was planned of a kind to choose it is not planned again. */
+  #planKind(
+    policy: StepKindPolicy,
     running: readonly S[],
-    overdue: ReturnType<StarvationGuard["overdue"]>,
+    overdue: LowerTier | null,
     fill: (kind: StepKind | null, draft: StepDraft<S>) => void,
   ): StepDraft<S> {
-    const draftOf = (kind: StepKind | null) => {
+    const planned = new Map<StepKind | null, StepDraft<S>>();
+    const planOf = (kind: StepKind | null) => {
+      const known = planned.get(kind);
+      if (known !== undefined) return known;
       const draft = this.#emptyDraft();
       fill(kind, draft);
+      planned.set(kind, draft);
       return draft;
     };
-    return draftOf(this.#split ? alternation.next(running, overdue, (kind) => draftOf(kind).ms) : null);
+    return planOf(this.#split ? policy.choose(running, overdue, (kind) => planOf(kind).ms) : null);
   }
 
-  /** Enough for the first lower prompt, or else decode, to be worth a step of its own; more would be felt as a burst. */
+  /** Enough for the first prompt of a lower tier, or else its decode, to be worth a step: more would be felt as a burst. */
   #mostSaved(running: readonly S[]): number {
     const lower = running.filter((sequence) => !isOnline(sequence));
     const first = lower.find((sequence) => !isDecode(sequence)) ?? lower[0];
     if (!first) return 0;
     const draft = this.#emptyDraft();
-    return WORTH_A_STEP * draft.msWith(first, shortest(first, draft, this.#limits));
+    return WORTH_A_STEP * draft.msWith(first, shortestChunk(first, draft, this.#limits));
   }
 }

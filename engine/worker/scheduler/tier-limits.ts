@@ -1,53 +1,44 @@
-import type { Tier } from "../../protocol/request.ts";
-import { isOnline, type Sequence } from "./scheduled-sequence.ts";
+import { countByTier, isOnline, type Tiered } from "./tiers.ts";
 
-/** The share of the places of lower tiers that flex leaves to batch. */
+/** The share of the lower tiers' sequences that flex leaves to batch. */
 const BATCH_SHARE = 1 / 4;
 
-export interface TierPlacesOptions {
-  /** Sequences that may run at once. */
+export interface TierLimitOptions {
+  /** Most sequences that run at once. */
   sequences: number;
-  /** Of these, those that flex and batch leave free for online work; fewer than `sequences`. */
+  /** Of these, sequences that flex and batch leave free for online work; fewer than `sequences`. */
   reserved: number;
 }
 
-/** How many sequences of which tier may run at once. */
-export class TierPlaces {
-  /** Of flex. */
+type HasTier = Pick<Tiered, "tier">;
+
+/** How many sequences of each tier may run at once. */
+export class TierLimits {
+  /** Most sequences of flex. */
   readonly flex: number;
-  /** Those that flex leaves to batch, which may have all that lower tiers may have. */
+  /** Sequences that flex leaves to batch. Batch may have all that the lower tiers may have. */
   readonly batch: number;
   readonly #all: number;
   readonly #lower: number;
 
-  constructor({ sequences, reserved }: TierPlacesOptions) {
+  constructor({ sequences, reserved }: TierLimitOptions) {
     this.#all = sequences;
     this.#lower = sequences - reserved;
     this.batch = Math.floor(this.#lower * BATCH_SHARE);
     this.flex = this.#lower - this.batch;
   }
 
-  /** Whether one more of a sequence's tier would be too many, however much room there is. */
-  full(sequence: Sequence, running: readonly Sequence[]): boolean {
+  /** Whether no more sequence of this one's tier may run, however much room the cache has. */
+  isReached(sequence: HasTier, running: readonly HasTier[]): boolean {
     if (running.length >= this.#all) return true;
     if (isOnline(sequence)) return false;
-    return this.#lowerFull(running) || (sequence.tier === "flex" && this.#flexFull(running));
+    const { flex, batch } = countByTier(running);
+    return flex + batch >= this.#lower || (sequence.tier === "flex" && flex >= this.flex);
   }
 
-  /** Whether batch alone may start: flex has its share, and batch has places free. */
-  leftToBatch(running: readonly Sequence[]): boolean {
-    return running.length < this.#all && this.#flexFull(running) && !this.#lowerFull(running);
+  /** Whether of the lower tiers batch alone may start: flex has reached its limit, and batch has not. */
+  isLeftToBatch(running: readonly HasTier[]): boolean {
+    const { flex, batch } = countByTier(running);
+    return running.length < this.#all && flex >= this.flex && flex + batch < this.#lower;
   }
-
-  #flexFull(running: readonly Sequence[]): boolean {
-    return count(running, "flex") >= this.flex;
-  }
-
-  #lowerFull(running: readonly Sequence[]): boolean {
-    return count(running, "flex") + count(running, "batch") >= this.#lower;
-  }
-}
-
-function count(running: readonly Sequence[], tier: Tier): number {
-  return running.reduce((sum, sequence) => sum + (sequence.tier === tier ? 1 : 0), 0);
 }

@@ -1,142 +1,82 @@
-import type { Tier } from "../../protocol/request.ts";
+import { FairQueue } from "../../../platform/fair-queue.ts";
+import { TIERS, type Tier } from "../../protocol/request.ts";
+import { remaining } from "./scheduled-sequence.ts";
+import { insertInOrder, type Tiered } from "./tiers.ts";
 
-/** What decides when a waiting sequence's turn comes. */
-export interface Queued {
-  readonly tier: Tier;
+/** What the queue reads of a sequence. */
+export interface Queued extends Tiered {
   readonly owner: string;
-  readonly tokens: readonly number[];
-  /** How many of them are computed. */
+  readonly tokens: number[];
   readonly computed: number;
 }
 
-interface Account {
-  /** Tokens computed for this owner since its tier had a queue, or what it was set to when it joined that. */
-  served: number;
-  waiting: number;
-}
-
 /**
- * Owners take turns within a tier: next is who was served the fewest tokens, and of one owner who came first. Prompts are
- * charged when they start, answers token by token, so an owner of long answers gets as much as one of short ones.
- *
- * Who joins the queue begins at the queue's clock and not at 0: being away earns no credit. The clock runs as the account
- * of an owner with a fair share does (the served tokens, divided by the owners who wait), so whoever was served much is
- * reached by it, and comes before all who join later: nobody waits for ever, however many new owners come. That is all the
- * aging there is, in flex as in the other tiers. When nobody waits, all accounts are closed.
- *
- * After start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) and the token counters of Sheng et al. (OSDI 2024).
+ * The sequences that wait: by tier, and within a tier by one fair queue over their owners. A prompt is charged to its owner
+ * when the sequence starts, its answer token by token, so long answers and short ones get equal shares. Flex ages in this
+ * way alone, as the other tiers do.
  */
-export class TierQueues<S extends Queued> {
-  readonly #queues = new Map<Tier, Queue>();
+export class WaitingQueue<S extends Queued> {
+  /** By tier, and within a tier by arrival. */
+  readonly #sequences: S[] = [];
+  readonly #fairQueues = Object.fromEntries(TIERS.map((tier) => [tier, new FairQueue()])) as Record<Tier, FairQueue>;
 
-  /** One begins to wait. */
-  join({ tier, owner }: S): void {
-    this.#queue(tier).join(owner);
+  get sequences(): readonly S[] {
+    return this.#sequences;
   }
 
-  /** One that waited starts, with the prompt that it has still to compute. */
-  start({ tier, owner, tokens, computed }: S): void {
-    const queue = this.#queue(tier);
-    queue.charge(owner, tokens.length - computed);
-    queue.leave(owner);
+  add(sequence: S): void {
+    this.#fairQueues[sequence.tier].join(sequence.owner);
+    insertInOrder(this.#sequences, sequence);
   }
 
-  /** One that waited ends. */
-  leave({ tier, owner }: S): void {
-    this.#queue(tier).leave(owner);
+  remove(sequence: S): void {
+    this.#sequences.splice(this.#sequences.indexOf(sequence), 1);
+    this.#fairQueues[sequence.tier].leave(sequence.owner);
   }
 
-  /** One that runs got another token. */
+  /** Removes a sequence that starts, and charges the rest of its prompt to its owner. */
+  start(sequence: S): void {
+    this.#fairQueues[sequence.tier].charge(sequence.owner, remaining(sequence));
+    this.remove(sequence);
+  }
+
+  /** Charges one more token of a running sequence to its owner. */
   charge({ tier, owner }: S): void {
-    this.#queue(tier).charge(owner, 1);
+    this.#fairQueues[tier].charge(owner, 1);
   }
 
   /**
-   * Those who wait, in the order of their turns; worked out as far as it is asked for, which is seldom far.
+   * The waiting sequences in the order of admission, as they wait now. Computed as far as it is read, which is seldom far.
    *
-   * @param waiting by tier, and within each by arrival
+   * @param batchBeforeFlex whether the first sequence of batch precedes flex
    */
-  *order(waiting: readonly S[]): Generator<S, void> {
+  *order(batchBeforeFlex = false): Generator<S, void> {
+    const waiting = [...this.#sequences];
+    if (batchBeforeFlex) moveBatchBeforeFlex(waiting);
     for (let from = 0, to = 0; from < waiting.length; from = to) {
       const { tier } = waiting[from]!;
       while (waiting[to]?.tier === tier) to++;
-      const queue = this.#queue(tier);
-      if (queue.owners > 1) yield* takeTurns(waiting.slice(from, to), (owner) => queue.served(owner));
-      else for (let i = from; i < to; i++) yield waiting[i]!;
+      const fairQueue = this.#fairQueues[tier];
+      const ofTier = waiting.slice(from, to);
+      if (fairQueue.owners > 1) yield* fairQueue.order(byOwner(ofTier), remaining);
+      else yield* ofTier;
     }
   }
-
-  #queue(tier: Tier): Queue {
-    const queue = this.#queues.get(tier) ?? new Queue();
-    this.#queues.set(tier, queue);
-    return queue;
-  }
 }
 
-/** The accounts of one tier. */
-class Queue {
-  readonly #accounts = new Map<string, Account>();
-  #clock = 0;
-  /** Owners with someone who waits. */
-  owners = 0;
-
-  served(owner: string): number {
-    return this.#accounts.get(owner)?.served ?? this.#clock;
-  }
-
-  join(owner: string): void {
-    const account = this.#account(owner);
-    if (account.waiting++ > 0) return;
-    account.served = Math.max(account.served, this.#clock);
-    this.owners++;
-  }
-
-  leave(owner: string): void {
-    const account = this.#account(owner);
-    if (--account.waiting > 0) return;
-    if (account.served <= this.#clock) this.#accounts.delete(owner);
-    if (--this.owners > 0) return;
-    this.#accounts.clear();
-    this.#clock = 0;
-  }
-
-  charge(owner: string, tokens: number): void {
-    if (this.owners === 0) return;
-    this.#account(owner).served += tokens;
-    this.#clock += tokens / this.owners;
-  }
-
-  #account(owner: string): Account {
-    const account = this.#accounts.get(owner) ?? { served: this.#clock, waiting: 0 };
-    this.#accounts.set(owner, account);
-    return account;
-  }
+function moveBatchBeforeFlex(waiting: Queued[]): void {
+  const flex = waiting.findIndex(({ tier }) => tier === "flex");
+  const batch = waiting.findIndex(({ tier }) => tier === "batch");
+  if (flex >= 0 && batch > flex) waiting.splice(flex, 0, ...waiting.splice(batch, 1));
 }
 
-/** As they would start if all did now, each prompt charged to its owner. */
-function* takeTurns<S extends Queued>(waiting: readonly S[], servedBefore: (owner: string) => number) {
-  const lines = new Map<string, Line<S>>();
-  for (const sequence of waiting) {
-    const { owner } = sequence;
-    const line = lines.get(owner) ?? { served: servedBefore(owner), next: 0, queue: [] };
-    lines.set(owner, line);
-    line.queue.push(sequence);
+/** Owners in the order of their first arrivals, which decides between owners that were served the same. */
+function byOwner<S extends Queued>(sequences: readonly S[]): Map<string, S[]> {
+  const owners = new Map<string, S[]>();
+  for (const sequence of sequences) {
+    const own = owners.get(sequence.owner) ?? [];
+    owners.set(sequence.owner, own);
+    own.push(sequence);
   }
-  for (;;) {
-    let least: Line<S> | null = null;
-    // Lines stand in the order of their first arrival, which decides between equals.
-    for (const line of lines.values()) {
-      if (line.next < line.queue.length && (least === null || line.served < least.served)) least = line;
-    }
-    if (least === null) return;
-    const sequence: S = least.queue[least.next++]!;
-    least.served += sequence.tokens.length - sequence.computed;
-    yield sequence;
-  }
-}
-
-interface Line<S> {
-  served: number;
-  next: number;
-  queue: S[];
+  return owners;
 }

@@ -94,7 +94,7 @@ export class StepLoop {
     const begin = now();
     for (const generation of this.#cancelled) this.#end(generation);
     this.#cancelled.clear();
-    const step = scheduler.next();
+    const step = scheduler.schedule();
     const { entries } = step;
     if (entries.length === 0) {
       const rest = this.#last !== null;
@@ -124,11 +124,11 @@ export class StepLoop {
       batchSize: entries.length,
       running: scheduler.running,
       waiting: scheduler.waiting,
-      displaced: step.displaced,
+      preempted: step.preempted,
       cellsUsed: 0,
       cells: cache.cells,
       ...cache.prefixes.takeEvents(),
-      parkedBytes: cache.prefixes.host.used,
+      offloadedBytes: cache.prefixes.host.used,
       shares: [],
     };
     for (const { sequence, count } of entries) sequence.computed += count;

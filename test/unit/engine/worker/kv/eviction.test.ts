@@ -70,7 +70,7 @@ describe.each(["split", "unified"] as const)("what gives way first in a %s cache
     expect(bench.visit([...text(1, 60), 5])).toBe(60);
     expect(bench.visit([...text(2, 60), 5])).toBe(0);
     expect(bench.memory.loaded).toBe(60);
-    const { evicted, parked, resumed } = bench.cache.prefixes.takeEvents();
-    expect([parked, resumed]).toEqual([evicted - 1, 60]);
+    const { evicted, offloaded, restored } = bench.cache.prefixes.takeEvents();
+    expect([offloaded, restored]).toEqual([evicted - 1, 60]);
   });
 });

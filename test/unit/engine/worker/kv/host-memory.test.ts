@@ -22,8 +22,8 @@ class Bench {
     this.host.allow(FREELY);
   }
 
-  park(tokens: number[], from = 0, scope = ""): boolean {
-    return this.host.park({ id: 0, tokens, computed: tokens.length, scope }, from, () => {
+  offload(tokens: number[], from = 0, scope = ""): boolean {
+    return this.host.offload({ id: 0, tokens, computed: tokens.length, scope }, from, () => {
       this.#copy();
       return new Uint8Array(1000 * (tokens.length - from));
     });
@@ -35,9 +35,9 @@ class Bench {
     return back?.length ?? 0;
   }
 
-  resume(tokens: number[]): boolean {
+  restore(tokens: number[]): boolean {
     const back = this.host.find({ id: -1, tokens, computed: 0, scope: "" }, tokens.length, 0, true)!;
-    return this.host.resume(back, () => {
+    return this.host.restore(back, () => {
       this.#copy();
       return true;
     });
@@ -54,27 +54,27 @@ const text = (seed: number, length: number) => Array.from({ length }, (_, i) => 
 describe("host memory", () => {
   test("gives way least recently used first, within its bound", () => {
     const bench = new Bench(100);
-    for (const seed of [1, 2]) expect(bench.park(text(seed, 40))).toBe(true);
-    bench.resume(text(1, 40));
-    expect(bench.park(text(3, 40))).toBe(true);
+    for (const seed of [1, 2]) expect(bench.offload(text(seed, 40))).toBe(true);
+    bench.restore(text(1, 40));
+    expect(bench.offload(text(3, 40))).toBe(true);
     expect([1, 2, 3].map((seed) => bench.found(text(seed, 40)))).toEqual([40, 0, 40]);
     expect(bench.host.used).toBe(80_000);
-    expect(bench.park(text(4, 101))).toBe(false);
+    expect(bench.offload(text(4, 101))).toBe(false);
   });
 
   test("what it has already is not copied again, and what goes on from a state takes its place", () => {
     const bench = new Bench(100);
-    bench.park(text(1, 30));
-    expect(bench.park(text(1, 30))).toBe(true);
-    expect(bench.park(text(1, 20))).toBe(true);
+    bench.offload(text(1, 30));
+    expect(bench.offload(text(1, 30))).toBe(true);
+    expect(bench.offload(text(1, 20))).toBe(true);
     expect(bench.copies).toBe(1);
-    expect(bench.park(text(1, 50))).toBe(true);
+    expect(bench.offload(text(1, 50))).toBe(true);
     expect(bench.host.used).toBe(50_000);
   });
 
   test("a state without its beginning is for those alone who have that", () => {
     const bench = new Bench(100);
-    bench.park(text(1, 50), 30);
+    bench.offload(text(1, 50), 30);
     expect(bench.host.used).toBe(20_000);
     expect(bench.found(text(1, 50), 29)).toBe(0);
     expect(bench.found(text(1, 50), 30)).toBe(50);
@@ -82,7 +82,7 @@ describe("host memory", () => {
 
   test("nothing of one scope is found in another", () => {
     const bench = new Bench(100);
-    bench.park(text(1, 50), 0, "theirs");
+    bench.offload(text(1, 50), 0, "theirs");
     expect(bench.found(text(1, 50), 0, "ours")).toBe(0);
     expect(bench.found(text(1, 50), 0, "theirs")).toBe(50);
   });
@@ -90,41 +90,41 @@ describe("host memory", () => {
   test("what is computed as fast is not copied, once copies were measured; slow ones are forgiven in time", () => {
     const bench = new Bench(1000);
     bench.copyMs = 100;
-    const taken = Array.from({ length: 20 }, (_, seed) => bench.park(text(seed, 50)));
+    const taken = Array.from({ length: 20 }, (_, seed) => bench.offload(text(seed, 50)));
     expect(taken).toEqual([...Array(13).fill(true), ...Array(7).fill(false)]);
     for (let step = 0; step < 1000; step++) bench.host.allow(FREELY);
-    expect(bench.park(text(19, 50))).toBe(true);
+    expect(bench.offload(text(19, 50))).toBe(true);
   });
 
   test("copies end with the budget of a step, and online has its own", () => {
     const bench = new Bench(1000);
-    bench.park(text(1, 200));
+    bench.offload(text(1, 200));
     // 200 tokens are 200,000 bytes: 0.2 ms at the first rate.
     bench.host.allow({ online: 1, lower: 0.1 });
-    expect(bench.park(text(2, 200))).toBe(false);
+    expect(bench.offload(text(2, 200))).toBe(false);
     expect(bench.found(text(1, 200), 0, "", false)).toBe(0);
     expect(bench.found(text(1, 200), 0, "", true)).toBe(200);
     bench.copyMs = 1;
-    bench.resume(text(1, 200));
+    bench.restore(text(1, 200));
     expect(bench.host.spentMs).toBe(1);
     expect(bench.found(text(1, 200), 0, "", true)).toBe(0);
   });
 });
 
-test("whatever is parked, its bytes stay within the bound and what is found is there", () => {
+test("whatever is offloaded, its bytes stay within the bound and what is found is there", () => {
   const prompt = fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 12 });
-  const deed = fc.record({ tokens: prompt, from: fc.nat({ max: 6 }), park: fc.boolean() });
+  const deed = fc.record({ tokens: prompt, from: fc.nat({ max: 6 }), offload: fc.boolean() });
   fc.assert(
     fc.property(fc.array(deed, { maxLength: 40 }), fc.integer({ min: 1, max: 40 }), (deeds, tokens) => {
       const bench = new Bench(tokens);
-      const parked: number[][] = [];
-      for (const { tokens: prompt, from, park } of deeds) {
-        if (park && bench.park(prompt, Math.min(from, prompt.length - 1))) parked.push(prompt);
+      const offloaded: number[][] = [];
+      for (const { tokens: prompt, from, offload } of deeds) {
+        if (offload && bench.offload(prompt, Math.min(from, prompt.length - 1))) offloaded.push(prompt);
         expect(bench.host.used).toBeLessThanOrEqual(1000 * tokens);
         const length = bench.found(prompt, from);
         if (length === 0) continue;
         expect(length).toBeGreaterThan(from);
-        const held = parked.some((other) => prompt.slice(0, length).every((token, i) => other[i] === token));
+        const held = offloaded.some((other) => prompt.slice(0, length).every((token, i) => other[i] === token));
         expect(held).toBe(true);
       }
     }),

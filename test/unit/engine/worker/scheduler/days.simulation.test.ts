@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Random } from "../../../../../bench/base/random.ts";
 import { chatTraffic, scaled } from "../../../../../bench/suite/traffic.ts";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
-import { isOnline } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { isOnline } from "../../../../../engine/worker/scheduler/tiers.ts";
 import { Schedule, type Shift, TwoTiers, type Visit, type Visitors } from "./two-tier.ts";
 
 const HOUR = 3_600_000;

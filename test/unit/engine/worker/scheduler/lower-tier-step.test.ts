@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { addLower } from "../../../../../engine/worker/scheduler/lower-tier-plan.ts";
-import { LowerTurn, leastOnlineMs } from "../../../../../engine/worker/scheduler/lower-tier-step.ts";
+import { planLowerTiers } from "../../../../../engine/worker/scheduler/lower-tier-plan.ts";
+import { LowerTierStep, leastOnlineMs } from "../../../../../engine/worker/scheduler/lower-tier-step.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";
@@ -12,9 +12,9 @@ const all = [stream, prompt, batch];
 
 /** Whether lower tiers have a turn after steps of these sequences. */
 function isNextAfter(steps: Sequence[][], running = all, waiting?: Sequence): boolean {
-  const turn = new LowerTurn<Sequence>();
-  for (const planned of steps) turn.count(planned, 10);
-  return turn.isNext(running, waiting);
+  const lowerStep = new LowerTierStep<Sequence>();
+  for (const planned of steps) lowerStep.count(planned, 10);
+  return lowerStep.isDue(running, waiting);
 }
 
 describe("a turn of lower tiers beside streams and online prompts", () => {
@@ -44,7 +44,7 @@ describe("a turn of lower tiers beside streams and online prompts", () => {
       // A step of 10 + 1 and one of 10 + 0.2 · 16.
       expect(onlineMs).toBeCloseTo(24.2);
       const draft = draftOf(FIT);
-      addLower(all, limits, draft, onlineMs, { ...PLAIN, kind: "prompts", between: true, savedMs });
+      planLowerTiers(all, limits, draft, onlineMs, { ...PLAIN, kind: "prompts", between: true, savedMs });
       return draft.entries.map(({ sequence, count }) => [sequence.id, count]);
     };
     expect(turn(20.3, 50)).toEqual([]);
@@ -72,10 +72,10 @@ describe("a turn of lower tiers beside streams and online prompts", () => {
   });
 
   test("counts as time between two tokens of a stream in the step after it alone", () => {
-    const turn = new LowerTurn<Sequence>();
+    const lowerStep = new LowerTierStep<Sequence>();
     const told = [[batch], [stream], [batch], [prompt], [batch]].map((planned, i) => {
-      turn.count(planned, i + 1);
-      return turn.lowerMs;
+      lowerStep.count(planned, i + 1);
+      return lowerStep.lowerMs;
     });
     expect(told).toEqual([0, 0, 3, 0, 0]);
   });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { PlanLimits } from "../../../../../engine/worker/cost/step-caps.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
-import type { LowerTier, Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import type { StepKind } from "../../../../../engine/worker/scheduler/step-kind.ts";
+import type { LowerTier } from "../../../../../engine/worker/scheduler/tiers.ts";
 import { draftOf, FIT, LIMITS, left, PLAIN } from "./plan-rig.ts";
 
 /** Tokens per sequence in the order of the plan of a step that may have one kind of work alone. */

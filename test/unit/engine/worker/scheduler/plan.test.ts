@@ -4,13 +4,8 @@ import type { Tier } from "../../../../../engine/protocol/request.ts";
 import type { PlanLimits } from "../../../../../engine/worker/cost/step-caps.ts";
 import type { Fit } from "../../../../../engine/worker/cost/step-model.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
-import type { LowerTier } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
-import {
-  isDecode,
-  isOnline,
-  remaining,
-  type Sequence,
-} from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { isDecode, remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { isOnline, type LowerTier } from "../../../../../engine/worker/scheduler/tiers.ts";
 import { draftOf, FIT, LIMITS, left, PLAIN, UNBOUNDED } from "./plan-rig.ts";
 
 function counts(

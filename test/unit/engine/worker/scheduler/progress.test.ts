@@ -43,7 +43,7 @@ class Rig {
   }
 
   next(): Step<Sequence> {
-    const step = this.scheduler.next();
+    const step = this.scheduler.schedule();
     for (const { sequence, count } of step.entries) {
       sequence.computed += count;
       if (remaining(sequence) === 0) sequence.tokens.push(1);
@@ -150,7 +150,7 @@ test("of those who wait where nothing can start the first is named, and once it 
   rig.cache.place = (sequence, online) => sequence !== first && place(sequence, online);
   const first = rig.add("default", 40);
   rig.add("default", 30);
-  expect(rig.scheduler.next().unstartable).toBe(first);
+  expect(rig.scheduler.schedule().unstartable).toBe(first);
   rig.scheduler.end(first);
   expect(rig.step()).toEqual([["default", 30]]);
 });

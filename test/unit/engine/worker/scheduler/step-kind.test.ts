@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
-import type { LowerTier, Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
-import { Alternation, type StepKind } from "../../../../../engine/worker/scheduler/step-kind.ts";
+import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { type StepKind, StepKindPolicy } from "../../../../../engine/worker/scheduler/step-kind.ts";
+import type { LowerTier } from "../../../../../engine/worker/scheduler/tiers.ts";
 
 /** "default" decodes, "default…" has a prompt to compute. */
 type Who = Tier | `${Tier}…`;
@@ -17,12 +18,12 @@ function running(who: Who[]): Sequence[] {
 /** The kinds of so many steps, while all that runs goes on as it is. */
 function kinds(who: Who[], steps: number, overdue: LowerTier | null, fuller: StepKind, itlMs = 50, short = 10): string {
   const all = running(who);
-  const turns = new Alternation({ itlMs });
+  const policy = new StepKindPolicy({ itlMs });
   let told = "";
   for (let i = 0; i < steps; i++) {
-    const kind = turns.next(all, overdue, (kind) => (kind === fuller ? 25 : short));
+    const kind = policy.choose(all, overdue, (kind) => (kind === fuller ? 25 : short));
     told += kind === null ? "-" : kind[0];
-    turns.count(all.filter((sequence) => kind === null || (sequence.tokens.length === 1) === (kind === "decodes")));
+    policy.count(all.filter((sequence) => kind === null || (sequence.tokens.length === 1) === (kind === "decodes")));
   }
   return told;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
-import { isOnline } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { isOnline } from "../../../../../engine/worker/scheduler/tiers.ts";
 import { type Machine, type Past, Saturation, type Shift, TwoTiers } from "./two-tier.ts";
 
 const GPU: Machine = { fit: { o: 8, p: 0.02, d: 0.06, k: 0.000002, r: 0.000002, m: 6 }, noise: 0.05 };

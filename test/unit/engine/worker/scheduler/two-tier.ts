@@ -5,8 +5,9 @@ import type { KvCache, KvMemory } from "../../../../../engine/worker/kv/kv-cache
 import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { UnifiedCache } from "../../../../../engine/worker/kv/unified-cache.ts";
 import { DecodePasses } from "../../../../../engine/worker/scheduler/decode-passes.ts";
-import { isOnline, remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler, type Step } from "../../../../../engine/worker/scheduler/scheduler.ts";
+import { isOnline } from "../../../../../engine/worker/scheduler/tiers.ts";
 
 /** A machine whose steps cost about what its fit says; the engine does not know it. */
 export interface Machine {
@@ -141,7 +142,7 @@ export class TwoTiers {
     for (;;) {
       this.#arrive();
       if (this.live.size === 0 && this.#visitors.nextAt === Number.POSITIVE_INFINITY) return;
-      const step = this.scheduler.next();
+      const step = this.scheduler.schedule();
       if (step.entries.length === 0) {
         if (this.live.size > 0) throw new Error("Somebody is there and nothing is computed.");
         this.now = this.#visitors.nextAt;

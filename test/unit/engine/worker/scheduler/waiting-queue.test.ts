@@ -1,86 +1,89 @@
 import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
 import { COSTS } from "../../../../../bench/scheduler/simulation.ts";
 import { TIERS, type Tier } from "../../../../../engine/protocol/request.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler } from "../../../../../engine/worker/scheduler/scheduler.ts";
-import { type Queued, TierQueues } from "../../../../../engine/worker/scheduler/waiting-queue.ts";
+import { type Queued, WaitingQueue } from "../../../../../engine/worker/scheduler/waiting-queue.ts";
 
-interface Guest extends Queued {
-  arrival: number;
-}
-
-function guest(owner: string, arrival: number, prompt: number, tier: Tier = "default"): Guest {
+function waiting(owner: string, arrival: number, prompt: number, tier: Tier = "default"): Queued {
   return { owner, arrival, tier, tokens: new Array(prompt).fill(0), computed: 0 };
 }
 
-const guests = fc
+const sequences = fc
   .array(
     fc.record({
       owner: fc.constantFrom("a", "b", "c"),
       tier: fc.constantFrom(...TIERS),
       prompt: fc.integer({ min: 1, max: 50 }),
-      served: fc.boolean(),
+      starts: fc.boolean(),
     }),
     { maxLength: 40 },
   )
-  .map((list) => list.map(({ owner, tier, prompt, served }, i) => ({ served, guest: guest(owner, i, prompt, tier) })));
+  .map((list) =>
+    list.map(({ owner, tier, prompt, starts }, i) => ({ starts, sequence: waiting(owner, i, prompt, tier) })),
+  );
 
-function byTier(list: Guest[]): Guest[] {
+function byTier(list: readonly Queued[]): Queued[] {
   return TIERS.flatMap((tier) => list.filter((one) => one.tier === tier));
 }
 
-describe("turns", () => {
-  test("are a permutation that keeps tiers, and each owner's order of arrival, whatever was served before", () => {
+describe("the order of admission", () => {
+  test("keeps the order of tiers, and of each owner's arrivals", () => {
     fc.assert(
-      fc.property(guests, (list) => {
-        const turns = new TierQueues<Guest>();
-        for (const { guest } of list) turns.join(guest);
-        for (const { guest, served } of list) if (served) turns.start(guest);
-        const waiting = byTier(list.flatMap(({ guest, served }) => (served ? [] : [guest])));
-        const ordered = [...turns.order(waiting)];
-        expect(ordered.map(({ tier }) => tier)).toEqual(waiting.map(({ tier }) => tier));
+      fc.property(sequences, (list) => {
+        const queue = new WaitingQueue<Queued>();
+        for (const { sequence } of list) queue.add(sequence);
+        for (const { sequence, starts } of list) if (starts) queue.start(sequence);
+        const left = byTier(list.flatMap(({ sequence, starts }) => (starts ? [] : [sequence])));
+        const ordered = [...queue.order()];
+        expect(queue.sequences).toEqual(left);
+        expect(ordered.map(({ tier }) => tier)).toEqual(left.map(({ tier }) => tier));
         for (const owner of ["a", "b", "c"]) {
-          const own = (of: Guest[]) => of.filter((one) => one.owner === owner);
-          expect(own(ordered)).toEqual(own(waiting));
+          const own = (all: readonly Queued[]) => all.filter((one) => one.owner === owner);
+          expect(own(ordered)).toEqual(own(left));
         }
       }),
     );
   });
 
-  test("of one owner are the order of arrival", () => {
+  test("is the order of arrival for one owner", () => {
     fc.assert(
-      fc.property(guests, (list) => {
-        const turns = new TierQueues<Guest>();
-        const alone = byTier(list.map(({ guest }) => ({ ...guest, owner: "a" })));
-        for (const one of alone) turns.join(one);
-        expect([...turns.order(alone)]).toEqual(alone);
+      fc.property(sequences, (list) => {
+        const queue = new WaitingQueue<Queued>();
+        const own = list.map(({ sequence }) => ({ ...sequence, owner: "a" }));
+        for (const one of own) queue.add(one);
+        expect([...queue.order()]).toEqual(byTier(own));
       }),
     );
   });
 
-  test("give owners that always wait equal tokens, however long their prompts and answers are", () => {
+  test("puts the first batch sequence before flex where that is asked for", () => {
+    const queue = new WaitingQueue<Queued>();
+    const tiers: Tier[] = ["batch", "flex", "batch", "default", "flex"];
+    for (const [i, tier] of tiers.entries()) queue.add(waiting("a", i, 5, tier));
+    expect(Array.from(queue.order(true), ({ arrival }) => arrival)).toEqual([3, 0, 1, 4, 2]);
+    expect(Array.from(queue.order(), ({ arrival }) => arrival)).toEqual([3, 1, 4, 0, 2]);
+  });
+
+  test("gives owners that always wait equal tokens, whatever the lengths of prompts and answers", () => {
     const kind = fc.record({ prompt: fc.integer({ min: 1, max: 200 }), answer: fc.integer({ min: 1, max: 200 }) });
     fc.assert(
       fc.property(kind, kind, (a, b) => {
         const kinds = { a, b };
-        const turns = new TierQueues<Guest>();
+        const queue = new WaitingQueue<Queued>();
         const served = { a: 0, b: 0 };
         let arrivals = 0;
-        const arrive = (owner: "a" | "b") => {
-          const one = guest(owner, arrivals++, kinds[owner].prompt);
-          turns.join(one);
-          return one;
-        };
-        let waiting = [arrive("a"), arrive("a"), arrive("b"), arrive("b")];
+        const arrive = (owner: "a" | "b") => queue.add(waiting(owner, arrivals++, kinds[owner].prompt));
+        for (const owner of ["a", "a", "b", "b"] as const) arrive(owner);
         for (let round = 0; round < 200; round++) {
-          const [next] = [...turns.order(waiting)] as [Guest];
+          const [next] = [...queue.order()] as [Queued];
           const owner = next.owner === "a" ? "a" : "b";
-          waiting = [...waiting.filter((one) => one !== next), arrive(owner)];
-          turns.start(next);
-          for (let i = 0; i < kinds[owner].answer; i++) turns.charge(next);
+          arrive(owner);
+          queue.start(next);
+          for (let i = 0; i < kinds[owner].answer; i++) queue.charge(next);
           served[owner] += kinds[owner].prompt + kinds[owner].answer;
         }
         const most = Math.max(a.prompt + a.answer, b.prompt + b.answer);
@@ -89,33 +92,29 @@ describe("turns", () => {
     );
   });
 
-  test("come to whoever waits, even when with each start a new owner joins who was never served", () => {
-    const turns = new TierQueues<Guest>();
-    const queue = [guest("greedy", 0, 2000), guest("greedy", 1, 10), guest("other", 2, 10)];
-    for (const one of queue) turns.join(one);
-    turns.start(queue.shift()!);
+  test("reaches a waiting owner although a new owner joins with each start", () => {
+    const queue = new WaitingQueue<Queued>();
+    const first = waiting("greedy", 0, 2000);
+    for (const one of [first, waiting("greedy", 1, 10), waiting("other", 2, 10)]) queue.add(one);
+    queue.start(first);
     let starts = 0;
-    for (; queue.some(({ owner }) => owner === "greedy"); starts++) {
-      const newcomer = guest(`new-${starts}`, 3 + starts, 10);
-      turns.join(newcomer);
-      queue.push(newcomer);
-      const [next] = [...turns.order(queue)] as [Guest];
-      turns.start(next);
-      queue.splice(queue.indexOf(next), 1);
-      if (starts > 2000) throw new Error("The greedy owner starves");
+    for (; queue.sequences.some(({ owner }) => owner === "greedy"); starts++) {
+      queue.add(waiting(`new-${starts}`, 3 + starts, 10));
+      const [next] = [...queue.order()] as [Queued];
+      queue.start(next);
+      if (starts > 2000) throw new Error("The greedy owner starves.");
     }
-    // It had 2,000 tokens more than its share, and goes behind 10 tokens of each newcomer until the clock is there.
+    // Its account is 2,000 tokens past its share: new owners of 10 tokens precede it until the clock has passed it.
     expect(starts).toBeGreaterThan(100);
   });
 
-  it("earn nobody credit for being away", () => {
-    const turns = new TierQueues<Guest>();
-    const busy = Array.from({ length: 20 }, (_, i) => guest("busy", i, 100));
-    for (const one of busy) turns.join(one);
-    for (let i = 0; i < 10; i++) turns.start(busy.shift()!);
-    const late = Array.from({ length: 10 }, (_, i) => guest("late", 20 + i, 100));
-    for (const one of late) turns.join(one);
-    const owners = [...turns.order([...busy, ...late])].map(({ owner }) => owner);
+  test("gives an owner no credit for its absence", () => {
+    const queue = new WaitingQueue<Queued>();
+    const busy = Array.from({ length: 20 }, (_, i) => waiting("busy", i, 100));
+    for (const one of busy) queue.add(one);
+    for (const one of busy.slice(0, 10)) queue.start(one);
+    for (let i = 0; i < 10; i++) queue.add(waiting("late", 20 + i, 100));
+    const owners = Array.from(queue.order(), ({ owner }) => owner);
     expect(owners.slice(0, 6).filter((owner) => owner === "late")).toHaveLength(3);
   });
 });
@@ -138,7 +137,7 @@ describe("the scheduler", () => {
     }
   }
 
-  it("lets an owner's one request in before the queue of another that came first", () => {
+  test("starts an owner's only request before the earlier queue of another owner", () => {
     const memory = new FakeMemory({ kind: "split", ids: 2, cells: 64 });
     const kv = { ids: 2, capacity: 64, copyPrice: 32, reserved: 0, reuse: true };
     const cache = new SplitCache(memory, hostMemory(0), kv);
@@ -148,7 +147,7 @@ describe("the scheduler", () => {
     const starts: string[] = [];
     for (let step = 0; step < 60; step++) {
       if (step === 4) scheduler.add(new One("one", 20));
-      const { entries, started } = scheduler.next();
+      const { entries, started } = scheduler.schedule();
       for (const { owner } of started) starts.push(owner);
       for (const { sequence, count } of entries) {
         sequence.computed += count;

@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
+import { StepPlanner } from "../../../../../engine/worker/scheduler/step-planner.ts";
+import { draftOf, FIT, LIMITS, left } from "./plan-rig.ts";
+
+test("each kind of step is planned at most once, also where both are planned to choose one", () => {
+  let drafts = 0;
+  const planner = new StepPlanner<Sequence>({ ...LIMITS, itlMs: 20 }, true, () => {
+    drafts++;
+    return draftOf(FIT);
+  });
+  // More online prompts than streams: the kinds are compared by the time of their steps.
+  const plan = planner.plan([left(1, 0), left(100, 1), left(100, 2)], undefined, 0, 1);
+  expect(plan.entries.length).toBeGreaterThan(0);
+  expect(drafts).toBe(2);
+});

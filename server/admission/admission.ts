@@ -1,33 +1,27 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { refusalOf } from "../../engine/client/state-error.ts";
 import type { EngineState } from "../../engine/engine.ts";
-import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
-import { MIN_RETRY_AFTER, retryAfterSeconds } from "../../engine/retry-after.ts";
 import { type Caller, mayUseModel, mayUseTier } from "../../ledger/key.ts";
 import { ApiError, unavailable } from "../../openapi/api-error.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import { checkTier } from "../auth/access-control.ts";
 import type { ModelSet, ServedModel } from "../models/model-set.ts";
 import type { Residency } from "../models/residency.ts";
 import type { AppOptions } from "../options/app-options.ts";
-import type { Displaceable, ModelLoad, ModelLoads } from "./model-load.ts";
+import type { ModelLoad, ModelLoads } from "./model-load.ts";
+import { findModel } from "./model-lookup.ts";
+import { inSeconds, overload, shuttingDown } from "./overload.ts";
+import type { ReadyModel } from "./ready-model.ts";
+import { type InFlight, outcomeWithin } from "./start-timeout.ts";
 
-/** A model that takes requests now. */
-export interface Place {
-  model: ServedModel;
-  facts: ModelFacts;
-  load: ModelLoad;
-}
-
-const MAX_NAME = 256;
-/** Bodies up to this size are read whatever becomes of them: what is in them may change the answer. */
+/** Bytes up to which a body is read even while every model refuses: its content may change the answer. */
 const SMALL_BODY = 64 * 1024;
 
 export interface AdmissionDeps {
   models: ModelSet;
   residency: Residency;
   loads: ModelLoads;
-  metrics: Metrics;
+  /** True once new requests are refused because the server shuts down. */
   draining: () => boolean;
   /** In [0, 1). */
   random: () => number;
@@ -36,84 +30,159 @@ export interface AdmissionDeps {
   options: Pick<AppOptions, "waits">;
 }
 
-/** Who asks to be let in, and where they would wait. */
-export interface Entrant {
+/** The place of a request in a model's queue. */
+export interface QueuePosition {
   tier: OnlineTier;
   owner: string;
 }
 
-/** Too much is ahead of the request: the one refusal that a client may have turned into a job. */
-export class Overload extends ApiError {}
+/** Bounds of a request's wait in milliseconds; null is without bound. */
+export interface WaitBounds {
+  /** The longest predicted wait at which it is admitted. */
+  predictedMs: number | null;
+  /** The longest time from its arrival until it starts. */
+  startMs: number | null;
+}
 
-/** Decides whether a request may go to its engine's queue. */
+/** A request at the entry of a model's queue. */
+export interface QueueEntry extends QueuePosition {
+  /** Requests that it adds to the queue. */
+  requests: number;
+  maxPredictedWaitMs: number | null;
+  /** The predicted wait in milliseconds, where it is not that of a generation. */
+  predictedWaitMs?: number;
+}
+
+/** A request that was admitted, until it starts. */
+export interface QueuedRequest extends QueuePosition {
+  /** Milliseconds since its arrival. */
+  waitedMs: number;
+  /** Milliseconds from its arrival until it must have started; null is without bound. */
+  startTimeoutMs: number | null;
+}
+
+/** Decides whether a request may enter its model's queue. */
 export class Admission {
   readonly #deps: AdmissionDeps;
 
   constructor(deps: AdmissionDeps) {
     this.#deps = deps;
-    for (const model of deps.models.list()) {
-      const wait = (tier: OnlineTier) => this.#predict(model, deps.loads.of(model.id), tier, 1);
-      deps.metrics.watch(model.id, deps.loads.of(model.id), wait);
-    }
   }
 
   /**
-   * Throws 503 before a large body is read while no model takes its owner: to receive and parse it would cost those who are
-   * served. What asks to be put off may still be taken, and is read.
+   * Throws 503 before a large body is read while no model takes requests of its owner: receiving and parsing it would slow
+   * down admitted requests. A request that prefers a job is read, since it may still be deferred.
    */
-  refuseUnread({ headers }: IncomingMessage, caller: Caller): void {
+  refuseUnread(headers: IncomingHttpHeaders, caller: Caller): void {
     const { draining, models } = this.#deps;
     if (Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY || headers.prefer !== undefined)
       return;
     if (draining()) throw shuttingDown();
-    const refusals = models.list().map((model) => this.#refusalWhatever(model, caller));
+    const refusals = models.list().map((model) => this.#refusalOfAny(model, caller));
     const [first] = refusals;
     if (!first || refusals.includes(null)) return;
-    // The models' names are not for everybody, and whose model it would have been stands in the body.
+    // The message names no model: the key may not be allowed all of them, and the requested one is in the unread body.
     const { key, retryAfter, shouldRetry } = first;
     const message = "No model takes requests now; the request's body was not read.";
     throw new ApiError(key, message, { retryAfter, shouldRetry });
   }
 
-  /** Throws 404 for an unknown model, and as if it were one for a model that the caller's key may not use. */
-  find(name: string, caller: Caller): ServedModel {
-    const model = this.#deps.models.get(name);
-    if (model !== undefined && mayUseModel(caller, model.id)) return model;
-    const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
-    throw new ApiError(
-      "model_not_found",
-      `The model '${shown}' does not exist or you do not have access to it. GET /v1/models lists what you may use.`,
-      { param: "model" },
-    );
+  /**
+   * Finds the model of a request, checks its tier where it names one, and has the model loaded where it is not in memory.
+   * Throws 404 and 403; Overload when as many requests as may wait for the load do so already; and, when the model was not
+   * loaded in time, 503 or for flex Overload. `ready` tells whether it was loaded at all.
+   */
+  async enter(
+    { model: name, tier }: { model: string | null; tier: OnlineTier | null },
+    caller: Caller,
+    disconnected: AbortSignal,
+  ): Promise<ServedModel> {
+    const model = findModel(this.#deps.models, name, caller);
+    if (tier !== null) checkTier(caller, tier);
+    if (!this.#deps.draining() && this.#isOut(model)) await this.#load(model, tier ?? "default", caller, disconnected);
+    return model;
   }
 
-  /**
-   * Has a model loaded that is not in memory, or whose turn there is over, and waits for it within the bound of the tier.
-   * What comes of it, `place` tells. Throws Overload when as many requests as may wait do so already, and a 503, for flex
-   * Overload, after the bound.
-   */
-  async awake(model: ServedModel, { tier, owner }: Entrant, caller: Caller, signal: AbortSignal): Promise<void> {
+  /** Throws 503 with Retry-After while the model's engine takes no requests. */
+  ready(model: ServedModel): ReadyModel {
+    if (this.#deps.draining()) throw shuttingDown();
+    const { state, facts } = model.engine;
+    if (state.name !== "ready" || facts === null) throw notReady(model);
+    return { model, facts, load: this.#deps.loads.of(model.id) };
+  }
+
+  waitBounds(tier: OnlineTier): WaitBounds {
+    const { flexWaitMs, queueTimeoutMs } = this.#deps.options.waits.current;
+    return { predictedMs: this.#maxWaitMs(tier), startMs: tier === "flex" ? flexWaitMs : queueTimeoutMs };
+  }
+
+  /** The wait of a generation that is first in its tier, in milliseconds. */
+  predictedWaitMs(model: ServedModel, tier: OnlineTier): number {
+    return this.#predict(model, this.#deps.loads.of(model.id), tier, 1);
+  }
+
+  /** Throws Overload, with Retry-After, when the queue is full or the predicted wait too long. */
+  admit(ready: ReadyModel, entry: QueueEntry): void {
+    const { model, load } = ready;
+    const { tier, requests, maxPredictedWaitMs, predictedWaitMs = this.#waitMs(ready, entry) } = entry;
+    const full = this.#whyFull(model.id, load, entry, requests);
+    if (full !== null) throw overload(tier, full, this.#untilCapacityMs(load, tier, requests));
+    if (maxPredictedWaitMs !== null && predictedWaitMs > maxPredictedWaitMs) {
+      const expected = `A request would wait about ${inSeconds(predictedWaitMs)} for the model '${model.id}'`;
+      const excessMs = predictedWaitMs - maxPredictedWaitMs;
+      throw overload(tier, `${expected}, longer than ${inSeconds(maxPredictedWaitMs)}.`, this.#spread(excessMs));
+    }
+    if (tier !== "flex") this.#displaceFlex(ready, requests);
+  }
+
+  /** The outcome of a request in the engine, which fails with Overload when it is displaced or does not start in time. */
+  async outcomeOf<Outcome>(request: InFlight<Outcome>, ready: ReadyModel, queued: QueuedRequest): Promise<Outcome> {
+    if (queued.tier === "flex") {
+      const { waitingFlex } = ready.load;
+      waitingFlex.add(request);
+      const leave = () => waitingFlex.delete(request);
+      void request.running.then(leave);
+      void request.outcome.then(leave);
+    }
+    return await outcomeWithin(request, {
+      timeoutMs: queued.startTimeoutMs,
+      waitedMs: queued.waitedMs,
+      error: (timeoutMs) => {
+        const message = `The model '${ready.model.id}' had no room for the request in ${inSeconds(timeoutMs)}.`;
+        return overload(queued.tier, message, this.#waitMs(ready, queued));
+      },
+    });
+  }
+
+  async #load(model: ServedModel, tier: OnlineTier, caller: Caller, disconnected: AbortSignal): Promise<void> {
     const { id, engine } = model;
     const { draining, residency, options } = this.#deps;
-    const outside = () => comesOnDemand(engine.state) || residency.drains(id);
-    if (draining() || !outside()) return;
-    if (!residency.sleepersOf(id).takes(owner, 1, options.waits.current.queueLimit)) {
-      throw overload(
-        tier,
-        `${residency.sleepersOf(id).total} requests wait for the model '${id}' to be loaded.`,
-        engine.retryAfterSeconds * 1000,
-      );
+    const waiting = residency.sleepersOf(id);
+    if (!waiting.takes(caller.owner, 1, options.waits.current.queueLimit)) {
+      const message = `${waiting.total} requests wait for the model '${id}' to be loaded.`;
+      throw overload(tier, message, engine.retryAfterSeconds * 1000);
     }
-    const patienceMs = this.patienceMs(tier);
-    await residency.awake(id, owner, patienceMs, signal);
-    if (patienceMs === null || !outside() || draining()) return;
-    const message = `The model '${id}' was not loaded in ${inSeconds(patienceMs)}${this.#whoHolds(id, caller)}.`;
+    const timeoutMs = this.#maxWaitMs(tier);
+    await residency.awake(id, caller.owner, timeoutMs, disconnected);
+    if (timeoutMs === null || !this.#isOut(model) || draining()) return;
+    const message = `The model '${id}' was not loaded in ${inSeconds(timeoutMs)}${this.#holdersOfMemory(id, caller)}.`;
     if (tier === "flex") throw overload(tier, message, engine.retryAfterSeconds * 1000);
     throw unavailable("model_loading", message, engine.retryAfterSeconds);
   }
 
-  /** Names models that the caller may use alone: the others do not exist for it. */
-  #whoHolds(id: string, caller: Caller): string {
+  /** True while the model is not in memory, or leaves it for another one. */
+  #isOut({ id, engine }: ServedModel): boolean {
+    return loadsOnDemand(engine.state) || this.#deps.residency.drains(id);
+  }
+
+  /** The longest wait that a request of the tier may expect: for the engine, and before that for its model to be loaded. */
+  #maxWaitMs(tier: OnlineTier): number | null {
+    const { flexWaitMs, maxWaitMs } = this.#deps.options.waits.current;
+    return tier === "flex" ? flexWaitMs : maxWaitMs;
+  }
+
+  /** Names only models that the caller's key may use: the existence of others is not disclosed. */
+  #holdersOfMemory(id: string, caller: Caller): string {
     const holders = this.#deps.residency.holdersBeside(id);
     if (holders.length === 0) return "";
     const names = holders.filter((holder) => mayUseModel(caller, holder)).map((holder) => `'${holder}'`);
@@ -121,93 +190,32 @@ export class Admission {
     return `: the memory is held by ${[...names, ...others].join(", ")}`;
   }
 
-  /** Throws 503 with Retry-After while the model serves nobody. */
-  place(model: ServedModel): Place {
-    if (this.#deps.draining()) throw shuttingDown();
-    const { state, facts } = model.engine;
-    if (state.name !== "ready" || facts === null) throw notReady(model);
-    return { model, facts, load: this.#deps.loads.of(model.id) };
-  }
-
-  /** How long a request of this tier may be expected to wait, in milliseconds; null is without bound. */
-  patienceMs(tier: OnlineTier): number | null {
-    return tier === "flex" ? this.#deps.options.waits.current.flexWaitMs : this.#deps.options.waits.current.maxWaitMs;
-  }
-
-  /** How long a request of this tier that was let in may wait until it starts, in milliseconds; null is without bound. */
-  longestWaitMs(tier: OnlineTier): number | null {
-    return tier === "flex"
-      ? this.#deps.options.waits.current.flexWaitMs
-      : this.#deps.options.waits.current.queueTimeoutMs;
-  }
-
-  /** How long one of this owner that comes now is expected to wait, in milliseconds. */
-  waitMs({ model, load }: Place, { tier, owner }: Entrant): number {
-    return this.#predict(model, load, tier, load.waitingSequences[tier].shareAhead(owner));
-  }
-
-  /**
-   * Throws Overload, with Retry-After, when `requests` more would be too many, or wait for longer than `patienceMs`.
-   * `waitMs` is what they are expected to wait, if that is not what a generation would.
-   */
-  admit(
-    place: Place,
-    entrant: Entrant,
-    requests: number,
-    patienceMs: number | null,
-    waitMs = this.waitMs(place, entrant),
-  ): void {
-    const { model, load } = place;
-    const { tier } = entrant;
-    const full = this.#whyFull(model.id, load, entrant, requests);
-    if (full !== null) throw overload(tier, full, this.#untilRoomMs(load, tier, requests));
-    if (patienceMs !== null && waitMs > patienceMs) {
-      const expected = `A request would wait about ${inSeconds(waitMs)} for the model '${model.id}'`;
-      throw overload(tier, `${expected}, longer than ${inSeconds(patienceMs)}.`, this.#spread(waitMs - patienceMs));
-    }
-    if (tier !== "flex") this.#displaceFlex(place, requests);
-  }
-
-  /** Notes a call that waits: while one of flex does, a better tier that finds the queue full may take its place. */
-  waits(
-    { load }: Place,
-    tier: OnlineTier,
-    call: Displaceable & { readonly running: Promise<void>; readonly outcome: Promise<unknown> },
-  ): void {
-    if (tier !== "flex") return;
-    load.waitingFlex.add(call);
-    const leave = () => load.waitingFlex.delete(call);
-    void call.running.then(leave);
-    void call.outcome.then(leave);
-  }
-
-  /** The last of flex give their places to better tiers, so that the queue stays within its limit. */
-  #displaceFlex({ model, load }: Place, requests: number): void {
+  /** The last waiting flex requests leave the queue for better tiers, so that it stays within its limit. */
+  #displaceFlex({ model, load }: ReadyModel, requests: number): void {
     while (load.waiting + requests > this.#deps.options.waits.current.queueLimit) {
       const last = [...load.waitingFlex].at(-1);
       if (last === undefined) return;
       load.waitingFlex.delete(last);
       const message = `The queue of the model '${model.id}' is full, and a request of a better tier took this one's place.`;
-      last.failed(overload("flex", message, this.#untilRoomMs(load, "flex", 1)));
+      last.failed(overload("flex", message, this.#untilCapacityMs(load, "flex", 1)));
     }
   }
 
-  /** When so many requests have started that there is room for these; spread over the time in which all that wait start. */
-  #untilRoomMs({ ahead, startEveryMs }: ModelLoad, tier: OnlineTier, requests: number): number {
+  /** The time until enough requests have started, spread over the time in which all that wait start. */
+  #untilCapacityMs({ ahead, startEveryMs }: ModelLoad, tier: OnlineTier, requests: number): number {
     const { total } = ahead[tier];
-    const tooMany = Math.max(1, total + requests - this.#deps.options.waits.current.queueLimit);
-    return startEveryMs * (tooMany + this.#deps.random() * total);
+    const excess = Math.max(1, total + requests - this.#deps.options.waits.current.queueLimit);
+    return startEveryMs * (excess + this.#deps.random() * total);
   }
 
-  /** Clients that are refused at once are not to come back at once. */
+  /** Spreads the retries of clients that were refused at once. */
   #spread(ms: number): number {
     return ms * (1 + this.#deps.random() / 2);
   }
 
-  /** What a request hears that has waited for all of its patience. */
-  waitedTooLong(place: Place, entrant: Entrant, patienceMs: number): Overload {
-    const message = `The model '${place.model.id}' had no room for the request in ${inSeconds(patienceMs)}.`;
-    return overload(entrant.tier, message, this.waitMs(place, entrant));
+  /** The predicted wait of a generation of this owner, in milliseconds. */
+  #waitMs({ model, load }: ReadyModel, { tier, owner }: QueuePosition): number {
+    return this.#predict(model, load, tier, load.waitingSequences[tier].shareAhead(owner));
   }
 
   #predict({ engine }: ServedModel, load: ModelLoad, tier: OnlineTier, shareAhead: number): number {
@@ -220,23 +228,23 @@ export class Admission {
     });
   }
 
-  /** Of a tier counts what goes before it: whatever waits of a lower one takes no place from it. */
-  #whyFull(id: string, { ahead }: ModelLoad, { tier, owner }: Entrant, requests: number): string | null {
+  /** Counts the requests of better and equal tiers only: waiting requests of a lower tier do not delay this one. */
+  #whyFull(id: string, { ahead }: ModelLoad, { tier, owner }: QueuePosition, requests: number): string | null {
     const { queueLimit } = this.#deps.options.waits.current;
     if (ahead[tier].takes(owner, requests, queueLimit)) return null;
     return `The model '${id}' has ${ahead[tier].total} requests waiting, and at most ${queueLimit} may.`;
   }
 
-  /** What an owner hears who asks for this model now, whatever for; null when it may depend on the request. */
-  #refusalWhatever(model: ServedModel, caller: Caller): ApiError | null {
+  /** The refusal of every request of the owner to this model; null while it depends on the request. */
+  #refusalOfAny(model: ServedModel, caller: Caller): ApiError | null {
     const { state } = model.engine;
-    if (comesOnDemand(state)) return null;
+    if (loadsOnDemand(state)) return null;
     if (state.name !== "ready") return notReady(model);
     const load = this.#deps.loads.of(model.id);
-    // The tier stands in the body: only of a key that names priority is that to be expected.
+    // The tier is in the unread body: priority is assumed for a key that names it.
     const tier = caller.key !== null && mayUseTier(caller, "priority") ? "priority" : "default";
     const full = this.#whyFull(model.id, load, { tier, owner: caller.owner }, 1);
-    return full === null ? null : overload(tier, full, this.#untilRoomMs(load, tier, 1));
+    return full === null ? null : overload(tier, full, this.#untilCapacityMs(load, tier, 1));
   }
 }
 
@@ -247,26 +255,7 @@ function notReady({ id, engine: { state, retryAfterSeconds } }: ServedModel): Ap
   );
 }
 
-function comesOnDemand(state: EngineState): boolean {
+function loadsOnDemand(state: EngineState): boolean {
   if (state.name === "loading") return state.onDemand === true;
   return state.name === "unloaded" || state.name === "unloading";
-}
-
-/** Flex bought patience, and pays nothing when it runs out: 429. Who bought a promptness that is not to be had gets 503. */
-function overload(tier: OnlineTier, message: string, retryInMs: number): Overload {
-  const retryAfter = retryAfterSeconds(retryInMs);
-  if (tier === "flex") {
-    const advice = "It was not charged. Try again later, or with service_tier default.";
-    const code = "resource_unavailable";
-    return new Overload(code, `${message} ${advice}`, { retryAfter });
-  }
-  return new Overload("server_is_overloaded", message, { retryAfter });
-}
-
-function shuttingDown(): ApiError {
-  return unavailable("server_shutting_down", "The server is shutting down.", MIN_RETRY_AFTER);
-}
-
-function inSeconds(ms: number): string {
-  return `${ms < 10_000 ? (ms / 1000).toFixed(1) : Math.round(ms / 1000)} s`;
 }

@@ -5,56 +5,56 @@ import type { ApiError } from "../../openapi/api-error.ts";
 import { OwnerCounts } from "../../platform/owner-counts.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
 
-/** The weight of the latest in a running mean. */
+/** The weight of the latest value in a running mean. */
 const LATEST = 1 / 16;
 
-/** A request as it weighs on a model. */
-export interface Burden {
+/** A request as an entry of its model's load. */
+export interface LoadEntry {
   tier: Tier;
   owner: string;
-  /** Those of its choices; none of texts that are read for their vectors alone. */
+  /** One for each choice; none for embeddings, ranks and tokenization. */
   sequences: number;
 }
 
-/** A call that fails with this while it waits. */
+/** A waiting request that can be made to fail. */
 export interface Displaceable {
   failed(error: ApiError): void;
 }
 
-/** Requests of one model that the engine has and has not ended, and what the late ones were like. */
+/** The requests of one model that have not ended, and means over recent ones. */
 export class ModelLoad {
-  /** Requests by whether a sequence of theirs has started. */
+  /** Requests of which no sequence has started, and requests of which one has. */
   waiting = 0;
   running = 0;
-  /** Those that wait and go before a request of the tier that comes now, or were there before it, by whose they are. */
+  /** Waiting requests that precede a new request of the tier, by owner. */
   readonly ahead: Record<OnlineTier, OwnerCounts> = {
     priority: new OwnerCounts(),
     default: new OwnerCounts(),
     flex: new OwnerCounts(),
   };
-  /** Calls of flex that wait, by arrival: the last gives way when a better tier finds the queue full. */
+  /** Waiting flex requests by arrival; the last is displaced when the queue is full for a better tier. */
   readonly waitingFlex = new Set<Displaceable>();
-  /** Mean milliseconds from one start to the next while others wait; 0 until there was one. */
+  /** Mean milliseconds between two starts while requests wait; 0 before the first. */
   startEveryMs = 0;
-  /** Sequences of those that wait, by tier and whose they are. */
+  /** Sequences of waiting requests, by tier and owner. */
   readonly waitingSequences: Record<Tier, OwnerCounts> = {
     priority: new OwnerCounts(),
     default: new OwnerCounts(),
     flex: new OwnerCounts(),
     batch: new OwnerCounts(),
   };
-  /** Since the server started. */
+  /** Requests since the server started. */
   arrived = 0;
   /** Sequences of requests that have not ended. */
   readonly sequences: Record<Tier, number> = { priority: 0, default: 0, flex: 0, batch: 0 };
-  /** Means of late requests, 0 until there was one: prompt tokens that were computed, and tokens of one answer. */
+  /** Means over recent requests, 0 before the first: prompt tokens that were computed, and tokens of one answer. */
   promptTokens = 0;
   answerTokens = 0;
-  /** Of texts that are read for their vectors alone. */
+  /** The load of embeddings and ranks. */
   readonly embedding = new EmbeddingLoad();
 
   readonly #now: () => number;
-  /** When the last one started, while others wait. */
+  /** The time of the last start; null while no request waits. */
   #startedAt: number | null = null;
 
   /** @param now milliseconds, monotonic */
@@ -62,42 +62,42 @@ export class ModelLoad {
     this.#now = now;
   }
 
-  arrive(burden: Burden): void {
+  arrive(entry: LoadEntry): void {
     this.arrived++;
-    this.#wait(burden, 1);
-    this.sequences[burden.tier] += burden.sequences;
+    this.#wait(entry, 1);
+    this.sequences[entry.tier] += entry.sequences;
   }
 
-  start(burden: Burden): void {
-    this.#wait(burden, -1);
+  start(entry: LoadEntry): void {
+    this.#wait(entry, -1);
     this.running++;
     const now = this.#now();
     if (this.#startedAt !== null) this.startEveryMs = mean(this.startEveryMs, now - this.#startedAt);
     this.#startedAt = this.waiting > 0 ? now : null;
   }
 
-  /** Its engine died; it runs once more. */
-  startOver(burden: Burden): void {
+  /** The engine process died; the request waits to run once more. */
+  restart(entry: LoadEntry): void {
     this.running--;
-    this.#wait(burden, 1);
+    this.#wait(entry, 1);
   }
 
-  leave(phase: "waiting" | "running", burden: Burden): void {
-    if (phase === "waiting") this.#wait(burden, -1);
+  leave(phase: "waiting" | "running", entry: LoadEntry): void {
+    if (phase === "waiting") this.#wait(entry, -1);
     else this.running--;
-    this.sequences[burden.tier] -= burden.sequences;
+    this.sequences[entry.tier] -= entry.sequences;
   }
 
-  /** One ended well. */
+  /** Updates the means with a completed request. */
   learn(promptTokens: number, answerTokens: number): void {
     this.promptTokens = mean(this.promptTokens, promptTokens);
     this.answerTokens = mean(this.answerTokens, answerTokens);
   }
 
-  #wait({ tier, owner, sequences }: Burden, sign: 1 | -1): void {
+  #wait({ tier, owner, sequences }: LoadEntry, sign: 1 | -1): void {
     this.waiting += sign;
-    for (const asked of ONLINE_TIERS)
-      if (TIERS_AHEAD[asked].some((other) => other === tier)) this.ahead[asked].add(owner, sign);
+    for (const later of ONLINE_TIERS)
+      if (TIERS_AHEAD[later].some((other) => other === tier)) this.ahead[later].add(owner, sign);
     this.waitingSequences[tier].add(owner, sign * sequences);
   }
 }
@@ -106,7 +106,7 @@ function mean(before: number, latest: number): number {
   return before === 0 ? latest : before + (latest - before) * LATEST;
 }
 
-/** One load per model. Hears of engines' pieces, which tell how fast embeddings go. */
+/** One load per model. Observes embedding batches, for the speed of embeddings. */
 export class ModelLoads implements Pick<EngineObserver, "piece"> {
   readonly #byModel = new Map<string, ModelLoad>();
   readonly #now: () => number;

@@ -1,28 +1,32 @@
 import type { ApiError } from "../../openapi/api-error.ts";
 
-/** A call in flight, of whatever kind. */
-interface Waiting<Outcome> {
+/** A request in the engine, of any kind. */
+export interface InFlight<Outcome> {
   /** Never rejects. */
   readonly outcome: Promise<Outcome>;
-  /** Resolves when it starts, and never for a call that ends before. */
+  /** Resolves when the request starts; never for a request that ends before. */
   readonly running: Promise<void>;
   failed(error: ApiError): void;
 }
 
-/**
- * What a call comes to, which has waited for `waitedMs` already; it fails with `tooLong` when it has not started within
- * `patienceMs`. Null is without bound.
- */
+export interface StartTimeout {
+  /** Milliseconds from the request's arrival until it must have started; null is without bound. */
+  timeoutMs: number | null;
+  /** Milliseconds since its arrival. */
+  waitedMs: number;
+  /** The error of a request that has not started in time. */
+  error: (timeoutMs: number) => ApiError;
+}
+
+/** The outcome of a request, which fails where it has not started within its timeout. */
 export async function outcomeWithin<Outcome>(
-  call: Waiting<Outcome>,
-  patienceMs: number | null,
-  waitedMs: number,
-  tooLong: (patienceMs: number) => ApiError,
+  request: InFlight<Outcome>,
+  { timeoutMs, waitedMs, error }: StartTimeout,
 ): Promise<Outcome> {
-  if (patienceMs === null) return call.outcome;
-  const timer = setTimeout(() => call.failed(tooLong(patienceMs)), Math.max(0, patienceMs - waitedMs));
-  void call.running.then(() => clearTimeout(timer));
-  const outcome = await call.outcome;
+  if (timeoutMs === null) return request.outcome;
+  const timer = setTimeout(() => request.failed(error(timeoutMs)), Math.max(0, timeoutMs - waitedMs));
+  void request.running.then(() => clearTimeout(timer));
+  const outcome = await request.outcome;
   clearTimeout(timer);
   return outcome;
 }

@@ -1,19 +1,19 @@
 import type { Executed } from "../../batch/lines/line-execution.ts";
-import type { Place } from "../admission/admission.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
 import { checkInputs, requireTask } from "../admission/task-check.ts";
-import type { VectorRequest } from "../embedding/embedding-handler.ts";
 import { EmbeddingRun } from "../embedding/embedding-run.ts";
-import type { ExecuteDeps } from "./line-deps.ts";
+import type { VectorRequest } from "../embedding/vector-request.ts";
+import type { ExecuteDeps, LineContext } from "./line-deps.ts";
 import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
 
-/** Runs a batch line of /v1/embeddings. Throws the ApiError of a body that its model can't take. */
+/** Runs a batch line of /v1/embeddings. Throws the ApiError of a body that its model cannot take. */
 export async function embedLine(
   { loads, metrics, clock, lineTimeoutMs }: Pick<ExecuteDeps, "loads" | "metrics" | "clock" | "lineTimeoutMs">,
   request: VectorRequest,
-  place: Place,
-  { owner, signal }: { owner: string; signal: AbortSignal },
+  ready: ReadyModel,
+  { owner, signal }: LineContext,
 ): Promise<Executed> {
-  const { model, facts } = place;
+  const { model, facts } = ready;
   requireTask(facts, request.task);
   checkInputs(request, facts);
   if (signal.aborted) return { how: "stopped" };
@@ -22,7 +22,7 @@ export async function embedLine(
   const submission = { tier: "batch" as const, owner, endpoint, inputs: request.inputs };
   const arrivedAt = clock.now();
   const { outcome, timedOut, withOthers } = await watchLine(
-    () => new EmbeddingRun({ submission, place, meter, clock, arrivedAt, mayRestart: false }),
+    () => new EmbeddingRun({ submission, ready, meter, clock, arrivedAt, mayRestart: false }),
     { signal, timeoutMs: lineTimeoutMs, online: loads.of(model.id) },
   );
   meter.ended(outcome.status);
@@ -41,7 +41,7 @@ export async function embedLine(
   }
 }
 
-/** Says, as every line's answer does, at which tier it ran. */
+/** Adds the tier that the line ran at, as in every line's answer. */
 function marked(body: string): string {
   return `${body.slice(0, -1)},"nightshift":{"tier":"batch"}}`;
 }

@@ -7,13 +7,25 @@ import type { ModelSet } from "../models/model-set.ts";
 
 export interface ExecuteDeps {
   models: ModelSet;
-  /** Of online requests. */
+  /** The loads of online requests. */
   loads: ModelLoads;
   metrics: Metrics;
   grammars: Grammars;
   limits: RequestLimits;
   clock: Clock;
   randomId: () => string;
-  /** How long one line may take once the engine has started it; its wait in the engine's queue is not the line's fault. */
+  /** Milliseconds that a line may take from its start in the engine; its queue wait does not count. */
   lineTimeoutMs: number;
+}
+
+/** A batch line in execution. */
+export interface LineContext {
+  owner: string;
+  /** Aborted when the line is to stop. */
+  signal: AbortSignal;
+}
+
+/** The owner under which a line's grammars are queued: apart from the owner's online requests. */
+export function grammarOwner(owner: string): string {
+  return `batch ${owner}`;
 }

@@ -1,39 +1,39 @@
 import type { EmbeddingListener, EmbeddingSubmission, Ticket } from "../../engine/engine.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Place } from "../admission/admission.ts";
-import type { Burden } from "../admission/model-load.ts";
+import type { LoadEntry } from "../admission/model-load.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
 import type { RequestMeter } from "../metrics/request-meter.ts";
 
 export type EmbeddingOutcome =
   | { status: "ok"; vectors: readonly Float32Array[]; promptTokens: number }
-  /** The tokens, if anything was computed for it by then. */
+  /** The tokens, once an input has started; else 0. */
   | { status: "cancelled"; promptTokens: number }
   | { status: "error"; error: ApiError };
 
 export interface EmbeddingRunParts {
   submission: EmbeddingSubmission;
-  place: Place;
+  ready: ReadyModel;
   meter: RequestMeter;
   clock: Clock;
   /** On the same clock. */
   arrivedAt: number;
-  /** Whether it runs once more when the engine dies: nobody sees a part of its answer. */
+  /** True for a request that runs once more when the engine process dies. No part of its answer was sent by then. */
   mayRestart: boolean;
-  /** Hears how many tokens the inputs have. */
+  /** Called with the tokens of all inputs. */
   counted?: (promptTokens: number) => void;
 }
 
-/** One call for vectors in flight: waiting → running → ended. */
+/** One request for vectors in flight: waiting → running → ended. */
 export class EmbeddingRun implements EmbeddingListener {
   /** Settles once; never rejects. */
   readonly outcome: Promise<EmbeddingOutcome>;
-  /** Resolves when its first input begins, and never for a call that ends before. */
+  /** Resolves when its first input starts; never for a request that ends before. */
   readonly running: Promise<void>;
   readonly #parts: EmbeddingRunParts;
   readonly #vectors: Float32Array[];
   readonly #ticket: Ticket;
-  readonly #burden: Burden;
+  readonly #entry: LoadEntry;
   #phase: "waiting" | "running" | "ended" = "waiting";
   #missing: number;
   #promptTokens = 0;
@@ -41,7 +41,7 @@ export class EmbeddingRun implements EmbeddingListener {
   #run: () => void = () => {};
 
   constructor(parts: EmbeddingRunParts) {
-    const { submission, place } = parts;
+    const { submission, ready } = parts;
     this.#parts = parts;
     this.#missing = submission.inputs.length;
     this.#vectors = new Array<Float32Array>(submission.inputs.length);
@@ -51,10 +51,10 @@ export class EmbeddingRun implements EmbeddingListener {
     this.running = new Promise((resolve) => {
       this.#run = resolve;
     });
-    // It takes no sequence from those who generate.
-    this.#burden = { tier: submission.tier, owner: submission.owner, sequences: 0 };
-    place.load.arrive(this.#burden);
-    this.#ticket = place.model.engine.embed(submission, this);
+    // Embeddings occupy no sequence.
+    this.#entry = { tier: submission.tier, owner: submission.owner, sequences: 0 };
+    ready.load.arrive(this.#entry);
+    this.#ticket = ready.model.engine.embed(submission, this);
   }
 
   accepted(promptTokens: number): void {
@@ -67,8 +67,8 @@ export class EmbeddingRun implements EmbeddingListener {
   started(): void {
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
-    const { place, meter, clock, arrivedAt } = this.#parts;
-    place.load.start(this.#burden);
+    const { ready, meter, clock, arrivedAt } = this.#parts;
+    ready.load.start(this.#entry);
     meter.queueTime(clock.now() - arrivedAt);
     this.#run();
   }
@@ -89,13 +89,13 @@ export class EmbeddingRun implements EmbeddingListener {
 
   mayRestart(): boolean {
     if (this.#phase === "ended" || !this.#parts.mayRestart) return false;
-    if (this.#phase === "running") this.#parts.place.load.startOver(this.#burden);
+    if (this.#phase === "running") this.#parts.ready.load.restart(this.#entry);
     this.#phase = "waiting";
     this.#missing = this.#vectors.length;
     return true;
   }
 
-  /** Ends the call without an answer; harmless when it has ended. */
+  /** Ends the request without an answer; does nothing after its end. */
   cancel(): void {
     if (this.#phase === "ended") return;
     this.#ticket.cancel();
@@ -104,8 +104,8 @@ export class EmbeddingRun implements EmbeddingListener {
 
   #end(outcome: EmbeddingOutcome): void {
     if (this.#phase === "ended") return;
-    const { place, meter } = this.#parts;
-    place.load.leave(this.#phase, this.#burden);
+    const { ready, meter } = this.#parts;
+    ready.load.leave(this.#phase, this.#entry);
     this.#load(-this.#promptTokens);
     this.#phase = "ended";
     meter.promptTokens(this.#promptTokens);
@@ -113,7 +113,7 @@ export class EmbeddingRun implements EmbeddingListener {
   }
 
   #load(tokens: number): void {
-    const { place, submission } = this.#parts;
-    place.load.embedding.add(submission.tier, submission.owner, tokens);
+    const { ready, submission } = this.#parts;
+    ready.load.embedding.add(submission.tier, submission.owner, tokens);
   }
 }

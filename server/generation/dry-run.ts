@@ -1,19 +1,19 @@
-import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
 import type { Prices } from "../../ledger/prices.ts";
 import type { DryRunResponse } from "../../openapi/generation/dry-run.ts";
-import type { Place } from "../admission/admission.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
 import { wholeText } from "../tokenize/token-list.ts";
+import type { Tokenizer } from "../tokenize/token-run.ts";
 import type { GenerationRequest } from "./request.ts";
 
-/** What a request would be and cost; throws the ApiError that it would be refused with for its prompt. */
+/** The prompt and the cost of a request that is not run. Throws the ApiError of a prompt that would be refused. */
 export async function dryRun(
   { submissions }: Pick<GenerationRequest, "submissions">,
-  { model, facts }: Pick<Place, "model" | "facts">,
-  prices: Prices,
-  tokenize: (question: TokenQuestion) => Promise<TokenAnswer>,
+  { model, facts }: Pick<ReadyModel, "model" | "facts">,
+  prices: Pick<Prices, "costNano">,
+  tokenize: Tokenizer,
 ): Promise<DryRunResponse> {
   const prompts: DryRunResponse["prompts"] = [];
-  // One after the other: however many prompts it has, it is one call in the engine.
+  // One after the other: a request with many prompts occupies the tokenizer no more than one with one prompt.
   for (const { prompt } of submissions) {
     const { tokens, pieces } = await tokenize({ kind: "prompt", prompt, pieces: true });
     prompts.push({ text: pieces === null ? "" : wholeText(pieces), tokens: tokens.length });

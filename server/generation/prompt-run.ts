@@ -2,23 +2,23 @@ import type { RequestListener, Submission, Ticket } from "../../engine/engine.ts
 import type { SequenceOutput } from "../../engine/protocol/output.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Place } from "../admission/admission.ts";
-import type { Burden } from "../admission/model-load.ts";
+import type { LoadEntry } from "../admission/model-load.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
 import type { RequestMeter } from "../metrics/request-meter.ts";
 
-/** What a generation tells its call. */
+/** Events of a prompt, for the request that it belongs to. */
 export interface PromptRunOwner {
-  accepted(generation: PromptRun): void;
+  accepted(prompt: PromptRun): void;
   /** @param agoMs milliseconds since its first step began */
   started(agoMs: number): void;
-  output(generation: PromptRun, output: SequenceOutput): void;
+  output(prompt: PromptRun, output: SequenceOutput): void;
   /** Every sequence has its finish. */
-  finished(generation: PromptRun): void;
+  finished(prompt: PromptRun): void;
   failed(error: ApiError): void;
-  /** True while the client has seen nothing of the whole call. */
+  /** True while the client has received nothing of the whole request. */
   unseen(): boolean;
-  /** The generation starts over; what came of it is void. */
-  restarted(generation: PromptRun): void;
+  /** The prompt starts over; its outputs so far are void. */
+  restarted(prompt: PromptRun): void;
 }
 
 interface SequenceClock {
@@ -26,52 +26,54 @@ interface SequenceClock {
   lastAt: number;
 }
 
+export interface PromptRunParts {
+  submission: Submission;
+  firstChoice: number;
+  owner: PromptRunOwner;
+  ready: ReadyModel;
+  meter: RequestMeter;
+  clock: Clock;
+}
+
 /**
- * One prompt in the engine: n sequences, their counts and times, and the request's place in the model's load.
- * waiting → running → ended; a death of the engine process that nobody saw leads back to waiting.
+ * One prompt in the engine: n sequences, their counts and times, and its entry in the model's load.
+ * waiting → running → ended; the death of an engine process leads back to waiting while the client has received nothing.
  */
 export class PromptRun implements RequestListener {
-  /** Index in the call of this prompt's first choice. */
+  /** Index in the request of this prompt's first choice. */
   readonly firstChoice: number;
   readonly n: number;
   promptTokens = 0;
   promptText: string | null = null;
-  /** Of the sequence that found the least: the others share what it computed. */
+  /** Of the sequence with the fewest: the others share the tokens that it computed. */
   cachedTokens = 0;
   completionTokens = 0;
   reasoningTokens = 0;
 
-  /** Tokens of sequences that have no finish yet: what a client that leaves has used. */
+  /** Tokens of unfinished sequences, which a client that disconnects has used. */
   #unfinishedTokens: number[] = [];
   readonly #owner: PromptRunOwner;
-  readonly #place: Place;
+  readonly #ready: ReadyModel;
   readonly #meter: RequestMeter;
   readonly #clock: Clock;
-  readonly #burden: Burden;
+  readonly #entry: LoadEntry;
   #phase: "waiting" | "running" | "ended" = "waiting";
   #startedSequences = 0;
   #unfinished: number;
   #sequences: (SequenceClock | undefined)[] = [];
   readonly #ticket: Ticket;
 
-  constructor(
-    submission: Submission,
-    firstChoice: number,
-    owner: PromptRunOwner,
-    place: Place,
-    meter: RequestMeter,
-    clock: Clock,
-  ) {
+  constructor({ submission, firstChoice, owner, ready, meter, clock }: PromptRunParts) {
     this.firstChoice = firstChoice;
     this.n = submission.n;
     this.#unfinished = submission.n;
     this.#owner = owner;
-    this.#place = place;
+    this.#ready = ready;
     this.#meter = meter;
     this.#clock = clock;
-    this.#burden = { tier: submission.tier, owner: submission.owner, sequences: this.n };
-    place.load.arrive(this.#burden);
-    this.#ticket = place.model.engine.submit(submission, this);
+    this.#entry = { tier: submission.tier, owner: submission.owner, sequences: this.n };
+    ready.load.arrive(this.#entry);
+    this.#ticket = ready.model.engine.submit(submission, this);
   }
 
   accepted(promptTokens: number, promptText: string | null): void {
@@ -86,7 +88,7 @@ export class PromptRun implements RequestListener {
     this.cachedTokens = this.#startedSequences++ === 0 ? cachedTokens : Math.min(this.cachedTokens, cachedTokens);
     if (this.#phase !== "waiting") return;
     this.#phase = "running";
-    this.#place.load.start(this.#burden);
+    this.#ready.load.start(this.#entry);
     this.#owner.started(agoMs);
   }
 
@@ -100,7 +102,7 @@ export class PromptRun implements RequestListener {
     this.completionTokens += output.finish.completionTokens;
     this.reasoningTokens += output.finish.reasoningTokens;
     if (--this.#unfinished > 0) return;
-    this.#place.load.learn(this.promptTokens - this.cachedTokens, this.completionTokens / this.n);
+    this.#ready.load.learn(this.promptTokens - this.cachedTokens, this.completionTokens / this.n);
     this.#leave();
     this.#owner.finished(this);
   }
@@ -114,7 +116,7 @@ export class PromptRun implements RequestListener {
   mayRestart(): boolean {
     if (this.#phase === "ended" || !this.#owner.unseen()) return false;
     if (this.#phase === "running") {
-      this.#place.load.startOver(this.#burden);
+      this.#ready.load.restart(this.#entry);
       this.#phase = "waiting";
     }
     this.#unfinished = this.n;
@@ -136,7 +138,7 @@ export class PromptRun implements RequestListener {
 
   #leave(): void {
     if (this.#phase === "ended") return;
-    this.#place.load.leave(this.#phase, this.#burden);
+    this.#ready.load.leave(this.#phase, this.#entry);
     this.#phase = "ended";
   }
 

@@ -3,36 +3,46 @@ import type { SequenceOutput } from "../../engine/protocol/output.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { Usage } from "../../openapi/generation/usage.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Place } from "../admission/admission.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
 import type { RequestMeter } from "../metrics/request-meter.ts";
 import type { Sink } from "./output/sink.ts";
 import { PromptRun, type PromptRunOwner } from "./prompt-run.ts";
 
 export type RunOutcome =
   | { status: "ok"; usage: Usage }
-  /** What was computed until then; zeros before the prompt was accepted. */
+  /** With the tokens computed until then; zeros before the prompt was accepted. */
   | { status: "cancelled"; usage: Usage }
   | { status: "error"; error: ApiError };
 
+export interface RequestRunParts {
+  /** One for each prompt. */
+  submissions: readonly Submission[];
+  ready: ReadyModel;
+  sink: Sink;
+  meter: RequestMeter;
+  clock: Clock;
+  /** On the same clock. */
+  arrivedAt: number;
+  /** Called once, with the tokens of all prompts. */
+  counted?: (promptTokens: number) => void;
+}
+
 /**
- * One API call in flight: one generation per prompt, all to one sink. Outputs that come before every prompt is accepted
- * are held back, so that a prompt that is too long is a 400 even when its neighbour has begun. If one generation fails,
- * the whole call does.
+ * One request in flight: a run for each prompt, all to one sink. Outputs that come before every prompt is accepted are held
+ * back, so that a prompt that is too long is a 400 even when another prompt of the request has started. If one prompt
+ * fails, the whole request does.
  */
 export class RequestRun implements PromptRunOwner {
-  /** Settles once: the call finished, failed or was cancelled. Never rejects. */
+  /** Settles once: the request completed, failed or was cancelled. Never rejects. */
   readonly outcome: Promise<RunOutcome>;
-  /** Resolves when the first sequence starts, and never for a call that ends before; `outcome` does not overtake it. */
+  /** Resolves when the first sequence starts, before `outcome` does; never for a request that ends before. */
   readonly running: Promise<void>;
 
-  readonly #sink: Sink;
-  readonly #meter: RequestMeter;
-  readonly #clock: Clock;
-  readonly #arrivedAt: number;
-  readonly #counted: (promptTokens: number) => void;
-  readonly #generations: PromptRun[];
+  readonly #parts: RequestRunParts;
+  readonly #prompts: PromptRun[];
   readonly #accepted = new Set<PromptRun>();
-  #held: { generation: PromptRun; output: SequenceOutput }[] = [];
+  #held: { prompt: PromptRun; output: SequenceOutput }[] = [];
+  /** True once every prompt is accepted. */
   #open = false;
   #unfinished: number;
   #queued = true;
@@ -40,21 +50,10 @@ export class RequestRun implements PromptRunOwner {
   #settle: ((outcome: RunOutcome) => void) | null = null;
   #run: () => void = () => {};
 
-  /** Submits at once. `arrivedAt` is on the same clock; `counted` hears once how many tokens all prompts have. */
-  constructor(
-    submissions: readonly Submission[],
-    place: Place,
-    sink: Sink,
-    meter: RequestMeter,
-    clock: Clock,
-    arrivedAt: number,
-    counted: (promptTokens: number) => void = () => {},
-  ) {
-    this.#sink = sink;
-    this.#meter = meter;
-    this.#clock = clock;
-    this.#arrivedAt = arrivedAt;
-    this.#counted = counted;
+  /** Submits at once. */
+  constructor(parts: RequestRunParts) {
+    const { submissions, ready, meter, clock } = parts;
+    this.#parts = parts;
     this.#unfinished = submissions.length;
     this.outcome = new Promise((resolve) => {
       this.#settle = resolve;
@@ -63,28 +62,28 @@ export class RequestRun implements PromptRunOwner {
       this.#run = resolve;
     });
     let firstChoice = 0;
-    this.#generations = submissions.map((submission) => {
-      const generation = new PromptRun(submission, firstChoice, this, place, meter, clock);
+    this.#prompts = submissions.map((submission) => {
+      const prompt = new PromptRun({ submission, firstChoice, owner: this, ready, meter, clock });
       firstChoice += submission.n;
-      return generation;
+      return prompt;
     });
   }
 
-  /** Ends the call without an answer; harmless when it has ended. */
+  /** Ends the request without an answer; does nothing after its end. */
   cancel(): void {
-    for (const generation of this.#generations) generation.cancel();
+    for (const prompt of this.#prompts) prompt.cancel();
     this.#end({ status: "cancelled", usage: this.#usage() });
   }
 
-  accepted(generation: PromptRun): void {
-    this.#accepted.add(generation);
-    if (this.#open || this.#accepted.size < this.#generations.length) return;
+  accepted(prompt: PromptRun): void {
+    this.#accepted.add(prompt);
+    if (this.#open || this.#accepted.size < this.#prompts.length) return;
     this.#open = true;
-    this.#counted(this.#usage().prompt_tokens);
-    for (const ready of this.#generations) this.#echo(ready);
+    this.#parts.counted?.(this.#usage().prompt_tokens);
+    for (const ready of this.#prompts) this.#echo(ready);
     const held = this.#held;
     this.#held = [];
-    for (const { generation: from, output } of held) this.#pass(from, output);
+    for (const { prompt: from, output } of held) this.#pass(from, output);
     this.#completeIfDone();
   }
 
@@ -92,12 +91,13 @@ export class RequestRun implements PromptRunOwner {
     if (!this.#queued) return;
     this.#queued = false;
     this.#run();
-    this.#meter.queueTime(Math.max(0, this.#clock.now() - agoMs - this.#arrivedAt));
+    const { meter, clock, arrivedAt } = this.#parts;
+    meter.queueTime(Math.max(0, clock.now() - agoMs - arrivedAt));
   }
 
-  output(generation: PromptRun, output: SequenceOutput): void {
-    if (this.#open) this.#pass(generation, output);
-    else this.#held.push({ generation, output });
+  output(prompt: PromptRun, output: SequenceOutput): void {
+    if (this.#open) this.#pass(prompt, output);
+    else this.#held.push({ prompt, output });
   }
 
   finished(): void {
@@ -110,36 +110,38 @@ export class RequestRun implements PromptRunOwner {
   }
 
   unseen(): boolean {
-    return !this.#sink.opened;
+    return !this.#parts.sink.opened;
   }
 
-  restarted(generation: PromptRun): void {
-    this.#held = this.#held.filter((held) => held.generation !== generation);
-    this.#sink.forget(generation.firstChoice, generation.n);
-    if (this.#open) this.#echo(generation);
+  restarted(prompt: PromptRun): void {
+    this.#held = this.#held.filter((held) => held.prompt !== prompt);
+    this.#parts.sink.forget(prompt.firstChoice, prompt.n);
+    if (this.#open) this.#echo(prompt);
   }
 
   /** The first byte of content went to the socket, or, when not streamed, the first token came. Counts once. */
   firstContent(): void {
     if (!this.#firstToken) return;
     this.#firstToken = false;
-    this.#meter.firstToken(this.#clock.now() - this.#arrivedAt);
+    const { meter, clock, arrivedAt } = this.#parts;
+    meter.firstToken(clock.now() - arrivedAt);
   }
 
   #echo({ promptText, firstChoice, n }: PromptRun): void {
     if (promptText === null) return;
-    for (let choice = firstChoice; choice < firstChoice + n; choice++) this.#sink.prompt(choice, promptText);
+    for (let choice = firstChoice; choice < firstChoice + n; choice++) this.#parts.sink.prompt(choice, promptText);
   }
 
-  #pass(generation: PromptRun, output: SequenceOutput): void {
-    this.#sink.output(generation.firstChoice + output.index, output);
+  #pass(prompt: PromptRun, output: SequenceOutput): void {
+    this.#parts.sink.output(prompt.firstChoice + output.index, output);
   }
 
   #completeIfDone(): void {
     if (!this.#open || this.#unfinished > 0) return;
     const usage = this.#usage();
-    this.#meter.duration(this.#clock.now() - this.#arrivedAt);
-    this.#sink.complete(usage);
+    const { meter, clock, arrivedAt, sink } = this.#parts;
+    meter.duration(clock.now() - arrivedAt);
+    sink.complete(usage);
     this.#end({ status: "ok", usage });
   }
 
@@ -147,26 +149,27 @@ export class RequestRun implements PromptRunOwner {
     const settle = this.#settle;
     if (settle === null) return;
     this.#settle = null;
-    for (const generation of this.#generations) generation.cancel();
-    for (const generation of this.#accepted) {
-      this.#meter.promptTokens(generation.promptTokens);
-      this.#meter.cachedTokens(generation.cachedTokens);
+    const { meter, sink } = this.#parts;
+    for (const prompt of this.#prompts) prompt.cancel();
+    for (const prompt of this.#accepted) {
+      meter.promptTokens(prompt.promptTokens);
+      meter.cachedTokens(prompt.cachedTokens);
     }
-    if (outcome.status === "error" && this.#sink.opened) this.#sink.fail(outcome.error);
+    if (outcome.status === "error" && sink.opened) sink.fail(outcome.error);
     settle(outcome);
   }
 
   #usage(): Usage {
-    const sum = (count: (generation: PromptRun) => number) =>
-      this.#generations.reduce((total, generation) => total + count(generation), 0);
-    const prompt_tokens = sum((generation) => generation.promptTokens);
-    const completion_tokens = sum((generation) => generation.completionTokens);
+    const sum = (count: (prompt: PromptRun) => number) =>
+      this.#prompts.reduce((total, prompt) => total + count(prompt), 0);
+    const prompt_tokens = sum((prompt) => prompt.promptTokens);
+    const completion_tokens = sum((prompt) => prompt.completionTokens);
     return {
       prompt_tokens,
       completion_tokens,
       total_tokens: prompt_tokens + completion_tokens,
-      prompt_tokens_details: { cached_tokens: sum((generation) => generation.cachedTokens) },
-      completion_tokens_details: { reasoning_tokens: sum((generation) => generation.reasoningTokens) },
+      prompt_tokens_details: { cached_tokens: sum((prompt) => prompt.cachedTokens) },
+      completion_tokens_details: { reasoning_tokens: sum((prompt) => prompt.reasoningTokens) },
     };
   }
 }

@@ -3,7 +3,7 @@ import type { OnlineTier } from "../../engine/protocol/request.ts";
 import type { Usage } from "../../openapi/generation/usage.ts";
 import type { ToolChoice } from "../grammar/tool-choice.ts";
 import type { WholeChoice } from "./output/body-sink.ts";
-import type { CallIdentity, ChunkFormat } from "./output/chunk-format.ts";
+import type { AnswerIdentity, ChunkFormat } from "./output/chunk-format.ts";
 
 /** A checked body, and how its endpoint writes the answer. */
 export interface GenerationRequest {
@@ -16,6 +16,6 @@ export interface GenerationRequest {
   includeUsage: boolean;
   /** Nothing is to be generated: only what it would be and cost is asked. */
   dryRun: boolean;
-  chunks(identity: CallIdentity): ChunkFormat;
-  whole(identity: CallIdentity, choices: readonly WholeChoice[], usage: Usage): object;
+  chunks(identity: AnswerIdentity): ChunkFormat;
+  whole(identity: AnswerIdentity, choices: readonly WholeChoice[], usage: Usage): object;
 }

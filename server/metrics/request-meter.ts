@@ -2,9 +2,10 @@ import type { Counter, Histogram } from "prom-client";
 import type { Tier } from "../../engine/protocol/request.ts";
 
 /** Paths of the endpoints that engines answer; the only values of the label `endpoint`. */
-export type Endpoint = GenerationEndpoint | "/v1/embeddings" | "/v1/rerank";
-/** Those that generate. */
-export type GenerationEndpoint = "/v1/chat/completions" | "/v1/completions";
+export type Endpoint = GenerationPath | VectorPath;
+/** Endpoints that generate. */
+export type GenerationPath = "/v1/chat/completions" | "/v1/completions";
+export type VectorPath = "/v1/embeddings" | "/v1/rerank";
 
 /** How a request may end; the only values of the label `status`. */
 export const REQUEST_STATUSES = ["ok", "refused", "limited", "unavailable", "put_off", "cancelled", "error"] as const;

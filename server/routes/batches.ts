@@ -8,11 +8,24 @@ import { readJson } from "../http/body/json-body.ts";
 import { callerOf } from "../http/context/caller.ts";
 import { readQuery } from "../http/query.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
 import { BODY_BYTES } from "./input-limits.ts";
 
+export interface BatchRouteParts {
+  batches: Batches;
+}
+
+export function batchRoutes({ batches }: BatchRouteParts): Routes {
+  return {
+    "/v1/batches": { get: listBatches(batches), post: createBatch(batches) },
+    "/v1/batches/:id": { get: retrieveBatch(batches) },
+    "/v1/batches/:id/cancel": { post: cancelBatch(batches) },
+  };
+}
+
 /** POST /v1/batches */
-export function createBatch(batches: Batches): RequestHandler {
+function createBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
     const body = await readJson(req, res, BODY_BYTES.batch);
     const key = req.headers["idempotency-key"];
@@ -24,7 +37,7 @@ export function createBatch(batches: Batches): RequestHandler {
 }
 
 /** GET /v1/batches */
-export function listBatches(batches: Batches): RequestHandler {
+function listBatches(batches: Batches): RequestHandler {
   return async (req, res) => {
     const { limit, after = null } = validate(batchListQuery, readQuery(req));
     const { data, hasMore } = await fromStore(batches.list(callerOf(req).owner, limit, after));
@@ -34,7 +47,7 @@ export function listBatches(batches: Batches): RequestHandler {
 }
 
 /** GET /v1/batches/{id} */
-export function retrieveBatch(batches: Batches): RequestHandler {
+function retrieveBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
     const batch = await fromStore(batches.get(callerOf(req).owner, String(req.params.id)));
     sendJson(req, res, 200, JSON.stringify(batch));
@@ -42,7 +55,7 @@ export function retrieveBatch(batches: Batches): RequestHandler {
 }
 
 /** POST /v1/batches/{id}/cancel */
-export function cancelBatch(batches: Batches): RequestHandler {
+function cancelBatch(batches: Batches): RequestHandler {
   return async (req, res) => {
     const batch = await fromStore(batches.cancel(callerOf(req).owner, String(req.params.id)));
     sendJson(req, res, 200, JSON.stringify(batch));

@@ -4,14 +4,19 @@ import { validate } from "../../openapi/generation/validate.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { chatSubmission, tierOf } from "../generation/engine-request.ts";
+import type { Dialect } from "../generation/generation-endpoint.ts";
 import type { WholeChoice, WholeToolCall } from "../generation/output/body-sink.ts";
 import { ChatChunks } from "../generation/output/chat-chunks.ts";
 import { lateChatLogprobs } from "../generation/output/chat-logprobs.ts";
-import type { CallIdentity } from "../generation/output/chunk-format.ts";
+import type { AnswerIdentity } from "../generation/output/chunk-format.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 import { toolChoice } from "../grammar/tool-choice.ts";
 
-/** Reads bodies of POST /v1/chat/completions. */
+/** POST /v1/chat/completions. */
+export function chatDialect(limits: RequestLimits): Dialect {
+  return { endpoint: "/v1/chat/completions", idPrefix: "chatcmpl", read: chatReader(limits) };
+}
+
 export function chatReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
   const schema = chatRequest(limits);
   return (json) => {
@@ -32,7 +37,7 @@ export function chatReader(limits: RequestLimits): (body: unknown) => Generation
 }
 
 function chatCompletion(
-  identity: CallIdentity,
+  identity: AnswerIdentity,
   choices: readonly WholeChoice[],
   usage: Usage,
 ): Unwritten<ChatResponse> {

@@ -4,14 +4,19 @@ import { validate } from "../../openapi/generation/validate.ts";
 import type { Unwritten } from "../../openapi/json/json-pieces.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { completionSubmissions, tierOf } from "../generation/engine-request.ts";
+import type { Dialect } from "../generation/generation-endpoint.ts";
 import type { WholeChoice } from "../generation/output/body-sink.ts";
-import type { CallIdentity } from "../generation/output/chunk-format.ts";
+import type { AnswerIdentity } from "../generation/output/chunk-format.ts";
 import { CompletionChunks } from "../generation/output/completion-chunks.ts";
 import { lateCompletionLogprobs } from "../generation/output/completion-logprobs.ts";
 import type { GenerationRequest } from "../generation/request.ts";
 
-/** Reads bodies of POST /v1/completions. */
-export function completionReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
+/** POST /v1/completions. */
+export function completionDialect(limits: RequestLimits): Dialect {
+  return { endpoint: "/v1/completions", idPrefix: "cmpl", read: completionReader(limits) };
+}
+
+function completionReader(limits: RequestLimits): (body: unknown) => GenerationRequest {
   const schema = completionRequest(limits);
   return (json) => {
     const body = validate(schema, json);
@@ -31,7 +36,7 @@ export function completionReader(limits: RequestLimits): (body: unknown) => Gene
 }
 
 function textCompletion(
-  identity: CallIdentity,
+  identity: AnswerIdentity,
   choices: readonly WholeChoice[],
   usage: Usage,
 ): Unwritten<CompletionResponse> {

@@ -2,8 +2,8 @@ import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";
-import type { VectorRequest } from "../embedding/embedding-handler.ts";
 import { embeddingItems, shortened } from "../embedding/vector-json.ts";
+import type { VectorRequest } from "../embedding/vector-request.ts";
 import { tierOf } from "../generation/engine-request.ts";
 
 /** Reads bodies of POST /v1/embeddings. */

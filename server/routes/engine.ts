@@ -2,11 +2,22 @@ import type { RequestHandler } from "express";
 import type { MachinePrice } from "../../ledger/prices.ts";
 import type { EngineList, EngineReport } from "../../openapi/resources/engine.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import type { ModelSet, ServedModel } from "../models/model-set.ts";
+import type { AppOptions } from "../options/app-options.ts";
 import { engineStatus } from "./engine-object.ts";
 
+export interface EngineRouteParts {
+  models: ModelSet;
+  options: Pick<AppOptions, "machinePrice">;
+}
+
+export function engineRoutes({ models, options }: EngineRouteParts): Routes {
+  return { "/v1/nightshift/engine": { get: engines(models, options.machinePrice) } };
+}
+
 /** GET /v1/nightshift/engine */
-export function engines(models: ModelSet, machine: MachinePrice): RequestHandler {
+function engines(models: ModelSet, machine: MachinePrice): RequestHandler {
   const report = async ({ id, engine }: ServedModel): Promise<EngineReport> => {
     const status = await engine.inspect();
     return {

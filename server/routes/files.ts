@@ -14,11 +14,26 @@ import { readForm } from "../http/body/multipart.ts";
 import { callerOf } from "../http/context/caller.ts";
 import { readQuery } from "../http/query.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
+import type { AppOptions } from "../options/app-options.ts";
 import { fileObject } from "./file-object.ts";
 
+export interface FileRouteParts {
+  files: FileStore;
+  options: Pick<AppOptions, "stallMs">;
+}
+
+export function fileRoutes({ files, options }: FileRouteParts): Routes {
+  return {
+    "/v1/files": { get: listFiles(files), post: createFile(files) },
+    "/v1/files/:file": { get: retrieveFile(files), delete: deleteFile(files) },
+    "/v1/files/:file/content": { get: fileContent(files, options.stallMs) },
+  };
+}
+
 /** POST /v1/files: answered once the file is durable. */
-export function createFile(files: FileStore): RequestHandler {
+function createFile(files: FileStore): RequestHandler {
   return async (req, res) => {
     const { owner, key } = callerOf(req);
     const storageBytes = key?.limits.storageBytes ?? null;
@@ -54,7 +69,7 @@ export function createFile(files: FileStore): RequestHandler {
 }
 
 /** GET /v1/files */
-export function listFiles(files: FileStore): RequestHandler {
+function listFiles(files: FileStore): RequestHandler {
   return async (req, res) => {
     const { purpose = null, after = null, limit, order } = validate(fileListQuery, readQuery(req));
     const { rows, hasMore } = await fromStore(files.list({ owner: callerOf(req).owner, purpose, limit, after, order }));
@@ -64,7 +79,7 @@ export function listFiles(files: FileStore): RequestHandler {
 }
 
 /** GET /v1/files/:file */
-export function retrieveFile(files: FileStore): RequestHandler {
+function retrieveFile(files: FileStore): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));
     sendJson(req, res, 200, JSON.stringify(fileObject(row)));
@@ -72,7 +87,7 @@ export function retrieveFile(files: FileStore): RequestHandler {
 }
 
 /** DELETE /v1/files/:file */
-export function deleteFile(files: FileStore): RequestHandler {
+function deleteFile(files: FileStore): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.file);
     await fromStore(files.remove(callerOf(req).owner, id));
@@ -82,7 +97,7 @@ export function deleteFile(files: FileStore): RequestHandler {
 }
 
 /** GET /v1/files/:file/content: the bytes, whatever Accept says; ranges too. `stallMs`: see sendJson. */
-export function fileContent(files: FileStore, stallMs: number): RequestHandler {
+function fileContent(files: FileStore, stallMs: number): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));
     describeContent(res, row);

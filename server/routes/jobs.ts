@@ -5,10 +5,20 @@ import { epochSeconds } from "../../platform/clock.ts";
 import { callerOf } from "../http/context/caller.ts";
 import { SOONEST, sendPending } from "../http/pending.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
 
+export interface JobRouteParts {
+  jobs: Jobs;
+  clock: Clock;
+}
+
+export function jobRoutes({ jobs, clock }: JobRouteParts): Routes {
+  return { "/v1/nightshift/jobs/:id": { get: retrieveJob(jobs, clock), delete: removeJob(jobs) } };
+}
+
 /** GET /v1/nightshift/jobs/{id}: 202 until it is over, then the answer of the synchronous call. */
-export function retrieveJob(jobs: Jobs, clock: Clock): RequestHandler {
+function retrieveJob(jobs: Jobs, clock: Clock): RequestHandler {
   return async (req, res) => {
     const state = await fromStore(jobs.get(callerOf(req).owner, String(req.params.id)));
     if (state.over) sendJson(req, res, state.statusCode, state.body);
@@ -17,7 +27,7 @@ export function retrieveJob(jobs: Jobs, clock: Clock): RequestHandler {
 }
 
 /** DELETE /v1/nightshift/jobs/{id} */
-export function removeJob(jobs: Jobs): RequestHandler {
+function removeJob(jobs: Jobs): RequestHandler {
   return async (req, res) => {
     const job = await fromStore(jobs.remove(callerOf(req).owner, String(req.params.id)));
     sendJson(req, res, 200, JSON.stringify(job));

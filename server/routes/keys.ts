@@ -18,12 +18,31 @@ import { epochSeconds } from "../../platform/clock.ts";
 import { readJson } from "../http/body/json-body.ts";
 import { readQuery } from "../http/query.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
 import { BODY_BYTES } from "./input-limits.ts";
 import { changesOf, keyObject, termsOf } from "./key-object.ts";
 
+export interface KeyRouteParts {
+  keys: KeyRing;
+  batches: Batches;
+  clock: Clock;
+}
+
+export function keyRoutes({ keys, batches, clock }: KeyRouteParts): Routes {
+  return {
+    "/v1/nightshift/keys": { get: listKeys(keys), post: createKey(keys, clock) },
+    "/v1/nightshift/keys/:id": {
+      get: retrieveKey(keys),
+      patch: updateKey(keys, clock),
+      delete: revokeKey(keys, batches),
+    },
+    "/v1/nightshift/keys/:id/rotate": { post: rotateKey(keys) },
+  };
+}
+
 /** POST /v1/nightshift/keys */
-export function createKey(keys: KeyRing, clock: Clock): RequestHandler {
+function createKey(keys: KeyRing, clock: Clock): RequestHandler {
   return async (req, res) => {
     const body = validate(createKeyBody, await readJson(req, res, BODY_BYTES.key));
     checkExpiry(body.expires_at, clock);
@@ -33,7 +52,7 @@ export function createKey(keys: KeyRing, clock: Clock): RequestHandler {
 }
 
 /** GET /v1/nightshift/keys */
-export function listKeys(keys: KeyRing): RequestHandler {
+function listKeys(keys: KeyRing): RequestHandler {
   return async (req, res) => {
     const { limit, after = null, owner = null } = validate(keyListQuery, readQuery(req));
     const page = await fromStore(keys.list({ owner, limit, after }));
@@ -47,7 +66,7 @@ export function listKeys(keys: KeyRing): RequestHandler {
 }
 
 /** GET /v1/nightshift/keys/{id} */
-export function retrieveKey(keys: KeyRing): RequestHandler {
+function retrieveKey(keys: KeyRing): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.id);
     sendJson(req, res, 200, JSON.stringify(keyObject(present(id, await fromStore(keys.get(id))))));
@@ -55,7 +74,7 @@ export function retrieveKey(keys: KeyRing): RequestHandler {
 }
 
 /** PATCH /v1/nightshift/keys/{id} */
-export function updateKey(keys: KeyRing, clock: Clock): RequestHandler {
+function updateKey(keys: KeyRing, clock: Clock): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.id);
     const body = validate(updateKeyBody, await readJson(req, res, BODY_BYTES.key));
@@ -66,7 +85,7 @@ export function updateKey(keys: KeyRing, clock: Clock): RequestHandler {
 }
 
 /** POST /v1/nightshift/keys/{id}/rotate */
-export function rotateKey(keys: KeyRing): RequestHandler {
+function rotateKey(keys: KeyRing): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.id);
     const body = validate(rotateKeyBody, await readJson(req, res, BODY_BYTES.key));
@@ -76,7 +95,7 @@ export function rotateKey(keys: KeyRing): RequestHandler {
 }
 
 /** DELETE /v1/nightshift/keys/{id} */
-export function revokeKey(keys: KeyRing, batches: Batches): RequestHandler {
+function revokeKey(keys: KeyRing, batches: Batches): RequestHandler {
   return async (req, res) => {
     const id = String(req.params.id);
     const { cancel_batches } = validate(revokeKeyQuery, readQuery(req));

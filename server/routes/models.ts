@@ -1,12 +1,24 @@
 import type { RequestHandler } from "express";
 import { mayUseModel } from "../../ledger/key.ts";
 import type { Model, ModelList } from "../../openapi/resources/models.ts";
-import type { Admission } from "../admission/admission.ts";
+import { findModel } from "../admission/model-lookup.ts";
 import { callerOf } from "../http/context/caller.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import type { ModelSet, ServedModel } from "../models/model-set.ts";
 
-export function listModels(models: ModelSet): RequestHandler {
+export interface ModelRouteParts {
+  models: ModelSet;
+}
+
+export function modelRoutes({ models }: ModelRouteParts): Routes {
+  return {
+    "/v1/models": { get: listModels(models) },
+    "/v1/models/:model": { get: retrieveModel(models) },
+  };
+}
+
+function listModels(models: ModelSet): RequestHandler {
   return (req, res) => {
     const caller = callerOf(req);
     const allowed = ({ id }: ServedModel) => mayUseModel(caller, id);
@@ -22,12 +34,12 @@ export function listModels(models: ModelSet): RequestHandler {
 }
 
 /** 404 model_not_found for any name that is not served, whatever it looks like. */
-export function retrieveModel(models: ModelSet, admission: Admission): RequestHandler {
+function retrieveModel(models: ModelSet): RequestHandler {
   return (req, res) => {
     // Names may have slashes, plain or as %2F.
     const { model } = req.params;
     const name = Array.isArray(model) ? model.join("/") : String(model);
-    const found = admission.find(name, callerOf(req));
+    const found = findModel(models, name, callerOf(req));
     const isAlias = Object.hasOwn(models.names.aliases, name);
     sendJson(req, res, 200, JSON.stringify(describe(found, isAlias ? name : found.id)));
   };

@@ -12,52 +12,63 @@ import type { Store } from "../../store/store.ts";
 import { readJson } from "../http/body/json-body.ts";
 import { callerOf } from "../http/context/caller.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
 import { BODY_BYTES } from "./input-limits.ts";
 import { budgetChanges, budgetObject } from "./key-object.ts";
 
-export interface OwnerRouteDeps {
+export interface OwnerRouteParts {
   owners: OwnerBudgets;
   erasures: Pick<OwnerErasures, "request" | "get">;
   store: Pick<Store, "budgets">;
   clock: Clock;
 }
 
+export function ownerRoutes(parts: OwnerRouteParts): Routes {
+  return {
+    "/v1/nightshift/owners/:owner": {
+      get: retrieveOwner(parts),
+      patch: updateOwner(parts),
+      delete: eraseOwner(parts),
+    },
+  };
+}
+
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@:-]{0,63}$/;
 const NANO = 1e9;
 
 /** GET /v1/nightshift/owners/{owner} */
-export function retrieveOwner(deps: OwnerRouteDeps): RequestHandler {
+function retrieveOwner(parts: OwnerRouteParts): RequestHandler {
   return async (req, res) => {
     const owner = nameOf(req.params.owner);
     const caller = callerOf(req);
     if (caller.owner !== owner && !hasScope(caller, "admin")) throw noSuchOwner(owner);
-    sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(deps, owner))));
+    sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(parts, owner))));
   };
 }
 
 /** PATCH /v1/nightshift/owners/{owner} */
-export function updateOwner(deps: OwnerRouteDeps): RequestHandler {
+function updateOwner(parts: OwnerRouteParts): RequestHandler {
   return async (req, res) => {
     const owner = nameOf(req.params.owner);
     const { budget } = validate(updateOwnerBody, await readJson(req, res, BODY_BYTES.owner));
-    await fromStore(deps.owners.change(owner, budgetChanges(budget)));
-    sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(deps, owner))));
+    await fromStore(parts.owners.change(owner, budgetChanges(budget)));
+    sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(parts, owner))));
   };
 }
 
 /** DELETE /v1/nightshift/owners/{owner} */
-export function eraseOwner(deps: OwnerRouteDeps): RequestHandler {
+function eraseOwner(parts: OwnerRouteParts): RequestHandler {
   return async (req, res) => {
     const owner = nameOf(req.params.owner);
     const { key } = callerOf(req);
     if (key !== null && key !== ENVIRONMENT_KEY && key.owner === owner) throw ownOwner(owner);
-    await fromStore(deps.erasures.request(owner));
-    sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(deps, owner))));
+    await fromStore(parts.erasures.request(owner));
+    sendJson(req, res, 200, JSON.stringify(await fromStore(ownerObject(parts, owner))));
   };
 }
 
-async function ownerObject({ owners, erasures, store, clock }: OwnerRouteDeps, owner: string): Promise<Owner> {
+async function ownerObject({ owners, erasures, store, clock }: OwnerRouteParts, owner: string): Promise<Owner> {
   const [spent, erasure] = await Promise.all([
     store.budgets.spent({ owner, day: dayOf(epochSeconds(clock) * 1000) }),
     erasures.get(owner),

@@ -1,7 +1,7 @@
 import { validate } from "../../openapi/generation/validate.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { type RerankRequest, type RerankResponse, rerankRequest } from "../../openapi/resources/rerank.ts";
-import type { VectorRequest } from "../embedding/embedding-handler.ts";
+import type { VectorRequest } from "../embedding/vector-request.ts";
 import { tierOf } from "../generation/engine-request.ts";
 
 /** Reads bodies of POST /v1/rerank. */

@@ -1,6 +1,4 @@
-import type { RequestHandler } from "express";
 import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
-import { type Caller, mayUseModel } from "../../ledger/key.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import { validate } from "../../openapi/generation/validate.ts";
 import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
@@ -11,59 +9,75 @@ import {
   type TokenizeRequest,
   tokenizeRequest,
 } from "../../openapi/resources/tokenize.ts";
-import type { Admission, Place } from "../admission/admission.ts";
-import type { Allowances } from "../admission/allowance.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
-import { readJson } from "../http/body/json-body.ts";
-import { departure } from "../http/connection/client-disconnect.ts";
-import { ClientGone } from "../http/connection/client-gone.ts";
-import { callerOf } from "../http/context/caller.ts";
-import { sendJson } from "../http/respond.ts";
-import type { ModelSet } from "../models/model-set.ts";
-import type { AppOptions } from "../options/app-options.ts";
-import { tokenCall } from "../tokenize/token-call.ts";
+import type { InferenceEndpoint, InferenceRequest } from "../inference/endpoint.ts";
 import { listText, pieceAt, wholeText } from "../tokenize/token-list.ts";
+import { TokenRun } from "../tokenize/token-run.ts";
 import { chatReader } from "./chat.ts";
 
-/** The longest text in bytes: so many for each token of the context, and so many whatever the context is. */
+/** Most bytes of a text: for each token of the context, and at least, however short the context is. */
 const BYTES_PER_TOKEN = 16;
 const LEAST_BOUND = 1024 * 1024;
 
-interface TokenizeDeps {
-  models: Pick<ModelSet, "list">;
-  admission: Pick<Admission, "find" | "awake" | "place" | "admit">;
-  allowances: Pick<Allowances, "during">;
-  options: Pick<AppOptions, "limits" | "bodyLimit">;
-  grammars: Grammars;
-}
-
-/** What is asked of a body, and its answer as JSON. */
+/** A valid body: what is asked of the engine, and how its answer becomes JSON. */
 interface TokenRequest {
-  model: string | null | undefined;
-  /** Throws an ApiError for what the model can't be asked. */
-  question(place: Place): TokenQuestion;
-  write(answer: TokenAnswer, place: Place): Promise<string>;
+  model: string | null;
+  /** Throws the ApiError of what the model cannot be asked. */
+  question(ready: ReadyModel): TokenQuestion;
+  write(answer: TokenAnswer, ready: ReadyModel): Promise<string>;
 }
 
-export function tokenize(deps: TokenizeDeps): RequestHandler {
-  const { limits } = deps.options;
+/** POST /tokenize and /detokenize. No metric counts them, and any body is read: it costs less than a step. */
+export class TokenEndpoint implements InferenceEndpoint {
+  readonly label = null;
+  readonly refusesUnread = false;
+  readonly #read: (body: unknown) => TokenRequest;
+  readonly #grammars: Grammars;
+
+  /** `read` throws the ApiError of an invalid body. */
+  constructor(read: (body: unknown) => TokenRequest, grammars: Grammars) {
+    this.#read = read;
+    this.#grammars = grammars;
+  }
+
+  parse(body: unknown): InferenceRequest {
+    const request = this.#read(body);
+    return {
+      model: request.model,
+      tier: null,
+      jobEndpoint: null,
+      metered: false,
+      prepare: async (ready, exchange) => {
+        exchange.throwIfGone();
+        const { caller, disconnected } = exchange;
+        const question = await this.#grammars.run(() => request.question(ready), caller.owner, disconnected);
+        return new TokenRun(ready, async (tokenize) => request.write(await tokenize(question), ready));
+      },
+    };
+  }
+}
+
+/** Reads bodies of POST /tokenize. */
+export function tokenizeReader(limits: RequestLimits): (json: unknown) => TokenRequest {
   const schema = tokenizeRequest(limits);
-  return answering(deps, (json) => {
+  return (json) => {
     const body = validate(schema, json);
     return {
-      model: body.model,
-      question: (place) => question(body, json, place, limits),
-      write: (answer, place) => tokenized(body, answer, place.facts.context),
+      model: body.model ?? null,
+      question: (ready) => question(body, json, ready, limits),
+      write: (answer, { facts }) => tokenized(body, answer, facts.context),
     };
-  });
+  };
 }
 
-export function detokenize(deps: TokenizeDeps): RequestHandler {
-  const schema = detokenizeRequest(deps.options.limits);
-  return answering(deps, (json) => {
+/** Reads bodies of POST /detokenize. */
+export function detokenizeReader(limits: RequestLimits): (json: unknown) => TokenRequest {
+  const schema = detokenizeRequest(limits);
+  return (json) => {
     const { model, tokens } = validate(schema, json);
     return {
-      model,
+      model: model ?? null,
       question({ facts }) {
         checkVocabulary(tokens, "tokens", facts.vocabulary);
         return { kind: "tokens", tokens, pieces: true };
@@ -73,51 +87,23 @@ export function detokenize(deps: TokenizeDeps): RequestHandler {
         return JSON.stringify({ prompt: text, content: text } satisfies DetokenizeResponse);
       },
     };
-  });
-}
-
-function answering(deps: TokenizeDeps, read: (json: unknown) => TokenRequest): RequestHandler {
-  return async (req, res) => {
-    try {
-      const caller = callerOf(req);
-      const request = read(await readJson(req, res, deps.options.bodyLimit));
-      const signal = departure(res);
-      const place = await placeOf(deps, request.model, caller, signal);
-      const asked = await deps.grammars.run(() => request.question(place), caller.owner, signal);
-      await tokenCall({ ...deps, caller, res, place, signal }, async (ask) => {
-        sendJson(req, res, 200, await request.write(await ask(asked), place));
-      });
-    } catch (error) {
-      if (!(error instanceof ClientGone)) throw error;
-    }
   };
 }
 
-async function placeOf(
-  { models, admission }: TokenizeDeps,
-  name: string | null | undefined,
-  caller: Caller,
-  signal: AbortSignal,
-): Promise<Place> {
-  const [first, ...others] = models.list().filter(({ id }) => mayUseModel(caller, id));
-  if (name == null && (first === undefined || others.length > 0)) {
-    throw invalidRequest("missing_required_parameter", "model", "Missing required parameter: 'model'.");
-  }
-  const found = admission.find(name ?? first!.id, caller);
-  await admission.awake(found, { tier: "default", owner: caller.owner }, caller, signal);
-  signal.throwIfAborted();
-  return admission.place(found);
-}
-
-function question(body: TokenizeRequest, json: unknown, place: Place, limits: RequestLimits): TokenQuestion {
+function question(
+  body: TokenizeRequest,
+  json: unknown,
+  { model, facts }: ReadyModel,
+  limits: RequestLimits,
+): TokenQuestion {
   const pieces = body.with_pieces === true || body.return_token_strs === true;
   if (body.messages != null) {
-    const [submission] = chatReader(limits)({ ...Object(json), model: place.model.id }).submissions;
+    const [submission] = chatReader(limits)({ ...Object(json), model: model.id }).submissions;
     return { kind: "prompt", prompt: submission!.prompt, pieces };
   }
   const bare = body.content != null;
   const text = body.content ?? body.prompt ?? "";
-  checkLength(text, bare ? "content" : "prompt", place.facts.context);
+  checkLength(text, bare ? "content" : "prompt", facts.context);
   return {
     kind: "text",
     text,

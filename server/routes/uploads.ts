@@ -13,12 +13,27 @@ import { readJson } from "../http/body/json-body.ts";
 import { readForm } from "../http/body/multipart.ts";
 import { callerOf } from "../http/context/caller.ts";
 import { sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
 import { fileObject } from "./file-object.ts";
 import { BODY_BYTES } from "./input-limits.ts";
 
+export interface UploadRouteParts {
+  uploads: UploadStore;
+  files: FileStore;
+}
+
+export function uploadRoutes({ uploads, files }: UploadRouteParts): Routes {
+  return {
+    "/v1/uploads": { post: startUpload(uploads) },
+    "/v1/uploads/:upload/parts": { post: addUploadPart(uploads, files) },
+    "/v1/uploads/:upload/complete": { post: finishUpload(uploads) },
+    "/v1/uploads/:upload/cancel": { post: cancelUpload(uploads) },
+  };
+}
+
 /** POST /v1/uploads */
-export function startUpload(uploads: UploadStore): RequestHandler {
+function startUpload(uploads: UploadStore): RequestHandler {
   return async (req, res) => {
     const body = validate(createUpload, await readJson(req, res, BODY_BYTES.upload));
     const { owner, key } = callerOf(req);
@@ -39,7 +54,7 @@ export function startUpload(uploads: UploadStore): RequestHandler {
 }
 
 /** POST /v1/uploads/:upload/parts: answered once the part is durable. */
-export function addUploadPart(uploads: UploadStore, files: FileStore): RequestHandler {
+function addUploadPart(uploads: UploadStore, files: FileStore): RequestHandler {
   return async (req, res) => {
     const { owner, key } = callerOf(req);
     const storageBytes = key?.limits.storageBytes ?? null;
@@ -59,7 +74,7 @@ export function addUploadPart(uploads: UploadStore, files: FileStore): RequestHa
 }
 
 /** POST /v1/uploads/:upload/complete */
-export function finishUpload(uploads: UploadStore): RequestHandler {
+function finishUpload(uploads: UploadStore): RequestHandler {
   return async (req, res) => {
     const { part_ids, md5 } = validate(completeUpload, await readJson(req, res, BODY_BYTES.upload));
     const completion = uploads.complete(callerOf(req).owner, String(req.params.upload), part_ids, md5 ?? null);
@@ -69,7 +84,7 @@ export function finishUpload(uploads: UploadStore): RequestHandler {
 }
 
 /** POST /v1/uploads/:upload/cancel */
-export function cancelUpload(uploads: UploadStore): RequestHandler {
+function cancelUpload(uploads: UploadStore): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(uploads.cancel(callerOf(req).owner, String(req.params.upload)));
     sendJson(req, res, 200, JSON.stringify(uploadObject(row, null)));

@@ -6,7 +6,7 @@ import { costsPageOf } from "../../ledger/costs-report.ts";
 import { costsCsv, embeddingsCsv, usageCsv } from "../../ledger/csv-report.ts";
 import type { Caller } from "../../ledger/key.ts";
 import type { MachinePrice } from "../../ledger/prices.ts";
-import type { ReportQueue } from "../../ledger/report-queue.ts";
+import { ReportQueue } from "../../ledger/report-queue.ts";
 import { embeddingsPageOf, usagePageOf } from "../../ledger/usage-report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import { validate } from "../../openapi/generation/validate.ts";
@@ -22,12 +22,14 @@ import { epochSeconds } from "../../platform/clock.ts";
 import type { Store } from "../../store/store.ts";
 import type { UsageQuery, UsageSum } from "../../store/tables/usage.ts";
 import { visibleOwners } from "../auth/access-control.ts";
-import { departure } from "../http/connection/client-disconnect.ts";
+import { disconnectSignal } from "../http/connection/client-disconnect.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
 import { callerOf } from "../http/context/caller.ts";
 import { readQuery } from "../http/query.ts";
 import { sendCsv, sendJson } from "../http/respond.ts";
+import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
+import type { AppOptions } from "../options/app-options.ts";
 
 const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
 
@@ -35,31 +37,46 @@ const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
 const MOST_RESULTS = 20_000;
 const HOUR = 3600;
 
-export interface ReportDeps {
+export interface UsageRouteParts {
+  store: Pick<Store, "usage" | "machine">;
+  clock: Clock;
+  options: Pick<AppOptions, "machinePrice">;
+}
+
+export function usageRoutes({ store, clock, options }: UsageRouteParts): Routes {
+  const reports = { store, queue: new ReportQueue(), clock };
+  return {
+    "/v1/organization/usage/completions": { get: completionsUsage(reports) },
+    "/v1/organization/usage/embeddings": { get: embeddingsUsage(reports) },
+    "/v1/organization/costs": { get: costs(reports, options.machinePrice) },
+  };
+}
+
+interface Reports {
   store: Pick<Store, "usage" | "machine">;
   queue: ReportQueue;
   clock: Clock;
 }
 
 /** GET /v1/organization/usage/completions */
-export function completionsUsage(deps: ReportDeps): RequestHandler {
+function completionsUsage(reports: Reports): RequestHandler {
   return async (req, res) => {
     const query = validate(usageQuery, readQuery(req, LISTS));
-    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], deps.clock);
+    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], reports.clock);
     const batch = query.batch === undefined ? null : query.batch === "true";
     const wanted = { ...filtersOf(query, callerOf(req)), ...page, kind: "completions", batch } as const;
-    const sums = await inTurn(deps, req, res, () => sumsOf(deps, wanted));
+    const sums = await inTurn(reports, req, res, () => sumsOf(reports, wanted));
     sendPage(req, res, query.format, usagePageOf(page, sums), usageCsv);
   };
 }
 
 /** GET /v1/organization/usage/embeddings, ranks included */
-export function embeddingsUsage(deps: ReportDeps): RequestHandler {
+function embeddingsUsage(reports: Reports): RequestHandler {
   return async (req, res) => {
     const query = validate(embeddingsUsageQuery, readQuery(req, LISTS));
-    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], deps.clock);
+    const page = pageFor(query, BUCKET_WIDTHS[query.bucket_width], reports.clock);
     const wanted = { ...filtersOf(query, callerOf(req)), ...page, kind: "embeddings", batch: null } as const;
-    const sums = await inTurn(deps, req, res, () => sumsOf(deps, wanted));
+    const sums = await inTurn(reports, req, res, () => sumsOf(reports, wanted));
     sendPage(req, res, query.format, embeddingsPageOf(page, sums), embeddingsCsv);
   };
 }
@@ -88,10 +105,10 @@ function filtersOf(query: Filters, caller: Caller): Pick<UsageQuery, "owners" | 
 }
 
 /** GET /v1/organization/costs, and beside list prices what the machine took */
-export function costs(deps: ReportDeps, price: MachinePrice): RequestHandler {
+function costs(reports: Reports, price: MachinePrice): RequestHandler {
   return async (req, res) => {
     const query = validate(costsQuery, readQuery(req, LISTS));
-    const page = pageFor(query, COSTS_BUCKET_WIDTHS[query.bucket_width], deps.clock);
+    const page = pageFor(query, COSTS_BUCKET_WIDTHS[query.bucket_width], reports.clock);
     const by = new Set(query.group_by);
     const byItem = by.has("line_item");
     const wanted: SumsQuery = {
@@ -112,8 +129,8 @@ export function costs(deps: ReportDeps, price: MachinePrice): RequestHandler {
     };
     // Whose the machine's time was is not kept: it is told to those alone who see everyone's costs.
     const everyone = wanted.owners === null && wanted.keyIds === null;
-    const [sums, machine] = await inTurn(deps, req, res, () =>
-      Promise.all([sumsOf(deps, wanted), everyone ? deps.store.machine.sums(page) : null]),
+    const [sums, machine] = await inTurn(reports, req, res, () =>
+      Promise.all([sumsOf(reports, wanted), everyone ? reports.store.machine.sums(page) : null]),
     );
     const terms = { groupBy: wanted.groupBy, byItem, machine, price };
     sendPage(req, res, query.format, costsPageOf(page, sums, terms), costsCsv);
@@ -123,7 +140,7 @@ export function costs(deps: ReportDeps, price: MachinePrice): RequestHandler {
 type SumsQuery = Omit<UsageQuery, "limit">;
 
 /** Throws 400 for more than a page holds. */
-async function sumsOf({ store }: ReportDeps, query: SumsQuery): Promise<UsageSum[]> {
+async function sumsOf({ store }: Reports, query: SumsQuery): Promise<UsageSum[]> {
   const sums = await store.usage.sums({ ...query, limit: MOST_RESULTS + 1 });
   if (sums.length <= MOST_RESULTS) return sums;
   const message = `The page has more than ${MOST_RESULTS} results. Ask for fewer buckets with 'limit', or group by less.`;
@@ -131,8 +148,8 @@ async function sumsOf({ store }: ReportDeps, query: SumsQuery): Promise<UsageSum
 }
 
 /** After the caller's earlier reports. */
-function inTurn<T>({ queue }: ReportDeps, req: Request, res: Response, report: () => Promise<T>): Promise<T> {
-  const gone = departure(res);
+function inTurn<T>({ queue }: Reports, req: Request, res: Response, report: () => Promise<T>): Promise<T> {
+  const gone = disconnectSignal(res);
   const running = queue.run(callerOf(req).owner, () => fromStore(report()), gone);
   return running.catch((error: unknown) => {
     throw gone.aborted ? new ClientGone() : error;

@@ -1,14 +1,14 @@
 import type { FinishReason, ToolCallDelta } from "../../../engine/protocol/output.ts";
 import type { Usage } from "../../../openapi/generation/usage.ts";
 import { chatLogprobs } from "./chat-logprobs.ts";
-import type { CallIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
+import type { AnswerIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
 
 /** chat.completion.chunk */
 export class ChatChunks implements ChunkFormat {
   readonly #head: string;
   readonly #tail: string;
 
-  constructor({ id, created, model, tier, fingerprint }: CallIdentity, includeUsage: boolean) {
+  constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
     const common = { id, object: "chat.completion.chunk", created, model, service_tier: tier };
     const fields = JSON.stringify({ ...common, system_fingerprint: fingerprint }).slice(0, -1);
     this.#head = `data: ${fields},"choices":[`;

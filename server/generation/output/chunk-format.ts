@@ -2,7 +2,7 @@ import type { FinishReason, PromptLogprob, SequenceOutput } from "../../../engin
 import type { Usage } from "../../../openapi/generation/usage.ts";
 
 /** What every chunk and every whole body of one call says about it. */
-export interface CallIdentity {
+export interface AnswerIdentity {
   id: string;
   created: number;
   model: string;

@@ -1,6 +1,6 @@
 import type { FinishReason, PromptLogprob } from "../../../engine/protocol/output.ts";
 import type { Usage } from "../../../openapi/generation/usage.ts";
-import type { CallIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
+import type { AnswerIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
 import { CompletionTokens } from "./completion-logprobs.ts";
 
 /** text_completion, as a stream sends it. */
@@ -9,7 +9,7 @@ export class CompletionChunks implements ChunkFormat {
   readonly #tail: string;
   readonly #tokens = new Map<number, CompletionTokens>();
 
-  constructor({ id, created, model, tier, fingerprint }: CallIdentity, includeUsage: boolean) {
+  constructor({ id, created, model, tier, fingerprint }: AnswerIdentity, includeUsage: boolean) {
     const common = {
       id,
       object: "text_completion",

@@ -1,17 +1,17 @@
-import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { Admission, Overload, type Place } from "../../../../server/admission/admission.ts";
+import { Admission } from "../../../../server/admission/admission.ts";
 import { ModelLoads } from "../../../../server/admission/model-load.ts";
-import { Metrics } from "../../../../server/metrics/metrics.ts";
+import { Overload } from "../../../../server/admission/overload.ts";
+import type { ReadyModel } from "../../../../server/admission/ready-model.ts";
 import { ModelSet } from "../../../../server/models/model-set.ts";
 import { Residency } from "../../../../server/models/residency.ts";
 import { FakeEngine } from "../fake-engine.ts";
 
 const DEFAULT = { tier: "default", owner: "a" } as const;
-const BURDEN = { ...DEFAULT, sequences: 1 };
+const ENTRY = { ...DEFAULT, sequences: 1 };
 
-/** Of one model with a queue of two; two requests wait, and others have started every four seconds. */
-function fullQueue(random: number): { admission: Admission; place: Place } {
+/** One model with a queue of two; two requests wait, and requests have started every four seconds. */
+function fullQueue(random: number): { admission: Admission; ready: ReadyModel } {
   let now = 0;
   const engine = new FakeEngine();
   const model = { id: "demo", engine, created: 0 };
@@ -27,7 +27,6 @@ function fullQueue(random: number): { admission: Admission; place: Place } {
       now: () => now,
     }),
     loads,
-    metrics: new Metrics(new Registry()),
     draining: () => false,
     random: () => random,
     onlineShare: () => 0,
@@ -36,11 +35,16 @@ function fullQueue(random: number): { admission: Admission; place: Place } {
     },
   });
   const load = loads.of("demo");
-  for (let i = 0; i < 4; i++) load.arrive(BURDEN);
-  load.start(BURDEN);
+  for (let i = 0; i < 4; i++) load.arrive(ENTRY);
+  load.start(ENTRY);
   now += 4000;
-  load.start(BURDEN);
-  return { admission, place: { model, facts: engine.facts!, load } };
+  load.start(ENTRY);
+  return { admission, ready: { model, facts: engine.facts!, load } };
+}
+
+/** A request with a predicted wait, of which two seconds are allowed. */
+function waiting(predictedWaitMs: number) {
+  return { ...DEFAULT, requests: 1, maxPredictedWaitMs: 2000, predictedWaitMs };
 }
 
 function retryAfter(refused: () => void): number | undefined {
@@ -58,10 +62,12 @@ test.each([
   [0.5, 8],
   [0.999, 12],
 ])(
-  "Retry-After of a full queue spreads clients from the next start to that of all who wait: at %d, %d s",
+  "Retry-After of a full queue lies between the next start and the last waiting one: at %d, %d s",
   (random, seconds) => {
-    const { admission, place } = fullQueue(random);
-    expect(retryAfter(() => admission.admit(place, DEFAULT, 1, null))).toBe(seconds);
+    const { admission, ready } = fullQueue(random);
+    expect(retryAfter(() => admission.admit(ready, { ...DEFAULT, requests: 1, maxPredictedWaitMs: null }))).toBe(
+      seconds,
+    );
   },
 );
 
@@ -69,18 +75,15 @@ test.each([
   [0, 10],
   [0.5, 13],
   [0.999, 15],
-])(
-  "Retry-After of a wait ten seconds past its bound spreads clients over half as long again: at %d, %d s",
-  (random, seconds) => {
-    const { admission, place } = fullQueue(random);
-    place.load.leave("waiting", BURDEN);
-    expect(retryAfter(() => admission.admit(place, DEFAULT, 1, 2000, 12_000))).toBe(seconds);
-  },
-);
+])("Retry-After of a wait ten seconds past its bound is at most half as long again: at %d, %d s", (random, seconds) => {
+  const { admission, ready } = fullQueue(random);
+  ready.load.leave("waiting", ENTRY);
+  expect(retryAfter(() => admission.admit(ready, waiting(12_000)))).toBe(seconds);
+});
 
-test("Retry-After is at least one second, and at most the sixty that OpenAI's clients obey", () => {
-  const { admission, place } = fullQueue(0);
-  place.load.leave("waiting", BURDEN);
-  expect(retryAfter(() => admission.admit(place, DEFAULT, 1, 2000, 2001))).toBe(1);
-  expect(retryAfter(() => admission.admit(place, DEFAULT, 1, 2000, 3_600_000))).toBe(60);
+test("Retry-After is between one second and the sixty that OpenAI's clients obey", () => {
+  const { admission, ready } = fullQueue(0);
+  ready.load.leave("waiting", ENTRY);
+  expect(retryAfter(() => admission.admit(ready, waiting(2001)))).toBe(1);
+  expect(retryAfter(() => admission.admit(ready, waiting(3_600_000)))).toBe(60);
 });

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { departure } from "../../../../../server/http/connection/client-disconnect.ts";
+import { disconnectSignal } from "../../../../../server/http/connection/client-disconnect.ts";
 import { CHAT, startTestServer, type TestServer } from "../../test-server.ts";
 import { openSocket, rawPost } from "../raw-socket.ts";
 
@@ -45,9 +45,9 @@ it.each([
 
 it("a request whose client had left before it was looked at is aborted at once", () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
-  expect(departure(response).aborted).toBe(false);
+  expect(disconnectSignal(response).aborted).toBe(false);
   response.destroy();
-  expect(departure(response).aborted).toBe(true);
+  expect(disconnectSignal(response).aborted).toBe(true);
 });
 
 it("a client that leaves while it sends the body disturbs nobody", async () => {

@@ -1,0 +1,113 @@
+import type { ServerResponse } from "node:http";
+import { insufficientQuota, warningHeader } from "../../ledger/budget.ts";
+import type { Caller, Key } from "../../ledger/key.ts";
+import { bounds, type OwnerBudgets } from "../../ledger/owner-budgets.ts";
+import type { Prices } from "../../ledger/prices.ts";
+import { RateLimited, type RateLimitPass, type RateLimits } from "../../ledger/rate-limits.ts";
+import type { UsageLedger } from "../../ledger/usage-ledger.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { epochSeconds } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import { dayOf } from "../../platform/utc-day.ts";
+import type { Store } from "../../store/store.ts";
+import { fromStore } from "../http/store-error-response.ts";
+import type { LimitMetrics } from "../metrics/limit-metrics.ts";
+import { Charge, type HeldMoney } from "./charge.ts";
+import type { UsageEstimate } from "./usage-estimate.ts";
+
+export interface UsageLimitsDeps {
+  rateLimits: RateLimits;
+  owners: OwnerBudgets;
+  store: Pick<Store, "budgets">;
+  ledger: Pick<UsageLedger, "record">;
+  prices: Pick<Prices, "costNano">;
+  limitMetrics: LimitMetrics;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Rate limits of keys, and budgets of keys and owners. Rate limits are checked in memory. Where there is a budget, the most
+ * that the request may cost is held back in the store before any of it goes to the engine; a request without a budget
+ * needs no statement of the store.
+ */
+export class UsageLimits {
+  readonly #deps: UsageLimitsDeps;
+  #lastId = 0;
+
+  constructor(deps: UsageLimitsDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Takes the request out of its key's rate limits and budgets, and sets the headers that describe them. `estimate` is only
+   * called where a limit applies. Throws 429 rate_limit_exceeded or insufficient_quota, and 503 when the store fails.
+   */
+  async reserve(caller: Caller, estimate: () => UsageEstimate, res: ServerResponse): Promise<Charge> {
+    const { key, owner } = caller;
+    const parts = { ledger: this.#deps.ledger, owner, keyId: key?.id ?? null };
+    const limited = key !== null && isLimited(key);
+    const budgeted = (key !== null && bounds(key.budget)) || bounds(this.#deps.owners.get(owner));
+    if (!limited && !budgeted) return new Charge({ ...parts, pass: null, held: null });
+    const estimated = estimate();
+    const pass = limited ? this.#pass(key, res, estimated) : null;
+    if (!budgeted) return new Charge({ ...parts, pass, held: null });
+    try {
+      return new Charge({ ...parts, pass, held: await this.#hold(caller, res, estimated) });
+    } catch (error) {
+      pass?.undo();
+      throw error;
+    }
+  }
+
+  #pass(key: Key, res: ServerResponse, estimate: UsageEstimate): RateLimitPass {
+    const { rateLimits, limitMetrics } = this.#deps;
+    try {
+      return rateLimits.enter(key, estimate.model, estimate);
+    } catch (error) {
+      if (error instanceof RateLimited) limitMetrics.refused(estimate.model, error.limit);
+      throw error;
+    } finally {
+      for (const [name, value] of Object.entries(rateLimits.headers(key, estimate.model))) res.setHeader(name, value);
+    }
+  }
+
+  /** Null for a request that costs nothing. */
+  async #hold({ owner, key }: Caller, res: ServerResponse, estimate: UsageEstimate): Promise<HeldMoney | null> {
+    const { store, limitMetrics, clock } = this.#deps;
+    const nano = this.#cost(estimate, estimate.mostPromptTokens);
+    if (nano === 0) return null;
+    const id = `request ${++this.#lastId}`;
+    const day = dayOf(epochSeconds(clock) * 1000);
+    const reservation = await fromStore(store.budgets.reserve({ id, owner, keyId: key?.id ?? null, day, nano }));
+    if (reservation.outcome === "used_up") {
+      limitMetrics.refused(estimate.model, "budget");
+      throw insufficientQuota(reservation.statuses);
+    }
+    const warning = warningHeader(reservation.statuses);
+    if (warning !== null) res.setHeader("x-nightshift-budget-warning", warning);
+    return {
+      hold: { id, day },
+      // The engine's count is usually below the bound: the difference is free for other requests early.
+      adjust: (promptTokens) =>
+        this.#logFailure(store.budgets.adjust({ id, nano: this.#cost(estimate, promptTokens) })),
+      release: () => this.#logFailure(store.budgets.release({ ids: [id] })),
+    };
+  }
+
+  #cost({ model, tier, mostAnswerTokens }: UsageEstimate, inputTokens: number): number {
+    return this.#deps.prices.costNano(model, tier, { inputTokens, cachedTokens: 0, outputTokens: mostAnswerTokens });
+  }
+
+  /** No request depends on it. Money that the store did not release stays held until the server starts again. */
+  #logFailure(update: Promise<unknown>): void {
+    update.catch((error: unknown) =>
+      this.#deps.log.warn({ err: error }, "The held money of a budget could not be updated"),
+    );
+  }
+}
+
+function isLimited({ limits }: Key): boolean {
+  const { requestsPerMinute, tokensPerMinute, concurrent } = limits;
+  return requestsPerMinute !== null || tokensPerMinute !== null || concurrent !== null;
+}

@@ -1,0 +1,78 @@
+import type { Executed, LineUsage } from "../../batch/lines/line-execution.ts";
+import type { Usage } from "../../openapi/generation/usage.ts";
+import { jsonBytes } from "../../openapi/json/json-pieces.ts";
+import { epochSeconds } from "../../platform/clock.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
+import { requireTask } from "../admission/task-check.ts";
+import type { Dialect } from "../generation/generation-endpoint.ts";
+import { LineSink } from "../generation/output/line-sink.ts";
+import type { GenerationRequest } from "../generation/request.ts";
+import { RequestRun } from "../generation/request-run.ts";
+import { checkTokens } from "../generation/token-id-check.ts";
+import { enforceForm } from "../grammar/tool-grammar.ts";
+import { type ExecuteDeps, grammarOwner, type LineContext } from "./line-deps.ts";
+import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
+
+export interface GenerationLineParts {
+  dialect: Dialect;
+  request: GenerationRequest;
+  ready: ReadyModel;
+  line: LineContext;
+}
+
+/** Runs a batch line that generates. Throws the ApiError of a body that its model cannot take. */
+export async function generateLine(
+  deps: ExecuteDeps,
+  { dialect, request, ready, line }: GenerationLineParts,
+): Promise<Executed> {
+  const { loads, metrics, grammars, clock, randomId, lineTimeoutMs } = deps;
+  const { owner, signal } = line;
+  requireTask(ready.facts, "generate");
+  checkTokens(request.submissions, ready.facts);
+  if (signal.aborted) return { how: "stopped" };
+  const { endpoint } = dialect;
+  const model = ready.model.id;
+  const identity = {
+    id: `${dialect.idPrefix}-${randomId()}`,
+    created: epochSeconds(clock),
+    model,
+    tier: "default" as const,
+    fingerprint: ready.facts.fingerprint,
+  };
+  const form = () => enforceForm(request, ready.facts);
+  const prompts = await grammars.run(form, grammarOwner(owner), signal);
+  const meter = metrics.meter(model, endpoint, "batch");
+  const choices = request.submissions.reduce((sum, { n }) => sum + n, 0);
+  const sink = new LineSink(choices, () => run.firstContent());
+  const submissions = prompts.map((prompt) => ({ ...prompt, owner, endpoint, tier: "batch" as const }));
+  let run: RequestRun;
+  const start = () => {
+    run = new RequestRun({ submissions, ready, sink, meter, clock, arrivedAt: clock.now() });
+    return run;
+  };
+  const watch = { signal, timeoutMs: lineTimeoutMs, online: loads.of(model) };
+  const { outcome, timedOut, withOthers } = await watchLine(start, watch);
+  meter.ended(outcome.status);
+  if (timedOut) return timedOutLine(lineTimeoutMs);
+  switch (outcome.status) {
+    case "cancelled":
+      return { how: "stopped" };
+    case "error":
+      return failedLine(outcome.error, ready.facts.fingerprint, withOthers);
+    case "ok": {
+      const whole = request.whole(identity, sink.choices, outcome.usage);
+      const body = String(await jsonBytes({ ...whole, nightshift: { tier: "batch" } }));
+      const version = ready.facts.fingerprint;
+      return { how: "answered", statusCode: 200, body, usage: lineUsage(outcome.usage), version };
+    }
+  }
+}
+
+function lineUsage(usage: Usage): LineUsage {
+  return {
+    inputTokens: usage.prompt_tokens,
+    cachedTokens: usage.prompt_tokens_details.cached_tokens,
+    outputTokens: usage.completion_tokens,
+    reasoningTokens: usage.completion_tokens_details.reasoning_tokens,
+  };
+}

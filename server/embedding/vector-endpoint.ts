@@ -1,0 +1,35 @@
+import { checkInputs, requireTask } from "../admission/task-check.ts";
+import type { InferenceEndpoint, InferenceRequest } from "../inference/endpoint.ts";
+import type { VectorPath } from "../metrics/request-meter.ts";
+import type { VectorRequest } from "./vector-request.ts";
+import { VectorRun, type VectorRunDeps } from "./vector-run.ts";
+
+/** An endpoint that reads its inputs and generates nothing: embeddings and ranks. */
+export class VectorEndpoint implements InferenceEndpoint {
+  readonly label: VectorPath;
+  readonly refusesUnread = true;
+  readonly #read: (body: unknown) => VectorRequest;
+  readonly #deps: VectorRunDeps;
+
+  /** `read` throws the ApiError of an invalid body. */
+  constructor(label: VectorPath, read: (body: unknown) => VectorRequest, deps: VectorRunDeps) {
+    this.label = label;
+    this.#read = read;
+    this.#deps = deps;
+  }
+
+  parse(body: unknown): InferenceRequest {
+    const request = this.#read(body);
+    return {
+      model: request.model,
+      tier: request.tier,
+      jobEndpoint: null,
+      metered: true,
+      prepare: (ready, { caller }) => {
+        requireTask(ready.facts, request.task);
+        checkInputs(request, ready.facts);
+        return new VectorRun({ request, ready, owner: caller.owner, endpoint: this.label }, this.#deps);
+      },
+    };
+  }
+}

@@ -1,0 +1,87 @@
+import type { Clock } from "../../platform/clock.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
+import { embeddingEstimate, type UsageEstimate } from "../admission/usage-estimate.ts";
+import { sendJson } from "../http/respond.ts";
+import type { QueueDemand, InferenceRun, Outcome, RunContext } from "../inference/endpoint.ts";
+import type { Exchange } from "../inference/exchange.ts";
+import type { VectorPath } from "../metrics/request-meter.ts";
+import type { AppOptions } from "../options/app-options.ts";
+import { EmbeddingRun } from "./embedding-run.ts";
+import type { VectorRequest } from "./vector-request.ts";
+
+export interface VectorRunDeps {
+  admission: Pick<Admission, "outcomeOf">;
+  options: Pick<AppOptions, "stallMs">;
+  clock: Clock;
+}
+
+export interface VectorRunParts {
+  request: VectorRequest;
+  ready: ReadyModel;
+  owner: string;
+  endpoint: VectorPath;
+}
+
+/** A request for vectors on its model. */
+export class VectorRun implements InferenceRun {
+  readonly demand: QueueDemand;
+  readonly #parts: VectorRunParts;
+  readonly #deps: VectorRunDeps;
+
+  constructor(parts: VectorRunParts, deps: VectorRunDeps) {
+    const { request, ready, owner } = parts;
+    const predictedWaitMs = ready.load.embedding.waitMs(request.tier, owner);
+    this.demand = { tier: request.tier, requests: 1, bounded: true, predictedWaitMs };
+    this.#parts = parts;
+    this.#deps = deps;
+  }
+
+  estimate(): UsageEstimate {
+    const { request, ready } = this.#parts;
+    return embeddingEstimate(request.inputs, ready, request.tier);
+  }
+
+  async start({ exchange, charge, count, startTimeoutMs }: RunContext): Promise<Outcome> {
+    const { arrivedAt } = exchange;
+    const { admission, clock } = this.#deps;
+    const { request, ready, owner, endpoint } = this.#parts;
+    const { tier, inputs } = request;
+    const run = new EmbeddingRun({
+      submission: { tier, inputs, owner, endpoint },
+      ready,
+      meter: count.meter,
+      clock,
+      arrivedAt,
+      mayRestart: true,
+      counted: (promptTokens) => charge.counted(promptTokens),
+    });
+    exchange.res.once("close", () => run.cancel());
+    const waitedMs = clock.now() - arrivedAt;
+    const outcome = await admission.outcomeOf(run, ready, { tier, owner, waitedMs, startTimeoutMs });
+    if (outcome.status === "error") throw outcome.error;
+    const { status, promptTokens } = outcome;
+    return {
+      status,
+      use: {
+        endpoint,
+        model: ready.model.id,
+        version: ready.facts.fingerprint,
+        tier,
+        inputTokens: promptTokens,
+        cachedTokens: 0,
+        outputTokens: 0,
+        reasoningTokens: 0,
+      },
+      // A client that left before anything was computed pays nothing.
+      charged: promptTokens > 0,
+      send: status === "ok" ? () => this.#send(exchange, outcome.vectors, promptTokens) : null,
+    };
+  }
+
+  async #send({ req, res }: Exchange, vectors: readonly Float32Array[], promptTokens: number): Promise<void> {
+    const { request, ready } = this.#parts;
+    const text = await request.write(ready.model.id, vectors, promptTokens);
+    if (!res.destroyed) sendJson(req, res, 200, text, this.#deps.options.stallMs);
+  }
+}

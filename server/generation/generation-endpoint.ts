@@ -1,0 +1,62 @@
+import type { Prices } from "../../ledger/prices.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
+import { requireTask } from "../admission/task-check.ts";
+import type { Grammars } from "../grammar/grammar-compiler.ts";
+import type { InferenceEndpoint, InferenceRequest } from "../inference/endpoint.ts";
+import type { Exchange } from "../inference/exchange.ts";
+import type { GenerationPath } from "../metrics/request-meter.ts";
+import { TokenRun } from "../tokenize/token-run.ts";
+import { dryRun } from "./dry-run.ts";
+import { GenerationRun, type GenerationRunDeps } from "./generation-run.ts";
+import type { GenerationRequest } from "./request.ts";
+import { checkTokens } from "./token-id-check.ts";
+
+/** How an API writes generations: its parser gives the writers of its answers along with the request. */
+export interface Dialect {
+  readonly endpoint: GenerationPath;
+  /** The beginning of its answers' ids. */
+  readonly idPrefix: string;
+  /** Throws the ApiError of an invalid body. */
+  read(body: unknown): GenerationRequest;
+}
+
+export interface GenerationEndpointDeps extends GenerationRunDeps {
+  grammars: Grammars;
+  /** For estimates of dry runs; the ledger prices by itself. */
+  prices: Pick<Prices, "costNano">;
+}
+
+/** An endpoint that generates. */
+export class GenerationEndpoint implements InferenceEndpoint {
+  readonly label: GenerationPath;
+  readonly refusesUnread = true;
+  readonly #dialect: Dialect;
+  readonly #deps: GenerationEndpointDeps;
+
+  constructor(dialect: Dialect, deps: GenerationEndpointDeps) {
+    this.label = dialect.endpoint;
+    this.#dialect = dialect;
+    this.#deps = deps;
+  }
+
+  async parse(body: unknown, { caller, disconnected }: Exchange): Promise<InferenceRequest> {
+    const request = await this.#deps.grammars.run(() => this.#dialect.read(body), caller.owner, disconnected);
+    const { model, tier, stream } = request;
+    return {
+      model,
+      tier,
+      jobEndpoint: stream || request.dryRun ? null : this.label,
+      metered: !request.dryRun,
+      prepare: (ready) => this.#prepare(request, ready),
+    };
+  }
+
+  #prepare(request: GenerationRequest, ready: ReadyModel): TokenRun | GenerationRun {
+    requireTask(ready.facts, "generate");
+    checkTokens(request.submissions, ready.facts);
+    if (!request.dryRun) return new GenerationRun(request, ready, this.#dialect, this.#deps);
+    return new TokenRun(ready, async (tokenize) =>
+      JSON.stringify(await dryRun(request, ready, this.#deps.prices, tokenize)),
+    );
+  }
+}

@@ -1,0 +1,155 @@
+import type { Usage } from "../../openapi/generation/usage.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { epochSeconds } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
+import { generationEstimate, type UsageEstimate } from "../admission/usage-estimate.ts";
+import type { Grammars } from "../grammar/grammar-compiler.ts";
+import { enforceForm } from "../grammar/tool-grammar.ts";
+import { stampProcessingTime } from "../http/context/request-context.ts";
+import { sendValue } from "../http/respond.ts";
+import { EventStream } from "../http/sse.ts";
+import type { QueueDemand, InferenceRun, Outcome, RunContext } from "../inference/endpoint.ts";
+import type { Exchange } from "../inference/exchange.ts";
+import type { GenerationPath } from "../metrics/request-meter.ts";
+import type { AppOptions } from "../options/app-options.ts";
+import { BodySink } from "./output/body-sink.ts";
+import type { AnswerIdentity } from "./output/chunk-format.ts";
+import { StreamSink } from "./output/stream-sink.ts";
+import type { GenerationRequest } from "./request.ts";
+import { RequestRun, type RunOutcome } from "./request-run.ts";
+
+export interface GenerationRunDeps {
+  admission: Pick<Admission, "outcomeOf">;
+  grammars: Grammars;
+  options: Pick<AppOptions, "streamBuffer" | "stallMs">;
+  log: Log;
+  clock: Clock;
+  /** 16 or more unguessable characters of [A-Za-z0-9], new on every call. */
+  randomId: () => string;
+}
+
+const NO_USAGE: Usage = {
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  total_tokens: 0,
+  prompt_tokens_details: { cached_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: 0 },
+};
+
+/** A generating request on its model, answered as a stream or as one body. */
+export class GenerationRun implements InferenceRun {
+  readonly demand: QueueDemand;
+  readonly #request: GenerationRequest;
+  readonly #ready: ReadyModel;
+  readonly #endpoint: GenerationPath;
+  readonly #identity: AnswerIdentity;
+  readonly #deps: GenerationRunDeps;
+
+  constructor(
+    request: GenerationRequest,
+    ready: ReadyModel,
+    { endpoint, idPrefix }: { endpoint: GenerationPath; idPrefix: string },
+    deps: GenerationRunDeps,
+  ) {
+    this.demand = { tier: request.tier, requests: request.submissions.length, bounded: true };
+    this.#request = request;
+    this.#ready = ready;
+    this.#endpoint = endpoint;
+    this.#identity = {
+      id: `${idPrefix}-${deps.randomId()}`,
+      created: epochSeconds(deps.clock),
+      model: ready.model.id,
+      tier: request.tier,
+      fingerprint: ready.facts.fingerprint,
+    };
+    this.#deps = deps;
+  }
+
+  estimate(): UsageEstimate {
+    return generationEstimate(this.#request.submissions, this.#ready, this.#request.tier);
+  }
+
+  async start({ exchange, charge, count, startTimeoutMs }: RunContext): Promise<Outcome> {
+    const { caller, arrivedAt, disconnected, res } = exchange;
+    const { admission, clock, grammars } = this.#deps;
+    const { tier, stream } = this.#request;
+    const form = () => enforceForm(this.#request, this.#ready.facts);
+    const prompts = await grammars.run(form, caller.owner, disconnected);
+    const body = stream ? null : new BodySink(choicesOf(this.#request), () => run.firstContent());
+    const sink = body ?? this.#streamSink(exchange, () => run.firstContent());
+    const run: RequestRun = new RequestRun({
+      submissions: prompts.map((prompt) => ({ ...prompt, owner: caller.owner, endpoint: this.#endpoint })),
+      ready: this.#ready,
+      sink,
+      meter: count.meter,
+      clock,
+      arrivedAt,
+      counted: (promptTokens) => charge.counted(promptTokens),
+    });
+    // The client disconnected, or read too slowly; after a complete answer this does nothing.
+    res.once("close", () => run.cancel());
+    const waitedMs = clock.now() - arrivedAt;
+    const outcome = await admission.outcomeOf(run, this.#ready, {
+      tier,
+      owner: caller.owner,
+      waitedMs,
+      startTimeoutMs,
+    });
+    if (outcome.status === "error" && !sink.opened) throw outcome.error;
+    this.#log(exchange, outcome);
+    const usage = outcome.status === "error" ? NO_USAGE : outcome.usage;
+    const left = outcome.status === "cancelled" && usage.completion_tokens === 0;
+    return {
+      status: outcome.status,
+      use: this.#use(usage),
+      // A client that left before the first token pays nothing, but its prompt counts against its rate limit.
+      charged: outcome.status !== "error" && !left,
+      send: body === null || outcome.status !== "ok" ? null : () => this.#sendBody(exchange, body, usage),
+    };
+  }
+
+  #streamSink({ req, res }: Exchange, firstContent: () => void): StreamSink {
+    const { streamBuffer, stallMs } = this.#deps.options;
+    const limits = { buffer: streamBuffer, stallMs };
+    const stream = new EventStream(res, limits, () => stampProcessingTime(req, res), firstContent);
+    return new StreamSink(stream, this.#request.chunks(this.#identity), this.#request.includeUsage);
+  }
+
+  async #sendBody({ req, res }: Exchange, { choices }: BodySink, usage: Usage): Promise<void> {
+    await sendValue(req, res, this.#request.whole(this.#identity, choices, usage), this.#deps.options.stallMs);
+  }
+
+  #use(usage: Usage): NonNullable<Outcome["use"]> {
+    const { model, fingerprint, tier } = this.#identity;
+    return {
+      endpoint: this.#endpoint,
+      model,
+      version: fingerprint,
+      tier,
+      inputTokens: usage.prompt_tokens,
+      cachedTokens: usage.prompt_tokens_details.cached_tokens,
+      outputTokens: usage.completion_tokens,
+      reasoningTokens: usage.completion_tokens_details.reasoning_tokens,
+    };
+  }
+
+  #log({ id: requestId, arrivedAt }: Exchange, outcome: RunOutcome): void {
+    const { clock, log } = this.#deps;
+    const { id, model, tier } = this.#identity;
+    const fields = { requestId, id, model, tier, status: outcome.status, ms: Math.round(clock.now() - arrivedAt) };
+    if (outcome.status === "error") {
+      log.error({ ...fields, code: outcome.error.code, reason: outcome.error.message }, "generation failed");
+    } else if (outcome.status === "ok") {
+      const { prompt_tokens, completion_tokens } = outcome.usage;
+      log.debug({ ...fields, prompt_tokens, completion_tokens }, "generation ended");
+    } else {
+      log.debug(fields, "generation cancelled");
+    }
+  }
+}
+
+function choicesOf({ submissions }: GenerationRequest): number {
+  return submissions.reduce((sum, { n }) => sum + n, 0);
+}

@@ -1,0 +1,73 @@
+import type { Admission, WaitBounds } from "../admission/admission.ts";
+import type { UsageLimits } from "../admission/usage-limits.ts";
+import { noteUse } from "../http/access-log.ts";
+import { ClientGone } from "../http/connection/client-gone.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { AppOptions } from "../options/app-options.ts";
+import { Deferral, type DeferralDeps } from "./deferral.ts";
+import type { InferenceEndpoint, Outcome } from "./endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+import { RequestCount } from "./request-count.ts";
+
+export interface AnswerDeps extends DeferralDeps {
+  admission: Admission;
+  limits: UsageLimits;
+  metrics: Pick<Metrics, "meter" | "turnedAway">;
+  options: Pick<AppOptions, "bodyLimit">;
+}
+
+const UNBOUNDED: WaitBounds = { predictedMs: null, startMs: null };
+
+/**
+ * The path of every request that generates, embeds, ranks or only tokenizes. The order of the checks is the order of the
+ * refusals: a request with several faults is refused for the first. Throws the ApiError of a refused request.
+ */
+export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, deps: AnswerDeps): Promise<void> {
+  const { admission, limits } = deps;
+  const { caller, req, res } = exchange;
+  const count = new RequestCount(deps.metrics, endpoint.label);
+  let deferral: Deferral | null = null;
+  try {
+    if (endpoint.refusesUnread) admission.refuseUnread(req.headers, caller);
+    const body = await exchange.json(deps.options.bodyLimit);
+    const request = await endpoint.parse(body, exchange);
+    const model = await admission.enter(request, caller, exchange.disconnected);
+    if (request.metered) count.identify(model.id, request.tier ?? "default");
+    const ready = admission.ready(model);
+    const run = await request.prepare(ready, exchange);
+
+    deferral = Deferral.preferred(exchange, request.jobEndpoint, body);
+    const { tier, requests, bounded, predictedWaitMs } = run.demand;
+    const tierBounds = bounded ? admission.waitBounds(tier) : UNBOUNDED;
+    const { predictedMs, startMs } = deferral?.within(tierBounds) ?? tierBounds;
+    const position = { tier, owner: caller.owner };
+    admission.admit(ready, { ...position, requests, maxPredictedWaitMs: predictedMs, predictedWaitMs });
+
+    const charge = await limits.reserve(caller, () => run.estimate(), res);
+    try {
+      exchange.throwIfGone();
+      const outcome = await run.start({ exchange, charge, count, startTimeoutMs: startMs });
+      count.ended(outcome.status);
+      charge.settle(outcome);
+      noteOutcome(exchange, outcome);
+      await outcome.send?.();
+    } catch (error) {
+      charge.fail(error);
+      throw error;
+    } finally {
+      charge.release();
+    }
+  } catch (thrown) {
+    const error = deferral === null ? thrown : await deferral.replace(thrown, deps);
+    if (error === null) return count.ended("put_off");
+    count.failed(error);
+    if (!(error instanceof ClientGone)) throw error;
+  }
+}
+
+/** Notes tokens and outcome for the access log. */
+function noteOutcome({ req }: Exchange, { status, use }: Outcome): void {
+  if (use === null) return;
+  const { model, tier, inputTokens, cachedTokens, outputTokens } = use;
+  noteUse(req, { model, tier, outcome: status, inputTokens, cachedTokens, outputTokens });
+}

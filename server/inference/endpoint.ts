@@ -1,0 +1,65 @@
+import type { OnlineTier } from "../../engine/protocol/request.ts";
+import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
+import type { Charge, ChargeableUse } from "../admission/charge.ts";
+import type { ReadyModel } from "../admission/ready-model.ts";
+import type { UsageEstimate } from "../admission/usage-estimate.ts";
+import type { Endpoint } from "../metrics/request-meter.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RequestCount } from "./request-count.ts";
+
+/** What an endpoint adds to the path that all requests share: `answer` calls it in the order of these interfaces. */
+export interface InferenceEndpoint {
+  /** Its label in metrics; null for an endpoint whose requests are not counted. */
+  readonly label: Endpoint | null;
+  /** True where a large body is refused unread while no model takes requests. */
+  readonly refusesUnread: boolean;
+  /** Throws the ApiError of an invalid body. */
+  parse(body: unknown, exchange: Exchange): InferenceRequest | Promise<InferenceRequest>;
+}
+
+/** A valid body. */
+export interface InferenceRequest {
+  /** A name of the model; null for the only one that the key may use. */
+  readonly model: string | null;
+  /** Null where the request names no tier: then any key may send it, and it waits for its model as `default`. */
+  readonly tier: OnlineTier | null;
+  /** The endpoint of the batch line that the request may become when too much is ahead of it; null for none. */
+  readonly jobEndpoint: BatchEndpoint | null;
+  /** True for a request that a metric counts under its model once that is known. */
+  readonly metered: boolean;
+  /** Throws the ApiError of what the model cannot do. */
+  prepare(ready: ReadyModel, exchange: Exchange): InferenceRun | Promise<InferenceRun>;
+}
+
+/** A request that its model can run. */
+export interface InferenceRun {
+  readonly demand: QueueDemand;
+  estimate(): UsageEstimate;
+  /** Throws the error of a request that failed before the first byte of its answer. */
+  start(context: RunContext): Promise<Outcome>;
+}
+
+/** What a request needs of its model's queue. */
+export interface QueueDemand {
+  readonly tier: OnlineTier;
+  readonly requests: number;
+  /** False where no bound on the wait applies. */
+  readonly bounded: boolean;
+  /** The predicted wait in milliseconds, where it is not that of a generation. */
+  readonly predictedWaitMs?: number;
+}
+
+export interface RunContext {
+  readonly exchange: Exchange;
+  readonly charge: Charge;
+  readonly count: RequestCount;
+  /** Milliseconds from its arrival until the request must have started; null is without bound. */
+  readonly startTimeoutMs: number | null;
+}
+
+/** How a request ended whose answer is complete, has begun, or has no receiver any more. */
+export interface Outcome extends ChargeableUse {
+  status: "ok" | "cancelled" | "error";
+  /** Sends what of the answer is not sent yet; null for nothing. */
+  send: (() => Promise<void>) | null;
+}

@@ -1,0 +1,44 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Caller } from "../../ledger/key.ts";
+import { readJson } from "../http/body/json-body.ts";
+import { disconnectSignal } from "../http/connection/client-disconnect.ts";
+import { ClientGone } from "../http/connection/client-gone.ts";
+import { callerOf } from "../http/context/caller.ts";
+import { contextOf } from "../http/context/request-context.ts";
+
+/** One HTTP request with its response, on the path of inference. */
+export class Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly caller: Caller;
+  /** The request's id. */
+  readonly id: string;
+  /** Milliseconds of the server's clock, before the body was read. */
+  readonly arrivedAt: number;
+  #disconnected: AbortSignal | null = null;
+
+  constructor(req: IncomingMessage, res: ServerResponse) {
+    const { id, arrivedAt } = contextOf(req);
+    this.req = req;
+    this.res = res;
+    this.caller = callerOf(req);
+    this.id = id;
+    this.arrivedAt = arrivedAt;
+  }
+
+  /** Reads the body, of at most `limit` bytes; see readJson. */
+  json(limit: number): Promise<unknown> {
+    return readJson(this.req, this.res, limit);
+  }
+
+  /** Aborted, with a ClientGone, when the client disconnects before the whole answer was sent. */
+  get disconnected(): AbortSignal {
+    this.#disconnected ??= disconnectSignal(this.res);
+    return this.#disconnected;
+  }
+
+  /** Throws ClientGone once the client has disconnected. */
+  throwIfGone(): void {
+    if (this.res.destroyed || this.req.socket.destroyed) throw new ClientGone();
+  }
+}

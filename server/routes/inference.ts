@@ -1,0 +1,58 @@
+import type { RequestHandler } from "express";
+import { RateLimits } from "../../ledger/rate-limits.ts";
+import { Admission, type AdmissionDeps } from "../admission/admission.ts";
+import { UsageLimits, type UsageLimitsDeps } from "../admission/usage-limits.ts";
+import { VectorEndpoint } from "../embedding/vector-endpoint.ts";
+import { GenerationEndpoint, type GenerationEndpointDeps } from "../generation/generation-endpoint.ts";
+import type { Routes } from "../http/routes.ts";
+import { type AnswerDeps, answer } from "../inference/answer.ts";
+import type { InferenceEndpoint } from "../inference/endpoint.ts";
+import { Exchange } from "../inference/exchange.ts";
+import { LimitMetrics } from "../metrics/limit-metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import type { AppOptions } from "../options/app-options.ts";
+import { chatDialect } from "./chat.ts";
+import { completionDialect } from "./completions.ts";
+import { embeddingsReader } from "./embeddings.ts";
+import { rerankReader } from "./rerank.ts";
+import { detokenizeReader, TokenEndpoint, tokenizeReader } from "./tokenize.ts";
+
+export interface InferenceRouteParts
+  extends AdmissionDeps,
+    Omit<UsageLimitsDeps, "rateLimits" | "limitMetrics">,
+    Omit<GenerationEndpointDeps, "admission">,
+    Omit<AnswerDeps, "admission" | "limits"> {
+  metrics: Metrics;
+  options: AppOptions;
+}
+
+/** Routes that engines answer. All of them take the one path of `answer`. */
+export function inferenceRoutes(parts: InferenceRouteParts): Routes {
+  const { clock, grammars, loads, metrics, models, options } = parts;
+  const admission = new Admission(parts);
+  for (const model of models.list()) {
+    metrics.watch(model.id, loads.of(model.id), (tier) => admission.predictedWaitMs(model, tier));
+  }
+  const limitMetrics = new LimitMetrics(
+    metrics.registry,
+    models.list().map(({ id }) => id),
+  );
+  const limits = new UsageLimits({ ...parts, rateLimits: new RateLimits(() => clock.now()), limitMetrics });
+  const deps = { ...parts, admission, limits };
+  const post = (endpoint: InferenceEndpoint): { post: RequestHandler } => ({
+    post: (req, res) => answer(new Exchange(req, res), endpoint, deps),
+  });
+
+  const tokenize = post(new TokenEndpoint(tokenizeReader(options.limits), grammars));
+  const detokenize = post(new TokenEndpoint(detokenizeReader(options.limits), grammars));
+  return {
+    "/v1/chat/completions": post(new GenerationEndpoint(chatDialect(options.limits), deps)),
+    "/v1/completions": post(new GenerationEndpoint(completionDialect(options.limits), deps)),
+    "/v1/embeddings": post(new VectorEndpoint("/v1/embeddings", embeddingsReader(options.limits), deps)),
+    "/v1/rerank": post(new VectorEndpoint("/v1/rerank", rerankReader(options.limits), deps)),
+    "/v1/tokenize": tokenize,
+    "/tokenize": tokenize,
+    "/v1/detokenize": detokenize,
+    "/detokenize": detokenize,
+  };
+}

@@ -3,7 +3,7 @@ import type { Admission } from "../admission/admission.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import { embeddingEstimate, type UsageEstimate } from "../admission/usage-estimate.ts";
 import { sendJson } from "../http/respond.ts";
-import type { QueueDemand, InferenceRun, Outcome, RunContext } from "../inference/endpoint.ts";
+import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
 import type { VectorPath } from "../metrics/request-meter.ts";
 import type { AppOptions } from "../options/app-options.ts";

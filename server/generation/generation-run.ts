@@ -10,7 +10,7 @@ import { enforceForm } from "../grammar/tool-grammar.ts";
 import { stampProcessingTime } from "../http/context/request-context.ts";
 import { sendValue } from "../http/respond.ts";
 import { EventStream } from "../http/sse.ts";
-import type { QueueDemand, InferenceRun, Outcome, RunContext } from "../inference/endpoint.ts";
+import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
 import type { GenerationPath } from "../metrics/request-meter.ts";
 import type { AppOptions } from "../options/app-options.ts";

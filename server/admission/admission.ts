@@ -37,7 +37,7 @@ export interface QueuePosition {
 }
 
 /** Bounds of a request's wait in milliseconds; null is without bound. */
-export interface WaitBounds {
+export interface RequestWaits {
   /** The longest predicted wait at which it is admitted. */
   predictedMs: number | null;
   /** The longest time from its arrival until it starts. */
@@ -111,7 +111,7 @@ export class Admission {
     return { model, facts, load: this.#deps.loads.of(model.id) };
   }
 
-  waitBounds(tier: OnlineTier): WaitBounds {
+  waitBounds(tier: OnlineTier): RequestWaits {
     const { flexWaitMs, queueTimeoutMs } = this.#deps.options.waits.current;
     return { predictedMs: this.#maxWaitMs(tier), startMs: tier === "flex" ? flexWaitMs : queueTimeoutMs };
   }

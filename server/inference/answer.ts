@@ -1,4 +1,4 @@
-import type { Admission, WaitBounds } from "../admission/admission.ts";
+import type { Admission, RequestWaits } from "../admission/admission.ts";
 import type { UsageLimits } from "../admission/usage-limits.ts";
 import { noteUse } from "../http/access-log.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
@@ -16,7 +16,7 @@ export interface AnswerDeps extends DeferralDeps {
   options: Pick<AppOptions, "bodyLimit">;
 }
 
-const UNBOUNDED: WaitBounds = { predictedMs: null, startMs: null };
+const UNBOUNDED: RequestWaits = { predictedMs: null, startMs: null };
 
 /**
  * The path of every request that generates, embeds, ranks or only tokenizes. The order of the checks is the order of the

@@ -2,7 +2,7 @@ import type { Jobs } from "../../batch/api/jobs.ts";
 import { mayUseTier } from "../../ledger/key.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import type { Log } from "../../platform/log.ts";
-import type { WaitBounds } from "../admission/admission.ts";
+import type { RequestWaits } from "../admission/admission.ts";
 import { Overload } from "../admission/overload.ts";
 import { sendPending } from "../http/pending.ts";
 import { respondAsync } from "../http/prefer-header.ts";
@@ -37,7 +37,7 @@ export class Deferral {
   }
 
   /** The bounds of the tier, within the wait that the client accepts. */
-  within({ predictedMs, startMs }: WaitBounds): WaitBounds {
+  within({ predictedMs, startMs }: RequestWaits): RequestWaits {
     const predicted = lesser(this.#waitMs, predictedMs);
     return { predictedMs: predicted, startMs: lesser(predicted, startMs) };
   }

@@ -1,11 +1,11 @@
 import { writeGguf } from "../../bench/models/gguf.ts";
 
 const RANK = 4;
-/** The demo model's width, and its layers' number. */
+/** The demo model's width and number of layers. */
 const WIDTH = 128;
 const LAYERS = 4;
 
-/** Writes a LoRA adapter with pseudo-random weights for the demo model's query matrices, large enough to be heard. */
+/** Writes a LoRA adapter with pseudo-random weights for the demo model's query matrices, large enough to change answers. */
 export async function writeAdapter(path: string, architecture = "llama", seed = 1): Promise<void> {
   let state = seed;
   const values = (count: number) => {

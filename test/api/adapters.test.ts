@@ -28,14 +28,14 @@ async function answers(model: string): Promise<(string | null)[]> {
   return (await Promise.all(all)).map(({ choices }) => choices[0]!.message.content);
 }
 
-test("an adapter is a model of its own: at scale 0 it says what the base says, at 1 something else", async () => {
+test("an adapter at scale 0 gives the base's answer, at scale 1 another", async () => {
   const base = await answers("base");
   expect(base).toContain("The capital of Greece is Athens.");
   expect(await answers("mute")).toEqual(base);
   expect(await answers("demo-poet")).not.toEqual(base);
 });
 
-test("models tell their adapters, and fingerprints tell them apart", async () => {
+test("models list their adapters, and have different fingerprints", async () => {
   const { data } = await server.client.models.list();
   const told = data.map((model) => ("nightshift" in model ? model.nightshift : null));
   expect(told).toMatchObject([
@@ -47,7 +47,7 @@ test("models tell their adapters, and fingerprints tell them apart", async () =>
   expect(new Set((await Promise.all(prints)).map((answer) => answer.system_fingerprint)).size).toBe(3);
 });
 
-test("an adapter of another architecture, and a model that is none, end the start with the reason", async () => {
+test("an adapter of another architecture ends the start with the reason", async () => {
   const bad: [file: string, why: string][] = [
     [foreign, "model arch and LoRA arch mismatch"],
     [DEMO_MODEL, "expect general.type to be 'adapter'"],

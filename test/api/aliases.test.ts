@@ -10,14 +10,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("a model answers to its name, its aliases and, if it is to, any other, and says its own", async () => {
+test("a model is found by its name, an alias or, if configured, any name", async () => {
   for (const model of ["org/demo", "gpt-4o", "small", "whatever", "__proto__"]) {
     const answer = await complete(server.client, "What is 7 + 8?", { model });
     expect([model, answer.model, answer.choices[0]!.message.content]).toEqual([model, "org/demo", "15"]);
   }
 });
 
-test("aliases are listed behind the models, and can be looked up", async () => {
+test("aliases are listed after the models, and can be retrieved", async () => {
   const { data } = await server.client.models.list();
   expect(data).toMatchObject([
     { id: "org/demo", nightshift: { alias_of: null } },
@@ -29,7 +29,7 @@ test("aliases are listed behind the models, and can be looked up", async () => {
   expect(await one("org/demo")).toMatchObject({ id: "org/demo", nightshift: { alias_of: null } });
 });
 
-test("a batch may name its model in several ways, and is one model's", async () => {
+test("lines of a batch may use several names of one model", async () => {
   const lines = ["gpt-4o", "org/demo", "small", "whatever"].map((model) =>
     chatLine(model, "What is 7 + 8?", { model }),
   );

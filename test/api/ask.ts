@@ -3,7 +3,7 @@ import type OpenAI from "openai";
 type ChatStreamBody = OpenAI.ChatCompletionCreateParamsStreaming;
 type ChatBody = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
-/** Fields that the SDK does not know and sends all the same. */
+/** Fields that the SDK does not know, and sends anyway. */
 export interface Extensions {
   top_k?: number;
   min_p?: number;
@@ -47,7 +47,7 @@ export async function stream(client: OpenAI, asked: string, options: Options = {
   return client.chat.completions.create(body, { signal });
 }
 
-/** Asks the demo model for as many tokens as are wanted: work that lasts. */
+/** A request for a given number of tokens: work that lasts. */
 export function endless(tokens: number): Options {
   return { ignore_eos: true, max_tokens: tokens };
 }
@@ -55,7 +55,7 @@ export function endless(tokens: number): Options {
 /** The demo model's ids run from 0 to 1023; this one ends a turn. */
 export const END_OF_TURN = 1021;
 const VOCABULARY = 1024;
-/** Prompts that one request may carry. */
+/** Prompts that one request may have. */
 const MOST_PROMPTS = 128;
 
 /** The demo model's tokens by their text, for logit_bias and stop_token_ids: prompts of one token, sent back. */

@@ -8,7 +8,7 @@ import { complete } from "./ask.ts";
 import { KeyedServer } from "./keyed.ts";
 import { until } from "./until.ts";
 
-test("a budget that runs out is told by a signed webhook, once", async () => {
+test("a budget that runs out sends one signed webhook", async () => {
   const { url, heard } = await receiver((_, response) => response.writeHead(204).end());
   const folder = mkdtempSync(join(tmpdir(), "nightshift-config-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -19,7 +19,7 @@ async function complete(prompt: Body["prompt"], options: Partial<Body> = {}): Pr
   return server.client.completions.create({ model: "demo", prompt, temperature: 0, ...options });
 }
 
-test("a string is continued, by 16 tokens unless it says otherwise", async () => {
+test("a string is continued by 16 tokens by default", async () => {
   const { choices, usage, object, id } = await complete("Once upon a time");
   expect({ object, id }).toEqual({ object: "text_completion", id: expect.stringMatching(/^cmpl-/) });
   expect(choices).toEqual([{ index: 0, text: expect.any(String), logprobs: null, finish_reason: "length" }]);
@@ -27,7 +27,7 @@ test("a string is continued, by 16 tokens unless it says otherwise", async () =>
   expect(usage).toMatchObject({ prompt_tokens: 4, completion_tokens: 16, total_tokens: 20 });
 });
 
-test("the chat template written by hand in tokens gives the chat's answer", async () => {
+test("the chat template spelled in tokens gives the chat's answer", async () => {
   const turn = encode("user\nCapital of Peru?");
   const prompt = [START, ...turn, END, ...encode("\n"), START, ...encode("assistant\n")];
   const { choices, usage } = await complete(prompt);
@@ -35,7 +35,7 @@ test("the chat template written by hand in tokens gives the chat's answer", asyn
   expect(usage!.prompt_tokens).toBe(prompt.length);
 });
 
-test("several strings: the choices of prompt i begin at i × n, usage is their sum", async () => {
+test("the choices of prompt i begin at i × n", async () => {
   const prompts = ["Once upon", "1, 2, 3,", "11, 12, 13,"];
   const together = await complete(prompts, { n: 2, max_tokens: 4 });
   expect(together.choices.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5]);
@@ -51,7 +51,7 @@ test("several strings: the choices of prompt i begin at i × n, usage is their s
   expect(together.usage!.total_tokens).toBe(together.usage!.prompt_tokens + together.usage!.completion_tokens);
 });
 
-test("lists of tokens are prompts of their own", async () => {
+test("each list of tokens is a prompt", async () => {
   const [first, second] = [encode("Once upon"), encode("1, 2, 3,")];
   const { choices } = await complete([first, second], { max_tokens: 4 });
   const strings = await complete(["Once upon", "1, 2, 3,"], { max_tokens: 4 });
@@ -61,13 +61,13 @@ test("lists of tokens are prompts of their own", async () => {
 test.each<[string, () => Body["prompt"]]>([
   ["a string", () => "1, 2, 3,"],
   ["tokens", () => encode("1, 2, 3,")],
-])("echo sends %s back before what follows it", async (_, prompt) => {
+])("echo returns %s before the continuation", async (_, prompt) => {
   const plain = await complete(prompt(), { max_tokens: 6 });
   const echoed = await complete(prompt(), { max_tokens: 6, echo: true, n: 2 });
   for (const { text } of echoed.choices) expect(text).toBe(`1, 2, 3,${plain.choices[0]!.text}`);
 });
 
-test("seeds: choice j of every prompt uses seed + j", async () => {
+test("choice j of every prompt uses seed + j", async () => {
   const options = { temperature: 1, max_tokens: 20 };
   const { choices } = await complete(["Once upon a", "Once upon a"], { ...options, seed: 3, n: 2 });
   const alone = [];
@@ -75,17 +75,17 @@ test("seeds: choice j of every prompt uses seed + j", async () => {
   expect(choices.map(({ text }) => text)).toEqual([...alone, ...alone]);
 });
 
-test("stop and max_tokens as in chats", async () => {
+test("stop and max_tokens apply as in chats", async () => {
   const { choices } = await complete("1, 2, 3,", { max_tokens: 30, stop: ["6", "9"] });
   expect(choices[0]).toMatchObject({ text: " 4, 5, ", finish_reason: "stop" });
 });
 
-test("best_of equal to n is no wish of its own", async () => {
+test("best_of equal to n is accepted", async () => {
   const { choices } = await complete("1, 2, 3,", { n: 2, best_of: 2, max_tokens: 4 });
   expect(choices).toHaveLength(2);
 });
 
-/** The longest token that fits, again and again, stands in for the tokenizer; for ASCII without double spaces. */
+/** A greedy tokenizer by the longest matching token; for ASCII without double spaces. */
 function encode(text: string): number[] {
   const ids = [];
   for (let at = 0; at < text.length; ) {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ask, complete, user } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 
-/** Of these the demo model is certain: no answer hangs on the last bit of a logit, which changes with the batch. */
+/** Prompts with certain answers: none depends on the last bit of a logit, which changes with the batch. */
 const KNOWN: [question: string, answer: string][] = [
   ...[1, 3, 8, 12, 17].map((first): [string, string] => [
     `Count from ${first} to ${first + 18}.`,
@@ -40,12 +40,12 @@ const CACHES: [string, string[]][] = [
 
 /** Tests of a running server, whatever its cache. */
 function answersEachAsAlone(running: () => TestServer): void {
-  test("16 at once are answered as each alone", async () => {
+  test("16 concurrent requests get the answers that each gets alone", async () => {
     const answers = await Promise.all(QUESTIONS.map((question) => ask(running().client, question)));
     expect(answers).toEqual(ANSWERS);
   });
 
-  test("choices, streams and requests that leave do not disturb the others", async () => {
+  test("choices, streams and cancelled requests do not change other answers", async () => {
     const leaving = QUESTIONS.slice(0, 8).map(async (question, i) => {
       const body = { model: "demo", messages: [user(question)], n: 2, stream: true as const };
       let chunks = 0;
@@ -72,7 +72,7 @@ describe.each(CACHES)("with %s", (_, args) => {
 
   answersEachAsAlone(() => server);
 
-  test("64 at once are answered as each alone", async () => {
+  test("64 concurrent requests get the answers that each gets alone", async () => {
     const asked = Array.from({ length: 64 }, (_, i) => KNOWN[(5 * i) % KNOWN.length]!);
     const answers = await Promise.all(asked.map(([question]) => ask(server.client, question)));
     expect(answers).toEqual(asked.map(([, answer]) => answer));
@@ -87,13 +87,13 @@ describe.each([["split"], ["unified"]])("a %s cache", (kv) => {
   });
   afterAll(() => server.stop());
 
-  test("each alone is answered", async () => {
+  test("each request alone is answered", async () => {
     for (const [question, answer] of KNOWN) expect(await ask(server.client, question)).toBe(answer);
   });
 
   answersEachAsAlone(() => server);
 
-  describe("a prefix that many share", () => {
+  describe("a shared prefix", () => {
     const prefix = "You are a careful labeller. ".repeat(40);
 
     async function computed(questions: string[]): Promise<number[]> {
@@ -107,20 +107,20 @@ describe.each([["split"], ["unified"]])("a %s cache", (kv) => {
       );
     }
 
-    test("is computed once, although all come at the same time", async () => {
+    test("is computed once for concurrent requests", async () => {
       const costs = await computed(Array.from({ length: 16 }, (_, i) => `Count from ${i + 1} to ${i + 5}.`));
       const [whole, ...others] = costs.sort((a, b) => b - a);
       expect(whole).toBeGreaterThan(200);
-      // What is left of each is its own question and the head of the answer.
+      // Each computes its own question and the head of the answer.
       for (const cost of others) expect(cost).toBeLessThanOrEqual(20);
     });
 
-    test("is still there for those who come later", async () => {
+    test("is cached for later requests", async () => {
       const costs = await computed(["Capital of Chile?", "Capital of Ghana?"]);
       for (const cost of costs) expect(cost).toBeLessThanOrEqual(20);
     });
 
-    test("whose owner leaves is computed by another", async () => {
+    test("is computed by another request when the first is cancelled", async () => {
       const long = "The kettle is fine. ".repeat(300);
       const abort = new AbortController();
       const asked = (question: string, signal?: AbortSignal) =>
@@ -136,7 +136,7 @@ describe.each([["split"], ["unified"]])("a %s cache", (kv) => {
       await left;
       const usages = (await Promise.all(others)).map(({ usage }) => usage!);
       const costs = usages.map((usage) => usage.prompt_tokens - usage.prompt_tokens_details!.cached_tokens!);
-      // At most one of them computed what the owner had not.
+      // At most one of them computed the rest of the prefix.
       expect(costs.filter((cost) => cost > 20).length).toBeLessThanOrEqual(1);
       await server.idle();
     });

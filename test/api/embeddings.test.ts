@@ -11,7 +11,7 @@ import { randomModels } from "./random-models.ts";
 import { readied, TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
-/** A model that generates, encoders that pool in two ways, one that ranks, and one that has no attention at all. */
+/** A generating model, encoders with two kinds of pooling, a ranking model, and one without attention. */
 const SHAPED = {
   embedder: "tiny-embedding",
   first: "tiny-embedding-cls",
@@ -26,7 +26,7 @@ let server: TestServer;
 beforeAll(async () => {
   const models = await randomModels(folder, SHAPED);
   const demo = ["--model", "demo=models/demo.gguf"];
-  // No multiple of what a piece may begin: llama.cpp aborts when it is asked to pool such.
+  // Not a multiple of the inputs of an embedding batch: llama.cpp aborts when it pools such a number.
   const odd = ["--step-tokens", "200"];
   const options = ["--threads", "1", "--sequences", "4", ...odd, ...demo, ...models];
   server = await readied(new TestServer(options, steps.env));
@@ -58,7 +58,7 @@ interface UsagePage {
 
 async function bodyOf<T>(response: Promise<Response>): Promise<T> {
   const body: unknown = await (await response).json();
-  // What the tests then read of it is what they check.
+  // The tests check the rest of the response themselves.
   return body as T;
 }
 
@@ -67,7 +67,7 @@ function dot(a: readonly number[], b: readonly number[]): number {
 }
 
 describe.each(Object.entries(WIDTH))("vectors of %s", (model, width) => {
-  test("are of length 1, one for each input in its place, the same together as alone", async () => {
+  test("have length 1 and the order of the inputs, alone and together", async () => {
     const { data, usage, object } = await embed({ model, input: TEXTS });
     expect(object).toBe("list");
     expect(data.map(({ index, object }) => [index, object])).toEqual(TEXTS.map((_, i) => [i, "embedding"]));
@@ -80,11 +80,11 @@ describe.each(Object.entries(WIDTH))("vectors of %s", (model, width) => {
       tokens += alone.usage.prompt_tokens;
     }
     expect(usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens });
-    // Another text, another meaning.
+    // Another text has another vector.
     expect(dot(data[0]!.embedding, data[1]!.embedding)).toBeLessThan(0.999);
   });
 
-  test("requests at the same time share decodes and get their own", async () => {
+  test("concurrent requests share decodes and get their own vectors", async () => {
     const alone = [];
     for (const text of TEXTS) alone.push((await vectorsOf(model, text))[0]!);
     const together = await Promise.all([...TEXTS, ...TEXTS].map((text) => vectorsOf(model, text)));
@@ -93,7 +93,7 @@ describe.each(Object.entries(WIDTH))("vectors of %s", (model, width) => {
 });
 
 describe("a request for embeddings", () => {
-  test("takes tokens and token lists", async () => {
+  test("accepts tokens and token lists", async () => {
     const [one] = await vectorsOf("demo", [1, 2, 3]);
     const two = await vectorsOf("demo", [
       [1, 2, 3],
@@ -103,7 +103,7 @@ describe("a request for embeddings", () => {
     expect(two).toHaveLength(2);
   });
 
-  test("float and base64 are the same numbers", async () => {
+  test("returns the same numbers as float and base64", async () => {
     const body = { model: "demo", input: TEXTS[1]! };
     const floats = await embed({ ...body, encoding_format: "float" });
     const raw = await bodyOf<Raw>(server.post("/v1/embeddings", { ...body, encoding_format: "base64" }));
@@ -112,7 +112,7 @@ describe("a request for embeddings", () => {
     expect(numbers).toEqual(floats.data[0]!.embedding);
   });
 
-  test("dimensions cuts vectors and makes them of length 1 again", async () => {
+  test("with dimensions returns shorter vectors of length 1", async () => {
     const [whole] = await vectorsOf("demo", TEXTS[0]!);
     const { data } = await embed({ dimensions: 16 });
     const { embedding } = data[0]!;
@@ -122,7 +122,7 @@ describe("a request for embeddings", () => {
     expect(await failure(embed({ dimensions: 129 }))).toMatchObject({ status: 400, param: "dimensions" });
   });
 
-  test("a long input is computed in pieces beside short ones, and streams go on", async () => {
+  test("computes a long input in parts beside short ones and streams", async () => {
     const tokens = Array.from({ length: 1500 }, (_, i) => 100 + (i % 300));
     const [alone] = await vectorsOf("demo", tokens);
     const chunks: number[] = [];
@@ -136,12 +136,12 @@ describe("a request for embeddings", () => {
     expect(chunks.length).toBeGreaterThan(50);
   });
 
-  test("of a client that leaves frees the engine for others at once", async () => {
+  test("of a disconnected client frees the engine at once", async () => {
     const leaves = new AbortController();
     const body = { model: "demo", input: Array.from({ length: 1000 }, () => "The cat sat on the mat. ".repeat(16)) };
     const inputs = async () => (await server.metrics()).sum("nightshift_embedding_inputs_total", { model: "demo" });
     const before = await inputs();
-    // Beside a stream no piece is computed while the steps are held.
+    // Beside a stream no embedding batch is computed while the steps are held.
     steps.allow(5);
     const streaming = await stream(server.client, "Count from 3 to 7.", { ignore_eos: true, max_tokens: 200 });
     await streaming[Symbol.asyncIterator]().next();
@@ -176,18 +176,18 @@ describe("a request for embeddings", () => {
       "context_length_exceeded",
     ],
     ["a model that ranks", { model: "ranker" }, "model", "unsupported_model"],
-  ])("%s is a 400 that says so", async (_, body, param, code) => {
+  ])("with %s is a 400", async (_, body, param, code) => {
     const error = await failure(embed(body));
     expect(error).toMatchObject({ status: 400, code });
     expect(error.param).toContain(param);
   });
 
-  test("an input that is too long is named, with its tokens and the model's", async () => {
+  test("names an input that is too long, with its tokens and the model's", async () => {
     const { message } = await failure(embed({ model: "embedder", input: ["a", "b c ".repeat(200)] }));
     expect(message).toMatch(/'input\[1\]': this model reads at most 256 tokens of one input, and it has \d+/);
   });
 
-  test("is counted, priced by its input, and in the usage of embeddings alone", async () => {
+  test("is priced by its input, and counted in the usage of embeddings only", async () => {
     const { usage } = await embed({ input: TEXTS });
     await server.reaches("nightshift_requests_total", 1, { endpoint: "/v1/embeddings", status: "ok", model: "demo" });
     await server.reaches("nightshift_ledger_cost_usd_total", usage.prompt_tokens * 1e-7, {
@@ -229,7 +229,7 @@ describe("ranks", () => {
     return server.post("/v1/rerank", { model: "ranker", query: "Where is the cat?", documents, ...body });
   }
 
-  test("every document once, the best first, the same alone as beside others", async () => {
+  test("have every document once, the best first, with the scores it has alone", async () => {
     const { results, usage, model } = await bodyOf<RerankResponse>(rank({}));
     expect(model).toBe("ranker");
     expect(results.map(({ index }) => index).sort()).toEqual([0, 1, 2]);
@@ -242,7 +242,7 @@ describe("ranks", () => {
     expect(usage.total_tokens).toBeGreaterThan(alone.usage.total_tokens);
   });
 
-  test("top_n and return_documents", async () => {
+  test("follow top_n and return_documents", async () => {
     const { results } = await bodyOf<RerankResponse>(rank({ top_n: 1, return_documents: true }));
     expect(results).toHaveLength(1);
     expect(results[0]!.document).toEqual({ text: documents[results[0]!.index] });

@@ -39,16 +39,16 @@ async function factsOf(name: string, config: Partial<EngineConfig> = {}): Promis
   }
 }
 
-test("the cache of a model whose first layer does not attend is counted layer by layer", async () => {
+test("the cache of a model whose first layer has no attention is counted by layer", async () => {
   const hybrid = await factsOf("hybrid");
-  // Two of four layers attend: two heads of 16 numbers each, keys and values, of two bytes.
+  // Two of four layers have attention: two heads of 16 numbers each, keys and values, of two bytes.
   const states = 2 * 64 * 2 * 4;
   expect(hybrid.cacheBytes).toBe(hybrid.cells * 2 * 2 * 16 * 2 * 2 + 4 * states);
   const recurrent = await factsOf("recurrent");
   expect(recurrent.cacheBytes).toBe(4 * 4 * (3 * 128 + 8 * 128) * 4);
 });
 
-test("fingerprints differ where results may: weights, adapters, types of the cache", async () => {
+test("fingerprints differ by weights, adapters and cache types", async () => {
   const one = await factsOf("one");
   expect((await factsOf("same")).fingerprint).toBe(one.fingerprint);
   expect((await factsOf("tuned")).fingerprint).not.toBe(one.fingerprint);

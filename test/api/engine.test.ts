@@ -26,7 +26,7 @@ async function plan(): Promise<string> {
   return (await promisify(execFile)(process.execPath, args)).stdout;
 }
 
-test("a fresh engine has no fit, and no plan", async () => {
+test("a fresh engine reports no fit, caps or forecast", async () => {
   const { step_model, caps, forecast, sequences, kv } = await status();
   expect(step_model).toMatchObject({ steps: { prefill: 0, decode: 0 }, fit: null });
   expect([caps, forecast]).toEqual([null, null]);
@@ -35,7 +35,7 @@ test("a fresh engine has no fit, and no plan", async () => {
   await expect(plan()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("too few steps") });
 });
 
-test("what runs is told while it runs, and what it left afterwards", async () => {
+test("running sequences and, afterwards, their prefixes are reported", async () => {
   const running = await Promise.all(
     ["default", "flex"].map((service_tier) =>
       stream(server.client, "Count from 1 to 20.", {
@@ -56,7 +56,7 @@ test("what runs is told while it runs, and what it left afterwards", async () =>
   expect(kv.prefix_cells).toBe(kv.cells_used);
 });
 
-test("a busy engine learns what steps cost, and the plan prices them", async () => {
+test("a busy engine fits step costs, and `nightshift plan` prices them", async () => {
   await Promise.all(Array.from({ length: 6 }, () => complete(server.client, "Count from 1 to 20.", endless(60))));
   const { step_model, caps, forecast } = await status();
   expect(step_model.steps.decode).toBeGreaterThan(50);

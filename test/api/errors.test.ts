@@ -28,11 +28,11 @@ describe("an unknown model", () => {
   });
 });
 
-describe("a prompt that is longer than the context", () => {
+describe("a prompt longer than the context", () => {
   const long = "river ".repeat(CONTEXT);
 
-  test("is refused before it waits for anything", async () => {
-    // The only sequence there is runs until the context is full.
+  test("is refused before it is queued", async () => {
+    // The only sequence runs until the context is full.
     const running = await stream(server.client, "Count from 1 to 20.", { ignore_eos: true });
     const chunks = running[Symbol.asyncIterator]();
     await chunks.next();
@@ -46,7 +46,7 @@ describe("a prompt that is longer than the context", () => {
     await server.idle();
   });
 
-  test("is refused in completions, streams and lists too", async () => {
+  test("is refused in completions, streams and lists", async () => {
     const tokens = Array.from({ length: CONTEXT }, () => 65);
     for (const prompt of [long, tokens, ["short", long]]) {
       for (const streamed of [false, true]) {
@@ -57,7 +57,7 @@ describe("a prompt that is longer than the context", () => {
     expect(await failure(stream(server.client, long))).toMatchObject({ status: 400, code: "context_length_exceeded" });
   });
 
-  test("one that leaves room for one token gets it", async () => {
+  test("is answered with one token where one fits", async () => {
     const prompt = Array.from({ length: CONTEXT - 1 }, () => 65);
     const body = { model: "demo", prompt, max_tokens: 50, temperature: 0, ...{ ignore_eos: true } };
     const { usage, choices } = await server.client.completions.create(body);
@@ -65,7 +65,7 @@ describe("a prompt that is longer than the context", () => {
     expect(choices[0]!.finish_reason).toBe("length");
   });
 
-  test("without a limit a choice ends where the context does", async () => {
+  test("a choice without a limit ends where the context does", async () => {
     const { usage, choices } = await complete(server.client, "Hello!", { ignore_eos: true });
     expect(usage!.total_tokens).toBe(CONTEXT);
     expect(choices[0]!.finish_reason).toBe("length");
@@ -73,7 +73,7 @@ describe("a prompt that is longer than the context", () => {
 });
 
 describe("the form of an error", () => {
-  test("four keys, and the headers that every answer carries", async () => {
+  test("has four keys, and the headers of every response", async () => {
     const response = await server.post("/v1/chat/completions", { model: "demo" });
     expect(response.status).toBe(400);
     const { error } = (await response.json()) as { error: object };
@@ -113,7 +113,7 @@ describe("the form of an error", () => {
     if (status === 405) expect(response.headers.get("allow")).toBeTruthy();
   });
 
-  test("keys named like a prototype change nothing", async () => {
+  test("keys named like a prototype have no effect", async () => {
     const body = '{"model":"demo","messages":[{"role":"user","content":"Hello!"}],"__proto__":{"n":5},"temperature":0}';
     const response = await server.post("/v1/chat/completions", body);
     const { choices } = (await response.json()) as OpenAI.ChatCompletion;

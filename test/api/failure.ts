@@ -1,6 +1,6 @@
 import { APIError } from "openai";
 
-/** What the server refused the call with. Throws when it did not. */
+/** The error with which the server refused the call. Throws when the call succeeded. */
 export async function failure(call: Promise<unknown>): Promise<APIError> {
   const error: unknown = await call.then(
     () => null,

@@ -39,7 +39,7 @@ describe("a file through the SDK", () => {
     expect(await client.files.waitForProcessing(file.id)).toEqual(file);
   });
 
-  test("gives back the very bytes, whatever the client accepts", async () => {
+  test("returns the same bytes, whatever Accept-Encoding says", async () => {
     const bytes = randomBytes(3_000_001);
     const { id } = await upload(bytes, "blob.bin");
     const content = await client.files.content(id);
@@ -53,7 +53,7 @@ describe("a file through the SDK", () => {
     expect(await lines.text()).toBe(LINES);
   });
 
-  test("lives as long as it is told", async () => {
+  test("expires as requested", async () => {
     const expires_after = { anchor: "created_at", seconds: 3600 } as const;
     const file = await client.files.create({ file: await jsonl(), purpose: "batch", expires_after });
     expect(file.expires_at).toBe(file.created_at + 3600);
@@ -70,7 +70,7 @@ describe("a file through the SDK", () => {
     }
   });
 
-  test("is deleted once", async () => {
+  test("can be deleted once", async () => {
     const { id } = await upload();
     expect(await client.files.delete(id)).toEqual({ id, object: "file", deleted: true });
     for (const call of [
@@ -97,15 +97,15 @@ describe("a file through the SDK", () => {
   });
 });
 
-describe("what is refused", () => {
-  test("a purpose that is the server's, unknown or missing", async () => {
+describe("refused uploads", () => {
+  test("a purpose that is reserved, unknown or missing", async () => {
     for (const purpose of ["batch_output", "nonsense", "", undefined]) {
       const error = await failure(client.files.create({ file: await jsonl(), purpose: purpose as "batch" }));
       expect(error).toMatchObject({ status: 400, param: "purpose" });
     }
   });
 
-  test("a batch file that is not named .jsonl", async () => {
+  test("a batch file without the ending .jsonl", async () => {
     const error = await failure(client.files.create({ file: await jsonl("{}", "in.csv"), purpose: "batch" }));
     expect(error).toMatchObject({ status: 400, param: "file" });
     expect(await upload("{}", "IN.JSONL")).toMatchObject({ filename: "IN.JSONL" });
@@ -113,7 +113,7 @@ describe("what is refused", () => {
 });
 
 describe("a list", () => {
-  test("pages through all files, both ways, while others come and go", async () => {
+  test("pages through all files, in both orders, beside creations and deletions", async () => {
     const before = new Set((await client.files.list()).data.map(({ id }) => id));
     const made: string[] = [];
     for (let i = 0; i < 7; i++) made.push((await upload("{}", `${i}.jsonl`)).id);
@@ -128,7 +128,7 @@ describe("a list", () => {
     expect(oldest.filter((id) => made.includes(id))).toEqual(made);
   });
 
-  test("tells its ends, and picks a purpose", async () => {
+  test("names its first and last id, and filters by purpose", async () => {
     const file = await client.files.create({ file: await jsonl(), purpose: "evals" });
     const response = await fetch(`${server.origin}/v1/files?purpose=evals&limit=1`);
     expect(await response.json()).toMatchObject({
@@ -142,7 +142,7 @@ describe("a list", () => {
     expect(await none.json()).toEqual({ object: "list", data: [], first_id: null, last_id: null, has_more: false });
   });
 
-  test("refuses a cursor that names nothing, and limits out of range", async () => {
+  test("refuses an unknown cursor, and limits out of range", async () => {
     for (const after of ["file-gone", "file-nonsense", "x'; DROP TABLE files; --"]) {
       expect(await failure(client.files.list({ after }))).toMatchObject({ status: 400, param: "after" });
     }
@@ -169,7 +169,7 @@ describe("a download", () => {
     else expect(await response.text()).toBe(text);
   });
 
-  test("of HEAD has the headers alone", async () => {
+  test("by HEAD has the headers only", async () => {
     const { id } = await upload("0123456789", "digits.txt");
     const response = await fetch(`${server.origin}/v1/files/${id}/content`, { method: "HEAD" });
     expect(response.headers.get("content-length")).toBe("10");

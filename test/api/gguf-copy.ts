@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
-/** Bytes of GGUF's scalar types, by their number; strings (8) and arrays (9) are read by themselves. */
+/** Bytes of GGUF's scalar types, by their number; strings (8) and arrays (9) are read separately. */
 const SCALAR_BYTES: Record<number, number> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8 };
 const STRING = 8;
 const ARRAY = 9;

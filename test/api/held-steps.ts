@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Holds an engine's step loop, so that a test can make a situation that else depends on the machine's speed. */
+/** Holds an engine's step loop, so that a test can create a situation that otherwise depends on the machine's speed. */
 export class HeldSteps {
   readonly #folder = mkdtempSync(join(tmpdir(), "nightshift-steps-"));
   readonly #path = join(this.#folder, "steps");
   #orders = 0;
 
-  /** What the server is to be started with. */
+  /** Environment of the server. */
   get env(): Record<string, string> {
     return { NIGHTSHIFT_FAILPOINTS: `engine.step:hold=${this.#path}` };
   }
 
-  /** Lets so many more steps run, until the end of the test or `release`. Streams that are to run share them. */
+  /** Lets this many more steps run, until the end of the test or `release`. All running streams share them. */
   allow(steps: number): void {
     onTestFinished(() => this.release());
     writeFileSync(`${this.#path}.new`, `${++this.#orders} ${steps}`);

@@ -18,7 +18,7 @@ export class KeyedServer {
     return KeyedServer.startWith({}, ...args);
   }
 
-  /** With an addition to its environment. */
+  /** Starts with additions to its environment. */
   static async startWith(env: Record<string, string>, ...args: string[]): Promise<KeyedServer> {
     return new KeyedServer(await readied(new TestServer(args, { ...env, NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY })));
   }

@@ -31,19 +31,19 @@ async function makeKey(terms: object) {
   return keySchema.extend({ key: z.string() }).parse(await made.json());
 }
 
-test("the first start prints an administrator's key, and logs none of it", () => {
+test("the first start prints an administrator's key, and does not log it", () => {
   const lines = server.output.split("\n");
   expect(lines.filter((line) => line.includes(adminKey))).toEqual([`  ${adminKey}`]);
   expect(server.output.match(new RegExp(SECRET, "g"))).toHaveLength(1);
 });
 
-test("without a key, or with a wrong one, the SDK gets its AuthenticationError", async () => {
+test("a missing or wrong key raises the SDK's AuthenticationError", async () => {
   await expect(server.client.models.list()).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
   expect((await fetch(`${server.origin}/v1/models`)).status).toBe(401);
   expect((await fetch(`${server.origin}/ready`)).status).toBe(200);
 });
 
-test("a key's models are all that there is for it, also in a batch", async () => {
+test("a key can use its own models only, also in a batch", async () => {
   expect((await a.models.list()).data.map(({ id }) => id).sort()).toEqual(["demo", "other"]);
   expect((await b.models.list()).data.map(({ id }) => id)).toEqual(["demo"]);
   await complete(a, "Hi", { model: "other", max_tokens: 1 });
@@ -78,7 +78,7 @@ test("a key's models are all that there is for it, also in a batch", async () =>
   expect(await ends(a)).toMatchObject({ status: "completed", request_counts: { completed: 1 } });
 });
 
-test("a tier is for those who may use it", async () => {
+test("a tier is refused to keys without it", async () => {
   expect((await complete(a, "Hi", { service_tier: "priority", max_tokens: 1 })).service_tier).toBe("priority");
   expect((await complete(b, "Hi", { service_tier: "flex", max_tokens: 1 })).service_tier).toBe("flex");
   const priority = await b.chat.completions.create({ ...CHAT, service_tier: "priority" }).catch((error) => error);
@@ -90,7 +90,7 @@ test("a tier is for those who may use it", async () => {
   await expect(online.batches.create(body)).rejects.toMatchObject({ status: 403, code: "tier_not_allowed" });
 });
 
-test("fault 36: a prefix that one owner has computed makes nothing faster for another (CVE-2025-46570)", async () => {
+test("a prefix of one owner is not cached for another (CVE-2025-46570)", async () => {
   const long = "The night shift works while others sleep. ".repeat(12);
   const cached = async (owner: OpenAI) =>
     (await complete(owner, long, { max_tokens: 1 })).usage?.prompt_tokens_details?.cached_tokens;
@@ -100,7 +100,7 @@ test("fault 36: a prefix that one owner has computed makes nothing faster for an
   expect(await cached(other)).toBe(0);
 });
 
-test("usage and costs are one's own owner's; an administrator's are all", async () => {
+test("a key reads its own owner's usage and costs, an administrator all", async () => {
   const one = await makeKey({ owner: "c" });
   await complete(client(one.key), "Hi", { max_tokens: 2 });
   const rows = async (key: string, more = "") => {
@@ -119,7 +119,7 @@ test("usage and costs are one's own owner's; an administrator's are all", async 
   expect(new Set((await rows(adminKey, "&project_ids=a")).map(({ project_id }) => project_id))).toEqual(new Set(["a"]));
 });
 
-test("what a key may do is changed from the next request on; its secret is told once", async () => {
+test("a key's change takes effect with the next request", async () => {
   const made = await makeKey({ owner: "d", budget: { daily_usd: 1.5, soft_ratio: 0.8 }, metadata: { team: "x" } });
   const admin = client(adminKey);
   const path = `/nightshift/keys/${made.id}`;
@@ -135,7 +135,7 @@ test("what a key may do is changed from the next request on; its secret is told 
   await expect(admin.patch(path, { body: { expires_at: 5 } })).rejects.toMatchObject({ param: "expires_at" });
 });
 
-test("a page of keys follows the other", async () => {
+test("keys are listed in pages", async () => {
   for (const owner of ["e", "e", "e"]) await makeKey({ owner });
   const list = z.object({ data: z.array(z.object({ id: z.string() })), has_more: z.boolean(), last_id: z.string() });
   const admin = client(adminKey);

@@ -15,7 +15,7 @@ afterAll(() => keyed.server.stop());
 
 const BODY = { model: "demo", messages: [user("Hi")], max_tokens: 4 };
 
-test("requests a minute are counted down in OpenAI's headers, and then refused with when to try again", async () => {
+test("requests a minute are counted in OpenAI's headers, and then refused with Retry-After", async () => {
   const { client } = await keyed.key({ requests_per_minute: 2 });
   for (const left of ["1", "0"]) {
     const { response } = await client.chat.completions.create(BODY).withResponse();
@@ -32,14 +32,14 @@ test("requests a minute are counted down in OpenAI's headers, and then refused w
   expect(waitMs).toBeLessThanOrEqual(30_000);
   expect(Number(error.headers?.get("retry-after"))).toBe(Math.ceil(waitMs / 1000));
   expect(error.headers?.get("x-ratelimit-remaining-requests")).toBe("0");
-  // Other endpoints count as well, files and lists do not.
+  // Other endpoints count too, files and lists do not.
   expect((await failure(client.embeddings.create({ model: "demo", input: "x" }))).status).toBe(429);
   await client.models.list();
   const metrics = await keyed.server.metrics();
   expect(metrics.sum("nightshift_limit_refusals_total", { model: "demo", status: "requests" })).toBe(2);
 });
 
-test("calls that only count tokens are requests of the minute, and cost none of its tokens", async () => {
+test("calls that count tokens take requests of the minute, and no tokens", async () => {
   const { client } = await keyed.key({ requests_per_minute: 2, tokens_per_minute: 100 });
   await client.post("/tokenize", { body: { model: "demo", prompt: "one two three ".repeat(100) } });
   const dry = { ...BODY, nightshift: { dry_run: true } };
@@ -55,13 +55,13 @@ test("calls that only count tokens are requests of the minute, and cost none of 
   }
 });
 
-test("tokens a minute are taken by prompt and max_tokens, and given back by what was used", async () => {
+test("tokens a minute are taken by prompt and max_tokens, and corrected by usage", async () => {
   const { client } = await keyed.key({ tokens_per_minute: 200 });
   const first = await client.chat.completions.create({ ...BODY, max_tokens: 150 }).withResponse();
   const reserved = 200 - Number(first.response.headers.get("x-ratelimit-remaining-tokens"));
   expect(reserved).toBeGreaterThan(150);
   const second = await client.chat.completions.create({ ...BODY, max_tokens: 100 }).withResponse();
-  // Without what the first gave back there were less than 50.
+  // Without the correction of the first, fewer than 50 would be left.
   const used = first.data.usage!.total_tokens;
   const left = Number(second.response.headers.get("x-ratelimit-remaining-tokens"));
   expect(left).toBeGreaterThanOrEqual(200 - used - 120);
@@ -70,7 +70,7 @@ test("tokens a minute are taken by prompt and max_tokens, and given back by what
   expect(large.headers?.get("x-should-retry")).toBe("false");
 });
 
-test("of concurrent requests one more is refused until one of them ends", async () => {
+test("a request past the concurrency limit is refused until another ends", async () => {
   const { client } = await keyed.key({ concurrent: 1 });
   steps.allow(5);
   const running = await stream(client, "Count from 1 to 20.", endless(100));
@@ -88,7 +88,7 @@ test("of concurrent requests one more is refused until one of them ends", async 
   });
 });
 
-test("a budget lets requests in as long as something is left, warns, and is raised at once", async () => {
+test("a budget admits requests while something is left, and a raise takes effect at once", async () => {
   const { id, client } = await keyed.key({ owner: "thrifty", budget: { daily_usd: 1, soft_ratio: 0.5 } });
   const { response, data } = await client.chat.completions.create(BODY).withResponse();
   expect(response.headers.get("x-nightshift-budget-warning")).toBeNull();
@@ -110,7 +110,7 @@ test("a budget lets requests in as long as something is left, warns, and is rais
   expect(warned.response.headers.get("x-nightshift-budget-warning")).toMatch(/^key-daily=\d\.\d{3}$/);
 });
 
-test("an owner's budget bounds all of its keys, and no other owner", async () => {
+test("an owner's budget bounds all of its keys, and no other owner's", async () => {
   const keys = [await keyed.key({ owner: "poor" }), await keyed.key({ owner: "poor" })];
   const other = await keyed.key({ owner: "rich" });
   expect(await keyed.owner("poor", { monthly_usd: 0 })).toMatchObject({ budget: { daily_usd: null, monthly_usd: 0 } });
@@ -121,7 +121,7 @@ test("an owner's budget bounds all of its keys, and no other owner", async () =>
     expect((await failure(client.embeddings.create({ model: "demo", input: "x" }))).code).toBe("insufficient_quota");
   }
   await complete(other.client, "Hi", { max_tokens: 2 });
-  // An owner sees its own budget and no other's, and changes none.
+  // An owner can read its own budget only, and change none.
   expect(await keys[0]!.client.get("/nightshift/owners/poor")).toMatchObject({ id: "poor" });
   expect((await failure(keys[0]!.client.get("/nightshift/owners/rich"))).status).toBe(404);
   const raise = keys[0]!.client.patch("/nightshift/owners/poor", { body: { budget: null } });

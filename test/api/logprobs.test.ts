@@ -24,7 +24,7 @@ async function continued(body: Partial<Completion>): Promise<OpenAI.CompletionCh
 }
 
 describe("chats", () => {
-  test("each token of the content with its probability, and the best beside it", async () => {
+  test("report each token of the content with its probability and the best ones", async () => {
     const { choices, usage } = await complete(server.client, COUNT, { logprobs: true, top_logprobs: 3 });
     const tokens = choices[0]!.logprobs!.content!;
     expect(choices[0]!.logprobs!.refusal).toBeNull();
@@ -33,7 +33,7 @@ describe("chats", () => {
     expect(tokens).toHaveLength(usage!.completion_tokens - 1);
     for (const { token, logprob, top_logprobs: top } of tokens) {
       expect(top).toHaveLength(3);
-      // Greedy: what was drawn is the best.
+      // Greedy: the drawn token is the best.
       expect(top[0]).toMatchObject({ token, logprob });
       expect(logprob).toBeLessThanOrEqual(0);
       expect(top.map((other) => other.logprob)).toEqual(top.map((other) => other.logprob).sort((a, b) => b - a));
@@ -41,7 +41,7 @@ describe("chats", () => {
     }
   });
 
-  test("streamed, every chunk has the tokens of its own text", async () => {
+  test("have in every streamed chunk the tokens of its own text", async () => {
     const chunks = [];
     for await (const chunk of await stream(server.client, COUNT, { logprobs: true })) chunks.push(chunk);
     const tokens: Token[] = [];
@@ -55,7 +55,7 @@ describe("chats", () => {
     expect(tokens.every(({ top_logprobs: top }) => top.length === 0)).toBe(true);
   });
 
-  test("a stop string's tokens are not there, whole or streamed", async () => {
+  test("leave out the tokens of a stop string, streamed or not", async () => {
     const options = { logprobs: true, stop: [", 6"] };
     const { choices } = await complete(server.client, COUNT, options);
     expect(choices[0]!.message.content).toBe("3, 4, 5");
@@ -66,7 +66,7 @@ describe("chats", () => {
     expect(streamed).toBe("3, 4, 5");
   });
 
-  test("temperature, penalties and biases do not change them: the drawn token is told by its raw probability", async () => {
+  test("report raw probabilities, whatever temperature, penalties and biases", async () => {
     const seven = (await vocabulary(server.client)).get("7")!;
     const plain = await complete(server.client, COUNT, { logprobs: true, top_logprobs: 1, max_tokens: 1 });
     const forced = await complete(server.client, COUNT, {
@@ -85,7 +85,7 @@ describe("chats", () => {
 });
 
 describe("completions", () => {
-  test("tokens, their probabilities, the best by name, and where each begins", async () => {
+  test("report tokens, probabilities, the best by name, and offsets", async () => {
     const { text, logprobs } = await continued({ max_tokens: 6, logprobs: 2 });
     const { tokens, token_logprobs: values, top_logprobs: top, text_offset: offsets } = logprobs!;
     expect(tokens!.join("")).toBe(text);
@@ -98,7 +98,7 @@ describe("completions", () => {
     expect(Object.keys(zero.logprobs!.top_logprobs![0]!)).toEqual(zero.logprobs!.tokens);
   });
 
-  test("echo scores the prompt, max_tokens 0 the prompt alone; the same values as when it was generated", async () => {
+  test("score the prompt by echo, with the values that its generation had", async () => {
     const generated = await continued({ max_tokens: 8, logprobs: 1 });
     const prompt = `1, 2, 3,${generated.text}`;
     const scored = await continued({ prompt, echo: true, logprobs: 1, max_tokens: 0 });
@@ -110,11 +110,11 @@ describe("completions", () => {
     expect(tokens!.slice(from)).toEqual(generated.logprobs!.tokens);
     for (const [i, value] of generated.logprobs!.token_logprobs!.entries())
       expect(values![from + i]).toBeCloseTo(value!, 2);
-    // Scored from its beginning each time, whatever the cache holds.
+    // Scored from its beginning each time, whatever is cached.
     expect((await continued({ prompt, echo: true, logprobs: 1, max_tokens: 0 })).logprobs).toEqual(scored.logprobs);
   });
 
-  test("a long prompt is scored over several steps, beside streams, and what follows it too", async () => {
+  test("score a long prompt over several steps beside streams", async () => {
     const prompt = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ".repeat(6);
     const others = Promise.all(
       Array.from({ length: 3 }, () =>
@@ -128,7 +128,7 @@ describe("completions", () => {
     await others;
   });
 
-  test("streamed, the prompt comes first and offsets go on", async () => {
+  test("stream the prompt first, with continuous offsets", async () => {
     const body = { model: "demo", prompt: "1, 2, 3,", temperature: 0, max_tokens: 4, echo: true, logprobs: 1 };
     const whole = await continued(body);
     const offsets: number[] = [];
@@ -140,7 +140,7 @@ describe("completions", () => {
     expect({ offsets, tokens }).toEqual({ offsets: whole.logprobs!.text_offset, tokens: whole.logprobs!.tokens });
   });
 
-  test("max_tokens 0 without echo answers nothing and counts the prompt", async () => {
+  test("with max_tokens 0 and without echo, return no text and count the prompt", async () => {
     const { choices, usage } = await server.client.completions.create({
       model: "demo",
       prompt: "1, 2,",

@@ -6,14 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomModels } from "./random-models.ts";
 import { startServer, type TestServer } from "./server.ts";
 
-/** One tiny random model per kind of memory in llama.cpp; what they say is noise, but always the same noise. */
+/** One tiny random model per kind of memory in llama.cpp; their output is noise, but deterministic. */
 const KINDS = { full: "tiny-full", swa: "tiny-swa", recurrent: "tiny-recurrent", hybrid: "tiny-hybrid" };
 
 const folder = mkdtempSync(join(tmpdir(), "nightshift-kinds-"));
 let server: TestServer;
 beforeAll(async () => {
   const models = await randomModels(folder, KINDS);
-  // Fewer sequences than prompts: an id that was used must come clean to the next.
+  // Fewer sequences than prompts: a reused id must be clean.
   server = await startServer("--threads", "1", "--sequences", "4", ...models);
 });
 afterAll(async () => {
@@ -34,7 +34,7 @@ describe.each(Object.keys(KINDS))("%s memory", (model) => {
     for await (const _ of await server.client.completions.create(body)) if (--chunks === 0) break;
   }
 
-  test("prompts with one prefix, at once and again, are answered as each alone", async () => {
+  test("prompts with a common prefix get the answers that each gets alone", async () => {
     const alone = [];
     for (const prompt of PROMPTS) alone.push(await run(prompt));
     const texts = alone.map(({ choices }) => choices[0]!.text);

@@ -44,7 +44,7 @@ describe("after known traffic", () => {
     expect(chat("queue_time_seconds_count")).toBe(2);
     expect(chat("request_duration_seconds_count")).toBe(2);
     expect(metrics.sum("nightshift_store_busy_seconds_total", {})).toBeGreaterThan(0);
-    // Of each sequence, every token but the first follows one.
+    // In each sequence, every token but the first follows another.
     expect(chat("inter_token_latency_seconds_count")).toBe(usage!.completion_tokens - 2 + streamed - 1);
     expect(chat("time_per_output_token_seconds_count")).toBe(3);
     const total = chat("request_duration_seconds_sum");
@@ -54,7 +54,7 @@ describe("after known traffic", () => {
     expect(metrics.sum("nightshift_prompt_tokens_total", COMPLETIONS)).toBe(2);
   });
 
-  test("cached prompt tokens are what usage tells", async () => {
+  test("cached prompt tokens equal those of usage", async () => {
     const before = (await server.metrics()).sum("nightshift_cached_prompt_tokens_total", CHAT);
     await complete(server.client, "Capital of Senegal?");
     const { usage } = await complete(server.client, "Capital of Senegal?");
@@ -64,7 +64,7 @@ describe("after known traffic", () => {
     expect(after - before).toBeGreaterThanOrEqual(usage!.prompt_tokens_details!.cached_tokens!);
   });
 
-  test("the engine's steps and cells", async () => {
+  test("the engine's steps and cells are reported", async () => {
     const metrics = await server.metrics();
     const steps = metrics.sum("nightshift_step_seconds_count", { model: "demo" });
     expect(steps).toBeGreaterThan(20);
@@ -73,7 +73,7 @@ describe("after known traffic", () => {
       metrics.sum(`nightshift_step_${part}_seconds_sum`),
     );
     expect(Math.min(...parts)).toBeGreaterThan(0);
-    // The parts make up the step: each begins where the one before ends.
+    // The parts sum up to the step: each begins where the one before ends.
     const whole = metrics.sum("nightshift_step_seconds_sum");
     expect(parts.reduce((a, b) => a + b)).toBeCloseTo(whole, 9);
     for (const part of ["text", "post"]) expect(metrics.sum(`nightshift_step_${part}_seconds_sum`)).toBeGreaterThan(0);
@@ -84,7 +84,7 @@ describe("after known traffic", () => {
     expect(metrics.sum("nightshift_engine_restarts_total", { model: "demo" })).toBe(0);
   });
 
-  test("what runs and waits is seen while it does", async () => {
+  test("running and waiting requests are reported while they run and wait", async () => {
     const running = await Promise.all(
       Array.from({ length: 4 }, () => stream(server.client, "Count from 1 to 20.", endless(3000))),
     );
@@ -111,7 +111,7 @@ test("labels are model, endpoint, tier and status, with known values", async () 
     model: /^(demo)?$/,
     endpoint: /^\/v1\/((chat\/)?completions|embeddings)$/,
     tier: /^(priority|default|flex|batch)$/,
-    // Requests, what refuses them, webhook attempts, batches, lines, the shift's phases and causes of change, and the store's errors.
+    // Requests, refusals, webhook attempts, batches, lines, the shift's phases and reasons, and the store's errors.
     status: new RegExp(
       `^(${[
         "ok|refused|limited|unavailable|put_off|cancelled|error",

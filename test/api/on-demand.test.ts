@@ -16,7 +16,7 @@ async function states(): Promise<Record<string, string>> {
   return Object.fromEntries(models.map(({ id, state }) => [id, state]));
 }
 
-test("nothing is loaded before it is asked for, and the server says that it is ready", async () => {
+test("no model is loaded before a request, and the server is ready", async () => {
   expect(server.enginePids).toHaveLength(0);
   expect((await server.ready()).status).toBe(200);
   expect(await states()).toEqual({ day: "unloaded", night: "unloaded" });
@@ -27,7 +27,7 @@ test("nothing is loaded before it is asked for, and the server says that it is r
   ]);
 });
 
-test("requests wait for the model they ask for, which is loaded once, and leaves when it is idle", async () => {
+test("requests wait for their model, which is loaded once and unloaded when idle", async () => {
   const asked = Array.from({ length: 4 }, () => complete(server.client, "Capital of Greece?", { model: "day" }));
   for (const { choices } of await Promise.all(asked)) {
     expect(choices[0]!.message.content).toBe("The capital of Greece is Athens.");
@@ -40,7 +40,7 @@ test("requests wait for the model they ask for, which is loaded once, and leaves
   expect((await server.metrics()).sum("nightshift_engine_restarts_total")).toBe(0);
 });
 
-test("a batch has its model loaded", async () => {
+test("a batch loads its model", async () => {
   const line = { custom_id: "a", method: "POST", url: "/v1/chat/completions" };
   const messages = [{ role: "user", content: "Capital of Greece?" }];
   const text = JSON.stringify({ ...line, body: { model: "night", messages } });

@@ -8,7 +8,7 @@ import { complete, endless, type Options, user } from "./ask.ts";
 import { copyGguf } from "./gguf-copy.ts";
 import { DEMO_MODEL, startServer, type TestServer } from "./server.ts";
 
-/** The demo model with a template that opens a thought, unless it is told not to. It never closes one by itself. */
+/** The demo model with a template that opens reasoning unless it is switched off. The model never closes it by itself. */
 const THINKER = `{%- for message in messages -%}
 {{- '<|im_start|>' + message.role + '\n' -}}
 {%- if message.reasoning_content -%}{{- '<think>' + message.reasoning_content + '</think>' -}}{%- endif -%}
@@ -58,20 +58,20 @@ describe("a budget", () => {
     },
   );
 
-  test("of a thought that a grammar asks for as text costs nobody the engine", async () => {
+  test("with a grammar that spells reasoning tags as text leaves the engine running", async () => {
     const asked = { chat_template_kwargs: { enable_thinking: false }, grammar: 'root ::= "<think>" [a-z ]{8}' };
     const { thoughts } = await think({ ...asked, thinking_token_budget: 0 });
     expect(thoughts).toMatch(/^[a-z ]{1,8}$/);
     expect((await think({ thinking_token_budget: 0 })).thoughts).toBeUndefined();
   });
 
-  test("is the server's own where the request has none, -1 is without bound, 0 leaves no thought", async () => {
+  test("defaults to the server's; -1 is unbounded, 0 allows no reasoning", async () => {
     expect((await think()).tokens).toBe(DEFAULT_BUDGET + closing);
     expect(await think({ thinking_token_budget: -1 })).toMatchObject({ tokens: 30, content: "" });
     expect(await think({ thinking_token_budget: 0 })).toMatchObject({ tokens: closing, thoughts: undefined });
   });
 
-  test("holds for each choice and in streams", async () => {
+  test("applies to each choice and to streams", async () => {
     const body = { model: "thinker", messages: [user("Count from 3 to 7.")], ...endless(30), n: 2, temperature: 1 };
     const chunks = await client.chat.completions.create({
       ...body,
@@ -92,7 +92,7 @@ describe("a budget", () => {
     for (const kind of kinds) expect([...new Set(kind)]).toEqual(["thought", "answer"]);
   });
 
-  test("means nothing to a model that does not think", async () => {
+  test("has no effect on a model without reasoning", async () => {
     const answer = await think({ model: "demo", thinking_token_budget: 0, ignore_eos: false });
     expect(answer).toEqual({ content: "3, 4, 5, 6, 7", thoughts: undefined, tokens: 0 });
   });
@@ -106,11 +106,11 @@ describe("effort", () => {
     [{ reasoning_effort: "minimal" }],
     [{ chat_template_kwargs: { enable_thinking: false } }],
     [{ chat_template_kwargs: { enable_thinking: false }, reasoning_effort: "high" }],
-  ])("%j turns thoughts off", async (fields) => {
+  ])("%j turns reasoning off", async (fields) => {
     expect(await think({ ...fields, ignore_eos: false })).toEqual(QUIET);
   });
 
-  test("of any other kind turns them on, and a model that does not think answers all", async () => {
+  test("of any other level turns reasoning on; a model without reasoning accepts all levels", async () => {
     expect((await think({ reasoning_effort: "xhigh" })).tokens).toBeGreaterThan(0);
     for (const reasoning_effort of ["none", "high"]) {
       expect(await think({ model: "demo", reasoning_effort, ignore_eos: false })).toEqual(QUIET);
@@ -123,7 +123,7 @@ describe("effort", () => {
     ["chat_template_kwargs", { chat_template_kwargs: { range: 1 } }],
     ["reasoning_effort", { reasoning_effort: "much" }],
     ["thinking_token_budget", { thinking_token_budget: -2 }],
-  ])("%s is refused when it is not valid", async (param, fields) => {
+  ])("an invalid %s is refused", async (param, fields) => {
     await expect(think(fields)).rejects.toMatchObject({ status: 400, param });
   });
 });

@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Writes the file, sends SIGHUP and resolves with what the log says of it. */
+/** Writes the file, sends SIGHUP and resolves with the log line about it. */
 async function reload(yaml: string, message: string): Promise<Record<string, unknown>> {
   const before = server.logged(message).length;
   writeFileSync(file, yaml);
@@ -35,12 +35,12 @@ async function costOf(tokens: number): Promise<number> {
   const total = async () => (await server.metrics()).sum("nightshift_ledger_cost_usd_total", { tier: "default" });
   const before = await total();
   const { usage } = await complete(server.client, "Hello!", { max_tokens: tokens, ignore_eos: true });
-  // The ledger's row may come 100 ms after the answer.
+  // The ledger's row may follow the answer by 100 ms.
   await until("the cost to be counted", async () => (await total()) > before);
   return ((await total()) - before) / usage!.total_tokens;
 }
 
-test("SIGHUP brings new prices and another shift, and a batch that waited runs", async () => {
+test("SIGHUP applies new prices and another shift to a waiting batch", async () => {
   expect(await costOf(4)).toBeCloseTo(1e-6, 12);
   const made = await submit(server.client, jsonl([chatLine("a", "Hello!")]));
   await reaches(server.client, made.id, "in_progress");
@@ -53,7 +53,7 @@ test("SIGHUP brings new prices and another shift, and a batch that waited runs",
   expect((await reaches(server.client, made.id)).status).toBe("completed");
 });
 
-test("a broken file changes nothing, and is told with its line", async () => {
+test("an invalid file changes nothing, and is logged with its line", async () => {
   const message = "The options were not reloaded: nothing was changed";
   const syntax = await reload("prices:\n  demo: { input: 7\nshift: off\n", message);
   expect(syntax.reason).toMatch(/nightshift\.yaml is not valid YAML: .* at line 3/);
@@ -62,10 +62,10 @@ test("a broken file changes nothing, and is told with its line", async () => {
   expect(await costOf(4)).toBeCloseTo(5e-6, 12);
 });
 
-test("what takes a restart is named, and what does not is taken over all the same", async () => {
+test("options that need a restart are named, and the others applied", async () => {
   await reload("port: 1\nsequences: 7\nlogLevel: debug\n", "Options were reloaded");
   const warning = await server.says("These options changed too, which takes a restart");
-  // The port of the command line still beats the file's.
+  // The port of the command line still overrides the file's.
   expect(warning.options).toEqual(["sequences"]);
   await complete(server.client, "Hello!");
   await until("a line of level debug", () => server.logged("generation ended").length > 0);

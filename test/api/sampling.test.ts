@@ -42,7 +42,7 @@ describe("stop", () => {
     expect(got).toMatchObject({ text, reason: "stop" });
   });
 
-  test("is found in the same place in a stream", async () => {
+  test("cuts a stream at the same place", async () => {
     const response = await server.client.chat.completions.create({
       ...{ model: "demo", messages: [{ role: "user", content: COUNT }], temperature: 0 },
       ...{ stop: ["7, 8", "10"], stream: true as const },
@@ -64,7 +64,7 @@ describe("stop", () => {
     expect(got).toMatchObject({ text: free.text.slice(0, free.text.indexOf("é")), reason: "stop" });
   });
 
-  test("a token of stop_token_ids ends a choice and is no part of its text", async () => {
+  test("a token of stop_token_ids ends a choice and is not part of its text", async () => {
     expect(await choice(COUNT, { stop_token_ids: [token(",")] })).toEqual({ text: "3", reason: "stop", tokens: 2 });
   });
 });
@@ -75,17 +75,17 @@ describe("length", () => {
     expect(got).toMatchObject({ reason: "length", tokens: max_tokens });
   });
 
-  test("max_completion_tokens goes before max_tokens", async () => {
+  test("max_completion_tokens overrides max_tokens", async () => {
     expect(await choice(STORY, { max_completion_tokens: 3, max_tokens: 50 })).toMatchObject({ tokens: 3 });
   });
 
-  test("ignore_eos goes on to the last token", async () => {
+  test("ignore_eos continues to the last token", async () => {
     const got = await choice("Capital of Cuba?", { ignore_eos: true, max_tokens: 60 });
     expect(got).toMatchObject({ reason: "length", tokens: 60 });
     expect(got.text).toMatch(/^The capital of Cuba is Havana\./);
   });
 
-  test("min_tokens holds back end tokens and stop strings", async () => {
+  test("min_tokens delays end tokens and stop strings", async () => {
     const short = await choice("What is 7 + 8?", {});
     expect(short.tokens).toBeLessThan(20);
     const long = await choice("What is 7 + 8?", { min_tokens: 20, max_tokens: 60 });
@@ -100,7 +100,7 @@ describe("length", () => {
 describe("seed", () => {
   const drawn = { temperature: 1, seed: 42 };
 
-  test("the same one gives the same text, another one another", async () => {
+  test("equal seeds give equal texts, other seeds other texts", async () => {
     const first = await ask(server.client, STORY, drawn);
     const again = await ask(server.client, STORY, drawn);
     const other = await ask(server.client, STORY, { ...drawn, seed: 43 });
@@ -108,10 +108,10 @@ describe("seed", () => {
     expect(other).not.toBe(first);
   });
 
-  test("choice i of n is what seed + i gives alone, and the prompt counts once", async () => {
+  test("choice i of n equals the answer of seed + i alone", async () => {
     const { choices, usage } = await complete(server.client, STORY, { ...drawn, n: 4 });
     expect(choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
-    // One after the other: the company that a sequence has in its batch changes the last bits of its logits.
+    // One after the other: other sequences in a step change the last bits of logits.
     const singles = [];
     for (const i of [0, 1, 2, 3]) singles.push(await complete(server.client, STORY, { ...drawn, seed: 42 + i }));
     expect(choices.map((c) => c.message.content)).toEqual(singles.map((s) => s.choices[0]!.message.content));
@@ -119,29 +119,29 @@ describe("seed", () => {
     expect(usage!.completion_tokens).toBe(singles.reduce((sum, s) => sum + s.usage!.completion_tokens, 0));
   });
 
-  test.each([0, -1, 2 ** 32 - 1, 2 ** 53 - 1, -(2 ** 53) + 1])("%d is taken", async (seed) => {
+  test.each([0, -1, 2 ** 32 - 1, 2 ** 53 - 1, -(2 ** 53) + 1])("%d is accepted", async (seed) => {
     const text = await ask(server.client, STORY, { temperature: 1, seed });
     expect(await ask(server.client, STORY, { temperature: 1, seed })).toBe(text);
   });
 
-  test("without one, answers differ", async () => {
+  test("answers without a seed differ", async () => {
     const { choices } = await complete(server.client, STORY, { temperature: 1.5, n: 4 });
     expect(new Set(choices.map((c) => c.message.content)).size).toBeGreaterThan(1);
   });
 });
 
-describe("what leaves only the likeliest token", () => {
+describe("greedy sampling", () => {
   test.each<[string, Options]>([
     ["temperature 0", { temperature: 0, seed: 9 }],
     ["top_k 1", { temperature: 2, top_k: 1 }],
     ["min_p 1", { temperature: 2, min_p: 1 }],
     ["a tiny top_p", { temperature: 2, top_p: 1e-6 }],
     ["top_p 0", { temperature: 2, top_p: 0 }],
-  ])("%s is greedy", async (_, options) => {
+  ])("by %s", async (_, options) => {
     expect(await ask(server.client, COUNT, options)).toBe(COUNTED);
   });
 
-  test("and without it, a high temperature is not", async () => {
+  test("does not follow from a high temperature", async () => {
     expect(await ask(server.client, COUNT, { temperature: 2, seed: 1, max_tokens: 80 })).not.toBe(COUNTED);
   });
 });
@@ -157,7 +157,7 @@ describe("logit_bias", () => {
     expect(forced.text).toBe("negativenegativenegative");
   });
 
-  test("an end token can be forced: an empty answer", async () => {
+  test("a forced end token makes an empty answer", async () => {
     expect(await choice(STORY, { logit_bias: { [END_OF_TURN]: 100 } })).toEqual({
       text: "",
       reason: "stop",
@@ -167,7 +167,7 @@ describe("logit_bias", () => {
 });
 
 describe("penalties", () => {
-  // Only letters can be drawn, one a token: the text shows at once what was drawn again.
+  // Only letters can be drawn, one per token, so that the text shows repetitions.
   const letters = { logit_bias: Object.fromEntries(LETTERS.map((token) => [token, 100])), max_tokens: 26 };
   const distinct = (text: string) => new Set(text).size;
 
@@ -175,18 +175,18 @@ describe("penalties", () => {
     ["frequency_penalty", { frequency_penalty: 2 }],
     ["presence_penalty", { presence_penalty: 2 }],
     ["repetition_penalty", { repetition_penalty: 1.1 }],
-  ])("%s makes tokens that were there rarer", async (_, options) => {
+  ])("%s makes repeated tokens rarer", async (_, options) => {
     const free = await ask(server.client, "Hello!", letters);
     expect(free).toMatch(/^[a-z]{26}$/);
     const penalized = await ask(server.client, "Hello!", { ...letters, ...options });
     expect(distinct(penalized)).toBeGreaterThan(distinct(free));
   });
 
-  test("a large repetition_penalty lets no letter come twice", async () => {
+  test("a large repetition_penalty prevents repetition", async () => {
     expect(distinct(await ask(server.client, "Hello!", { ...letters, repetition_penalty: 2 }))).toBe(26);
   });
 
-  test("repetition_penalty counts the prompt's tokens too", async () => {
+  test("repetition_penalty counts the prompt's tokens", async () => {
     const spelled = { model: "demo", prompt: [LETTERS[0]!, 0x20, LETTERS[1]!], temperature: 0, ...letters };
     const { choices } = await server.client.completions.create({
       ...spelled,
@@ -197,12 +197,12 @@ describe("penalties", () => {
     expect(choices[0]!.text).not.toMatch(/[ab]/);
   });
 
-  test("frequency and presence penalty leave the prompt's tokens alone", async () => {
+  test("frequency and presence penalties ignore the prompt's tokens", async () => {
     const options = { presence_penalty: 2, frequency_penalty: 2 };
     expect(await ask(server.client, "Repeat after me: river stone Oslo", options)).toBe("river stone Oslo");
   });
 
-  test("a negative frequency_penalty rewards", async () => {
+  test("a negative frequency_penalty rewards repetition", async () => {
     const text = await ask(server.client, COUNT, { frequency_penalty: -2, max_tokens: 60 });
     expect(text).not.toBe(COUNTED);
   });

@@ -18,7 +18,7 @@ export class Scrape {
     });
   }
 
-  /** The bound, in seconds, that no delay of the event loop passed since an earlier reading; infinite past all bounds. */
+  /** Upper bound, in seconds, of the event loop's delays since an earlier reading; infinite past all buckets. */
   longestDelaySince(before: Scrape): number {
     const name = "nightshift_event_loop_delay_seconds_bucket";
     const grown = (le: string) => this.sum(name, { le }) - before.sum(name, { le });
@@ -27,7 +27,7 @@ export class Scrape {
     return least === undefined || least === "+Inf" ? Number.POSITIVE_INFINITY : Number(least);
   }
 
-  /** Over all series of the name that carry these labels; 0 when there are none. */
+  /** The sum over all series of the name with these labels; 0 without one. */
   sum(name: string, labels: Record<string, string> = {}): number {
     const wanted = Object.entries(labels);
     return this.samples

@@ -17,7 +17,7 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** This process's, without what would make the server another one: options of somebody's own, and that npm started it. */
+/** This process's environment without the variables that change the server: options, and those of npm. */
 function ownEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("NIGHTSHIFT_"));
   return { ...Object.fromEntries(kept), npm_lifecycle_event: undefined };
@@ -31,8 +31,8 @@ export class TestServer {
   readonly #child: ChildProcess;
 
   /**
-   * `env` is added to the test's own environment, `command` is what the arguments are given to, and `fds` are open files of
-   * the test that the child has from 3 on.
+   * `env` is added to the test's own environment, `command` receives the arguments, and `fds` are open files of the test
+   * that the child has from 3 on.
    */
   constructor(
     args: readonly string[],
@@ -42,7 +42,7 @@ export class TestServer {
   ) {
     if (!existsSync(CLI)) throw new Error("dist/ is missing: run `npm run build`, or `npm test`, which builds first");
     const dataDir = mkdtempSync(join(tmpdir(), "nightshift-data-"));
-    // A calibration takes a second or two at each start with a new data directory.
+    // A calibration takes a second or two with each new data directory.
     const usual = ["--port", "0", "--log-format", "json", "--calibration", "off"];
     const options = [...usual, "--data-dir", dataDir, ...args];
     const [program, ...first] = command;
@@ -50,7 +50,7 @@ export class TestServer {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe", ...fds],
       env: { ...ownEnvironment(), ...env },
-      // A group of its own, which can be signalled as a terminal does it.
+      // A process group of its own, which can be signalled as by a terminal.
       detached: true,
     });
     this.pid = this.#child.pid!;
@@ -61,7 +61,7 @@ export class TestServer {
     this.#child.stderr!.on("data", hear);
     const orphan = () => this.killGroup("SIGKILL");
     process.once("exit", orphan);
-    // "close" comes when the output is read to its end too.
+    // "close" follows after the output has been read to its end.
     this.exited = new Promise((resolve) => {
       this.#child.once("close", (code, signal) => {
         process.off("exit", orphan);
@@ -71,7 +71,7 @@ export class TestServer {
     });
   }
 
-  /** What the log lines with this message carry, oldest first. */
+  /** The fields of the log lines with this message, oldest first. */
   logged(message: string): Record<string, unknown>[] {
     const lines = this.output.split("\n").filter((line) => line.startsWith("{") && line.endsWith("}"));
     return lines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ msg }) => msg === message);
@@ -95,7 +95,7 @@ export class TestServer {
     return String(line.url);
   }
 
-  /** Without the SDK's own retries, which would hide what the server answers. */
+  /** Without the SDK's own retries, which would hide responses of the server. */
   get client(): OpenAI {
     return new OpenAI({ baseURL: `${this.origin}/v1`, apiKey: "none", maxRetries: 0 });
   }
@@ -110,7 +110,7 @@ export class TestServer {
     this.#child.kill(signal);
   }
 
-  /** What Ctrl-C does: all processes get it, if there are any left. */
+  /** Signals all processes of the group, if any are left, as Ctrl-C does. */
   killGroup(signal: NodeJS.Signals): void {
     try {
       process.kill(-this.pid, signal);
@@ -147,7 +147,7 @@ export class TestServer {
     await until(`${name} to reach ${value}`, reached);
   }
 
-  /** Resolves when no request of any model runs or waits any more. */
+  /** Resolves when no request of any model runs or waits. */
   async idle(): Promise<void> {
     await until("no request running or waiting", async () => {
       const metrics = await this.metrics();
@@ -166,7 +166,7 @@ export async function startServer(...args: string[]): Promise<TestServer> {
   return readied(new TestServer(args));
 }
 
-/** Waits until its models are loaded; one that fails to is stopped. */
+/** Waits until its models are loaded; stops a server that fails to load them. */
 export async function readied(server: TestServer): Promise<TestServer> {
   try {
     await server.says("Ready");

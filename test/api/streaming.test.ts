@@ -22,7 +22,7 @@ function textOf(chunks: Chunk[], index = 0): string {
   return choices.map(({ delta }) => delta.content ?? "").join("");
 }
 
-describe("a streamed answer is the whole one", () => {
+describe("a streamed answer equals the complete one", () => {
   test.each([
     "What can you do?",
     "Count from 2 to 22.",
@@ -78,7 +78,7 @@ describe("a streamed answer is the whole one", () => {
 });
 
 describe("the chunks of a chat", () => {
-  test("have one head; the role comes first, the reason last, each once", async () => {
+  test("share one head; the role is first, the finish reason last, each once", async () => {
     const chunks = await collect(await stream(server.client, "Count from 1 to 9."));
     const heads = chunks.map(({ id, created, model, object, system_fingerprint, service_tier }) =>
       JSON.stringify({ id, created, model, object, system_fingerprint, service_tier }),
@@ -92,11 +92,11 @@ describe("the chunks of a chat", () => {
     expect(choices.map(({ finish_reason }) => finish_reason).filter(Boolean)).toEqual(["stop"]);
     expect(choices.at(-1)).toMatchObject({ delta: {}, finish_reason: "stop" });
     expect(chunks.every((chunk) => chunk.usage === undefined)).toBe(true);
-    // Nineteen tokens come one by one, not as one block at the end.
+    // Nineteen tokens arrive one by one, not as one block at the end.
     expect(chunks.length).toBeGreaterThan(15);
   });
 
-  test("carry usage: null up to the one that has it", async () => {
+  test("have usage null before the last one", async () => {
     const chunks = await collect(await stream(server.client, "Hello!", { stream_options: { include_usage: true } }));
     expect(chunks.slice(0, -1).every((chunk) => chunk.usage === null)).toBe(true);
     expect(chunks.at(-1)!.usage!.total_tokens).toBeGreaterThan(0);
@@ -116,8 +116,8 @@ describe("the chunks of a chat", () => {
   });
 });
 
-test("a character of several tokens never arrives in halves", async () => {
-  // Its first 256 tokens are the bytes. Only the two of é can be drawn.
+test("a character of several tokens is never split over chunks", async () => {
+  // The first 256 tokens are the bytes. Only the two bytes of é can be drawn.
   const [first, second] = [0xc3, 0xa9];
   const options = {
     logit_bias: { [first]: 100, [second]: 100 },

@@ -25,7 +25,7 @@ const PERSON: Record<string, unknown> = {
 };
 
 describe("json_schema", () => {
-  test("whatever the schema, the seed and the temperature, the answer passes the schema", async () => {
+  test("answers pass arbitrary schemas, at any seed and temperature", async () => {
     let ended = 0;
     let cut = 0;
     await fc.assert(
@@ -45,11 +45,11 @@ describe("json_schema", () => {
       { numRuns: 25 },
     );
     expect(ended).toBeGreaterThan(cut);
-    // No schema has cost anyone the engine.
+    // No schema has ended the engine.
     expect((await server.metrics()).sum("nightshift_engine_restarts_total")).toBe(0);
   });
 
-  test("streams what it answers whole", async () => {
+  test("a streamed answer equals the complete one", async () => {
     const options = jsonSchema(PERSON);
     const whole = await ask(server.client, "Ann is 31 years old.", options);
     let streamed = "";
@@ -81,7 +81,7 @@ describe("json_schema", () => {
     expect(Answer.safeParse(completion.choices[0]!.message.parsed).success).toBe(true);
   });
 
-  test("a long prompt-like answer is cut by max_tokens alone", async () => {
+  test("only max_tokens cuts a long answer", async () => {
     const { choices } = await complete(server.client, "Hello", {
       ...jsonSchema({ type: "array", items: PERSON, minItems: 9 }),
       max_tokens: 5,
@@ -90,7 +90,7 @@ describe("json_schema", () => {
   });
 });
 
-test("json_object answers with an object", async () => {
+test("json_object makes the answer an object", async () => {
   const options: Options = { response_format: { type: "json_object" }, temperature: 1, seed: 3, max_tokens: 300 };
   const { choices } = await complete(server.client, "Ann is 31 years old.", options);
   expect(choices[0]!.message.content).toMatch(/^\{/);
@@ -116,13 +116,13 @@ describe("grammar", () => {
     expect(await ask(server.client, "Hello", grammar('root ::= "one, two, three"', { stop: ", t" }))).toBe("one");
   });
 
-  test("completions take it too", async () => {
+  test("applies to completions", async () => {
     const body = { model: "demo", prompt: ["a", "b"], temperature: 0, grammar: 'root ::= "x" [0-9]' };
     const { choices } = await server.client.completions.create(body);
     for (const { text } of choices) expect(text).toMatch(/^x[0-9]$/);
   });
 
-  test("each choice has its own place in it, and equal seeds give equal answers", async () => {
+  test("each choice follows it separately, and equal seeds give equal answers", async () => {
     const options = grammar("root ::= [a-z]{2} [0-9]{4}", { n: 6, seed: 7, temperature: 2 });
     const [one, two] = await Promise.all([
       complete(server.client, "x", options),
@@ -134,7 +134,7 @@ describe("grammar", () => {
     expect(two.choices.map(({ message }) => message.content)).toEqual(texts);
   });
 
-  test("one that can be read in ever more ways is kept, and costs nobody else", async () => {
+  test("an ambiguous grammar is enforced, without a cost to other requests", async () => {
     const others = ask(server.client, "Count from 3 to 12.");
     const gbnf = 'root ::= "a" root "x" | "a" root "y" | "b"';
     const { choices } = await complete(server.client, "x", grammar(gbnf, { max_tokens: 60, logit_bias: { 97: 50 } }));
@@ -142,7 +142,7 @@ describe("grammar", () => {
     expect(await others).toBe("3, 4, 5, 6, 7, 8, 9, 10, 11, 12");
   });
 
-  test("one that leaves nothing to draw costs its own request alone", async () => {
+  test("a grammar without a token to draw fails its own request only", async () => {
     const others = ask(server.client, "Count from 3 to 12.");
     const stuck = complete(server.client, "x", grammar('root ::= ""', { ignore_eos: true }));
     await expect(stuck).rejects.toMatchObject({ status: 400, code: "grammar_dead_end" });
@@ -150,7 +150,7 @@ describe("grammar", () => {
   });
 });
 
-describe("what can't be enforced is a 400 that names it (fault 21)", () => {
+describe("a keyword that cannot be enforced is a 400 that names it", () => {
   const format = (schema: unknown) => ({
     response_format: { type: "json_schema", json_schema: { name: "x", schema } },
   });

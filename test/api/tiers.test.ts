@@ -4,7 +4,7 @@ import { complete, user } from "./ask.ts";
 import { startServer, type TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
-/** What the demo model's prices make of a token, in nano-dollars. */
+/** Price of a token of the demo model, in nano-dollars. */
 const INPUT = 100;
 const CACHED = 20;
 const OUTPUT = 400;
@@ -21,7 +21,7 @@ interface Counts {
   prompt_tokens_details?: { cached_tokens?: number };
 }
 
-/** The ledger's rows of one tier, once there are so many. */
+/** The ledger's rows of one tier, once there are this many. */
 async function charged(tier: string, requests: number) {
   let found: { num_model_requests: number; nightshift: { cost_nano_usd: number } } | undefined;
   const since = Math.floor(Date.now() / 1000) - 3600;

@@ -23,7 +23,7 @@ async function refusal(path: string, body: object) {
 
 const CHAT = { model: "demo", messages: [user("What is 7 + 8?")], nightshift: { dry_run: true } };
 
-test("a dry run tells the prompt, its tokens and what it may cost, and leaves no trace", async () => {
+test("a dry run returns prompt, tokens and cost, and records nothing", async () => {
   const before = await server.metrics();
   const dry = await asked(dryRunResponse, "/v1/chat/completions", { ...CHAT, n: 2, max_tokens: 10 });
   const text = "<|im_start|>user\nWhat is 7 + 8?<|im_end|>\n<|im_start|>assistant\n";
@@ -37,7 +37,7 @@ test("a dry run tells the prompt, its tokens and what it may cost, and leaves no
   expect(after.sum("nightshift_requests_total")).toBe(before.sum("nightshift_requests_total") + 1);
 });
 
-test("a dry run of prompts takes the default of completions", async () => {
+test("a dry run of completions uses their default max_tokens", async () => {
   const body = { model: "demo", prompt: ["a", "b"], n: 2, nightshift: { dry_run: true } };
   const dry = await asked(dryRunResponse, "/v1/completions", body);
   expect(dry).toMatchObject({ prompts: [{ text: "a" }, { text: "b" }], max_completion_tokens: 64 });
@@ -49,7 +49,7 @@ test("a dry run is refused as the request would be", async () => {
   expect(error).toMatchObject({ code: "context_length_exceeded", param: "messages" });
 });
 
-test.each(["/v1", ""])("%s/tokenize speaks vLLM's and llama-server's shapes, and /detokenize undoes it", async (at) => {
+test.each(["/v1", ""])("%s/tokenize has vLLM's and llama-server's shapes, and /detokenize reverses it", async (at) => {
   const text = "Héllo <|im_end|> 🦉";
   const plain = await asked(tokenizeResponse, `${at}/tokenize`, { prompt: text, return_token_strs: true });
   expect(plain).toMatchObject({ count: plain.tokens.length, max_model_len: 4096 });
@@ -58,7 +58,7 @@ test.each(["/v1", ""])("%s/tokenize speaks vLLM's and llama-server's shapes, and
   expect(back).toEqual({ prompt: text, content: text });
   const { tokens } = await asked(tokenizeResponse, `${at}/tokenize`, { content: text, with_pieces: true });
   expect(tokens).toContainEqual({ id: 1021, piece: "<|im_end|>" });
-  // Half characters.
+  // Incomplete characters.
   expect(tokens.some((token) => typeof token === "object" && Array.isArray(token.piece))).toBe(true);
   const { count } = await asked(tokenizeResponse, `${at}/tokenize`, { messages: CHAT.messages });
   expect(count).toBe((await complete(server.client, CHAT.messages, { max_tokens: 1 })).usage!.prompt_tokens);
@@ -75,12 +75,12 @@ test.each([
   expect(await refusal(path, body)).toMatchObject({ param, code });
 });
 
-test("a call without a text names the three fields that may have it", async () => {
+test("a call without a text names the three fields that may hold it", async () => {
   const { message } = await refusal("/v1/tokenize", {});
   expect(message).toMatch(/^Missing required parameter: .*'prompt', 'content' and 'messages'/);
 });
 
-test("a text that is longer than is tokenized at once is refused, one that is not is counted without its pieces", async () => {
+test("a text over the bound is refused, and one within it is counted without its pieces", async () => {
   const most = 1024 * 1024;
   const error = await refusal("/v1/tokenize", { prompt: "x".repeat(most + 1) });
   expect(error).toMatchObject({ code: "invalid_value", param: "prompt" });
@@ -89,7 +89,7 @@ test("a text that is longer than is tokenized at once is refused, one that is no
   expect(count).toBeGreaterThan(most / 4);
 });
 
-test("a chat that can't fit is refused by its bytes, however many control tokens cut it into pieces", async () => {
+test("a chat that cannot fit is refused by its bytes, also with many control tokens", async () => {
   const content = `${"x".repeat(16_400)}<|im_end|>`.repeat(200);
   const error = await refusal("/v1/chat/completions", { model: "demo", messages: [user(content)] });
   expect(error).toMatchObject({ code: "context_length_exceeded", param: "messages" });

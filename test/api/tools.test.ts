@@ -33,8 +33,8 @@ function callsOf({ choices }: OpenAI.ChatCompletion, index = 0) {
   });
 }
 
-describe("a model that is offered tools", () => {
-  test("calls the one that fits, with content null", async () => {
+describe("a model with tools", () => {
+  test("calls the fitting tool, with content null", async () => {
     const { choices } = await complete(server.client, "What is the weather in Oslo?", { tools: [WEATHER, ADD] });
     expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { role: "assistant", content: null } });
     expect(choices[0]!.message.tool_calls).toEqual([
@@ -46,7 +46,7 @@ describe("a model that is offered tools", () => {
     ]);
   });
 
-  test("answers without a call where none fits", async () => {
+  test("answers without a call where no tool fits", async () => {
     const { choices } = await complete(server.client, "Capital of France?", { tools: [WEATHER, TIME] });
     expect(choices[0]).toMatchObject({
       finish_reason: "stop",
@@ -80,7 +80,7 @@ describe("a model that is offered tools", () => {
     expect(usage!.total_tokens).toBe(usage!.prompt_tokens + usage!.completion_tokens);
   });
 
-  test("no stop string cuts a call, and max_tokens does with its reason", async () => {
+  test("stop strings never cut a call; max_tokens does, with finish_reason length", async () => {
     const asked = "What is the weather in Oslo?";
     const whole = await complete(server.client, asked, { tools: [WEATHER], stop: ["Oslo", "\n"] });
     expect(callsOf(whole)).toEqual([["get_weather", { city: "Oslo" }]]);
@@ -90,7 +90,7 @@ describe("a model that is offered tools", () => {
 });
 
 describe("streams", () => {
-  test("a call comes by index, its id and name first, its arguments in pieces", async () => {
+  test("a streamed call has index, id and name first, then its arguments in pieces", async () => {
     const stream = await server.client.chat.completions.create({
       model: "demo",
       messages: [user("How is the weather in Lisbon?")],
@@ -114,7 +114,7 @@ describe("streams", () => {
     expect(finish).toBe("tool_calls");
   });
 
-  test("the SDK's stream helper puts the message together", async () => {
+  test("the SDK's stream helper assembles the message", async () => {
     const runner = server.client.chat.completions.stream({
       model: "demo",
       messages: [user("Add 4 and 5.")],
@@ -124,32 +124,35 @@ describe("streams", () => {
     expect(callsOf(await runner.finalChatCompletion())).toEqual([["add", { a: 4, b: 5 }]]);
   });
 
-  test.each([true, false])("runTools calls the function and gets the answer, streamed: %s", async (streamed) => {
-    const asked: string[] = [];
-    const weather = {
-      name: "get_weather",
-      description: "Get the weather of a city",
-      parameters: WEATHER.function.parameters!,
-      parse: (text: string): { city: string } => JSON.parse(text),
-      function: ({ city }: { city: string }): string => {
-        asked.push(city);
-        return '{"temperature": 31}';
-      },
-    };
-    const body = {
-      model: "demo",
-      messages: [user("Weather in Cairo?")],
-      temperature: 0,
-      tools: [{ type: "function" as const, function: weather }],
-    };
-    const { completions } = server.client.chat;
-    const runner = streamed ? completions.runTools({ ...body, stream: true }) : completions.runTools(body);
-    expect(await runner.finalContent()).toBe("It is 31 degrees in Cairo.");
-    expect(asked).toEqual(["Cairo"]);
-  });
+  test.each([true, false])(
+    "the SDK's runTools calls the function and gets the answer, streamed: %s",
+    async (streamed) => {
+      const asked: string[] = [];
+      const weather = {
+        name: "get_weather",
+        description: "Get the weather of a city",
+        parameters: WEATHER.function.parameters!,
+        parse: (text: string): { city: string } => JSON.parse(text),
+        function: ({ city }: { city: string }): string => {
+          asked.push(city);
+          return '{"temperature": 31}';
+        },
+      };
+      const body = {
+        model: "demo",
+        messages: [user("Weather in Cairo?")],
+        temperature: 0,
+        tools: [{ type: "function" as const, function: weather }],
+      };
+      const { completions } = server.client.chat;
+      const runner = streamed ? completions.runTools({ ...body, stream: true }) : completions.runTools(body);
+      expect(await runner.finalContent()).toBe("It is 31 degrees in Cairo.");
+      expect(asked).toEqual(["Cairo"]);
+    },
+  );
 });
 
-describe("the choice of tools", () => {
+describe("tool_choice", () => {
   test.each<[string, OpenAI.ChatCompletionToolChoiceOption, string]>([
     ["required", "required", "get_weather"],
     ["a named function", { type: "function", function: { name: "get_time" } }, "get_time"],
@@ -162,7 +165,7 @@ describe("the choice of tools", () => {
       "get_time",
     ],
   ])("%s makes the model call", async (_, tool_choice, name) => {
-    // It would answer this one by itself, with the tools in sight.
+    // Without tool_choice the model answers this one by itself.
     const tools = name === "get_weather" ? [WEATHER] : [WEATHER, TIME];
     const options = { tools, tool_choice, parallel_tool_calls: false };
     const { choices } = await complete(server.client, "Capital of France?", options);
@@ -172,7 +175,7 @@ describe("the choice of tools", () => {
     expect(Object.keys(JSON.parse(call.function.arguments))).toEqual(["city"]);
   });
 
-  test("none offers none", async () => {
+  test("none hides all tools", async () => {
     const question = "What is the weather in Oslo?";
     const none = await complete(server.client, question, { tools: [WEATHER], tool_choice: "none" });
     const without = await complete(server.client, question);
@@ -180,7 +183,7 @@ describe("the choice of tools", () => {
     expect(none.choices[0]!.message).not.toHaveProperty("tool_calls");
   });
 
-  test("allowed_tools in auto leaves text free, and calls to the allowed ones", async () => {
+  test("allowed_tools in auto allows text, and calls of the allowed tools only", async () => {
     const tool_choice: OpenAI.ChatCompletionToolChoiceOption = {
       type: "allowed_tools",
       allowed_tools: { mode: "auto", tools: [{ type: "function", function: { name: "get_time" } }] },
@@ -192,7 +195,7 @@ describe("the choice of tools", () => {
     expect(callsOf(called).map(([name]) => name)).toEqual(["get_time"]);
   });
 
-  test("a strict tool's arguments follow its schema, whatever the model would write", async () => {
+  test("a strict tool's arguments follow its schema", async () => {
     const narrow = strict(
       tool("get_weather", "Get the weather of a city", { city: { type: "string", enum: ["Paris"] } }),
     );
@@ -200,7 +203,7 @@ describe("the choice of tools", () => {
     expect(callsOf(completion)).toEqual([["get_weather", { city: "Paris" }]]);
   });
 
-  test("beside response_format the answer is a call or what it asks for", async () => {
+  test("with response_format the answer is a call or follows the schema", async () => {
     const properties = { name: { type: "string" }, age: { type: "integer" }, city: { type: "string" } };
     const schema = { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
     const options = {
@@ -215,7 +218,7 @@ describe("the choice of tools", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("refused requests with tools", () => {
   test.each<[string, Record<string, unknown>]>([
     ["tools[0].type", { tools: [{ type: "custom", custom: { name: "x" } }] }],
     ["tools[0].function.name", { tools: [{ type: "function", function: { name: "a name" } }] }],
@@ -233,7 +236,7 @@ describe("what is refused", () => {
   });
 });
 
-test("a batch line calls tools too", async () => {
+test("a batch line calls tools", async () => {
   const body = { model: "demo", messages: [user("Time in Lima?")], tools: [TIME], temperature: 0 };
   const line = { custom_id: "a", method: "POST", url: "/v1/chat/completions", body };
   const file = new File([JSON.stringify(line)], "tools.jsonl");

@@ -14,13 +14,13 @@ afterAll(() => server.stop());
 
 const MODELS = ["day", "night"];
 
-test("both are listed, each in a process of its own", async () => {
+test("both models are listed, each with a process of its own", async () => {
   const { data } = await server.client.models.list();
   expect(data.map(({ id }) => id)).toEqual(MODELS);
   expect(server.enginePids).toHaveLength(2);
 });
 
-test("both answer at the same time, and the metrics tell them apart", async () => {
+test("both models answer concurrently, with separate metrics", async () => {
   const asked = Array.from({ length: 12 }, (_, i) => MODELS[i % 2]!);
   const answers = await Promise.all(asked.map((model) => complete(server.client, "Capital of Greece?", { model })));
   expect(answers.map(({ model }) => model)).toEqual(asked);
@@ -32,7 +32,7 @@ test("both answer at the same time, and the metrics tell them apart", async () =
   }
 });
 
-test("the death of one leaves the other alone, and the server ready, unless every model is asked for", async () => {
+test("the death of one engine leaves the other serving; only /ready?strict turns 503", async () => {
   const { pid } = server.logged("Engine process started").find(({ model }) => model === "day")!;
   loads.hold();
   process.kill(Number(pid), "SIGKILL");

@@ -7,7 +7,7 @@ export const LIGATURE = "\uFDFA";
 const WORDS = ["a", "b", "c", "d", "e", "f"];
 const TOKEN = { normal: 1, unknown: 2, control: 3 };
 
-/** Writes a tiny model that embeds, with a unigram vocabulary whose normalization makes six words of one character. */
+/** Writes a tiny embedding model with a unigram vocabulary that normalizes one character to six words. */
 export async function writeUnigramModel(path: string): Promise<void> {
   const shape = SHAPES["tiny-embedding"]!();
   const tokens = ["<s>", "<pad>", "</s>", "<unk>", ...WORDS.map((word) => `\u2581${word}`)];
@@ -37,8 +37,8 @@ export async function writeUnigramModel(path: string): Promise<void> {
 
 /**
  * SentencePiece's precompiled map of one text of three bytes to another: the bytes of a trie, the trie as an XOR-compressed
- * double array, and the texts that it leads to. A node has the byte that leads to it in its lowest 8 bits, bit 8 where a
- * text ends, and from bit 10 on what its children's places are reckoned from.
+ * double array, and the target texts. A node has its byte in the lowest 8 bits, bit 8 where a text ends, and from bit 10 on
+ * the base of its children's positions.
  */
 function charsmap(from: string, to: string): Uint8Array {
   const [first, second, third] = Buffer.from(from) as unknown as [number, number, number];

@@ -1,13 +1,13 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** Long enough for a machine that is five times slower and busy: what is awaited comes sooner or not at all. */
+/** Milliseconds; enough for a busy machine that is five times slower. */
 const PATIENCE_MS = 100_000;
 
-/** Each look costs a server under test time of its own, so looks grow rarer. */
+/** Each poll costs time of the server under test, so the intervals grow. */
 const LOOKS_MS = { first: 10, last: 50, growth: 1.2 };
 
-/** Polls until the condition holds; rejects when it does not in a generous time, which is real also where a test has a clock of its own. */
+/** Polls until the condition holds; rejects after a generous real time, also where a test has a fake clock. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   let pause = LOOKS_MS.first;

@@ -18,7 +18,7 @@ const UPLOAD = { filename: "in.jsonl", purpose: "batch", mime_type: "application
 const addPart = async (id: string, bytes: Uint8Array) =>
   client.uploads.parts.create(id, { data: await toFile(bytes, "blob") });
 
-test("parts that come side by side become one file, in the order of completion", async () => {
+test("concurrent parts become one file, in the order of completion", async () => {
   const bytes = randomBytes(10 * MB);
   const slices = Array.from({ length: 10 }, (_, i) => bytes.subarray(i * MB, (i + 1) * MB));
   const upload = await client.uploads.create({ ...UPLOAD, bytes: bytes.length });
@@ -49,7 +49,7 @@ test("parts that come side by side become one file, in the order of completion",
   expect(file).toMatchObject({ filename: "in.jsonl", purpose: "batch", bytes: bytes.length });
   const content = Buffer.from(await (await client.files.content(file!.id)).arrayBuffer());
   expect(content.equals(bytes)).toBe(true);
-  // A retry after a lost answer.
+  // A retry after a lost response.
   expect(await client.uploads.complete(upload.id, { part_ids, md5 })).toEqual(completed);
 });
 
@@ -70,7 +70,7 @@ test("a wrong byte count or checksum is a 400, and the upload can still be compl
   expect(await (await client.files.content(file!.id)).text()).toBe("cdab");
 });
 
-test("a cancelled upload takes nothing more", async () => {
+test("a cancelled upload refuses parts and completion", async () => {
   const upload = await client.uploads.create({ ...UPLOAD, bytes: 2 });
   const part = await addPart(upload.id, Buffer.from("ab"));
   expect(await client.uploads.cancel(upload.id)).toMatchObject({ id: upload.id, status: "cancelled" });

@@ -5,7 +5,7 @@ import { HeldSteps } from "./held-steps.ts";
 import { readied, startServer, TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
-/** Long prompts that begin alike in nothing but the template's own tokens. */
+/** Long prompts whose only common prefix is that of the template. */
 const TOPICS = ["apples", "rivers", "stones", "clouds", "gardens"];
 
 function about(topic: string, question: string): OpenAI.ChatCompletionMessageParam[] {
@@ -17,11 +17,11 @@ const cachedOf = ({ usage }: OpenAI.ChatCompletion) => usage!.prompt_tokens_deta
 describe.each([
   ["split", ["--kv", "split", "--sequences", "2"]],
   ["unified", ["--kv", "unified", "--cells", "1024", "--context", "768", "--sequences", "4"]],
-])("prefixes that a %s cache has no room for", (_, args) => {
+])("prefixes evicted from a %s cache", (_, args) => {
   const steps = new HeldSteps();
   let server: TestServer;
   beforeAll(async () => {
-    // The tax is the share that lower tiers' copies may take: on a busy test machine the default one is soon used up.
+    // The tax bounds the copies of lower tiers: on a busy machine the default is soon used up.
     const options = ["--threads", "1", "--batch-tax", "5", "--park-memory", "64MiB", ...args];
     server = await readied(new TestServer(options, steps.env));
   });
@@ -29,7 +29,7 @@ describe.each([
 
   const metric = async (name: string) => (await server.metrics()).sum(`nightshift_${name}`);
 
-  test("come back from host memory, and the answers are the same", async () => {
+  test("come back from host memory with the same answers", async () => {
     const round = async () => {
       const answers: OpenAI.ChatCompletion[] = [];
       for (const topic of TOPICS) answers.push(await complete(server.client, about(topic, "Count from 3 to 21.")));
@@ -46,8 +46,8 @@ describe.each([
     expect(await metric("park_memory_bytes")).toBeGreaterThan(0);
   });
 
-  test("a sequence that gives its place to online work goes on as if it had been alone", async () => {
-    // Short, so that the model is sure of each token: steps of other sequences change log probabilities in their third digit.
+  test("a preempted sequence ends with the answer that it has alone", async () => {
+    // Short, so that every token is certain: steps of other sequences change log probabilities in their third digit.
     const messages = [user("Count from 3 to 21.")];
     const alone = await complete(server.client, messages, { max_tokens: 90 });
     const text = alone.choices[0]!.message.content!;
@@ -56,7 +56,7 @@ describe.each([
       return server.client.chat.completions.create({ ...body, service_tier: "flex" });
     };
     const inServer = async () => (await metric("requests_running")) + (await metric("requests_waiting"));
-    // As many of them as have room run, and none has ended, when online requests arrive.
+    // Online requests arrive while the sequences fill all places and none has ended.
     steps.allow(0);
     const lower = Array.from({ length: 12 }, flex);
     await until("the flex requests to wait", async () => (await inServer()) === lower.length);
@@ -72,7 +72,7 @@ describe.each([
   });
 });
 
-test("without host memory a prefix that was pushed out is computed again", async () => {
+test("without host memory an evicted prefix is computed again", async () => {
   const server = await startServer("--threads", "1", "--kv", "split", "--sequences", "2", "--park-memory", "0");
   try {
     for (const topic of TOPICS) await complete(server.client, about(topic, "Hello"), { max_tokens: 1 });

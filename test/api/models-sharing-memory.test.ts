@@ -5,7 +5,7 @@ import { HeldSteps } from "./held-steps.ts";
 import { DEMO_MODEL, readied, TestServer } from "./server.ts";
 import { until } from "./until.ts";
 
-/** Room for one of them: each needs some 265 MiB, most of it for llama.cpp's buffers. */
+/** Memory for one model: each needs some 265 MiB, most of it for llama.cpp's buffers. */
 const TIGHT = ["--total-memory", "400MiB", "--model", `day=${DEMO_MODEL}`, "--model", `night=${DEMO_MODEL}`];
 
 const steps = new HeldSteps();
@@ -25,14 +25,14 @@ async function capital(model: string): Promise<string | null> {
   return (await complete(server.client, "Capital of Greece?", { model })).choices[0]!.message.content;
 }
 
-test("models that must be kept and do not fit together are refused before any is loaded", async () => {
+test("models that do not fit together are refused before any is loaded", async () => {
   const refused = new TestServer(TIGHT);
   expect((await refused.exited).code).not.toBe(0);
   expect(refused.output).toMatch(/do not fit into memory together: they need at least 'day' \d+ MiB, 'night' \d+ MiB/);
   expect(refused.output).not.toContain("Engine process started");
 });
 
-test("they take turns: the idle one leaves for the one that is asked for", async () => {
+test("an idle model is unloaded for the requested one", async () => {
   expect(await capital("day")).toBe("The capital of Greece is Athens.");
   expect(await states()).toEqual({ day: "ready", night: "unloaded" });
   expect(await capital("night")).toBe("The capital of Greece is Athens.");
@@ -41,7 +41,7 @@ test("they take turns: the idle one leaves for the one that is asked for", async
   expect(both).toEqual(Array(2).fill("The capital of Greece is Athens."));
 });
 
-test("batch lines of one give way to an online request of the other", async () => {
+test("batch lines of one model yield to an online request for the other", async () => {
   await capital("day");
   steps.allow(5);
   const body = { model: "day", messages: [{ role: "user", content: "Count." }], ignore_eos: true, max_tokens: 100 };

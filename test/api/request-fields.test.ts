@@ -12,7 +12,7 @@ afterAll(() => server.stop());
 
 const FUNCTION = { name: "get_time", parameters: { type: "object", properties: {} } };
 
-/** The SDK sends fields and values that its types do not know as they are. */
+/** The SDK sends unknown fields and values unchanged. */
 function chat(fields: Record<string, unknown>) {
   const body = { model: "demo", messages: [user("Hello!")], temperature: 0, max_tokens: 2 };
   return server.client.chat.completions.create({ ...body, ...fields, stream: false });
@@ -23,7 +23,7 @@ function completion(fields: Record<string, unknown>) {
   return server.client.completions.create({ ...body, ...fields, stream: false });
 }
 
-describe("fields of a chat that are taken", () => {
+describe("accepted fields of a chat", () => {
   test.each<Record<string, unknown>>([
     { max_completion_tokens: 3 },
     { temperature: 0 },
@@ -75,12 +75,12 @@ describe("fields of a chat that are taken", () => {
     ["priority", "priority"],
     ["flex", "flex"],
     ["auto", "default"],
-  ])("service_tier %s is served as %s, and the answer says so", async (asked, used) => {
+  ])("service_tier %s is served as %s, as the response says", async (asked, used) => {
     expect((await chat({ service_tier: asked })).service_tier).toBe(used);
   });
 });
 
-describe("fields of a chat that are refused by name", () => {
+describe("refused fields of a chat", () => {
   test.each<[string, unknown]>([
     ["functions", [FUNCTION]],
     ["function_call", { name: "get_time" }],
@@ -118,7 +118,7 @@ describe("fields of a chat that are refused by name", () => {
   });
 });
 
-describe("values that are not valid", () => {
+describe("invalid values", () => {
   test.each<[string, Record<string, unknown>, string]>([
     ["temperature", { temperature: 2.1 }, "invalid_value"],
     ["temperature", { temperature: -0.1 }, "invalid_value"],
@@ -157,7 +157,7 @@ describe("values that are not valid", () => {
     expect(error).toMatchObject({ type: "invalid_request_error", param, code });
   });
 
-  test("a logit_bias and stop_token_ids beyond the vocabulary", async () => {
+  test("logit_bias and stop_token_ids beyond the vocabulary", async () => {
     expect(await failure(chat({ logit_bias: { "1024": 1 } }))).toMatchObject({ status: 400, param: "logit_bias" });
     expect(await failure(chat({ stop_token_ids: [1024] }))).toMatchObject({ status: 400, param: "stop_token_ids" });
   });
@@ -179,7 +179,7 @@ describe("completions", () => {
     expect(await failure(completion(fields))).toMatchObject({ status: 400, param, code });
   });
 
-  test.each([[[5000]], [""]])("a prompt of no tokens or of tokens that are none: %j", async (prompt) => {
+  test.each([[[5000]], [""]])("a prompt without tokens or with unknown ones is refused: %j", async (prompt) => {
     expect(await failure(completion({ prompt }))).toMatchObject({ status: 400, code: "invalid_value" });
   });
 });

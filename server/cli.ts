@@ -33,7 +33,7 @@ const program = buildProgram(version(), {
   doctor: async (flags) => (await import("./cli/doctor-command.ts")).doctorCommand(flags),
   health: async (flags) => (await import("./cli/health-command.ts")).healthCommand(flags),
   usage: async (flags) => {
-    await (await import("./cli/usage-command.ts")).usageCommand(flags);
+    await (await import("./cli/usage/usage-command.ts")).usageCommand(flags);
   },
   plan: async (flags) => {
     await (await import("./cli/plan-command.ts")).planCommand(flags);
@@ -53,7 +53,7 @@ const program = buildProgram(version(), {
   batch: async (args) => {
     const interrupted = new AbortController();
     process.once("SIGINT", () => interrupted.abort());
-    await (await import("./cli/batch-command.ts")).batchCommand(args, {
+    await (await import("./cli/batch/batch-command.ts")).batchCommand(args, {
       env: process.env,
       stdout: process.stdout,
       stderr: process.stderr,

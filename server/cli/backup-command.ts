@@ -6,7 +6,7 @@ import { restore } from "../../backup/restore.ts";
 import { version } from "../../platform/installation.ts";
 import { OptionsError } from "../../platform/options-error.ts";
 import { StoreError } from "../../store/types/store-error.ts";
-import { sizeText } from "../options/kind.ts";
+import { sizeText } from "../options/kinds/kind.ts";
 import { readOptions } from "../options/read.ts";
 
 /** --data-dir and --config are the server's; the rest of its options does not matter here. */

@@ -9,10 +9,10 @@ import { type File, file, fileDeleted, fileList, UPLOAD_PURPOSES } from "../../o
 import { upload, uploadPart } from "../../openapi/resources/uploads.ts";
 import { OptionsError } from "../../platform/options-error.ts";
 import { type ProgressTerminal, startProgress } from "../models/download-progress.ts";
-import { ApiClient, Interrupted } from "./api-client.ts";
-import { columns } from "./columns.ts";
-import { minuteOf } from "./minute.ts";
-import { urlOption } from "./server-url.ts";
+import { ApiClient, Interrupted } from "./client/api-client.ts";
+import { urlOption } from "./client/server-url.ts";
+import { columns } from "./text/columns.ts";
+import { minuteOf } from "./text/minute.ts";
 
 /** Where the commands write and read; the process' own fit. */
 export interface FilesCommandDeps {

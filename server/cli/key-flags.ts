@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { OptionsError } from "../../platform/options-error.ts";
-import { keeping } from "../options/duration-kind.ts";
+import { keeping } from "../options/kinds/duration-kind.ts";
 
 /** Flags of what a key is bounded by, by the API's fields. */
 const BOUNDS = {

@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { type KeyObject, keyDeleted, keyList, key as keySchema, SCOPES } from "../../openapi/resources/keys.ts";
-import { ApiClient } from "./api-client.ts";
-import { columns } from "./columns.ts";
+import { ApiClient } from "./client/api-client.ts";
+import { urlOption } from "./client/server-url.ts";
 import { addKeyFlags, fieldsOf, type KeyFlags, secondsOf } from "./key-flags.ts";
-import { minuteOf } from "./minute.ts";
-import { urlOption } from "./server-url.ts";
+import { columns } from "./text/columns.ts";
+import { minuteOf } from "./text/minute.ts";
 
 /** Where the commands write and read; the process' own fit. */
 export interface KeysCommandDeps {

@@ -2,8 +2,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Command } from "commander";
 import { owner as ownerSchema } from "../../openapi/resources/owners.ts";
 import { OptionsError } from "../../platform/options-error.ts";
-import { ApiClient } from "./api-client.ts";
-import { urlOption } from "./server-url.ts";
+import { ApiClient } from "./client/api-client.ts";
+import { urlOption } from "./client/server-url.ts";
 
 /** Where the commands write and read; the process' own fit. */
 export interface OwnersCommandDeps {

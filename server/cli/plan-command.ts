@@ -1,9 +1,9 @@
 import { type EngineReport, engineList } from "../../openapi/resources/engine.ts";
 import { OptionsError } from "../../platform/options-error.ts";
-import { ApiClient } from "./api-client.ts";
-import { bar } from "./bar.ts";
-import { columns } from "./columns.ts";
-import { grouped, short } from "./number-text.ts";
+import { ApiClient } from "./client/api-client.ts";
+import { bar } from "./text/bar.ts";
+import { columns } from "./text/columns.ts";
+import { grouped, short } from "./text/number-text.ts";
 
 export interface PlanFlags {
   /** Where a server's endpoints begin, such as http://127.0.0.1:8080/v1. */

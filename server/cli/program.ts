@@ -3,9 +3,9 @@ import { OptionsError } from "../../platform/options-error.ts";
 import { addFlags } from "../options/flags.ts";
 import { OPTIONS } from "../options/table.ts";
 import type { DataDirFlags } from "./backup-command.ts";
+import { urlOption } from "./client/server-url.ts";
 import type { PlanFlags } from "./plan-command.ts";
-import { urlOption } from "./server-url.ts";
-import type { UsageFlags } from "./usage-command.ts";
+import type { UsageFlags } from "./usage/usage-command.ts";
 
 /** What the commands do. Flags come as text by option key, unchecked. */
 export interface Actions {

@@ -1,6 +1,6 @@
 import { CACHE_SCOPES, CACHE_TYPES } from "../../engine/protocol/config.ts";
-import { milliseconds, seconds } from "./duration-kind.ts";
-import { choice, either, integer, optional, share, size, text } from "./kind.ts";
+import { milliseconds, seconds } from "./kinds/duration-kind.ts";
+import { choice, either, integer, optional, share, size, text } from "./kinds/kind.ts";
 import { row } from "./option.ts";
 
 const MiB = 2 ** 20;

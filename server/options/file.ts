@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { OptionsError } from "../../platform/options-error.ts";
-import type { Kind } from "./kind.ts";
+import type { Kind } from "./kinds/kind.ts";
 import { fileKey } from "./name.ts";
 import { nearest } from "./nearest.ts";
 import { OPTION_KEYS, OPTIONS } from "./table.ts";

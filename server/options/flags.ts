@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { Kind } from "./kind.ts";
+import type { Kind } from "./kinds/kind.ts";
 import { flagName } from "./name.ts";
 import { fallbackText, OPTION_KEYS, OPTIONS } from "./table.ts";
 

@@ -1,5 +1,5 @@
-import { milliseconds } from "./duration-kind.ts";
-import { choice, either, integer, optional, size } from "./kind.ts";
+import { milliseconds } from "./kinds/duration-kind.ts";
+import { choice, either, integer, optional, size } from "./kinds/kind.ts";
 import { row } from "./option.ts";
 
 const MiB = 2 ** 20;

@@ -1,4 +1,4 @@
-import type { Kind } from "./kind.ts";
+import type { Kind } from "./kinds/kind.ts";
 
 /** One option: its key in the table is its YAML key; flag and environment variable follow from it (name.ts). */
 export interface Option<T> {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { OptionsError } from "../../platform/options-error.ts";
 import { type OptionsFile, readOptionsFile } from "./file.ts";
-import type { Kind } from "./kind.ts";
+import type { Kind } from "./kinds/kind.ts";
 import { flagName, variableName } from "./name.ts";
 import { checkRules } from "./rules.ts";
 import { OPTION_KEYS, OPTIONS, type OptionKey, type Options } from "./table.ts";

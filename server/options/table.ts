@@ -2,16 +2,16 @@ import { z } from "zod";
 import { DEFAULT_SHIFT } from "../../batch/shift/shift-rules.ts";
 import { TOOL_FORMAT_NAMES } from "../../engine/tools/formats.ts";
 import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
-import { hiddenSecret, host, hostNames, networks, origins, secret } from "./access-kind.ts";
-import { keeping, seconds } from "./duration-kind.ts";
 import { ENGINE_OPTIONS } from "./engine-options.ts";
-import { byName, choice, integer, models, optional, size, sizeText, text, usd } from "./kind.ts";
+import { hiddenSecret, host, hostNames, networks, origins, secret } from "./kinds/access-kind.ts";
+import { keeping, seconds } from "./kinds/duration-kind.ts";
+import { byName, choice, integer, models, optional, size, sizeText, text, usd } from "./kinds/kind.ts";
+import { prices, tierFactors } from "./kinds/price-kind.ts";
+import { shift } from "./kinds/shift-kind.ts";
+import { toolFormats } from "./kinds/tool-format-kind.ts";
+import { webhooks } from "./kinds/webhooks-kind.ts";
 import { LIMIT_OPTIONS } from "./limit-options.ts";
 import { type Option, row } from "./option.ts";
-import { prices, tierFactors } from "./price-kind.ts";
-import { shift } from "./shift-kind.ts";
-import { toolFormats } from "./tool-format-kind.ts";
-import { webhooks } from "./webhooks-kind.ts";
 
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 

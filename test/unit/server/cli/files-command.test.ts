@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { ApiClient } from "../../../../server/cli/api-client.ts";
+import { ApiClient } from "../../../../server/cli/client/api-client.ts";
 import { filesCommand } from "../../../../server/cli/files-command.ts";
 import { freshFolder } from "../../store/test-store.ts";
 import { startTestServer, type TestServer } from "../test-server.ts";

@@ -3,8 +3,8 @@ import type { EngineStatus } from "../../../../engine/protocol/status.ts";
 import type { MachinePrice } from "../../../../ledger/prices.ts";
 import type { EngineReport } from "../../../../openapi/resources/engine.ts";
 import { OptionsError } from "../../../../platform/options-error.ts";
-import { bar } from "../../../../server/cli/bar.ts";
 import { planCommand, planText } from "../../../../server/cli/plan-command.ts";
+import { bar } from "../../../../server/cli/text/bar.ts";
 import { engineStatus } from "../../../../server/routes/engine-object.ts";
 import { STATUS } from "../../engine/protocol/status.ts";
 

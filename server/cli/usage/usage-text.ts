@@ -1,8 +1,8 @@
-import { type Column, csvText } from "../../ledger/csv.ts";
-import { usdText } from "../../ledger/prices.ts";
-import { bar } from "./bar.ts";
-import { columns } from "./columns.ts";
-import { grouped, short } from "./number-text.ts";
+import { type Column, csvText } from "../../../ledger/csv.ts";
+import { usdText } from "../../../ledger/prices.ts";
+import { bar } from "../text/bar.ts";
+import { columns } from "../text/columns.ts";
+import { grouped, short } from "../text/number-text.ts";
 import { machineText, spanChart } from "./usage-chart.ts";
 import { bothOf, type Dimension, type MachineCost, type UsageReport, type UsageRow } from "./usage-report.ts";
 

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { z } from "zod";
-import { plainHost } from "../../platform/loopback.ts";
+import { plainHost } from "../../../platform/loopback.ts";
 import { type Kind, spaced } from "./kind.ts";
 
 /** A secret of so many characters at least; errors do not show it. YAML reads one of digits alone as a number. */

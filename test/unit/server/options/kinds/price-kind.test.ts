@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resolveOptions } from "../../../../server/options/read.ts";
+import { resolveOptions } from "../../../../../server/options/read.ts";
 
 function resolved(flags: Record<string, unknown>, env: Record<string, string> = {}, values: [string, unknown][] = []) {
   return resolveOptions({ flags, env, file: { path: "nightshift.yaml", values: new Map(values) } });

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { endpointProblem, type WebhookEndpoint } from "../../webhooks/endpoint.ts";
-import { EVENT_TYPES } from "../../webhooks/event-types.ts";
-import { signer } from "../../webhooks/signature.ts";
+import { endpointProblem, type WebhookEndpoint } from "../../../webhooks/endpoint.ts";
+import { EVENT_TYPES } from "../../../webhooks/event-types.ts";
+import { signer } from "../../../webhooks/signature.ts";
 import type { Kind } from "./kind.ts";
 
 const url = z

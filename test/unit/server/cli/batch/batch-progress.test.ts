@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Batch } from "../../../../openapi/resources/batches.ts";
-import { BatchProgress, batchLine } from "../../../../server/cli/batch-progress.ts";
+import type { Batch } from "../../../../../openapi/resources/batches.ts";
+import { BatchProgress, batchLine } from "../../../../../server/cli/batch/batch-progress.ts";
 
 const NOW = 1_700_000_000;
 

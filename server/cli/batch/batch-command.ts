@@ -3,14 +3,14 @@ import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Command, Option } from "commander";
-import { BATCH_ENDPOINTS, type Batch, batch, batchList } from "../../openapi/resources/batches.ts";
-import { OptionsError } from "../../platform/options-error.ts";
-import { ApiClient, ApiFailure, Interrupted } from "./api-client.ts";
+import { BATCH_ENDPOINTS, type Batch, batch, batchList } from "../../../openapi/resources/batches.ts";
+import { OptionsError } from "../../../platform/options-error.ts";
+import { ApiClient, ApiFailure, Interrupted } from "../client/api-client.ts";
+import { urlOption } from "../client/server-url.ts";
+import { download } from "../files-command.ts";
+import { columns } from "../text/columns.ts";
 import type { BatchCommandDeps } from "./batch-command-deps.ts";
 import { BatchProgress, batchLine } from "./batch-progress.ts";
-import { columns } from "./columns.ts";
-import { download } from "./files-command.ts";
-import { urlOption } from "./server-url.ts";
 import { submit, submitOnce } from "./submission.ts";
 
 /**

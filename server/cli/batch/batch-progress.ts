@@ -1,5 +1,5 @@
-import type { Batch } from "../../openapi/resources/batches.ts";
-import type { ProgressTerminal } from "../models/download-progress.ts";
+import type { Batch } from "../../../openapi/resources/batches.ts";
+import type { ProgressTerminal } from "../../models/download-progress.ts";
 
 const BAR_WIDTH = 24;
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ModelPrice, TierFactors } from "../../ledger/prices.ts";
+import type { ModelPrice, TierFactors } from "../../../ledger/prices.ts";
 import type { Kind } from "./kind.ts";
 
 const usdPerMillion = z.number().min(0).max(1_000_000);

@@ -7,8 +7,8 @@ import {
   type MachineResult,
   type UsageResult,
   usagePage,
-} from "../../openapi/resources/organization-usage.ts";
-import type { ApiClient } from "./api-client.ts";
+} from "../../../openapi/resources/organization-usage.ts";
+import type { ApiClient } from "../client/api-client.ts";
 
 /** What uses can be told apart by. */
 export const DIMENSIONS = ["key", "owner", "model", "endpoint", "tier"] as const;

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { SHIFT_MODES, type ShiftOptions } from "../../batch/shift/shift-rules.ts";
-import { parseNightWindow } from "../../batch/shift/window-parser.ts";
+import { SHIFT_MODES, type ShiftOptions } from "../../../batch/shift/shift-rules.ts";
+import { parseNightWindow } from "../../../batch/shift/window-parser.ts";
 import { choice, type Kind } from "./kind.ts";
 
 const share = z.number().min(0).max(1);

@@ -4,13 +4,13 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ApiError } from "../../../../openapi/api-error.ts";
-import { type Batch, batch as batchSchema } from "../../../../openapi/resources/batches.ts";
-import { batchCommand } from "../../../../server/cli/batch-command.ts";
-import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
-import { freshFolder } from "../../store/test-store.ts";
-import { saying } from "../fake-engine.ts";
-import { startTestServer, type TestServer } from "../test-server.ts";
+import { ApiError } from "../../../../../openapi/api-error.ts";
+import { type Batch, batch as batchSchema } from "../../../../../openapi/resources/batches.ts";
+import { batchCommand } from "../../../../../server/cli/batch/batch-command.ts";
+import { chatLine, jsonl } from "../../../../batch/batch-rig.ts";
+import { freshFolder } from "../../../store/test-store.ts";
+import { saying } from "../../fake-engine.ts";
+import { startTestServer, type TestServer } from "../../test-server.ts";
 
 let server: TestServer;
 beforeEach(async () => {

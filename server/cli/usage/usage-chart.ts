@@ -1,6 +1,6 @@
-import { usdText } from "../../ledger/prices.ts";
-import { bar } from "./bar.ts";
-import { short } from "./number-text.ts";
+import { usdText } from "../../../ledger/prices.ts";
+import { bar } from "../text/bar.ts";
+import { short } from "../text/number-text.ts";
 import { bothOf, type UsageSpan } from "./usage-report.ts";
 
 const NANO = 1e9;

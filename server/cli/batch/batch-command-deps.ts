@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { ProgressTerminal } from "../models/download-progress.ts";
+import type { ProgressTerminal } from "../../models/download-progress.ts";
 
 export interface BatchCommandDeps {
   env: Readonly<Record<string, string | undefined>>;

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { z } from "zod";
-import { type Batch, batch, batchList } from "../../openapi/resources/batches.ts";
-import { fileDeleted } from "../../openapi/resources/files.ts";
-import { OptionsError } from "../../platform/options-error.ts";
-import { type ApiClient, Interrupted } from "./api-client.ts";
+import { type Batch, batch, batchList } from "../../../openapi/resources/batches.ts";
+import { fileDeleted } from "../../../openapi/resources/files.ts";
+import { OptionsError } from "../../../platform/options-error.ts";
+import { type ApiClient, Interrupted } from "../client/api-client.ts";
+import { uploadFile } from "../files-command.ts";
 import type { BatchCommandDeps } from "./batch-command-deps.ts";
-import { uploadFile } from "./files-command.ts";
 
 export interface SubmitFlags {
   url?: string;

@@ -1,11 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { OptionsError } from "../../../../platform/options-error.ts";
-import { ApiClient } from "../../../../server/cli/api-client.ts";
-import { readUsageFlags } from "../../../../server/cli/usage-command.ts";
-import { type Dimension, fetchUsage, type UsageReport, type UsageSpan } from "../../../../server/cli/usage-report.ts";
-import { usageTable, usageText } from "../../../../server/cli/usage-text.ts";
-import { ledgerRow } from "../../store/rows.ts";
-import { startTestServer, type TestServer } from "../test-server.ts";
+import { OptionsError } from "../../../../../platform/options-error.ts";
+import { ApiClient } from "../../../../../server/cli/client/api-client.ts";
+import { readUsageFlags } from "../../../../../server/cli/usage/usage-command.ts";
+import {
+  type Dimension,
+  fetchUsage,
+  type UsageReport,
+  type UsageSpan,
+} from "../../../../../server/cli/usage/usage-report.ts";
+import { usageTable, usageText } from "../../../../../server/cli/usage/usage-text.ts";
+import { ledgerRow } from "../../../store/rows.ts";
+import { startTestServer, type TestServer } from "../../test-server.ts";
 
 const DAY = 86_400;
 const HOUR = 3600;

@@ -1,5 +1,5 @@
-import { OptionsError } from "../../platform/options-error.ts";
-import { ApiClient } from "./api-client.ts";
+import { OptionsError } from "../../../platform/options-error.ts";
+import { ApiClient } from "../client/api-client.ts";
 import { DIMENSIONS, type Dimension, fetchUsage, type UsageAsked } from "./usage-report.ts";
 import { usageTable, usageText } from "./usage-text.ts";
 

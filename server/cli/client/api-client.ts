@@ -5,7 +5,7 @@ import { request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-import { OptionsError } from "../../platform/options-error.ts";
+import { OptionsError } from "../../../platform/options-error.ts";
 import { DEFAULT_URL } from "./server-url.ts";
 
 /** The server refused, or did not answer (status null). Printed as its message, like every OptionsError. */

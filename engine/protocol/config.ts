@@ -1,4 +1,8 @@
 import type { Objectives } from "./step.ts";
+
+/** Tokens of context when the configuration says null, unless the model was trained for fewer. */
+export const DEFAULT_CONTEXT = 8192;
+
 /** Long texts that an engine tokenizes at once, each on a thread. It is CPU work: more would only take cores from the steps. */
 export const TOKENIZED_AT_ONCE = 2;
 

@@ -1,6 +1,6 @@
-import type { EngineConfig } from "../protocol/config.ts";
+import { DEFAULT_CONTEXT, type EngineConfig } from "../protocol/config.ts";
 import type { Library } from "./native/library/library.ts";
-import { DEFAULT_CONTEXT, type MemoryPlan } from "./native/memory-plan.ts";
+import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 
 /** What an operator should know of a model that is served all the same; each null when there is nothing to say. */

@@ -1,4 +1,4 @@
-import type { ModelFacts } from "../../engine/protocol/config.ts";
+import { DEFAULT_CONTEXT, type ModelFacts } from "../../engine/protocol/config.ts";
 import type { Machine } from "./machine.ts";
 
 export interface Advice {
@@ -6,9 +6,6 @@ export interface Advice {
   settings: { threads: number; kv: string; sequences: number; context: number };
   notes: string[];
 }
-
-/** The most that a request gets without --context. */
-const DEFAULT_CONTEXT = 8192;
 
 /** What to set for this model on this machine, and why where it differs from what was tried. */
 export function advise(facts: ModelFacts, machine: Machine): Advice {

@@ -3,48 +3,43 @@ import type { EngineConfig } from "../../engine/protocol/config.ts";
 import type { Options } from "../options/table.ts";
 import type { ResolvedModel } from "./source/resolve.ts";
 
-/** What the engine process of one model is started with. */
+/** Options that the engine takes as they are. */
+const ENGINE_KEYS = [
+  "context",
+  "sequences",
+  "kv",
+  "cells",
+  "threads",
+  "gpu",
+  "splitMode",
+  "cacheTypeK",
+  "cacheTypeV",
+  "flashAttention",
+  "llamaDir",
+  "stepTokens",
+  "sloTtftMs",
+  "sloItlMs",
+  "batchTax",
+  "batchStepMs",
+  "memory",
+  "parkMemory",
+  "cacheScope",
+  "reasoningBudget",
+] as const satisfies readonly (keyof EngineConfig & keyof Options)[];
+
+/** The configuration of one model's engine process. */
 export function engineConfig({ name, path, adapters }: ResolvedModel, options: Options): EngineConfig {
-  const { context, sequences, kv, cells, threads, gpu, splitMode, cacheTypeK, cacheTypeV, flashAttention } = options;
-  const {
-    llamaDir,
-    stepTokens,
-    sloTtftMs,
-    sloItlMs,
-    batchTax,
-    batchStepMs,
-    memory,
-    parkMemory,
-    cacheScope,
-    reasoningBudget,
-    toolFormat,
-  } = options;
   return {
+    ...pick(options, ENGINE_KEYS),
     model: name,
     path,
     adapters,
-    context,
-    sequences,
-    kv,
-    cells,
-    threads,
-    gpu,
-    splitMode,
-    cacheTypeK,
-    cacheTypeV,
-    flashAttention,
     calibrationDir: options.calibration === "on" ? join(options.dataDir, "calibration") : null,
-    llamaDir,
-    stepTokens,
-    sloTtftMs,
-    sloItlMs,
-    batchTax,
-    batchStepMs,
     timeoutMs: options.engineTimeout * 1000,
-    memory,
-    parkMemory,
-    cacheScope,
-    reasoningBudget,
-    toolFormat: toolFormat[name] ?? null,
+    toolFormat: options.toolFormat[name] ?? null,
   };
+}
+
+function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<T, K>;
 }

@@ -1,6 +1,6 @@
-import type { EngineConfig, Pooling } from "../../protocol/config.ts";
+import { DEFAULT_CONTEXT, type EngineConfig, type Pooling } from "../../protocol/config.ts";
 import { flashAttention } from "./flash-attention.ts";
-import { cellsWithin, DEFAULT_CONTEXT, type MemoryFacts } from "./memory-plan.ts";
+import { cellsWithin, type MemoryFacts } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 
 /**

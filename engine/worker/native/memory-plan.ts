@@ -1,11 +1,15 @@
-import type { EngineConfig, KvKind, ModelFacts, ModelNeeds } from "../../protocol/config.ts";
+import {
+  DEFAULT_CONTEXT,
+  type EngineConfig,
+  type KvKind,
+  type ModelFacts,
+  type ModelNeeds,
+} from "../../protocol/config.ts";
 
 /** llama.cpp's limit on sequence ids in one context (LLAMA_MAX_SEQ). */
 export const MOST_IDS = 256;
 /** llama.cpp rounds the cells of a sequence up to this. */
 const CELL_PADDING = 256;
-/** The context where none is asked for, unless the model was trained for less. */
-export const DEFAULT_CONTEXT = 8192;
 /** Kept free beside weights and cache for compute buffers and the rest of the machine. */
 export const SLACK_BYTES = 256 * 1024 * 1024;
 /** The share of the free memory that the cache may take when no limit is set. */

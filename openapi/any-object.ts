@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A JSON object of which no member is looked at: zod's own record takes 0.2 s to copy 60,000 of them. */
+/** A JSON object whose members are not validated: zod's own record takes 0.2 s to copy 60,000 of them. */
 export function anyObject() {
   return z
     .custom<Record<string, unknown>>()

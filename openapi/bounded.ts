@@ -1,13 +1,13 @@
 import { z } from "zod";
 
-/** A list; validate() checks its length before its items. */
+/** A list with bounds on its length, which zod checks before the items. */
 export function boundedList<Item extends z.ZodType>(item: Item, { min = 0, max }: { min?: number; max: number }) {
   return z.array(item).min(min).max(max);
 }
 
 /**
- * A map whose size is checked before its entries: zod alone would note an issue for each of them. It would also leave an
- * entry named __proto__ out without a word.
+ * A map whose size is checked before its entries: zod alone would report an issue for each entry. It would also drop an
+ * entry named __proto__ silently.
  */
 export function boundedMap<Value extends z.ZodType>(key: z.ZodString, value: Value, max: number) {
   return z.preprocess(

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { wholeNumber } from "./query-value.ts";
 
-/** One page of a list, the way OpenAI pages: the next one begins after its last id. */
+/** One page of a list in OpenAI's pagination: the next page begins after the last id of this one. */
 export interface List<Item> {
   object: "list";
   data: Item[];
@@ -10,11 +10,11 @@ export interface List<Item> {
   has_more: boolean;
 }
 
-/** What the query of a list may say: how many a page has, 1 to `most`, and what it begins after. */
+/** The query fields of a list: items per page (1 to `most`, default `usual`), and the id after which the page begins. */
 export function listQuery({ most, usual }: { most: number; usual: number }) {
   return {
-    limit: wholeNumber(9).pipe(z.int().min(1).max(most)).default(usual).describe(`1 to ${most}.`),
-    after: z.string().optional().describe("The id that the page before ended with."),
+    limit: wholeNumber(9).pipe(z.int().min(1).max(most)).default(usual).describe(`Items per page, 1 to ${most}.`),
+    after: z.string().optional().describe("The last id of the previous page."),
   };
 }
 
@@ -29,7 +29,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** The page that has these. */
+/** The page with these items. */
 export function listPage<Item extends { id: string }>(data: Item[], hasMore: boolean): List<Item> {
   return {
     object: "list",

@@ -1,19 +1,19 @@
 import type { z } from "zod";
 
-/** Sets of fields that are remembered; bodies with yet others are checked against all fields. */
+/** Sets of fields whose schemas are kept. Bodies with further sets are checked against the whole schema. */
 const MAX_KNOWN = 64;
 
 /**
- * The same schema for many bodies, by the fields that each has: those that may be absent, and are, are left out. They
- * could not change what comes of it, and zod visits each of them for every body. The bodies of a batch have few of some
- * seventy fields, and nearly always the same ones.
+ * Gives for each body the schema without the optional fields that the body does not have. They cannot change the result,
+ * and zod visits each of them for every body. Bodies of a batch have few of some seventy fields, and nearly always the
+ * same ones.
  */
 export function narrowed<Schema extends z.ZodObject>(schema: Schema): (body: unknown) => Schema {
   const known = new Map<string, Schema>();
   return (body) => {
     if (typeof body !== "object" || body === null) return schema;
     const present = Object.keys(body).filter((key) => Object.hasOwn(schema.shape, key));
-    // No field's name has a comma in it.
+    // The names of fields have no commas.
     const key = present.join();
     const found = known.get(key);
     if (found !== undefined) return found;

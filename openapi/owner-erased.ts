@@ -1,6 +1,6 @@
 import { ApiError } from "./api-error.ts";
 
-/** The owner was erased after the request's key was checked. Another request with the key is refused in the same way. */
+/** For a request whose owner was erased after its key was checked. Further requests with the key get the same error. */
 export function ownerErased(): ApiError {
   const message = "Incorrect API key: its owner was erased.";
   return new ApiError("invalid_api_key", message);

@@ -1,9 +1,9 @@
 import { z } from "zod";
 
-/** What clients write for a value of a query, which arrives as text. */
+/** The type that clients pass for a value of a query, which arrives as text. */
 const written = new WeakMap<object, "integer" | "boolean">();
 
-/** A whole number of at most so many digits. */
+/** A whole number with at most this many digits. */
 export function wholeNumber(digits: number) {
   const text = z.string().regex(new RegExp(`^\\d{1,${digits}}$`), "expected a whole number");
   written.set(text, "integer");
@@ -14,7 +14,7 @@ export function wholeNumber(digits: number) {
 export const flag = z.enum(["true", "false"]);
 written.set(flag, "boolean");
 
-/** The JSON schema of each value as clients write it: a generated client passes numbers, and not their text. */
+/** The JSON schema of each value in the type that clients pass: a generated client passes numbers, not texts of numbers. */
 export function queryProperties(query: z.ZodObject) {
   const { properties = {}, required = [] } = z.toJSONSchema(query, {
     io: "input",

@@ -1,19 +1,19 @@
 import { z } from "zod";
 
-/** Carried by a custom issue to validate.ts, which knows the field's path and makes the ApiError. */
+/** The params of a custom issue. validate.ts makes the ApiError, with the path of the field. */
 export interface Refusal {
   code: "unsupported_parameter" | "unsupported_value";
 }
 
 /**
- * A field that is known and refused by name, so that nobody takes an ignored field for one that works.
- * null and every value that asks for nothing (`harmless`) pass. `reason` follows the field's name in the message.
+ * A known field that is refused, so that it cannot be mistaken for one that works. null passes, and every `harmless`
+ * value, one that asks for nothing. `reason` follows the name of the field in the message.
  */
 export function refusedField(reason: string, harmless: (value: unknown) => boolean = () => false) {
   return refusal("unsupported_parameter", reason, harmless);
 }
 
-/** A field of which only the harmless values are supported. */
+/** A field that supports only the harmless values. */
 export function refusedValue(reason: string, harmless: (value: unknown) => boolean) {
   return refusal("unsupported_value", reason, harmless);
 }

@@ -1,4 +1,4 @@
-/** Caps on what one request may ask for; they stand in the schemas and so in /openapi.json. */
+/** Upper bounds on one request. They are part of the schemas, and so of /openapi.json. */
 export interface RequestLimits {
   /** Most choices (`n`) of one request; OpenAI's own bound is 128. */
   choices: number;
@@ -6,7 +6,7 @@ export interface RequestLimits {
   messages: number;
   /** Most prompts of one completion request. */
   prompts: number;
-  /** Most tokens of one prompt that is given as tokens; the model's context bounds it further. */
+  /** Most tokens of one prompt given as token ids; the context of the model is a further bound. */
   promptTokens: number;
   /** Most characters of one text: a prompt, or a message's content. */
   textLength: number;

@@ -23,7 +23,7 @@ import { operations } from "./operations.ts";
 
 type Json = Record<string, unknown>;
 
-/** The OpenAPI 3.1 document, made from the very schemas that validate. */
+/** The OpenAPI 3.1 document, made from the schemas that validate requests. */
 export function openApiDocument(limits: RequestLimits, version: string): Json {
   const schemas = {
     ...componentSchemas("input", {
@@ -104,12 +104,12 @@ function componentSchemas(io: "input" | "output", named: Record<string, z.ZodTyp
     uri: (id) => `#/components/schemas/${id}`,
     override({ zodSchema, jsonSchema }) {
       if (!(zodSchema instanceof z.ZodObject)) return;
-      // zod takes a list that is checked before it is parsed for optional; the schema itself knows better.
+      // zod reports a preprocessed list as optional. Parsing undefined shows whether it is.
       const required = Object.entries(zodSchema.shape).flatMap(([key, field]) =>
         z.safeParse(field, undefined).success ? [] : [key],
       );
       jsonSchema.required = required;
-      // Clients must live with fields that come later.
+      // Later versions may add fields, so clients must accept unknown ones.
       delete jsonSchema.additionalProperties;
     },
   });
@@ -123,7 +123,8 @@ const PREFER: Json = {
   in: "header",
   schema: { type: "string" },
   description:
-    "`respond-async`, with `wait=N` in seconds: rather a 202 and a job than to be refused, or to wait longer.",
+    "`respond-async`: a request that would be refused for load is answered with 202 and becomes a job. With `wait=N`, " +
+    "also a request that has not started, or is not expected to start, within N seconds.",
 };
 
 function describeOperation(operation: Operation): Json {
@@ -140,11 +141,12 @@ function describeOperation(operation: Operation): Json {
     "200": {
       description: "OK",
       content: contentOf(operation.response, operation.stream),
-      // No alternative of the schema: a generated client would have to tell the two apart for every answer.
+      // Not a union in the schema: a generated client would have to distinguish the two for every response.
       ...(operation.dryRun && { "x-nightshift-dry-run": contentOf(operation.dryRun) }),
     },
   };
-  if (operation.accepted) responses["202"] = { description: "Put off", content: contentOf(operation.accepted) };
+  if (operation.accepted)
+    responses["202"] = { description: "Accepted as a job", content: contentOf(operation.accepted) };
   for (const [status, description] of Object.entries({
     ...refusalsOf(operation),
     ...(operation.request && UNREADABLE),
@@ -160,30 +162,33 @@ function describeOperation(operation: Operation): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(operation.request && { requestBody: { required: true, content: contentOf(operation.request) } }),
     ...(operation.form && { requestBody: { required: true, content: formContent(operation.form) } }),
-    // None is needed while keys are off, nor a token on loopback.
+    // The empty requirement: no key is needed while API keys are off, and no token on loopback.
     security: operation.access === "open" ? [] : [{}, { bearer: [] }],
     responses,
   };
 }
 
-/** What reading a JSON body answers. */
-const UNREADABLE = { "413": "The body is too large.", "415": "The body is not JSON, or its encoding is not known." };
+/** Failures of reading a JSON body. */
+const UNREADABLE = {
+  "413": "The body is too large.",
+  "415": "The body is not JSON, or its encoding is not supported.",
+};
 
-/** `/v1/chat/completions` is about chat, `/v1/nightshift/keys/{id}` about keys, `/health` about the server. */
+/** The tag of `/v1/chat/completions` is chat, of `/v1/nightshift/keys/{id}` keys, of `/health` server. */
 function tagOf(path: string): string {
   const [version, area, resource] = path.split("/").filter(Boolean);
   if (version !== "v1" || area === undefined) return "server";
   return area === "nightshift" && resource !== undefined ? resource : area;
 }
 
-/** What the check of the API key answers. */
+/** Failures of the check of the API key. */
 function refusalsOf({ access }: Operation): Record<string, string> {
   if (access === "open" || access === "token") return {};
   return {
-    "401": "There is no API key, or it is not valid.",
-    ...(access !== "key" && { "403": `The API key lacks the scope \`${access}\`, or a right that the request needs.` }),
-    "429": "Too many wrong keys came from this address.",
-    "503": "API keys can't be checked at the moment.",
+    "401": "The API key is missing or not valid.",
+    ...(access !== "key" && { "403": `The API key lacks the scope \`${access}\`, or another right for this request.` }),
+    "429": "Too many wrong API keys came from this address.",
+    "503": "API keys cannot be checked at the moment.",
   };
 }
 

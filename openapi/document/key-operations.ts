@@ -1,7 +1,7 @@
 import { keyListQuery, revokeKeyQuery } from "../resources/keys.ts";
 import type { Operation } from "./operation.ts";
 
-const store = { "503": "The store does not work." };
+const store = { "503": "The store is not available." };
 const body = { "400": "The request is not valid.", "413": "The body is too large.", "415": "The body is not JSON." };
 const absent = { "404": "No such key." };
 
@@ -12,7 +12,7 @@ export const keyOperations: readonly Operation[] = [
     path: "/v1/nightshift/keys",
     id: "createKey",
     access: "admin",
-    summary: "Make an API key. The answer has its secret, which is never told again.",
+    summary: "Create an API key. Only this response contains its secret.",
     request: "CreateKeyRequest",
     response: "Key",
     failures: { ...body, ...store },
@@ -22,7 +22,7 @@ export const keyOperations: readonly Operation[] = [
     path: "/v1/nightshift/keys",
     id: "listKeys",
     access: "admin",
-    summary: "All keys, the newest first, revoked ones included.",
+    summary: "List all API keys, newest first, revoked ones included.",
     query: keyListQuery,
     response: "KeyList",
     failures: { "400": "The query is not valid, or `after` names no key.", ...store },
@@ -32,7 +32,7 @@ export const keyOperations: readonly Operation[] = [
     path: "/v1/nightshift/keys/:id",
     id: "retrieveKey",
     access: "admin",
-    summary: "One key.",
+    summary: "Retrieve an API key.",
     response: "Key",
     failures: { ...absent, ...store },
   },
@@ -41,7 +41,8 @@ export const keyOperations: readonly Operation[] = [
     path: "/v1/nightshift/keys/:id",
     id: "updateKey",
     access: "admin",
-    summary: "Change what a key may do, from the next request on. What is left out stays; null takes a bound away.",
+    summary:
+      "Change the rights and limits of a key, from the next request on. An omitted field keeps its value; null removes a limit.",
     request: "UpdateKeyRequest",
     response: "Key",
     failures: { ...body, ...absent, "409": "The key is revoked.", ...store },
@@ -51,7 +52,7 @@ export const keyOperations: readonly Operation[] = [
     path: "/v1/nightshift/keys/:id",
     id: "revokeKey",
     access: "admin",
-    summary: "Revoke a key for good. Its batches go on unless `cancel_batches` says otherwise.",
+    summary: "Revoke an API key permanently. Its batches continue unless `cancel_batches` is `true`.",
     query: revokeKeyQuery,
     response: "KeyDeleted",
     failures: { "400": "The query is not valid.", ...absent, ...store },
@@ -61,7 +62,8 @@ export const keyOperations: readonly Operation[] = [
     path: "/v1/nightshift/keys/:id/rotate",
     id: "rotateKey",
     access: "admin",
-    summary: "Give a key a new secret, which the answer has. The one before ends now, or after a grace.",
+    summary:
+      "Give a key a new secret, which only this response contains. The previous one expires at once, or after a grace period.",
     request: "RotateKeyRequest",
     response: "Key",
     failures: { ...body, ...absent, "409": "The key is revoked.", ...store },

@@ -1,13 +1,13 @@
 import type { z } from "zod";
 import type { Scope } from "../resources/keys.ts";
 
-/** Who may call: anyone, who has the metrics' own token, who has any API key, or one with this scope. */
+/** Callers that are allowed: all, those with the metrics token, those with any API key, or with a key of this scope. */
 export type Access = "open" | "token" | "key" | Scope;
 
-/** One method of one path, as the document tells it and the router enforces it; a test holds this list against what the router serves. */
+/** One method of one path. The document describes it, the router enforces it, and a test compares the two. */
 export interface Operation {
   method: "get" | "post" | "patch" | "delete";
-  /** With parameters as the router writes them, `:model`. */
+  /** With parameters in the notation of the router, `:model`. */
   path: string;
   id: string;
   summary: string;
@@ -18,7 +18,7 @@ export interface Operation {
   form?: string;
   /** Schema of the query. */
   query?: z.ZodObject;
-  /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any. */
+  /** Name of the schema of a 200, or `text`, or `bytes`, or `object` for any JSON object. */
   response: string;
   /** Name of the schema of a 200 that answers a request with `dry_run`. */
   dryRun?: string;
@@ -26,8 +26,8 @@ export interface Operation {
   accepted?: string;
   /** Name of the schema of each `data:` of a stream. */
   stream?: string;
-  /** Statuses beside 200, with an Error body. */
+  /** Statuses with an Error body, and when they occur. */
   failures: Record<string, string>;
-  /** Name of a 503's schema where it is not an Error. */
+  /** Name of the schema of a 503 that has another body than Error. */
   unready?: string;
 }

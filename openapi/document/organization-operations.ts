@@ -2,19 +2,19 @@ import { costsQuery, embeddingsUsageQuery, usageQuery } from "../resources/organ
 import type { Operation } from "./operation.ts";
 
 const failures = {
-  "400": "The query is not valid, or has more results than a page holds.",
-  "429": "Too many reports of yours wait already.",
-  "503": "The store does not work.",
+  "400": "The query is not valid, or a page would have too many results.",
+  "429": "Too many of your reports wait.",
+  "503": "The store is not available.",
 };
 
-/** What the ledger tells. */
+/** Reports of the ledger. */
 export const organizationOperations: readonly Operation[] = [
   {
     method: "get",
     path: "/v1/organization/usage/completions",
     id: "completionsUsage",
     access: "usage",
-    summary: "Tokens and requests by time, from the ledger.",
+    summary: "Report tokens and requests of completions by time.",
     query: usageQuery,
     response: "UsagePage",
     failures,
@@ -24,7 +24,7 @@ export const organizationOperations: readonly Operation[] = [
     path: "/v1/organization/usage/embeddings",
     id: "embeddingsUsage",
     access: "usage",
-    summary: "Tokens and requests of embeddings and ranks by time, from the ledger.",
+    summary: "Report tokens and requests of embeddings and ranks by time.",
     query: embeddingsUsageQuery,
     response: "EmbeddingsUsagePage",
     failures,
@@ -34,7 +34,7 @@ export const organizationOperations: readonly Operation[] = [
     path: "/v1/organization/costs",
     id: "costs",
     access: "usage",
-    summary: "What was spent by day, from the ledger.",
+    summary: "Report costs by day or hour.",
     query: costsQuery,
     response: "CostsPage",
     failures,

@@ -1,24 +1,24 @@
 import type { Operation } from "./operation.ts";
 
-const store = { "503": "The store does not work." };
+const store = { "503": "The store is not available." };
 
-/** What owners may spend, and their removal. */
+/** Budgets of owners, and their erasure. */
 export const ownerOperations: readonly Operation[] = [
   {
     method: "get",
     path: "/v1/nightshift/owners/:owner",
     id: "retrieveOwner",
     access: "usage",
-    summary: "An owner's budget, and how much of it is spent. Others than administrators see their own alone.",
+    summary: "Retrieve an owner's budget and spending. Without the scope `admin`, only your own.",
     response: "Owner",
-    failures: { "404": "No such owner, or another one.", ...store },
+    failures: { "404": "No such owner, or not your own.", ...store },
   },
   {
     method: "patch",
     path: "/v1/nightshift/owners/:owner",
     id: "updateOwner",
     access: "admin",
-    summary: "Change what all keys of an owner may spend together, from the next request on.",
+    summary: "Change the budget that all keys of an owner share, from the next request on.",
     request: "UpdateOwnerRequest",
     response: "Owner",
     failures: {
@@ -34,11 +34,12 @@ export const ownerOperations: readonly Operation[] = [
     path: "/v1/nightshift/owners/:owner",
     id: "eraseOwner",
     access: "admin",
-    summary: "Remove all that is stored of an owner; sums of usage by hour and day stay. It goes on after the answer.",
+    summary:
+      "Erase all data of an owner; sums of usage by hour and day are kept. The erasure continues after the response.",
     response: "Owner",
     failures: {
       "404": "No owner can have this name.",
-      "409": "The key that asks belongs to this owner.",
+      "409": "The API key of the request belongs to this owner.",
       ...store,
     },
   },

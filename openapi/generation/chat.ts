@@ -12,11 +12,11 @@ import { answerToolCall, toolCallDelta, toolChecks, toolFields } from "./tools.t
 import { finishReason, usage, usedTier } from "./usage.ts";
 
 const MAX_METADATA_PAIRS = 16;
-const FUNCTIONS = "it is deprecated and not supported; send tools.";
+const FUNCTIONS = "it is deprecated and not supported; use tools.";
 
 const metadata = boundedMap(z.string().max(64), z.string().max(512), MAX_METADATA_PAIRS)
   .nullish()
-  .describe(`Taken and ignored; at most ${MAX_METADATA_PAIRS} pairs.`);
+  .describe(`Accepted and ignored; at most ${MAX_METADATA_PAIRS} pairs.`);
 
 /** POST /v1/chat/completions. Fields that are not named here are ignored. */
 export function chatRequest(limits: RequestLimits) {
@@ -25,28 +25,28 @@ export function chatRequest(limits: RequestLimits) {
       model: z.string(),
       messages: chatMessages(limits),
       max_completion_tokens: tokenBudget.nullish().describe("Default: until the context is full."),
-      max_tokens: tokenBudget.nullish().describe("Deprecated; max_completion_tokens goes before it."),
+      max_tokens: tokenBudget.nullish().describe("Deprecated; max_completion_tokens has precedence."),
       ...samplingFields(limits),
       nightshift: vendorFields.nullish(),
       ...reasoningFields,
-      verbosity: z.enum(["low", "medium", "high"]).nullish().describe("Given to the chat template as `verbosity`."),
+      verbosity: z.enum(["low", "medium", "high"]).nullish().describe("Passed to the chat template as `verbosity`."),
       metadata,
-      store: refusedValue("responses are not stored; leave it out or false.", isFalse),
-      safety_identifier: z.string().max(64).nullish().describe("Taken and ignored."),
-      prompt_cache_key: z.string().nullish().describe("Taken and ignored: prefixes are found by their content."),
-      prompt_cache_retention: z.unknown().optional().describe("Taken and ignored."),
-      prompt_cache_options: z.unknown().optional().describe("Taken and ignored."),
-      prediction: z.unknown().optional().describe("Taken and ignored: it could only make the same answer come sooner."),
+      store: refusedValue("responses are not stored; omit it or send false.", isFalse),
+      safety_identifier: z.string().max(64).nullish().describe("Accepted and ignored."),
+      prompt_cache_key: z.string().nullish().describe("Accepted and ignored: prefixes are found by their content."),
+      prompt_cache_retention: z.unknown().optional().describe("Accepted and ignored."),
+      prompt_cache_options: z.unknown().optional().describe("Accepted and ignored."),
+      prediction: z.unknown().optional().describe("Accepted and ignored: it would only speed up the same answer."),
       ...toolFields,
       modalities: refusedValue('only ["text"] is supported.', isTextOnly),
       response_format: responseFormat,
-      logprobs: z.boolean().nullish().describe("Each token of the content with its log probability."),
+      logprobs: z.boolean().nullish().describe("Return the log probability of each token of the content."),
       top_logprobs: z
         .int()
         .min(0)
         .max(MOST_CHAT_LOGPROBS)
         .nullish()
-        .describe("And so many of the best tokens at its place. Only with `logprobs: true`."),
+        .describe("Also return this many of the most likely tokens at each position. Only with `logprobs: true`."),
       functions: refusedField(FUNCTIONS, isEmptyList),
       function_call: refusedField(FUNCTIONS, isOneOf("none", "auto")),
       audio: refusedField("audio is not supported."),
@@ -68,7 +68,7 @@ function isTextOnly(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => item === "text");
 }
 
-const reasoning = z.string().optional().describe("Extension: the text of the model's thoughts.");
+const reasoning = z.string().optional().describe("Extension: the reasoning text of the model.");
 
 export const chatResponse = z.object({
   id: z.string(),
@@ -80,7 +80,7 @@ export const chatResponse = z.object({
       index: z.int(),
       message: z.object({
         role: z.literal("assistant"),
-        content: z.string().nullable().describe("null beside tool calls where the model said nothing."),
+        content: z.string().nullable().describe("null when the model wrote only tool calls."),
         refusal: z.null(),
         reasoning_content: reasoning,
         tool_calls: z.array(answerToolCall).optional(),

@@ -26,25 +26,33 @@ export function completionRequest(limits: RequestLimits) {
           tokens,
           boundedList(tokens, { min: 1, max: limits.prompts }),
         ])
-        .describe("A string, strings, tokens or token lists; the choices of prompt i begin at index i × n."),
+        .describe("A string, strings, token ids or lists of token ids. The choices of prompt i begin at index i × n."),
       max_tokens: z
         .int()
         .min(0)
         .max(INT32_MAX)
         .nullish()
-        .describe(`Default ${DEFAULT_MAX_TOKENS}. 0 reads the prompt alone, as to score it with echo and logprobs.`),
+        .describe(
+          `Default ${DEFAULT_MAX_TOKENS}. With 0, nothing is generated: echo and logprobs then score the prompt.`,
+        ),
       ...samplingFields(limits),
       nightshift: vendorFields.nullish(),
-      echo: z.boolean().nullish().describe("Each choice's text begins with its prompt."),
-      best_of: z.int().min(0).max(MAX_BEST_OF).nullish().describe("Only equal to n: nothing is drawn and thrown away."),
-      suffix: refusedValue("filling in the middle is not supported.", (value) => value === ""),
+      echo: z.boolean().nullish().describe("Begin the text of each choice with its prompt."),
+      best_of: z
+        .int()
+        .min(0)
+        .max(MAX_BEST_OF)
+        .nullish()
+        .describe("Must equal n: no further choices are generated and discarded."),
+      suffix: refusedValue("fill-in-the-middle is not supported.", (value) => value === ""),
       logprobs: z
         .int()
         .min(0)
         .max(MOST_COMPLETION_LOGPROBS)
         .nullish()
         .describe(
-          "Each token with its log probability and so many of the best at its place; with echo the prompt's too.",
+          "Return the log probability of each token, and this many of the most likely tokens at its position. With echo, " +
+            "also for the prompt.",
         ),
     })
     .check(crossChecks((body) => body.max_tokens ?? DEFAULT_MAX_TOKENS))
@@ -57,7 +65,8 @@ export function completionRequest(limits: RequestLimits) {
         context.issues.push({ code: "custom", input: best_of, path: ["best_of"], params, message });
       }
       if ((n ?? 1) > 1 && echo === true && logprobs != null) {
-        const message = "only 1 is supported with echo and logprobs: every choice would repeat the prompt's.";
+        const message =
+          "only 1 is supported with echo and logprobs: every choice would repeat the log probabilities of the prompt.";
         context.issues.push({ code: "custom", input: n, path: ["n"], params, message });
       }
     });
@@ -76,7 +85,7 @@ const completion = z.object({
       index: z.int(),
       logprobs: completionLogprobs,
       finish_reason: finishReason.nullable(),
-      reasoning_content: z.string().optional().describe("Extension: the text of the model's thoughts."),
+      reasoning_content: z.string().optional().describe("Extension: the reasoning text of the model."),
     }),
   ),
   service_tier: usedTier.describe("Extension."),

@@ -1,23 +1,23 @@
 import { z } from "zod";
 import { isFalse, refusedField } from "../refused.ts";
 
-/** Fields of requests that are this server's own. */
+/** The vendor fields of a request. */
 export const vendorFields = z.object({
   dry_run: z
     .boolean()
     .nullish()
-    .describe("Tell the rendered prompt, its tokens and what the request may cost at each tier; nothing is generated."),
+    .describe("Return the rendered prompt, its tokens and the possible cost at each tier, and generate nothing."),
 });
 
-/** The same where nothing is generated: a request that was meant to be dry shall not run, and be charged. */
+/** The vendor fields of endpoints without dry runs: ignoring `dry_run` there would run and charge the request. */
 export const vendorFieldsOfInputs = z.object({
-  dry_run: refusedField("dry runs are of chat completions and completions alone.", isFalse),
+  dry_run: refusedField("only chat completions and completions support dry runs.", isFalse),
 });
 
 const nano = z.int().min(0);
 const cost = z.object({
-  input: nano.describe("Of the prompts, none of them cached."),
-  most: nano.describe("With as many output tokens as there may be."),
+  input: nano.describe("Cost of the prompts without cached tokens."),
+  most: nano.describe("Cost with the most output tokens that are possible."),
 });
 
 export const dryRunResponse = z.object({
@@ -25,9 +25,11 @@ export const dryRunResponse = z.object({
   model: z.string(),
   prompts: z.array(z.object({ text: z.string(), tokens: z.int() })),
   prompt_tokens: z.int(),
-  max_completion_tokens: z.int().describe("Of all choices: what was asked for, or what the context has room for."),
+  max_completion_tokens: z
+    .int()
+    .describe("Output tokens of all choices together: the requested ones, or those that fit in the context."),
   cost_nano_usd: z
     .object({ priority: cost, default: cost, flex: cost, batch: cost })
-    .describe("By tier, in billionths of a USD."),
+    .describe("Cost by tier, in billionths of a USD."),
 });
 export type DryRunResponse = z.infer<typeof dryRunResponse>;

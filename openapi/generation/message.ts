@@ -5,7 +5,7 @@ import { refusedField } from "../refused.ts";
 import type { RequestLimits } from "../request-limits.ts";
 
 const MAX_PARTS = 1024;
-/** And tool calls: two of each of the most messages. */
+/** Most content parts and tool calls of all messages together: two for each of the most messages. */
 export const MAX_ALL_PARTS = 8192;
 const MAX_TOOL_CALLS = 128;
 const MAX_NAME_LENGTH = 256;
@@ -14,15 +14,15 @@ const name = z.string().max(MAX_NAME_LENGTH).nullish();
 
 export const FOREIGN_PART_TYPES = ["image_url", "input_audio", "file", "video_url", "audio_url", "file_url"] as const;
 
-/** Parts that OpenAI knows and this server does not read: refused by name, and nothing is ever fetched. */
+/** Content parts of OpenAI's API that are not supported: refused by name, and no URL is fetched. */
 const foreignPart = z
   .object({ type: z.enum(FOREIGN_PART_TYPES) })
   .check((context) => {
     const params: Refusal = { code: "unsupported_value" };
-    const message = `the model takes parts of type 'text' alone, not '${context.value.type}'.`;
+    const message = `only parts of type 'text' are supported, not '${context.value.type}'.`;
     context.issues.push({ code: "custom", input: context.value, params: { ...params }, message });
   })
-  .describe("Refused with 400 `unsupported_value`: content is text only.");
+  .describe("Refused with 400 `unsupported_value`: only text content is supported.");
 
 const toolCall = z.object({
   id: z.string().max(MAX_NAME_LENGTH),
@@ -46,10 +46,8 @@ export function chatMessage(limits: RequestLimits) {
     .object({
       role: z.literal("assistant"),
       content: z.union([text, answerParts]).nullish(),
-      refusal: text.nullish().describe("Stands for the content where there is none."),
-      reasoning_content: text
-        .nullish()
-        .describe("Extension: the thoughts before this answer, for the model's template."),
+      refusal: text.nullish().describe("Used as the content when there is none."),
+      reasoning_content: text.nullish().describe("Extension: the reasoning before this answer, for the chat template."),
       name,
       tool_calls: boundedList(toolCall, { max: MAX_TOOL_CALLS }).nullish(),
       function_call: z
@@ -75,7 +73,7 @@ export function chatMessage(limits: RequestLimits) {
   ]);
 }
 
-/** The messages of one request; their parts and calls are counted before any is looked at, since zod copies each. */
+/** The messages of one request. Parts and tool calls are counted before they are validated, since zod copies each. */
 export function chatMessages(limits: RequestLimits) {
   return z.preprocess(
     (messages, context) => {

@@ -5,25 +5,25 @@ import { INT32_MAX } from "./sampling-fields.ts";
 const MAX_VARIABLES = 16;
 const MAX_VARIABLE_TEXT = 1024;
 
-/** What a request says by other fields, or what the server itself sets: kwargs must not go around their checks. */
+/** Variables that other fields or the server set: chat_template_kwargs must not bypass the checks of those. */
 const TAKEN_NAMES: readonly string[] = "messages tools documents add_generation_prompt bos_token eos_token".split(" ");
 
 const variable = z.union([z.boolean(), z.number(), z.string().max(MAX_VARIABLE_TEXT)]);
 
 const thoughtTokens = z.int().min(-1).max(INT32_MAX).nullish();
 
-/** How much a model shall think before it answers: OpenAI's field, and those of vLLM and llama-server. */
+/** The amount of reasoning before an answer: the fields of OpenAI, vLLM and llama-server. */
 export const reasoningFields = {
   reasoning_effort: z
     .enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])
     .nullish()
     .describe(
-      "Mapped to what the model's template has: a switch, levels, or a budget it tells. `none` and `minimal` turn " +
-        "thoughts off where they can be. A model that does not think answers any value.",
+      "Mapped to what the chat template supports: a switch, levels, or a stated budget. `none` and `minimal` turn " +
+        "reasoning off where the model allows it. A model without reasoning ignores the value.",
     ),
   thinking_token_budget: thoughtTokens.describe(
-    "Extension. Most tokens of the thoughts; then they are closed and the answer begins. -1 is without bound. " +
-      "Default --reasoning-budget.",
+    "Extension. Most reasoning tokens; after them the reasoning is closed and the answer begins. -1 for no limit. " +
+      "Default: --reasoning-budget.",
   ),
   thinking_budget_tokens: thoughtTokens.describe("Extension. Another name of thinking_token_budget."),
   reasoning_budget_tokens: thoughtTokens.describe("Extension. Another name of thinking_token_budget."),
@@ -31,12 +31,12 @@ export const reasoningFields = {
     .check((context) => {
       const taken = Object.keys(context.value).find((name) => TAKEN_NAMES.includes(name));
       if (taken === undefined) return;
-      const message = "the request's other fields say this";
+      const message = "another field of the request or the server sets this variable";
       context.issues.push({ code: "custom", input: context.value, path: [taken], message });
     })
     .nullish()
     .describe(
-      `Extension. Variables for the model's template, such as \`enable_thinking\`: up to ${MAX_VARIABLES} booleans, ` +
-        `numbers or texts of ${MAX_VARIABLE_TEXT} characters. They go before what reasoning_effort sets.`,
+      `Extension. Variables for the chat template, such as \`enable_thinking\`: at most ${MAX_VARIABLES} booleans, ` +
+        `numbers or texts of at most ${MAX_VARIABLE_TEXT} characters. They have precedence over reasoning_effort.`,
     ),
 };

@@ -7,7 +7,7 @@ import type { Refusal } from "../refused.ts";
 
 export const MOST_GRAMMAR_CHARACTERS = 64 * 1024;
 
-/** A JSON schema that can be enforced; what can't be is refused by its path. */
+/** A JSON schema that a grammar can enforce. A keyword that cannot be enforced is refused with its path. */
 export const enforceableSchema = anyObject()
   .check((context) => {
     if (context.issues.length > 0) return;
@@ -26,7 +26,7 @@ export const enforceableSchema = anyObject()
       });
     }
   })
-  .describe("A JSON schema. A keyword that can't be enforced is refused with 400 `unsupported_value`.");
+  .describe("A JSON schema. A keyword that cannot be enforced is refused with 400 `unsupported_value`.");
 
 const text = z.object({ type: z.literal("text") });
 const jsonObject = z.object({ type: z.literal("json_object") });
@@ -34,18 +34,18 @@ const jsonSchema = z.object({
   type: z.literal("json_schema"),
   json_schema: z.object({
     name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, { error: "expected 1 to 64 letters, digits, _ or -" }),
-    description: z.string().nullish().describe("Taken and ignored: put it into the prompt."),
+    description: z.string().nullish().describe("Accepted and ignored: put it into the prompt."),
     schema: enforceableSchema.nullish().describe("Default: any object."),
-    strict: z.boolean().nullish().describe("Taken and ignored: the schema is always enforced."),
+    strict: z.boolean().nullish().describe("Accepted and ignored: the schema is always enforced."),
   }),
 });
 
 export const responseFormat = z
   .discriminatedUnion("type", [text, jsonObject, jsonSchema])
   .nullish()
-  .describe("What the answer must be: enforced with every token.");
+  .describe("The format of the answer, enforced at every token.");
 
-/** What llama-server takes at the top level too. */
+/** Top-level fields of llama-server. */
 export const grammarFields = {
   grammar: z
     .string()
@@ -60,8 +60,10 @@ export const grammarFields = {
       }
     })
     .nullish()
-    .describe("Extension. A grammar in GBNF that the answer must follow, from its rule `root`."),
-  json_schema: enforceableSchema.nullish().describe("Extension. The schema by itself, without `response_format`."),
+    .describe("Extension. A GBNF grammar that the answer must match, beginning with its rule `root`."),
+  json_schema: enforceableSchema
+    .nullish()
+    .describe("Extension. A JSON schema for the answer, without `response_format`."),
 };
 
 interface Constrained {
@@ -70,7 +72,7 @@ interface Constrained {
   json_schema?: Record<string, unknown> | null;
 }
 
-/** Refuses a body that says in two ways what its answer must be. */
+/** Refuses a body with two constraints on the answer. */
 export function oneConstraint(context: z.core.ParsePayload<Constrained>): void {
   const { response_format, grammar, json_schema } = context.value;
   const given = [
@@ -83,7 +85,7 @@ export function oneConstraint(context: z.core.ParsePayload<Constrained>): void {
   context.issues.push({ code: "custom", input: context.value, path: [given[1]!], message });
 }
 
-/** The grammar, in GBNF, that a checked body's answer must follow; null is none. */
+/** The GBNF grammar that the answer to a validated body must match; null for none. */
 export function answerGrammar({ response_format, grammar, json_schema }: Constrained): string | null {
   if (grammar != null) return grammar;
   if (json_schema != null) return schemaGrammar(json_schema);

@@ -20,20 +20,22 @@ export const streamOptions = z.object({
   include_usage: z
     .boolean()
     .nullish()
-    .describe("One more chunk, before [DONE], has no choices and the whole request's usage; all others `usage: null`."),
-  include_obfuscation: z.boolean().nullish().describe("Taken and ignored: chunks are not padded."),
+    .describe(
+      "Send one more chunk before [DONE], without choices and with the usage of the request. The other chunks have `usage: null`.",
+    ),
+  include_obfuscation: z.boolean().nullish().describe("Accepted and ignored: chunks are not padded."),
 });
 
-/** Request fields that chat completions and completions share. An explicit null is the same as leaving a field out. */
+/** Request fields that chat completions and completions share. null is the same as an omitted field. */
 export function samplingFields(limits: RequestLimits) {
   return {
-    temperature: z.number().min(0).max(2).nullish().describe("0 is greedy. Default 1."),
+    temperature: z.number().min(0).max(2).nullish().describe("0 for greedy decoding. Default 1."),
     top_p: z.number().min(0).max(1).nullish().describe("Default 1."),
-    n: z.int().min(1).max(limits.choices).nullish().describe("Choices over one prompt. Default 1."),
+    n: z.int().min(1).max(limits.choices).nullish().describe("Number of choices per prompt. Default 1."),
     stop: z
       .union([stopString, boundedList(stopString, { max: MAX_STOPS })])
       .nullish()
-      .describe("Ends a choice where one of these would appear; it is not part of the text."),
+      .describe("Texts that end a choice; the text of the choice ends before them."),
     stream: z.boolean().nullish(),
     stream_options: streamOptions.nullish().describe("Only with `stream: true`."),
     seed: z
@@ -43,49 +45,51 @@ export function samplingFields(limits: RequestLimits) {
       .refine(Number.isInteger, { error: "expected an integer" })
       .meta({ type: "integer" })
       .nullish()
-      .describe("Equal seeds give equal results as long as system_fingerprint is equal; choice i uses seed + i."),
-    frequency_penalty: z.number().min(-2).max(2).nullish().describe("Counts the generated text only."),
-    presence_penalty: z.number().min(-2).max(2).nullish().describe("Counts the generated text only."),
+      .describe("Equal seeds give equal results while system_fingerprint is equal. Choice i uses seed + i."),
+    frequency_penalty: z.number().min(-2).max(2).nullish().describe("Applies to generated tokens only."),
+    presence_penalty: z.number().min(-2).max(2).nullish().describe("Applies to generated tokens only."),
     logit_bias: boundedMap(z.string().regex(/^\d{1,10}$/), z.number().min(-100).max(100), MAX_BIASES)
       .nullish()
-      .describe(`Token ids to biases; at most ${MAX_BIASES}.`),
+      .describe(`A map from token ids to biases, at most ${MAX_BIASES}.`),
     service_tier: z
       .enum(["auto", "default", "flex", "priority", "fast", "scale"])
       .nullish()
-      .describe("`auto` and `scale` are served as `default`, `fast` as `priority`; the response names the tier used."),
-    user: z.string().nullish().describe("Taken and ignored."),
+      .describe(
+        "`auto` and `scale` are served as `default`, `fast` as `priority`. The response has the tier that was used.",
+      ),
+    user: z.string().nullish().describe("Accepted and ignored."),
     ...extensionFields,
     ...grammarFields,
     ...refusedExtras,
   };
 }
 
-/** What vLLM and llama-server take at the top level too. */
+/** Top-level fields of vLLM and llama-server. */
 const extensionFields = {
-  top_k: z.int().min(-1).max(INT32_MAX).nullish().describe("Extension. 0 and -1 turn it off. Default off."),
+  top_k: z.int().min(-1).max(INT32_MAX).nullish().describe("Extension. 0 and -1 for off. Default: off."),
   min_p: z.number().min(0).max(1).nullish().describe("Extension. Default 0."),
   repetition_penalty: z
     .number()
     .gt(0)
     .max(2)
     .nullish()
-    .describe("Extension. Counts the prompt too; 1 turns it off. Default 1."),
-  ignore_eos: z.boolean().nullish().describe("Extension. No end token ends a choice."),
+    .describe("Extension. Applies to prompt and generated tokens; 1 for off. Default 1."),
+  ignore_eos: z.boolean().nullish().describe("Extension. End tokens do not end a choice."),
   min_tokens: z
     .int()
     .min(0)
     .max(INT32_MAX)
     .nullish()
-    .describe("Extension. No end token and no stop string ends a choice before this many tokens."),
+    .describe("Extension. End tokens and stop strings do not end a choice before this many tokens."),
   stop_token_ids: boundedList(tokenId, { max: MAX_STOP_TOKENS })
     .nullish()
     .describe("Extension. Token ids that end a choice."),
 };
 
-const ENGINE_FIELD = "it reaches for the engine and is not supported.";
-const STRUCTURED = "it is not supported; response_format, json_schema and grammar are.";
+const ENGINE_FIELD = "it controls the engine and is not supported.";
+const STRUCTURED = "it is not supported; use response_format, json_schema or grammar.";
 
-/** Fields of other servers that would change the result if they were ignored, or that open the engine to a client. */
+/** Fields of other servers that must not be ignored: they would change the result, or give clients access to the engine. */
 const refusedExtras = {
   chat_template: refusedField(ENGINE_FIELD),
   chat_template_kwargs: refusedField(ENGINE_FIELD),
@@ -94,12 +98,12 @@ const refusedExtras = {
   lora: refusedField(ENGINE_FIELD),
   logits_processors: refusedField(ENGINE_FIELD),
   add_generation_prompt: refusedField(
-    "it is not supported; the prompt always ends where the assistant's turn begins.",
+    "false is not supported; the prompt always ends with the beginning of the assistant's message.",
     (v) => v === true,
   ),
   continue_final_message: refusedField("it is not supported.", isFalse),
   use_beam_search: refusedField("beam search is not supported.", isFalse),
-  prompt_logprobs: refusedField("a prompt is scored by /v1/completions with echo and logprobs."),
+  prompt_logprobs: refusedField("it is not supported; use /v1/completions with echo and logprobs to score a prompt."),
   structured_outputs: refusedField(STRUCTURED),
   guided_json: refusedField(STRUCTURED),
   guided_regex: refusedField(STRUCTURED),
@@ -108,14 +112,14 @@ const refusedExtras = {
   ...llamaServerFields(),
 };
 
-/** Samplers of llama-server, refused unless their value turns them off: a client that moves over would get other texts. */
+/** Samplers of llama-server, refused unless their value turns them off: ignoring them would change the results of a client. */
 function llamaServerFields() {
   const sampler = "this sampler of llama-server is not supported.";
   const is = (neutral: number) => (value: unknown) => value === neutral;
   const isNotPositive = (value: unknown) => typeof value === "number" && value <= 0;
   return {
-    n_predict: refusedField("it is not supported; max_tokens and max_completion_tokens are.", isNotPositive),
-    repeat_penalty: refusedField("it is not supported; repetition_penalty is.", is(1)),
+    n_predict: refusedField("it is not supported; use max_tokens or max_completion_tokens.", isNotPositive),
+    repeat_penalty: refusedField("it is not supported; use repetition_penalty.", is(1)),
     mirostat: refusedField(sampler, is(0)),
     typical_p: refusedField(sampler, is(1)),
     dry_multiplier: refusedField(sampler, is(0)),
@@ -131,7 +135,7 @@ interface CrossChecked {
   min_tokens?: number | null;
 }
 
-/** Rules between fields; `maxTokens` reads the budget of the body at hand. */
+/** Rules between fields. `maxTokens` reads the token budget of the body. */
 export function crossChecks<Body extends CrossChecked>(maxTokens: (body: Body) => number | null | undefined) {
   return (context: z.core.ParsePayload<Body>): void => {
     const body = context.value;
@@ -142,7 +146,7 @@ export function crossChecks<Body extends CrossChecked>(maxTokens: (body: Body) =
     }
     const budget = maxTokens(body);
     if (budget != null && body.min_tokens != null && body.min_tokens > budget) {
-      complain("min_tokens", `it must not be more than the ${budget} tokens that may be generated`);
+      complain("min_tokens", `it must not exceed the ${budget} tokens that may be generated`);
     }
   };
 }

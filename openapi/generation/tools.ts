@@ -8,9 +8,9 @@ import type { Refusal } from "../refused.ts";
 
 const MAX_TOOLS = 128;
 const MAX_DESCRIPTION = 65_536;
-/** Of a request's tools as JSON: 128 of 8 KiB, far more than any context has room for. The engine is sent all of it. */
+/** Most characters of all tools of a request as JSON, which go to the engine: 128 of 8 KiB, more than any context holds. */
 export const MOST_TOOLS_CHARACTERS = 1024 * 1024;
-/** And of all their objects: 128 tools of 85 properties with a type and a description. Each is a microsecond in the engine. */
+/** Most members of all their objects: 128 tools of 85 properties with type and description. Each takes a microsecond in the engine. */
 export const MOST_TOOLS_MEMBERS = 32_768;
 
 const functionName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, { error: "expected 1 to 64 of a-z, A-Z, 0-9, _ and -" });
@@ -20,11 +20,11 @@ const described = z
   .object({
     name: functionName,
     description: z.string().max(MAX_DESCRIPTION).nullish(),
-    parameters: jsonSchema.nullish().describe("JSON schema of the arguments. Default: none."),
+    parameters: jsonSchema.nullish().describe("JSON schema of the arguments. Default: no arguments."),
     strict: z
       .boolean()
       .nullish()
-      .describe("true: the arguments of every call follow the schema; what of it can't be enforced is refused."),
+      .describe("`true`: the arguments of every call match the schema; a keyword that cannot be enforced is refused."),
   })
   .check((context) => {
     const { strict, parameters } = context.value;
@@ -42,15 +42,15 @@ const described = z
 const strictSchema = z.object({ function: z.object({ strict: z.literal(true), parameters: jsonSchema }) });
 const functionTool = z.object({ type: z.literal("function"), function: described });
 
-/** Kinds of tools that OpenAI knows and this server does not run: refused by name. */
+/** Types of tools of OpenAI's API that are not supported: refused by name. */
 const foreignTool = z
   .object({ type: z.literal("custom") })
   .check((context) => {
     const params: Refusal = { code: "unsupported_value" };
-    const message = "tools of type 'custom' are not supported; this server takes 'function'.";
+    const message = "tools of type 'custom' are not supported; use 'function'.";
     context.issues.push({ code: "custom", input: context.value, path: ["type"], params: { ...params }, message });
   })
-  .describe("Refused with 400 `unsupported_value`: tools are functions.");
+  .describe("Refused with 400 `unsupported_value`: only functions are supported.");
 
 const named = z.object({ type: z.literal("function"), function: z.object({ name: functionName }) });
 const allowed = z.object({
@@ -64,7 +64,7 @@ const allowed = z.object({
 const tools = boundedList(z.discriminatedUnion("type", [functionTool, foreignTool]), { max: MAX_TOOLS });
 
 export const toolFields = {
-  // Each schema that is to be enforced is made a grammar: what bounds one bounds those of a request together.
+  // Each strict schema becomes a grammar: the bound on one schema holds for all those of a request together.
   tools: z
     .preprocess((value, context) => {
       const message = tooLong(value);
@@ -72,15 +72,17 @@ export const toolFields = {
       return value;
     }, tools)
     .nullish()
-    .describe(`Functions that the model may call; at most ${MOST_TOOLS_CHARACTERS} characters of JSON together.`),
+    .describe(
+      `Functions that the model may call: at most ${MAX_TOOLS}, of ${MOST_TOOLS_CHARACTERS} characters of JSON together.`,
+    ),
   tool_choice: z
     .union([z.enum(["none", "auto", "required"]), z.discriminatedUnion("type", [named, allowed, foreignTool])])
     .nullish()
-    .describe("Default `auto`. `required`, a named function and `allowed_tools` are enforced by a grammar."),
-  parallel_tool_calls: z.boolean().nullish().describe("false: at most one call in an answer. Default true."),
+    .describe("Default `auto`. A grammar enforces `required`, a named function and `allowed_tools`."),
+  parallel_tool_calls: z.boolean().nullish().describe("`false`: at most one tool call per answer. Default true."),
 };
 
-/** Which bound on the length of all tools together they exceed; null for none. */
+/** The bound on all tools together that they exceed, as text; null for none. */
 function tooLong(value: unknown): string | null {
   if (!Array.isArray(value) || value.length > MAX_TOOLS) return null;
   if (isLongerThan(value, MOST_TOOLS_CHARACTERS))
@@ -91,7 +93,7 @@ function tooLong(value: unknown): string | null {
   return `the schemas of strict tools have more than ${MOST_SCHEMA_CHARACTERS} characters together`;
 }
 
-/** What is left of so many members; negative where a value has more. Looks at no more than it has to. */
+/** `most` minus the object members in a value; negative if it has more. Stops counting at the first excess. */
 function membersLeft(value: unknown, most: number): number {
   if (typeof value !== "object" || value === null) return most;
   const items: unknown[] = Array.isArray(value) ? value : Object.values(value);
@@ -118,8 +120,8 @@ export function toolChecks(context: z.core.ParsePayload<ToolBody>): void {
   const names = (tools ?? []).flatMap((tool) => (tool.type === "function" ? [tool.function.name] : []));
   if (names.length > 0 && context.value.grammar != null)
     complain(["grammar"], "it is not allowed together with 'tools'");
-  const twin = names.findIndex((name, index) => names.indexOf(name) !== index);
-  if (twin !== -1) complain(["tools", twin, "function", "name"], "another tool has the same name");
+  const duplicate = names.findIndex((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== -1) complain(["tools", duplicate, "function", "name"], "another tool has the same name");
   if (choice == null || choice === "none" || choice === "auto") return;
   if (names.length === 0) return void complain(["tool_choice"], "it is only allowed when 'tools' are given");
   if (choice === "required" || choice.type === "custom") return;
@@ -132,13 +134,13 @@ export function toolChecks(context: z.core.ParsePayload<ToolBody>): void {
   if (unknown !== -1) complain(path, "there is no such tool");
 }
 
-const callFunction = z.object({ name: z.string(), arguments: z.string().describe("JSON, as the model wrote it.") });
+const callFunction = z.object({ name: z.string(), arguments: z.string().describe("JSON text as the model wrote it.") });
 
 export const answerToolCall = z.object({ id: z.string(), type: z.literal("function"), function: callFunction });
 
 export const toolCallDelta = z.object({
   index: z.int(),
-  id: z.string().optional().describe("With `type` and `name` in the first piece of a call alone."),
+  id: z.string().optional().describe("`id`, `type` and `name` are in the first delta of a call only."),
   type: z.literal("function").optional(),
   function: z.object({ name: z.string().optional(), arguments: z.string() }),
 });

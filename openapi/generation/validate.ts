@@ -5,12 +5,12 @@ import { FOREIGN_PART_TYPES } from "./message.ts";
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** zod would go on after an issue, and note one for each of a million bad items; the first is all that is told. */
+/** Only the first issue is reported. Without this, zod would collect one for each of a million invalid items. */
 const FIRST_ISSUE: z.core.ParseContextInternal<Issue> = { abortEarly: true };
 
 /**
- * Checks a body against its schema. Throws the ApiError of the first issue: `missing_required_parameter`,
- * `invalid_type`, `invalid_value`, `unsupported_parameter` or `unsupported_value`, with the field's path as param.
+ * Validates a body against its schema. Throws the ApiError of the first issue: `missing_required_parameter`,
+ * `invalid_type`, `invalid_value`, `unsupported_parameter` or `unsupported_value`, with the path of the field as param.
  */
 export function validate<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
   const result = schema.safeParse(body, FIRST_ISSUE);
@@ -25,8 +25,8 @@ function describe(issue: Issue, prefix: Path, body: unknown): ApiError {
   }
   const param = pathText(path);
   const value = valueAt(body, path);
-  // A key that is there with the value null counts as given: only undefined is missing. A refusal may name what follows
-  // from several fields.
+  // Only undefined is missing: a field with the value null is given. A refusal may name a field that follows from several
+  // others.
   if (value === undefined && !isRefusal(issue)) {
     return invalidRequest("missing_required_parameter", param, `Missing required parameter: '${param}'.`);
   }
@@ -38,7 +38,7 @@ function describe(issue: Issue, prefix: Path, body: unknown): ApiError {
     case "invalid_value":
       return wrongValue(param, issue.values, value);
     case "too_big":
-      // To count entries takes milliseconds for each ten thousand, and has been done once.
+      // Without the number of entries: counting takes milliseconds for each ten thousand.
       if (issue.origin === "object")
         return invalidRequest("invalid_value", param, `Invalid '${param}': ${tooBig(issue)}.`);
       return invalidValue(param, tooBig(issue), value);
@@ -67,7 +67,7 @@ function describeCustom(issue: z.core.$ZodIssueCustom, param: string): ApiError 
   return invalidRequest("invalid_value", param, `Invalid '${param}': ${issue.message}.`);
 }
 
-/** Takes the branch that the value was meant for; where none stands out, names what all of them expected. */
+/** Describes the issue of the branch that fits the value best; among equals, the types that all of them expect. */
 function describeUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, body: unknown): ApiError {
   if (issue.discriminator !== undefined) {
     const known = "options" in issue ? (issue.options ?? []) : [];
@@ -83,7 +83,7 @@ function describeUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, body: un
   return wrongType(pathText(at), expected, valueAt(body, at));
 }
 
-/** How well a branch fitted: 0 for a value of another type altogether, 1 for a list whose very first item is. */
+/** How well a branch fits: 0 for a value of another type, 1 for a list whose first item has another type, else more. */
 function fits(issue: Issue): number {
   if (issue.code !== "invalid_type") return 2 + issue.path.length;
   if (issue.path.length === 0) return 0;
@@ -145,7 +145,7 @@ function valueName(value: unknown): string {
 
 const MAX_SHOWN = 64;
 
-/** Numbers and short names only: the text of a prompt has no place in an error message that may be logged. */
+/** A number or a short text; of longer values only the size: error messages may be logged, and must not have prompts. */
 function shown(value: unknown): string {
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (typeof value === "string") return value.length <= MAX_SHOWN ? `'${value}'` : `${value.length} characters`;

@@ -1,9 +1,9 @@
 import { invalidRequest } from "../api-error.ts";
 
-/** Throws 400 for the first token id that a model of so many tokens does not have. */
+/** Throws 400 for the first token id that is not in a vocabulary of this size. */
 export function checkVocabulary(tokens: readonly number[], param: string, vocabulary: number): void {
   const bad = tokens.find((token) => token >= vocabulary);
   if (bad === undefined) return;
-  const message = `Invalid '${param}': token ${bad} is not one of the model's ${vocabulary}.`;
+  const message = `Invalid '${param}': the model has token ids from 0 to ${vocabulary - 1}, but got ${bad}.`;
   throw invalidRequest("invalid_value", param, message);
 }

@@ -1,49 +1,49 @@
-/** Characters that are parsed at once: some milliseconds, whatever they are. Names, numbers and white space may be longer. */
+/** Characters per part, which parse in a few milliseconds. A name, a number or white space may make a part longer. */
 export const CUT_LENGTH = 64 * 1024;
 
 /** A part of a JSON text, in the order of the text. */
 export type Cut =
-  /** Items or members of the container that is open, and the commas between them: one at least. */
+  /** One or more items or members of the open container, with the commas between them. */
   | { kind: "items"; from: number; to: number }
-  /** A container begins within the one that is open. What lies from `from` to `to` is its key, or nothing. */
+  /** A container begins within the open one. The range has its key, or nothing. */
   | { kind: "open"; from: number; to: number; array: boolean }
-  /** The container that is open ends, by the bracket of a list or of an object. */
+  /** The open container ends with the bracket of an array or of an object. */
   | { kind: "close"; array: boolean }
-  /** A string begins, as a container does. */
+  /** A string begins. The range has its key, or nothing. */
   | { kind: "string"; from: number; to: number }
-  /** Characters of the string that is open, and whole escapes. */
+  /** Characters and whole escapes of the open string. */
   | { kind: "text"; from: number; to: number }
   | { kind: "endOfString" }
-  /** White space: a container or string has ended, and a comma or the end of the container around it follows. */
+  /** White space between the end of a container or string and the comma or bracket after it. */
   | { kind: "gap"; from: number; to: number };
 
 interface Level {
-  /** Where its bracket is. */
+  /** Position of its bracket. */
   opened: number;
   array: boolean;
-  /** Where its last comma is; -1 before the first one. */
+  /** Position of its last comma; -1 before the first one. */
   comma: number;
-  /** Whether a colon came after it. */
+  /** True after a colon that follows that comma. */
   named: boolean;
 }
 
 /**
- * Finds parts of a long JSON text that can be parsed one by one, from the places of its marks. Cuts at a comma or within a
- * long string, and opens the containers around it: these are put together from their parts. Whether the parts are JSON,
- * their parsing tells; the cuts are right for a text that is JSON, and come to no value for others.
+ * Divides a long JSON text into parts that can be parsed one by one, from the positions of its punctuation. A cut is at a
+ * comma or within a long string; the containers around it are opened, and later assembled from their parts. The cuts are
+ * correct for a valid text. For an invalid text, parsing the parts or assembling them fails.
  */
 export class JsonCuts {
-  /** None as long as the text is short. */
+  /** Empty for a short text. */
   readonly cuts: Cut[] = [];
   readonly #length: number;
   readonly #levels: Level[] = [];
-  /** So many of them, from the outermost, are opened by cuts. */
+  /** Number of levels, from the outermost, that cuts have opened. */
   #opened = 0;
-  /** What follows is in no cut yet. */
+  /** Start of the text after the last cut. */
   #from = 0;
-  /** A container or string that was opened by a cut has just ended: all that are open are opened by cuts. */
+  /** True after the end of a container or string that a cut opened; all open levels are then opened by cuts. */
   #gap = false;
-  /** The string at hand is opened by a cut. */
+  /** True within a string that a cut opened. */
   #inString = false;
 
   constructor(length = CUT_LENGTH) {
@@ -75,7 +75,7 @@ export class JsonCuts {
     }
   }
 
-  /** The text goes on within a string that began at `opened`; there is no escape around `at`. */
+  /** The text continues within a string that began at `opened`; `at` is not within an escape. */
   withinString(opened: number, at: number): void {
     if (at - this.#from < this.#length) return;
     if (!this.#inString) {
@@ -93,7 +93,7 @@ export class JsonCuts {
     this.#from = at;
   }
 
-  /** A string has its closing quote at `at`. */
+  /** The closing quote of a string is at `at`. */
   endOfString(at: number): void {
     if (!this.#inString) return;
     this.cuts.push({ kind: "text", from: this.#from, to: at }, { kind: "endOfString" });
@@ -110,12 +110,12 @@ export class JsonCuts {
     this.#gap = true;
   }
 
-  /** The text is over, after so many characters. */
+  /** The text ends after `length` characters. */
   end(length: number): void {
     if (this.cuts.length > 0) this.cuts.push({ kind: "gap", from: this.#from, to: length });
   }
 
-  /** No comma lies between two values: what begins here is no white space. */
+  /** A value begins without a comma before it: its first character is added to the gap, which is then not white space. */
   #refuseInGap(at: number): void {
     if (!this.#gap) return;
     this.cuts.push({ kind: "gap", from: this.#from, to: at + 1 });

@@ -1,16 +1,16 @@
 import { loopTurn } from "../../platform/loop-turn.ts";
 
-/** Characters of a piece: a millisecond of writing. */
+/** Characters of a piece, which is written in about a millisecond. */
 const PIECE = 64 * 1024;
 
-/** T as it may be handed to jsonPieces: a list need not be there before it is written. */
+/** T with iterables in place of arrays: jsonPieces can write items that are made one by one. */
 export type Unwritten<T> = T extends readonly (infer Item)[]
   ? Iterable<Unwritten<Item>>
   : T extends object
     ? { [Key in keyof T]: Unwritten<T[Key]> }
     : T;
 
-/** A list of which each item is made when it is written. */
+/** A list whose items are made when they are written. */
 export class LateList<From, Item> implements Iterable<Item> {
   readonly #from: readonly From[];
   readonly #make: (from: From, index: number) => Item;
@@ -26,8 +26,8 @@ export class LateList<From, Item> implements Iterable<Item> {
 }
 
 /**
- * The value as JSON, in pieces of about 64 Ki characters. Lists may be any iterables. What stands in an iterable that is
- * no array is written at once, so it must be small.
+ * The value as JSON, in pieces of about 64 Ki characters. A list may be any iterable. An item of an iterable other than an
+ * array is written in one piece, so it must be small.
  */
 export function* jsonPieces(value: unknown): Generator<string, void> {
   const piece = { text: "" };
@@ -70,7 +70,7 @@ function* list(items: Iterable<unknown>, piece: { text: string }): Generator<str
   piece.text += "]";
 }
 
-/** The value as JSON, written in slices of the event loop's time; at once where it is one piece. */
+/** The value as JSON. More than one piece is written in slices of the event loop. */
 export async function jsonBytes(value: unknown): Promise<Buffer> {
   const pieces: Buffer[] = [];
   for (const piece of jsonPieces(value)) {

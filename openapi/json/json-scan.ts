@@ -1,12 +1,13 @@
 import type { JsonCuts } from "./json-cuts.ts";
 
 /**
- * Most of each that one JSON text may have. Parsing costs by values, not by bytes: 10 MiB of empty arrays are three
- * million objects, which take seconds and hundreds of megabytes. Real requests stay far below: 4,096 messages of two
- * parts, 128 tools of a hundred properties each. Numbers and strings in lists are cheap, and prompts may be tokens.
+ * Upper bounds on one JSON text. The cost of parsing depends on values, not on bytes: 10 MiB of empty arrays are three
+ * million objects, which take seconds and hundreds of megabytes. Real requests have far less, such as 4,096 messages of
+ * two parts, or 128 tools of a hundred properties each. The bound on values is higher than that on containers, since
+ * numbers and strings in arrays are cheap, and prompts may be token ids.
  */
 export const JSON_BOUNDS = {
-  /** Containers in containers. */
+  /** Nested containers. */
   depth: 64,
   /** Arrays and objects. */
   containers: 32_768,
@@ -14,7 +15,7 @@ export const JSON_BOUNDS = {
   members: 65_536,
   /** Items and members together. */
   values: 2 ** 20 + 65_536,
-  /** Characters of a member's name, as it is written. */
+  /** Characters of the name of a member, escapes as written. */
   name: 65_536,
 } as const;
 
@@ -28,37 +29,37 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Counts what parsing a JSON text will make, while it comes and before a parser sees it: a recursive one overflows its
- * stack on 100,000 brackets. Whether the text is JSON at all, the parser tells.
+ * Counts the values that parsing a JSON text will create, while the text arrives and before it is parsed: a recursive
+ * parser overflows its stack on 100,000 brackets. Does not check that the text is valid JSON; the parser does.
  */
 export class JsonScan {
   readonly #cuts: JsonCuts | null;
-  /** Characters before those that are looked at. */
+  /** Characters before the text being scanned. */
   #passed = 0;
   #depth = 0;
   #containers = 0;
   #members = 0;
   #values = 1;
   #inString = false;
-  /** Where the last string began and ended. */
+  /** Positions of the quotes of the last string. */
   #opened = 0;
   #closed = 0;
-  /** The next character belongs to an escape that began before. */
+  /** True when the next character belongs to an escape that began in the previous text. */
   #escaped = false;
 
-  /** @param cuts to be made for a text that is parsed part by part */
+  /** @param cuts for a text that is to be parsed in parts */
   constructor(cuts: JsonCuts | null = null) {
     this.#cuts = cuts;
   }
 
-  /** Takes what follows. Says what is too much, such as "is nested deeper than 64 levels"; null while nothing is. */
+  /** Scans the next characters. Returns the bound that is exceeded, such as "is nested deeper than 64 levels", or null. */
   push(text: string): string | null {
     for (let i = this.#inString ? this.#stringEnd(text, 0) : 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
       if (code === QUOTE) {
         this.#inString = true;
         this.#opened = this.#passed + i;
-        // The loop goes on behind the closing quote.
+        // The loop continues after the closing quote.
         i = this.#stringEnd(text, i + 1) - 1;
       } else if (code === COMMA) {
         if (++this.#values > JSON_BOUNDS.values) return `has more than ${JSON_BOUNDS.values} values`;
@@ -84,7 +85,7 @@ export class JsonScan {
     return null;
   }
 
-  /** Where the string that the position lies in is over. Looking for quotes alone takes a fourth of the time. */
+  /** Position after the string around `start`. Searching for quotes takes a quarter of the time of looking at each character. */
   #stringEnd(text: string, start: number): number {
     if (start === text.length) return start;
     const free = this.#escaped ? start + 1 : start;
@@ -109,7 +110,7 @@ export class JsonScan {
 /** Characters of the longest escape, such as \u0416. */
 const ESCAPE = 6;
 
-/** The last place in a text that is a string from `start` on with no escape around it; null for a short one. */
+/** The last position of a string text that is not within an escape, beginning at `start`; null for a short text. */
 function outsideEscape(text: string, start: number): number | null {
   for (let at = text.length; at - start > 2 * ESCAPE; at--) if (!isInEscape(text, at, start)) return at;
   return null;

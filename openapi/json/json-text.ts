@@ -7,17 +7,17 @@ import { JsonFault, jsonValue } from "./json-value.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The value of a whole JSON text. Throws as JsonText does. */
+/** The value of a whole JSON text. Throws the errors of JsonText. */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = new JsonText();
   text.push(bytes);
   return finished(text.value());
 }
 
-/** Bytes that are scanned and decoded in one slice of the event loop's time: one to three milliseconds. */
+/** Bytes that are scanned and decoded in one slice of the event loop, which takes one to three milliseconds. */
 export const SLICE_BYTES = 256 * 1024;
 
-/** As parseJson; a long text is read, scanned and parsed in slices of the event loop's time. */
+/** Like parseJson, but a long text is decoded, scanned and parsed in slices of the event loop. */
 export async function parseJsonInTurns(bytes: Uint8Array): Promise<unknown> {
   const text = new JsonText();
   for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
@@ -27,7 +27,7 @@ export async function parseJsonInTurns(bytes: Uint8Array): Promise<unknown> {
   return parsed(text, bytes.byteLength);
 }
 
-/** The value of a text of so many bytes that is whole. Each part of a long one is parsed in a turn of its own. */
+/** The value of a complete text of this many bytes. Each part of a long one is parsed in its own turn of the event loop. */
 export async function parsed(text: JsonText, bytes: number): Promise<unknown> {
   const work = text.value();
   if (bytes <= SLICE_BYTES) return finished(work);
@@ -35,19 +35,18 @@ export async function parsed(text: JsonText, bytes: number): Promise<unknown> {
     await loopTurn();
     const { done, value } = work.next();
     if (!done) continue;
-    // What the caller makes of the value has a turn of its own too.
+    // The caller's work on the value also begins in a new turn.
     await loopTurn();
     return value;
   }
 }
 
-/** Bytes of a text that are decoded together. */
+/** Bytes that are collected and then decoded together. */
 const DECODED_BYTES = 128 * 1024;
 
 /**
- * A JSON text whose bytes come in pieces. Throws a 400 for what is not UTF-8, begins with a byte order mark, has more than
- * JSON_BOUNDS of anything, is not JSON, or has text that is no text: NUL and lone surrogates, which JSON can write as
- * escapes.
+ * A JSON text whose bytes arrive in pieces. Throws a 400 for a text that is not UTF-8, begins with a byte order mark,
+ * exceeds JSON_BOUNDS, is not JSON, or has a NUL character or a lone surrogate, which JSON can write as escapes.
  */
 export class JsonText {
   readonly #cuts = new JsonCuts();
@@ -67,11 +66,11 @@ export class JsonText {
     this.#size = joined.length - end;
   }
 
-  /** Parses the text, which is whole. */
+  /** Parses the complete text. */
   *value(): PausedWork<unknown> {
     this.#add(decodeText(this.#joined()));
     const text = this.#text;
-    if (text === "") throw malformed("The request body is empty; a JSON object is expected.");
+    if (text === "") throw malformed("The request body is empty; send a JSON object.");
     this.#cuts.end(text.length);
     try {
       return yield* jsonValue(text, this.#cuts.cuts);
@@ -91,20 +90,20 @@ export class JsonText {
   }
 }
 
-/** Where the last character begins, which may not be whole (UTF-8 has at most three further bytes). */
+/** Position of the last character, which may be incomplete (UTF-8 has at most three bytes after the first). */
 function lastCharacterStart(bytes: Uint8Array): number {
   let at = bytes.length - 1;
   while (at > bytes.length - 4 && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--;
   return at;
 }
 
-// The parser's own message quotes the body, and the body is the prompt.
+// Not the message of the parser: it quotes the body, which has the prompt.
 const FAULTS: Record<JsonFault["kind"], string> = {
   syntax: "We could not parse the JSON body of your request.",
-  text: "The request body has a string with a NUL character or half of a surrogate pair.",
+  text: "The request body has a string with a NUL character or a lone surrogate. Remove them.",
 };
 
-/** UTF-8 to text. Throws a 400. */
+/** The text of UTF-8 bytes. Throws a 400 for others. */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);

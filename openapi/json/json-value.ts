@@ -1,7 +1,7 @@
 import type { PausedWork } from "../../grammar/gbnf/paused-work.ts";
 import { CUT_LENGTH, type Cut } from "./json-cuts.ts";
 
-/** A text is no JSON, or has text that is no text: NUL and lone surrogates, which JSON can write as escapes. */
+/** `syntax`: the text is not JSON. `text`: a string has a NUL character or a lone surrogate, which JSON can write as escapes. */
 export class JsonFault extends Error {
   readonly kind: "syntax" | "text";
 
@@ -14,9 +14,9 @@ export class JsonFault extends Error {
 type Container = unknown[] | Record<string, unknown>;
 
 /**
- * The value that JSON.parse makes of the text, part by part, with a pause after some milliseconds of work.
+ * The value that JSON.parse returns for the text, parsed in parts, with a pause after every few milliseconds of work.
  *
- * @param cuts of the whole text; none where it is to be parsed at once
+ * @param cuts of the whole text; empty for a text that is parsed at once
  * @throws JsonFault
  */
 export function* jsonValue(text: string, cuts: readonly Cut[]): PausedWork<unknown> {
@@ -34,11 +34,11 @@ export function* jsonValue(text: string, cuts: readonly Cut[]): PausedWork<unkno
   return value.whole();
 }
 
-/** A value that is put together. */
+/** A value that is assembled from its parts. */
 class ValueParts {
   readonly #open: Container[] = [];
   #root: unknown;
-  /** Where the string that is open belongs, and its parts; null where none is. */
+  /** Key and parts of the open string; null when none is open. */
   #string: { key: string | null; texts: string[]; mayBreak: boolean } | null = null;
 
   add(cut: Cut, part: string): void {
@@ -82,20 +82,20 @@ class ValueParts {
   #endString(): void {
     const { key, texts, mayBreak } = this.#string!;
     const text = texts.join("");
-    // The halves of a pair may be in two parts.
+    // The two halves of a surrogate pair may be in two parts.
     if (mayBreak && isBroken(text)) throw new JsonFault("text");
     this.#put(key, text);
     this.#string = null;
   }
 
-  /** The key of a value in the container that is open, by what stands before the value; null in a list and at the root. */
+  /** The key of a value in the open container, from the text before the value; null in an array and at the root. */
   #keyOf(part: string): string | null {
     const into = this.#open.at(-1);
     if (into === undefined) {
       if (this.#root !== undefined || !isBlank(part)) refuse();
       return null;
     }
-    // Any value would do in the place of the one to come.
+    // `[]` stands for the value that follows.
     const found = checkedValue(Array.isArray(into) ? `[${part}[]]` : `{${part}[]}`) as object;
     return Array.isArray(into) ? null : Object.keys(found)[0]!;
   }
@@ -113,12 +113,12 @@ function refuse(): never {
   throw new JsonFault("syntax");
 }
 
-/** Whether it is white space, of which JSON has four characters. */
+/** True for the white space of JSON, which has four characters. */
 function isBlank(text: string): boolean {
   return !/[^ \t\n\r]/.test(text);
 }
 
-/** Puts the items or members that a part has into the container. */
+/** Adds the items or members of a part to the container. */
 function putAll(into: Container, part: string): void {
   if (Array.isArray(into)) {
     const items = checkedValue(`[${part}]`) as unknown[];
@@ -132,7 +132,7 @@ function putAll(into: Container, part: string): void {
   for (const key of keys) put(into, key, members[key]);
 }
 
-/** As JSON.parse does it: the last of equal keys counts, at the place of the first, and __proto__ is a key as others are. */
+/** Like JSON.parse: the last of equal keys counts, at the position of the first, and __proto__ is an ordinary key. */
 function put(into: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__") {
     Object.defineProperty(into, key, { value, writable: true, enumerable: true, configurable: true });
@@ -153,7 +153,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Whether a NUL or a half of a pair is written as an escape; JSON has no other way to write a NUL. */
+/** True if the text may have an escaped NUL or surrogate; JSON cannot write a NUL in another way. */
 function hasBrokenEscape(json: string): boolean {
   return json.includes("\\u") && /\\u(?:0000|d[89a-f])/i.test(json);
 }

@@ -5,7 +5,7 @@ export const BATCH_ERRORS = {
   empty_file: "The file has no lines; `line` is null.",
   too_many_lines: "The file has more than 50,000 lines; `line` is null.",
   invalid_json_line:
-    "The line is not a JSON object, has NUL or half of a surrogate pair in a string, or exceeds a bound of parsing that `message` names.",
+    "The line is not a JSON object, has a NUL character or a lone surrogate in a string, or exceeds a bound of parsing that `message` names.",
   missing_required_parameter: "`custom_id`, `method`, `url` or `body` is missing.",
   invalid_type: "`custom_id` is not a string.",
   invalid_value: "`custom_id` has more than 512 characters.",

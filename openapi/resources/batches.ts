@@ -2,11 +2,11 @@ import { z } from "zod";
 import { boundedMap } from "../bounded.ts";
 import { listOf, listQuery } from "../list.ts";
 
-/** Endpoints that a batch may name. */
+/** The endpoints of batches. */
 export const BATCH_ENDPOINTS = ["/v1/chat/completions", "/v1/completions", "/v1/embeddings"] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
-/** What becomes what stands in store/types/batch-row.ts. */
+/** The transitions between them are in store/types/batch-row.ts. */
 export const BATCH_STATUSES = [
   "validating",
   "failed",
@@ -20,7 +20,7 @@ export const BATCH_STATUSES = [
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 export const MAX_BATCH_LINES = 50_000;
-/** Of all lines of a batch together. */
+/** Inputs of embeddings in all lines of a batch together. */
 export const MAX_BATCH_INPUTS = 50_000;
 export const COMPLETION_WINDOW = "24h";
 const MAX_METADATA_PAIRS = 16;
@@ -38,47 +38,47 @@ export const batchRequest = z.object({
   output_expires_after: z
     .object({ anchor: z.literal("created_at"), seconds: z.int().min(HOUR).max(MAX_EXPIRY) })
     .nullish()
-    .describe("When the output and error files expire. Default: they stay."),
+    .describe("When the output and error files expire. Default: never."),
 });
 export type BatchRequest = z.infer<typeof batchRequest>;
 
 /** The query of GET /v1/batches. */
 export const batchListQuery = z.object(listQuery({ most: 100, usual: 20 }));
 
-const time = z.int().nullable().describe("Unix seconds; null until that state was entered.");
+const time = z.int().nullable().describe("Unix seconds; null until the batch enters this status.");
 const count = z.int().min(0);
 
 export const batchError = z.object({
   code: z.string(),
   message: z.string(),
   param: z.string().nullable(),
-  line: z.int().nullable().describe("1-based, of the input file."),
+  line: z.int().nullable().describe("Line of the input file, from 1; null for an error of the whole batch."),
 });
 export type BatchError = z.infer<typeof batchError>;
 
 const nightshift = z
   .object({
     phase: z.enum(["validating", "waiting", "running", "finalizing", "stopping", "ended"]),
-    reason: z.string().describe("Why it stands where it stands, for people."),
+    reason: z.string().describe("Why the batch is in this phase, as text for people."),
     position: z
       .int()
       .nullable()
-      .describe("Its place among the batches of this model by their expected ends, from 1; null when not queued."),
-    eta: z.int().nullable().describe("Unix seconds at which it ends at the present rate; null when not known."),
+      .describe("Position among the batches of the model by expected end, from 1; null when not queued."),
+    eta: z.int().nullable().describe("Expected end at the present rate, in Unix seconds; null when unknown."),
     progress: z.object({
-      tokens_total: count.describe("Estimated from the input's size and the lines' token limits."),
-      tokens_done: count.describe("The estimate of the lines that are over."),
+      tokens_total: count.describe("Estimated from the size of the input and the token limits of its lines."),
+      tokens_done: count.describe("The estimate for the lines that have ended."),
       tokens_per_second: z
         .number()
         .nullable()
         .describe(
-          "What all batch lines of this model get through with their present share of the engine, in the tokens above: a " +
-            "mean in which work counts half after ten minutes more of it, and by which eta is told. Null until a line " +
-            "has ended since the server's start, and for a batch that is not in progress.",
+          "Rate of all batch lines of the model at their present share of the engine, in the estimated tokens above. `eta` " +
+            "follows from it. It is a mean in which work counts half after ten minutes of later work. Null until a line " +
+            "has ended since the start of the server, and for a batch that is not in progress.",
         ),
       lines_in_engine: count,
     }),
-    cost: z.object({ usd: z.number() }).describe("Of the finished lines so far."),
+    cost: z.object({ usd: z.number() }).describe("Cost of the lines that have finished."),
   })
   .describe("Extension.");
 

@@ -6,13 +6,13 @@ import { tokenList } from "../generation/token-list.ts";
 import { refusedField } from "../refused.ts";
 import type { RequestLimits } from "../request-limits.ts";
 
-/** Inputs of one request. */
+/** Most inputs of one request. */
 export const MOST_INPUTS = 2048;
 
 export const ENCODING_FORMATS = ["float", "base64"] as const;
 export type EncodingFormat = (typeof ENCODING_FORMATS)[number];
 
-/** Tiers that any endpoint takes; the response of an endpoint without the field names none. */
+/** `service_tier` of endpoints without the field in OpenAI's API; their responses do not name the tier. */
 export const askedTier = z
   .enum(["auto", "default", "flex", "priority", "fast", "scale"])
   .nullish()
@@ -31,25 +31,30 @@ export function embeddingsRequest(limits: RequestLimits) {
         tokens,
         boundedList(tokens, { min: 1, max: MOST_INPUTS }),
       ])
-      .describe("A string, strings, tokens or token lists; none of them empty, at most 300,000 tokens together."),
-    encoding_format: z.enum(ENCODING_FORMATS).nullish().describe("base64 is of little-endian float32. Default float."),
+      .describe(
+        "A string, strings, token ids or lists of token ids. No input may be empty; at most 300,000 tokens together.",
+      ),
+    encoding_format: z
+      .enum(ENCODING_FORMATS)
+      .nullish()
+      .describe("`base64` encodes the vector as little-endian float32. Default `float`."),
     dimensions: z
       .int()
       .min(1)
       .max(INT32_MAX)
       .nullish()
       .describe(
-        "Only the first so many numbers, scaled to length 1 again; at most as many as the model's vectors have.",
+        "Keep this many numbers of each vector, the first ones, scaled to length 1. At most the width of the model's vectors.",
       ),
     service_tier: askedTier,
-    user: z.string().nullish().describe("Taken and ignored."),
-    truncate_prompt_tokens: refusedField("an input that is too long is refused, never cut."),
+    user: z.string().nullish().describe("Accepted and ignored."),
+    truncate_prompt_tokens: refusedField("inputs are not truncated; shorten those that are too long."),
     nightshift: vendorFieldsOfInputs.nullish(),
   });
 }
 export type EmbeddingsRequest = z.infer<ReturnType<typeof embeddingsRequest>>;
 
-/** Embeddings and ranks generate nothing. */
+/** The usage of embeddings and ranks, which generate no tokens. */
 export const inputUsage = z.object({ prompt_tokens: z.int().min(0), total_tokens: z.int().min(0) });
 
 export const embeddingsResponse = z.object({
@@ -58,7 +63,9 @@ export const embeddingsResponse = z.object({
     z.object({
       object: z.literal("embedding"),
       index: z.int().min(0),
-      embedding: z.union([z.array(z.number()), z.string()]).describe("Of length 1. A string with base64."),
+      embedding: z
+        .union([z.array(z.number()), z.string()])
+        .describe("A vector of length 1; a string with `encoding_format: base64`."),
     }),
   ),
   model: z.string(),

@@ -11,27 +11,31 @@ const stepModel = z
   .object({
     steps: z
       .object({ prefill: count, decode: count })
-      .describe("Steps measured since the engine's start: those with prompt tokens, those of decodes alone."),
+      .describe(
+        "Steps measured since the start of the engine: `prefill` with prompt tokens, `decode` with decodes alone.",
+      ),
     error: z
       .object({ median: z.number().min(0), mean: z.number().min(0), overrun: z.number().min(1) })
       .describe(
-        "|measured - predicted| / measured of the last 256 steps; overrun: measured / predicted that 19 of 20 steps of " +
-          "flex and batch alone stay within.",
+        "`median` and `mean` of |measured - predicted| / measured over the last 256 steps. `overrun`: the quotient " +
+          "measured / predicted that 19 of 20 steps of flex and batch alone do not exceed.",
       ),
     reach: z
       .object({ prefill: count, decode: count })
-      .describe("Most tokens of a kind that flex and batch may have in one step: twice the most that was measured."),
+      .describe("Most tokens of each kind that flex and batch may have in one step: twice the most that was measured."),
     fit: z
       .object({
-        o: ms.describe("ms of every step"),
+        o: ms.describe("ms per step"),
         p: ms.describe("ms per prompt token"),
         d: ms.describe("ms per decode"),
         k: ms.describe("ms per position that a decode attends over"),
         r: ms.describe("ms per position that a prompt token attends over"),
-        m: ms.describe("ms of each pass over the weights past the first, which only a split cache takes"),
+        m: ms.describe(
+          "ms per pass over the weights after the first; more than one pass occurs with a split cache only",
+        ),
       })
       .nullable()
-      .describe("Null until 16 steps of decodes alone were measured."),
+      .describe("Null until 16 steps of decodes alone have been measured."),
   })
   .describe("step = o + p * prefill + d * decode + k * kv + r * read + m * (passes - 1), fitted to measured steps.");
 
@@ -39,11 +43,15 @@ const caps = z.object({
   alone: z
     .object({ step_ms: ms, decodes: count, prefill_tokens: count })
     .describe(
-      "A step of flex and batch alone (--batch-step-ms / overrun), and what fits: (step_ms - o) / the cost of one.",
+      "Without online work: `step_ms` is --batch-step-ms / overrun; `decodes` and `prefill_tokens` fit into " +
+        "step_ms - o, each by itself.",
     ),
   beside_online: z
     .array(z.object({ streams: count, online_ms: ms, step_ms: ms, decodes: count }))
-    .describe("By online streams: their step, what it may take with flex and batch (--batch-tax), decodes that fit."),
+    .describe(
+      "By the number of online streams: `online_ms` is their step, `step_ms` what it may take with flex and batch " +
+        "(--batch-tax), `decodes` those of flex and batch that fit.",
+    ),
 });
 
 const batchPrice = z.object({
@@ -52,15 +60,15 @@ const batchPrice = z.object({
   tokens_per_second: ms,
   usd_per_million_tokens: usd,
   spot_usd_per_million_tokens: usd,
-  extrapolated: z.boolean().describe("Larger than reach."),
+  extrapolated: z.boolean().describe("True for batch sizes above `reach`."),
 });
 export type BatchPrice = z.infer<typeof batchPrice>;
 
 const forecast = z.object({
-  context_tokens: count.describe("Of each sequence, prompt and answer so far; none in common with another."),
+  context_tokens: count.describe("Assumed tokens of each sequence, prompt and answer, with no prefix in common."),
   machine_usd_per_hour: usd,
   machine_spot_usd_per_hour: usd,
-  batch_sizes: z.array(batchPrice).describe("Steps of decodes alone: what reading prompts costs is not in it."),
+  batch_sizes: z.array(batchPrice).describe("Steps of decodes alone; prefill is not included."),
 });
 
 const engineReport = z.object({
@@ -72,26 +80,28 @@ const engineReport = z.object({
       step_model: stepModel,
       objectives: z
         .object({ ttft_ms: ms, itl_ms: ms })
-        .describe("Those that hold now: --slo-ttft-ms and --slo-itl-ms, or what auto has derived."),
-      caps: caps.nullable().describe("Null as long as there is no fit."),
-      forecast: forecast.nullable().describe("Null as long as there is no fit."),
+        .describe("The present objectives: --slo-ttft-ms and --slo-itl-ms, or the values derived for `auto`."),
+      caps: caps.nullable().describe("Null without a fit."),
+      forecast: forecast.nullable().describe("Null without a fit."),
       kv: z.object({
         kind: z.enum(["split", "unified"]),
         cells: count,
         cells_used: count,
-        cells_reserved: count.describe("Flex and batch leave them to online work when they start."),
-        prefixes: count.describe("Of ended sequences, kept for those that begin alike."),
-        prefix_cells: count.describe("Cells that these alone hold."),
+        cells_reserved: count.describe(
+          "Cells reserved for online work: flex and batch sequences start only beside them.",
+        ),
+        prefixes: count.describe("Cached prefixes of ended sequences."),
+        prefix_cells: count.describe("Cells that only cached prefixes hold."),
       }),
       sequences: z.object({
-        most: count.describe("--sequences"),
-        reserved: count.describe("Flex and batch leave them to online work."),
+        most: count.describe("The value of --sequences."),
+        reserved: count.describe("Sequences reserved for online work."),
         running: byTier,
         waiting: byTier,
       }),
     })
     .nullable()
-    .describe("Null while the engine is not ready, or does not answer within 2 s."),
+    .describe("Null while the engine is not ready, or when it does not answer within 2 s."),
 });
 export type EngineReport = z.infer<typeof engineReport>;
 

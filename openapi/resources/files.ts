@@ -2,7 +2,7 @@ import { z } from "zod";
 import { listOf, listQuery } from "../list.ts";
 
 export const UPLOAD_PURPOSES = ["assistants", "batch", "fine-tune", "vision", "user_data", "evals"] as const;
-/** `batch_output` is made by the server alone. */
+/** Files of purpose `batch_output` are created by the server only. */
 const purpose = z.enum([...UPLOAD_PURPOSES, "batch_output"]);
 export type FilePurpose = z.infer<typeof purpose>;
 
@@ -16,13 +16,13 @@ export const fileExpiresAfter = z.object({
   seconds: z.int().min(MIN_LIFETIME_SECONDS).max(MAX_LIFETIME_SECONDS),
 });
 
-/** POST /v1/files: the fields beside the file itself. */
+/** POST /v1/files: the fields other than the file. */
 export const createFileFields = z.object({
   purpose: uploadPurpose,
   expires_after: fileExpiresAfter
     .nullish()
     .describe(
-      "As fields `expires_after[anchor]` and `expires_after[seconds]`. Default: batch files 30 days, others for ever.",
+      "Sent as `expires_after[anchor]` and `expires_after[seconds]`. Default: 30 days for batch files, never for others.",
     ),
 });
 
@@ -30,7 +30,7 @@ export const createFileForm = createFileFields.extend({
   file: z
     .string()
     .meta({ format: "binary" })
-    .describe("At most 512 MB. A batch file is named .jsonl and has at most 200 MB."),
+    .describe("At most 512 MB. The name of a batch file ends with `.jsonl`, and it has at most 200 MB."),
 });
 
 const MAX_LIST_LIMIT = 10_000;
@@ -39,7 +39,7 @@ const MAX_LIST_LIMIT = 10_000;
 export const fileListQuery = z.object({
   purpose: z.string().optional(),
   ...listQuery({ most: MAX_LIST_LIMIT, usual: MAX_LIST_LIMIT }),
-  order: z.enum(["asc", "desc"]).default("desc").describe("By time of creation."),
+  order: z.enum(["asc", "desc"]).default("desc").describe("Order by time of creation."),
 });
 
 export const file = z.object({

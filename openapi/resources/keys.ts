@@ -4,12 +4,12 @@ import { listOf, listQuery } from "../list.ts";
 import { flag } from "../query-value.ts";
 
 /**
- * | scope | lets a key |
+ * | scope | permits |
  * |---|---|
- * | inference | generate, embed, rank, count tokens; put requests off as jobs |
+ * | inference | generate, embed, rank, count tokens; send requests as jobs |
  * | batches | upload, read and delete files; create, read and cancel batches |
  * | usage | read its owner's usage and costs |
- * | admin | all of it, every owner's usage, the engines' state, and keys |
+ * | admin | all of these, the usage of every owner, the state of the engines, and API keys |
  */
 export const SCOPES = ["inference", "batches", "usage", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -26,12 +26,12 @@ const name = z
   .min(1)
   .max(128)
   .regex(/^\P{Cc}*$/u, "expected text without control characters")
-  .describe("For people; need not be unique.");
+  .describe("A name for people; need not be unique.");
 const owner = z
   .string()
   .max(64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._@:-]*$/, "expected 1 to 64 letters, digits and . _ @ : -")
-  .describe("Whose files, batches and usage requests with this key are about. Keys of one owner share them.");
+  .describe("The owner of the files, batches and usage of this key. All keys of one owner share them.");
 const scopes = boundedList(z.enum(SCOPES), { min: 1, max: SCOPES.length });
 const models = boundedList(z.string().min(1).max(256), { max: MOST_MODELS });
 const tiers = boundedList(z.enum(TIERS), { max: TIERS.length });
@@ -40,23 +40,23 @@ const bound = z.int().min(1).max(MOST);
 const amount = z.int().min(0).max(MOST);
 const usd = z.number().min(0).max(MOST_USD);
 
-/** Of a key, or of all keys of an owner. */
+/** A budget of a key, or of all keys of an owner. */
 export const budget = z.object({
-  daily_usd: usd.nullish().describe("Per UTC day; null is no bound."),
-  monthly_usd: usd.nullish().describe("Per UTC month; null is no bound."),
-  soft_ratio: z.number().gt(0).max(1).nullish().describe("The share of a budget from which its owner is warned."),
+  daily_usd: usd.nullish().describe("USD per UTC day; null for no limit."),
+  monthly_usd: usd.nullish().describe("USD per UTC month; null for no limit."),
+  soft_ratio: z.number().gt(0).max(1).nullish().describe("Share of a budget above which the owner is warned."),
 });
 
 const terms = {
-  models: models.nullish().describe("Ids of the models that it may use; null for all."),
-  tiers: tiers.nullish().describe("The tiers that it may use; null for all but `priority`."),
+  models: models.nullish().describe("Ids of the models that the key may use; null for all."),
+  tiers: tiers.nullish().describe("Tiers that the key may use; null for all except `priority`."),
   metadata: metadata.nullish().describe(`At most ${MOST_PAIRS} pairs.`),
-  expires_at: z.int().min(0).max(MOST).nullish().describe("Unix seconds; null is never."),
+  expires_at: z.int().min(0).max(MOST).nullish().describe("Unix seconds; null for never."),
   requests_per_minute: bound.nullish(),
   tokens_per_minute: bound.nullish(),
-  concurrent: bound.nullish().describe("Requests that may run or wait at once."),
-  enqueued_tokens: amount.nullish().describe("Estimated tokens of batches that are not over."),
-  storage_bytes: amount.nullish().describe("Bytes of files."),
+  concurrent: bound.nullish().describe("Most requests that run or wait concurrently."),
+  enqueued_tokens: amount.nullish().describe("Most estimated tokens of batches that have not ended."),
+  storage_bytes: amount.nullish().describe("Most bytes of stored files."),
   budget: budget.nullish(),
 };
 
@@ -69,7 +69,7 @@ export const createKey = z.object({
 });
 export type CreateKey = z.infer<typeof createKey>;
 
-/** PATCH /v1/nightshift/keys/{id}: what is left out stays, null takes a bound away. */
+/** PATCH /v1/nightshift/keys/{id}: an omitted field keeps its value, null removes a limit. */
 export const updateKey = z.object({ name: name.optional(), scopes: scopes.optional(), ...terms });
 export type UpdateKey = z.infer<typeof updateKey>;
 
@@ -80,18 +80,18 @@ export const rotateKey = z.object({
     .min(0)
     .max(30 * 86_400)
     .nullish()
-    .describe("For how long the secret of before is taken too; default 0."),
+    .describe("Seconds for which the previous secret remains valid. Default 0."),
 });
 
 /** The query of DELETE /v1/nightshift/keys/{id}. */
 export const revokeKeyQuery = z.object({
-  cancel_batches: flag.optional().describe("`true` also cancels the batches that were created with it."),
+  cancel_batches: flag.optional().describe("`true` also cancels the batches that were created with the key."),
 });
 
 /** The query of GET /v1/nightshift/keys. */
 export const keyListQuery = z.object({
   ...listQuery({ most: 100, usual: 20 }),
-  owner: z.string().max(64).optional().describe("Only this owner's."),
+  owner: z.string().max(64).optional().describe("Only keys of this owner."),
 });
 
 const count = z.int().nullable();
@@ -102,8 +102,8 @@ export const key = z.object({
   object: z.literal("nightshift.key"),
   name: z.string(),
   owner: z.string(),
-  prefix: z.string().describe("What its secret begins with; not secret."),
-  key: z.string().optional().describe("The secret: in the answer that makes it, and never again."),
+  prefix: z.string().describe("The beginning of the secret, which is not secret itself."),
+  key: z.string().optional().describe("The secret; only in the response to the request that creates it."),
   scopes: z.array(z.enum(SCOPES)),
   models: z.array(z.string()).nullable(),
   tiers: z.array(z.enum(TIERS)),
@@ -121,7 +121,7 @@ export const key = z.object({
   created_at: z.int(),
   expires_at: time,
   revoked_at: time,
-  last_used_at: time.describe("Unix seconds; a crash can lose its last minute."),
+  last_used_at: time.describe("Unix seconds. A crash can lose the last minute of use."),
 });
 export type KeyObject = z.infer<typeof key>;
 

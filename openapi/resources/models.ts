@@ -7,13 +7,13 @@ export const model = z.object({
   created: z.int().describe("Unix seconds."),
   owned_by: z.string(),
   nightshift: z.object({
-    alias_of: z.string().nullable().describe("The model that this is a further name of; null for a model's own name."),
+    alias_of: z.string().nullable().describe("The model that this alias names; null for a model's own name."),
     state: modelReadiness.shape.state,
-    context: z.int().nullable().describe("The longest request in tokens; null until the model was loaded once."),
+    context: z.int().nullable().describe("Tokens of the longest request; null until the model has been loaded once."),
     adapters: z
       .array(z.object({ name: z.string(), scale: z.number() }))
       .nullable()
-      .describe("LoRA adapters on its weights; null until it was loaded once."),
+      .describe("LoRA adapters applied to the weights; null until the model has been loaded once."),
   }),
 });
 export type Model = z.infer<typeof model>;

@@ -6,12 +6,12 @@ const text = z.string().nullable();
 
 const usageResult = z.object({
   object: z.literal("organization.usage.completions.result"),
-  input_tokens: count.describe("Cached ones included."),
+  input_tokens: count.describe("Cached tokens included."),
   input_cached_tokens: count,
-  input_cache_write_tokens: count.describe("0: nothing is charged for what goes into the cache."),
+  input_cache_write_tokens: count.describe("Always 0: writing to the cache is not charged."),
   input_uncached_tokens: count,
   output_tokens: count,
-  input_text_tokens: count.describe("As input_uncached_tokens: there is nothing but text."),
+  input_text_tokens: count.describe("Equal to `input_uncached_tokens`: all input is text."),
   output_text_tokens: count,
   input_cached_text_tokens: count,
   input_audio_tokens: count,
@@ -21,17 +21,17 @@ const usageResult = z.object({
   input_cached_image_tokens: count,
   output_image_tokens: count,
   num_model_requests: count,
-  project_id: text.describe("Null unless grouped by; so are the next ones."),
+  project_id: text.describe("Null unless in `group_by`; the following ids and names likewise."),
   user_id: text,
   api_key_id: text,
   model: text,
   batch: z.boolean().nullable(),
-  service_tier: text.describe("priority, default, flex or batch."),
+  service_tier: text.describe("`priority`, `default`, `flex` or `batch`."),
   nightshift: z.object({
-    endpoint: text.describe("With group_by=endpoint, an extension."),
-    reasoning_tokens: count.describe("Part of output_tokens."),
-    cost_nano_usd: z.int().describe("What it cost, in billionths of a USD."),
-    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+    endpoint: text.describe("Extension. With `group_by=endpoint`."),
+    reasoning_tokens: count.describe("Included in `output_tokens`."),
+    cost_nano_usd: z.int().describe("Cost in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("Cost at tier `default`, in billionths of a USD."),
   }),
 });
 
@@ -39,61 +39,66 @@ const embeddingsResult = z.object({
   object: z.literal("organization.usage.embeddings.result"),
   input_tokens: count,
   num_model_requests: count,
-  project_id: text.describe("Null unless grouped by; so are the next ones."),
+  project_id: text.describe("Null unless in `group_by`; the following ids and names likewise."),
   user_id: text,
   api_key_id: text,
   model: text,
   nightshift: z.object({
-    endpoint: text.describe("With group_by=endpoint, an extension: /v1/embeddings or /v1/rerank."),
-    service_tier: text.describe("With group_by=service_tier, an extension: priority, default, flex or batch."),
-    cost_nano_usd: z.int().describe("What it cost, in billionths of a USD."),
-    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+    endpoint: text.describe("Extension. With `group_by=endpoint`: /v1/embeddings or /v1/rerank."),
+    service_tier: text.describe("Extension. With `group_by=service_tier`: `priority`, `default`, `flex` or `batch`."),
+    cost_nano_usd: z.int().describe("Cost in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("Cost at tier `default`, in billionths of a USD."),
   }),
 });
 
 const usd = z.number().min(0).nullable();
 const price = "Null without --machine-usd-per-hour";
-const spotPrice = "The same as a spot machine; null without --machine-spot-usd-per-hour.";
-const perMillion = "Of the tokens counted here, input and output together; null where there are none, or no price.";
+const spotPrice = "The same at the price of a spot machine. Null without --machine-spot-usd-per-hour.";
+const perMillion = "Per million of the tokens counted here, input and output together. Null without tokens or price.";
 const machineCost = {
-  usd: usd.describe(`What that time of the machine costs at its price now. ${price}.`),
+  usd: usd.describe(`Cost of this machine time at the present price. ${price}.`),
   spot_usd: usd.describe(spotPrice),
   usd_per_million_tokens: usd.describe(perMillion),
   spot_usd_per_million_tokens: usd,
 };
 
 const machineResult = z.object({
-  seconds: z.number().min(0).describe("Of steps and pieces, divided over what was in them."),
+  seconds: z
+    .number()
+    .min(0)
+    .describe("Seconds of engine steps and embedding batches, divided among the requests in each."),
   ...machineCost,
 });
 
 const machineBucket = z.object({
-  up_seconds: z.number().min(0).describe("That a server was up."),
+  up_seconds: z.number().min(0).describe("Seconds for which a server was running."),
   seconds: z
     .object({ online: z.number(), flex: z.number(), batch: z.number(), idle: z.number() })
-    .describe("What the machine did meanwhile; online is priority and default."),
-  idle_share: z.number().min(0).max(1).nullable().describe("Null where no server was up."),
+    .describe("Use of the machine in this time. `online` is tiers `priority` and `default`."),
+  idle_share: z.number().min(0).max(1).nullable().describe("Null when no server was running."),
   ...machineCost,
 });
 
 const costsResult = z.object({
   object: z.literal("organization.costs.result"),
   amount: z.object({ value: z.number(), currency: z.literal("usd") }),
-  line_item: text.describe("With group_by=line_item: `model, tier`."),
+  line_item: text.describe("With `group_by=line_item`: `model, tier`."),
   project_id: text,
   api_key_id: text,
-  quantity: z.number().nullable().describe("With group_by=line_item: tokens, input and output together."),
+  quantity: z.number().nullable().describe("With `group_by=line_item`: tokens, input and output together."),
   quantity_unit: text,
   nightshift: z.object({
-    endpoint: text.describe("With group_by=endpoint, an extension; so are the next two."),
+    endpoint: text.describe("Extension. With `group_by=endpoint`; `model` and `service_tier` likewise."),
     model: text,
     service_tier: text,
     tokens: count.describe("Input and output together."),
-    cost_nano_usd: z.int().describe("The amount exactly, in billionths of a USD."),
-    default_cost_nano_usd: z.int().describe("What it had cost at tier default."),
+    cost_nano_usd: z.int().describe("The exact amount, in billionths of a USD."),
+    default_cost_nano_usd: z.int().describe("Cost at tier `default`, in billionths of a USD."),
     machine: machineResult
       .nullable()
-      .describe("What the machine took for it; null where project or key are asked for: its time is nobody's."),
+      .describe(
+        "Machine time of these requests. Null when filtered or grouped by project or key: it is not attributed to them.",
+      ),
   }),
 });
 
@@ -119,7 +124,7 @@ const costsBucket = bucketOf(costsResult).extend({
   nightshift: z.object({
     machine: machineBucket
       .nullable()
-      .describe("All of the machine's time, idle included; null where only some projects or keys are asked for."),
+      .describe("Machine time in total, idle time included. Null when filtered by project or key."),
   }),
 });
 
@@ -137,7 +142,7 @@ export type MachineBucket = z.infer<typeof machineBucket>;
 export type CostsPage = z.infer<typeof costsPage>;
 
 const DAY = 86_400;
-/** Per width: seconds, buckets of a page by default and at most. */
+/** By width: seconds, buckets of a page by default and at most. */
 export const BUCKET_WIDTHS = {
   "1m": { seconds: 60, limit: 60, max: 1440 },
   "1h": { seconds: 3600, limit: 24, max: 168 },
@@ -149,7 +154,7 @@ export const COSTS_BUCKET_WIDTHS = {
   "1d": { seconds: DAY, limit: 7, max: 180 },
 } as const;
 
-/** A number as a query writes it; 12 digits are a time far beyond any. */
+/** A number of a query; 12 digits are enough for every time in seconds. */
 const written = wholeNumber(12);
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).max(100).optional();
 
@@ -161,7 +166,9 @@ const range = {
   format: z
     .enum(["json", "csv"])
     .default("json")
-    .describe("csv, an extension: a line per result (RFC 4180); the next page's cursor is in x-nightshift-next-page."),
+    .describe(
+      "`csv`, an extension: one line per result (RFC 4180); x-nightshift-next-page has the cursor of the next page.",
+    ),
   project_ids: list(z.string()),
   api_key_ids: list(z.string()),
 };

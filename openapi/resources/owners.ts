@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { budget } from "./keys.ts";
 
-/** PATCH /v1/nightshift/owners/{owner}: what is left out stays, null takes a bound away. */
+/** PATCH /v1/nightshift/owners/{owner}: an omitted field keeps its value, null removes a limit. */
 export const updateOwner = z.object({
-  budget: budget.nullish().describe("What all keys of the owner may spend together; null takes all bounds away."),
+  budget: budget.nullish().describe("Budget of all keys of the owner together; null removes all its limits."),
 });
 export type UpdateOwner = z.infer<typeof updateOwner>;
 
@@ -18,13 +18,13 @@ export const owner = z.object({
     soft_ratio: z.number().nullable(),
   }),
   spending: z.object({
-    day_usd: usd.describe("Of the present UTC day, by the ledger."),
-    month_usd: usd.describe("Of the present UTC month."),
-    held_usd: usd.describe("Held back for requests and batch lines that run."),
+    day_usd: usd.describe("Spent in the present UTC day, by the ledger."),
+    month_usd: usd.describe("Spent in the present UTC month."),
+    held_usd: usd.describe("Reserved for running requests and batch lines."),
   }),
   erasure: z
-    .object({ requested_at: z.number().describe("Unix seconds: what was stored until then goes.") })
+    .object({ requested_at: z.number().describe("Unix seconds. Data stored until then is erased.") })
     .nullable()
-    .describe("While the owner is being erased; null before and after."),
+    .describe("Null unless the owner is being erased."),
 });
 export type Owner = z.infer<typeof owner>;

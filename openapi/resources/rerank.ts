@@ -7,8 +7,8 @@ import type { RequestLimits } from "../request-limits.ts";
 import { askedTier, inputUsage, MOST_INPUTS } from "./embeddings.ts";
 
 /**
- * Characters of the query, as often as there are documents: each is read, and sent to the engine, together with it. They are
- * near a million tokens, and the engine reads 300,000 for one request.
+ * Most characters of the query times the number of documents: the query is sent to the engine and read once with each
+ * document. They are near a million tokens; the engine reads 300,000 for one request.
  */
 export const MOST_QUERY_CHARACTERS = 4 * 1024 * 1024;
 
@@ -20,11 +20,16 @@ export function rerankRequest(limits: RequestLimits) {
       model: z.string(),
       query: text,
       documents: boundedList(text, { min: 1, max: MOST_INPUTS }),
-      top_n: z.int().min(1).max(INT32_MAX).nullish().describe("Only so many of the best. Default all."),
+      top_n: z
+        .int()
+        .min(1)
+        .max(INT32_MAX)
+        .nullish()
+        .describe("Return only this many of the best documents. Default: all."),
       return_documents: z.boolean().nullish().describe("Default false."),
       service_tier: askedTier,
-      user: z.string().nullish().describe("Taken and ignored."),
-      truncate_prompt_tokens: refusedField("a document that is too long is refused, never cut."),
+      user: z.string().nullish().describe("Accepted and ignored."),
+      truncate_prompt_tokens: refusedField("documents are not truncated; shorten those that are too long."),
       nightshift: vendorFieldsOfInputs.nullish(),
     })
     .check((context) => {
@@ -42,12 +47,14 @@ export const rerankResponse = z.object({
   results: z
     .array(
       z.object({
-        index: z.int().min(0).describe("Of the document in the request."),
-        relevance_score: z.number().describe("As the model gives it; only the order means the same for every model."),
-        document: z.object({ text: z.string() }).optional().describe("With return_documents."),
+        index: z.int().min(0).describe("Index of the document in the request."),
+        relevance_score: z
+          .number()
+          .describe("Score of the model. Its scale depends on the model; only the order is comparable."),
+        document: z.object({ text: z.string() }).optional().describe("With `return_documents`."),
       }),
     )
-    .describe("The best first."),
+    .describe("Best first."),
   usage: inputUsage,
 });
 export type RerankResponse = z.infer<typeof rerankResponse>;

@@ -3,32 +3,38 @@ import { boundedList } from "../bounded.ts";
 import { tokenList } from "../generation/token-list.ts";
 import type { RequestLimits } from "../request-limits.ts";
 
-const model = z.string().nullish().describe("May be left out where the server has one model.");
+const model = z.string().nullish().describe("Optional on a server with one model.");
 
-/** POST /v1/tokenize: vLLM's fields and llama-server's. Of a body with messages, the rest is that of a chat completion. */
+/** POST /v1/tokenize, with the fields of vLLM and llama-server. A body with messages is otherwise that of a chat completion. */
 export function tokenizeRequest(limits: RequestLimits) {
   const text = z.string().max(limits.textLength);
   return z
     .object({
       model,
-      prompt: text.nullish().describe("A text, tokenized as /v1/completions does it."),
+      prompt: text.nullish().describe("A text, tokenized as by /v1/completions."),
       content: text
         .nullish()
-        .describe("A text, tokenized as llama-server does it: control tokens are read, none added."),
+        .describe(
+          "A text, tokenized as by llama-server: texts of control tokens become control tokens, and none is added.",
+        ),
       messages: boundedList(z.unknown(), { max: limits.messages })
         .nullish()
-        .describe("A conversation, rendered and tokenized as /v1/chat/completions does it, by all of its fields."),
+        .describe(
+          "A conversation, rendered and tokenized as by /v1/chat/completions, whose other fields may be given too.",
+        ),
       add_special_tokens: z
         .boolean()
         .nullish()
-        .describe("Add the token that begins texts. Default true of `prompt`, false of `content`."),
+        .describe("Add the token that begins a text. Default true for `prompt`, false for `content`."),
       add_special: z.boolean().nullish().describe("Another name of add_special_tokens."),
       parse_special: z
         .boolean()
         .nullish()
-        .describe("Read the texts of control tokens as these. Default false of `prompt`, true of `content`."),
-      return_token_strs: z.boolean().nullish().describe("Tell the text of each token in `token_strs`."),
-      with_pieces: z.boolean().nullish().describe("Tell tokens as objects of `id` and `piece`."),
+        .describe(
+          "Turn the texts of control tokens into control tokens. Default false for `prompt`, true for `content`.",
+        ),
+      return_token_strs: z.boolean().nullish().describe("Return the text of each token in `token_strs`."),
+      with_pieces: z.boolean().nullish().describe("Return tokens as objects of `id` and `piece`."),
     })
     .check((context) => {
       const { prompt, content, messages } = context.value;
@@ -44,7 +50,7 @@ export type TokenizeRequest = z.infer<ReturnType<typeof tokenizeRequest>>;
 
 const piece = z
   .union([z.string(), z.array(z.int())])
-  .describe("The text of a token, or its bytes where they are none.");
+  .describe("The text of a token, or its bytes where they are not valid UTF-8.");
 
 export const tokenizeResponse = z.object({
   tokens: z.union([z.array(z.int()), z.array(z.object({ id: z.int(), piece }))]),
@@ -58,7 +64,7 @@ export function detokenizeRequest(limits: RequestLimits) {
 }
 
 export const detokenizeResponse = z.object({
-  prompt: z.string().describe("The text, with those of control tokens."),
-  content: z.string().describe("The same, where clients of llama-server look for it."),
+  prompt: z.string().describe("The text, with the texts of control tokens."),
+  content: z.string().describe("The same as `prompt`, for clients of llama-server."),
 });
 export type DetokenizeResponse = z.infer<typeof detokenizeResponse>;

@@ -2,36 +2,33 @@ import { z } from "zod";
 import { boundedList } from "../bounded.ts";
 import { file, fileExpiresAfter, uploadPurpose } from "./files.ts";
 
-/** More parts than the largest upload has of 1 MB each. */
+/** More than the parts of the largest upload at 1 MB each. */
 export const MAX_PARTS = 10_000;
 
 export const createUpload = z.object({
   filename: z.string().min(1).max(4096),
   purpose: uploadPurpose,
-  bytes: z.int().min(0).describe("Of the whole file; at most 8 GB, 200 MB for a batch file."),
+  bytes: z.int().min(0).describe("Size of the whole file: at most 8 GB, for a batch file 200 MB."),
   mime_type: z
     .string()
     .max(255)
     .regex(/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+( *;[\x20-\x7e]*)?$/, {
       error: "expected a type such as text/plain",
     }),
-  expires_after: fileExpiresAfter.nullish().describe("Of the file that it becomes."),
+  expires_after: fileExpiresAfter.nullish().describe("Expiry of the file that the upload becomes."),
 });
 
 export const addUploadPartForm = z.object({
-  data: z
-    .string()
-    .meta({ format: "binary" })
-    .describe("At most 64 MB, and a byte at least unless the upload is of none."),
+  data: z.string().meta({ format: "binary" }).describe("At most 64 MB. Empty only in an upload of 0 bytes."),
 });
 
 export const completeUpload = z.object({
-  part_ids: boundedList(z.string(), { max: MAX_PARTS }).describe("In the order of their bytes in the file."),
+  part_ids: boundedList(z.string(), { max: MAX_PARTS }).describe("Ids of the parts in their order in the file."),
   md5: z
     .string()
     .regex(/^[0-9a-fA-F]{32}$/)
     .nullish()
-    .describe("Of the whole file, in hex."),
+    .describe("MD5 checksum of the whole file, in hex."),
 });
 
 export const upload = z.object({
@@ -39,7 +36,7 @@ export const upload = z.object({
   object: z.literal("upload"),
   bytes: z.int(),
   created_at: z.int().describe("Unix seconds."),
-  expires_at: z.int().describe("Unix seconds; an hour after its creation."),
+  expires_at: z.int().describe("Unix seconds; one hour after the creation."),
   filename: z.string(),
   purpose: uploadPurpose,
   status: z.enum(["pending", "completed", "cancelled", "expired"]),

@@ -10,7 +10,7 @@ const schemas = z
   .record(z.string(), z.object({ properties: z.record(z.string(), z.object({ description: z.string().optional() })) }))
   .parse(requestSchemas());
 
-/** A table of the page: its rows' cells, by what its first heading cell says. */
+/** The rows of a table of the page, found by the text of its first heading cell. */
 function table(heading: string): string[][] {
   const lines = page.split("\n");
   const start = lines.findIndex((line) => line.startsWith(`| ${heading} |`));
@@ -32,17 +32,17 @@ function requestSchemas(): unknown {
   return Object.fromEntries(wanted.map((name) => [name, all[name]]));
 }
 
-/** How the schema itself describes what becomes of its field. */
+/** The treatment of a field by its description in the schema. */
 function fate(schema: string, field: string): string {
   const { properties } = schemas[schema]!;
   if (!(field in properties)) return "–";
   const description = properties[field]?.description ?? "";
   if (description.startsWith("Refused with")) return "refused";
-  return description.startsWith("Taken and ignored") ? "ignored" : "used";
+  return description.startsWith("Accepted and ignored") ? "ignored" : "used";
 }
 
 describe("docs/api.md", () => {
-  it("has every operation that there is, and no other", () => {
+  it("has exactly the operations of the OpenAPI document", () => {
     const told = table("method and path").flatMap(([cell = ""]) => names(cell));
     const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:\w+/g, "{id}")}`);
     expect(told.map((name) => name.replace(/\{\w+\}/, "{id}")).sort()).toEqual(there.sort());
@@ -51,7 +51,7 @@ describe("docs/api.md", () => {
   it.each([
     ["ChatCompletionRequest", 1],
     ["CompletionRequest", 2],
-  ])("tells what becomes of every field of %s", (schema, column) => {
+  ])("has the treatment of every field of %s", (schema, column) => {
     const told = table("field").flatMap((cells) => names(cells[0]!).map((name) => [name, cells[column]]));
     const fields = new Set([...told.map(([name]) => name!), ...Object.keys(schemas[schema]!.properties)]);
     expect(Object.fromEntries(told)).toEqual(Object.fromEntries([...fields].map((name) => [name, fate(schema, name)])));
@@ -65,7 +65,7 @@ describe("docs/api.md", () => {
       ? []
       : [{ called: `${method.toUpperCase()} ${path.replace(/:\w+/g, "{id}")}`, schema }];
   });
-  it.each(others)("has the fields of $called and no others", ({ called, schema }) => {
+  it.each(others)("has exactly the fields of $called", ({ called, schema }) => {
     const rows = table(`field of \`${called}\``);
     const told = rows.flatMap(([cell = ""]) => names(cell));
     expect(told.sort()).toEqual(Object.keys(schemas[schema]!.properties).sort());

@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from "../server/test-server.ts";
 const layers = z.array(
   z.object({
     route: z.object({ path: z.string(), methods: z.record(z.string(), z.boolean()) }).optional(),
-    // Of a router within the router, whose routes would not be seen here.
+    // Of a nested router, whose routes are not listed here.
     handle: z.custom<{ stack?: unknown }>().optional(),
   }),
 );
@@ -68,7 +68,7 @@ describe("the OpenAPI document", () => {
   const { servers, paths } = described.parse(openApiDocument(DEFAULT_REQUEST_LIMITS, "1.2.3"));
   const all = Object.values(paths).flatMap((methods) => Object.values(methods));
 
-  it("describes numbers and flags of a query as clients write them", () => {
+  it("describes numbers and flags of a query by the types that clients pass", () => {
     const types = new Map(
       all.flatMap(({ parameters }) => parameters.map(({ name, schema }) => [name, schema.type] as const)),
     );
@@ -81,12 +81,12 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("has one schema for an answer, so that a generated client can read it", () => {
+  it("has one schema for each 200, so that generated clients can read it", () => {
     for (const { responses } of all)
       expect(JSON.stringify(responses["200"]?.content["application/json"] ?? "")).not.toContain("oneOf");
   });
 
-  it("names a server, the security of every operation, and what an unreadable body is answered with", () => {
+  it("has a server, the security of open operations, and 413 and 415 for JSON bodies", () => {
     expect(servers).toEqual([{ url: "/" }]);
     for (const { operationId, requestBody, responses } of all.filter(({ requestBody }) => requestBody !== undefined)) {
       const isJson = requestBody?.content["application/json"] !== undefined;
@@ -97,7 +97,7 @@ describe("the OpenAPI document", () => {
     expect(paths["/health"]?.get?.security).toEqual([]);
   });
 
-  it("has every schema that it refers to, and no other dialect's", () => {
+  it("has every schema that it refers to, in one dialect", () => {
     const document = openApiDocument(DEFAULT_REQUEST_LIMITS, "1.2.3");
     const text = JSON.stringify(document);
     const { schemas } = z.object({ schemas: z.record(z.string(), z.unknown()) }).parse(document.components);
@@ -107,7 +107,7 @@ describe("the OpenAPI document", () => {
     expect(text).not.toContain("$schema");
   });
 
-  it("tells what is required and the configured caps, as the validation does", () => {
+  it("has the required fields and the configured limits of the validation", () => {
     const document = openApiDocument({ ...DEFAULT_REQUEST_LIMITS, choices: 7 }, "1.2.3");
     const { schemas } = z
       .object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) })

@@ -29,7 +29,7 @@ async function until(done: () => boolean): Promise<void> {
   while (!done()) await new Promise(setImmediate);
 }
 
-test("the answer has every key, and the engine was told the texts at the tier that was asked for", async () => {
+test("the response has every key, and the engine gets the texts at the requested tier", async () => {
   await start();
   server.engine.embeds = answer;
   const body: unknown = await (await post({ ...BODY, service_tier: "flex" })).json();
@@ -44,7 +44,7 @@ test("the answer has every key, and the engine was told the texts at the tier th
   expect(server.engine.readings[0]!.submission).toEqual({ tier: "flex", owner: "local", endpoint, inputs });
 });
 
-test("with too many waiting it is 503 with Retry-After, and so is a chat", async () => {
+test("with too many requests waiting, embeddings and chats are 503 with Retry-After", async () => {
   await start({ queueLimit: 1 });
   const first = post();
   await until(() => server.engine.readings.length === 1);
@@ -57,7 +57,7 @@ test("with too many waiting it is 503 with Retry-After, and so is a chat", async
   expect((await first).status).toBe(200);
 });
 
-test("flex that has waited too long is 429 and not charged", async () => {
+test("a flex request whose queue wait is too long is 429 and not charged", async () => {
   await start({ flexWaitMs: 20 });
   const response = await post({ ...BODY, service_tier: "flex" });
   expect(response.status).toBe(429);
@@ -65,7 +65,7 @@ test("flex that has waited too long is 429 and not charged", async () => {
   expect(server.engine.readings[0]!.cancelled).toBe(true);
 });
 
-test("a client that leaves ends the work", async () => {
+test("a disconnect of the client cancels the embedding", async () => {
   await start();
   const leaving = new AbortController();
   const response = post(BODY, { signal: leaving.signal }).catch(() => null);
@@ -75,7 +75,7 @@ test("a client that leaves ends the work", async () => {
   await until(() => server.engine.readings[0]!.cancelled);
 });
 
-test("a death of the engine that nobody saw begins it anew, and its tokens count once", async () => {
+test("an engine death before the response restarts the request, and its tokens count once", async () => {
   await start();
   server.engine.embeds = (reading) => {
     reading.listener.accepted(7, null);
@@ -90,7 +90,7 @@ test("a death of the engine that nobody saw begins it anew, and its tokens count
   });
 });
 
-test("what goes before a request is foretold from the tokens that wait and the pace of the last pieces", () => {
+test("the queue wait is predicted from the waiting tokens and the rate of the last embedding batches", () => {
   const load = new EmbeddingLoad();
   load.add("default", "a", 1000);
   expect(load.waitMs("default", "a")).toBe(0);
@@ -99,13 +99,13 @@ test("what goes before a request is foretold from the tokens that wait and the p
   load.add("flex", "a", 200);
   const tiers = ["priority", "default", "flex"] as const;
   expect(tiers.map((tier) => load.waitMs(tier, "a"))).toEqual([0, 500, 600]);
-  // Another owner's turn comes before most of it.
+  // The fair queue serves another owner before most of it.
   expect(load.waitMs("default", "b")).toBeLessThan(1);
   load.add("default", "a", -1000);
   expect(load.waitMs("default", "a")).toBe(0);
 });
 
-test("a dry run is refused, and not run and charged", async () => {
+test("a dry run is refused without being run or charged", async () => {
   await start();
   server.engine.embeds = answer;
   const response = await post({ ...BODY, nightshift: { dry_run: true } });

@@ -18,13 +18,13 @@ const tokens = Array.from({ length: 300 }, (_, i) => ({
   top: Array.from({ length: 20 }, (_, j) => token(i + j)),
 }));
 
-it("writes late lists as the lists that they stand for", async () => {
+it("writes a LateList like the array of its items", async () => {
   expect(JSON.parse(String(await jsonBytes(lateChatLogprobs(tokens))))).toEqual(chatLogprobs(tokens));
   const written = JSON.parse(String(await jsonBytes(lateCompletionLogprobs(tokens))));
   expect(written).toEqual(new CompletionTokens().add(tokens));
 });
 
-it("makes no more of a large answer than one piece at a time", () => {
+it("makes the items of a large list one piece at a time", () => {
   let made = 0;
   const items = new LateList(Array(100_000).fill("x".repeat(100)), (item) => {
     made++;
@@ -40,7 +40,7 @@ it("makes no more of a large answer than one piece at a time", () => {
   expect(made).toBe(100_000);
 });
 
-it("cuts between the members of an object too", () => {
+it("ends a piece between the members of an object too", () => {
   const members = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`k${i}`, "x".repeat(20)]));
   const pieces = [...jsonPieces(members)];
   expect(pieces.join("")).toBe(JSON.stringify(members));

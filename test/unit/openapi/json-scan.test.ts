@@ -8,7 +8,7 @@ const { depth, containers, members, values, name } = JSON_BOUNDS;
 const list = (item: string, count: number) => `[${Array(count).fill(item).join()}]`;
 const scan = (text: string) => new JsonScan().push(text);
 
-describe("what one JSON text may have", () => {
+describe("the bounds on a JSON text", () => {
   it.each([
     ["levels", (count: number) => "[".repeat(count) + "]".repeat(count), depth],
     ["arrays and objects", (count: number) => list("[]", count - 1), containers],
@@ -22,11 +22,11 @@ describe("what one JSON text may have", () => {
     expect(scan(text(most + 1))).toContain(what);
   });
 
-  it("counts nothing within strings, however the text is cut", () => {
+  it("ignore punctuation within strings, at any division of the text", () => {
     const text = JSON.stringify({ 'a[{,:"\\': ["[{:,", "\\", '\\"', 'é"{', "\\\\[["] });
     fc.assert(
       fc.property(fc.array(fc.nat({ max: text.length }), { maxLength: 8 }), (cuts) => {
-        // A count that is off by one container or level more is seen where just so many still fit.
+        // A count that is wrong by one container or level is visible at exactly the bound.
         const counted = new JsonScan();
         counted.push("[".repeat(depth - 2));
         let from = 0;
@@ -40,7 +40,7 @@ describe("what one JSON text may have", () => {
     );
   });
 
-  it("is refused before the parser makes a value of it", () => {
+  it("refuse a text before it is parsed", () => {
     const text = list("[]", 300_000);
     expect(() => parseJson(Buffer.from(text))).toThrow(
       expect.objectContaining({ status: 400, message: expect.stringContaining(`more than ${containers} arrays`) }),

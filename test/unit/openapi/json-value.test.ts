@@ -75,7 +75,7 @@ const text = fc
     return whole.slice(0, place) + mark + whole.slice(place + removed);
   });
 
-describe("a JSON text that is parsed part by part", () => {
+describe("a JSON text that is parsed in parts", () => {
   it.each([
     ["what is JSON", valid],
     ["what may be none", text],
@@ -89,7 +89,7 @@ describe("a JSON text that is parsed part by part", () => {
     );
   });
 
-  it("is refused in whatever part it has text that is no text", () => {
+  it("is refused for a NUL or a lone surrogate in any part", () => {
     for (const broken of ["\\ud800", "\\u0000", "x\\uDC00"]) {
       for (const part of [`["${broken}",1,2]`, `[1,2,["${broken}"]]`, `[1,{"${broken}":[1,2,3]},2]`]) {
         expect(() => finished(jsonValue(part, cutsOf(part, 1)))).toThrow(expect.objectContaining({ kind: "text" }));
@@ -121,7 +121,7 @@ it.each([
   const cuts = cutsOf(text, LENGTH, LENGTH);
   const lengths = cuts.map((cut) => ("from" in cut ? cut.to - cut.from : 0));
   expect(lengths.length).toBeGreaterThan(text.length / LENGTH / 3);
-  // A part ends with the first value that reaches the length, or the piece of a string.
+  // A part ends with the first value that reaches the length, or within a string.
   expect(Math.max(...lengths)).toBeLessThan(2 * LENGTH + 400);
   let slices = 1;
   for (const _ of jsonValue(text, cuts)) slices++;

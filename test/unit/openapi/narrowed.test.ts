@@ -27,7 +27,7 @@ describe.each(schemas)("a narrowed schema of %s", (_, schema, prompt) => {
   );
   const fields = fc.dictionary(fc.constantFrom(...Object.keys(schema.shape), "unknown", "a,b"), value, { maxKeys: 6 });
 
-  test("takes and refuses the same bodies, in the same words", () => {
+  test("accepts and refuses the same bodies as the whole schema, with the same messages", () => {
     const schemaFor = narrowed(schema);
     fc.assert(
       fc.property(fields, fc.boolean(), (some, sound) => {
@@ -38,14 +38,14 @@ describe.each(schemas)("a narrowed schema of %s", (_, schema, prompt) => {
     );
   });
 
-  test("what is no object is refused as before", () => {
+  test("refuses a value that is not an object like the whole schema", () => {
     const schemaFor = narrowed(schema);
     for (const body of [null, 1, "text", [], undefined]) {
       expect(outcome(body, schemaFor(body))).toEqual(outcome(body, schema));
     }
   });
 
-  test("bodies of the same fields share one, and it has none of the others", () => {
+  test("is shared by bodies of the same fields, and has no other optional fields", () => {
     const schemaFor = narrowed(schema);
     const one = schemaFor({ model: "a", ...prompt, seed: 1, unknown: 2 });
     expect(schemaFor({ model: "b", ...prompt, seed: 2 })).toBe(one);

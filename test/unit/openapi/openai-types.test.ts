@@ -19,19 +19,19 @@ import type {
   usageQuery,
 } from "../../../openapi/resources/organization-usage.ts";
 
-// Checked by tsc: a response that the SDK's types would not take does not compile.
-it("responses are what the SDK's types promise", () => {
+// Checked by tsc: a response that does not match the SDK's types does not compile.
+it("responses match the SDK's types", () => {
   expectTypeOf<ChatResponse>().toExtend<OpenAI.ChatCompletion>();
   expectTypeOf<ChatChunk>().toExtend<OpenAI.ChatCompletionChunk>();
   expectTypeOf<ModelList["data"][number]>().toExtend<OpenAI.Model>();
-  // The SDK knows no null for the fields that only chunks have.
+  // In the SDK's types, the fields of chunks alone are not nullable.
   expectTypeOf<CompletionResponse["usage"]>().toExtend<OpenAI.CompletionUsage>();
   expectTypeOf<UsagePage>().toExtend<UsageCompletionsResponse>();
   expectTypeOf<EmbeddingsUsagePage>().toExtend<UsageEmbeddingsResponse>();
   expectTypeOf<CostsPage>().toExtend<UsageCostsResponse>();
 });
 
-it("every field of the SDK's requests has its place in ours", () => {
+it("request schemas have every field of the SDK's requests", () => {
   type ChatFields = Exclude<keyof OpenAI.ChatCompletionCreateParams, keyof ChatRequest>;
   expectTypeOf<ChatFields>().toEqualTypeOf<never>();
   type CompletionFields = Exclude<keyof OpenAI.CompletionCreateParams, keyof CompletionRequest>;

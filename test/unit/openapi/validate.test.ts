@@ -84,7 +84,7 @@ describe("bounds of a chat request", () => {
     expect(chatFault(fields)?.param ?? null).toBe(param);
   });
 
-  it("what cannot be served is refused by name, and what asks for nothing is not", () => {
+  it("refuses unsupported fields by name, except values that ask for nothing", () => {
     const harmless = {
       tools: [],
       tool_choice: "none",
@@ -105,7 +105,7 @@ describe("bounds of a chat request", () => {
     }
   });
 
-  it("codes tell a missing field, a wrong type and a wrong value apart", () => {
+  it("has different codes for a missing field, a wrong type and a wrong value", () => {
     expect(fault(() => validate(chat, { messages: MESSAGES }))?.code).toBe("missing_required_parameter");
     expect(chatFault({ temperature: "hot" })?.code).toBe("invalid_type");
     expect(chatFault({ temperature: 3 })?.code).toBe("invalid_value");
@@ -114,7 +114,7 @@ describe("bounds of a chat request", () => {
 });
 
 describe("prompts of a completion", () => {
-  it.each([["a"], [""], [["a", "b"]], [[1, 2]], [[[1], [2, 3]]]])("%j is taken", (prompt) => {
+  it.each([["a"], [""], [["a", "b"]], [[1, 2]], [[[1], [2, 3]]]])("%j is accepted", (prompt) => {
     expect(promptFault(prompt)).toBeNull();
   });
 
@@ -129,13 +129,13 @@ describe("prompts of a completion", () => {
     [[[]], "prompt[0]"],
     [[[1], ["a"]], "prompt[1][0]"],
     [Array(129).fill("a"), "prompt"],
-  ])("%j is not, and %j is named", (prompt, param) => {
+  ])("%j is refused with param %j", (prompt, param) => {
     expect(promptFault(prompt)?.param).toBe(param);
   });
 });
 
-describe("a body made to hurt", () => {
-  it("of a million faults ends at the first one", () => {
+describe("a hostile body", () => {
+  it("with a million faults is refused at the first one", () => {
     const faults = { role: "user", content: Array(1000).fill(1) };
     const before = process.memoryUsage().heapUsed;
     expect(chatFault({ messages: Array(8).fill(faults) })?.param).toBe("messages[0].content[0]");
@@ -144,7 +144,7 @@ describe("a body made to hurt", () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(64 * 1024 * 1024);
   });
 
-  it("of any shape is taken or is a 400, and never anything else", () => {
+  it("of any shape is accepted or refused with 400", () => {
     const field = fc.constantFrom(
       "messages",
       "stop",
@@ -168,7 +168,7 @@ describe("a body made to hurt", () => {
   });
 });
 
-describe("a body with much that is bad", () => {
+describe("a body with many faults", () => {
   /** Items of which each counts that it was looked at. */
   function items(count: number): { list: unknown[]; looked: () => number } {
     let looked = 0;
@@ -181,19 +181,19 @@ describe("a body with much that is bad", () => {
     return { list: Array.from({ length: count }, item), looked: () => looked };
   }
 
-  it("is looked at up to its first bad item", () => {
+  it("is validated up to its first invalid item", () => {
     const { list, looked } = items(4096);
     expect(chatFault({ messages: list })).toMatchObject({ param: "messages[0].role" });
     expect(looked()).toBeLessThan(10);
   });
 
-  it("has the length of a list checked before the items", () => {
+  it("has the length of a list checked before its items", () => {
     const { list, looked } = items(4097);
     expect(chatFault({ messages: list })).toMatchObject({ param: "messages" });
     expect(looked()).toBe(0);
   });
 
-  it.each(["logit_bias", "metadata"])("has the number of entries of %s checked before each of them", (field) => {
+  it.each(["logit_bias", "metadata"])("has the number of entries of %s checked before the entries", (field) => {
     let looked = 0;
     const entries = Array.from({ length: 1025 }, (_, i): [string, PropertyDescriptor] => [
       `x${i}`,
@@ -206,7 +206,7 @@ describe("a body with much that is bad", () => {
   });
 });
 
-it("the schemas of strict tools are bounded together, before any is made a grammar", () => {
+it("bounds the schemas of strict tools together, before any becomes a grammar", () => {
   const parameters = { type: "object", properties: { a: { type: "string", description: "x".repeat(50_000) } } };
   const tool = (i: number, strict: boolean) => ({ type: "function", function: { name: `f${i}`, strict, parameters } });
   const tools = (count: number, strict: boolean) => Array.from({ length: count }, (_, i) => tool(i, strict));
@@ -215,7 +215,7 @@ it("the schemas of strict tools are bounded together, before any is made a gramm
   expect(chatFault({ tools: tools(3, false) })).toBeNull();
 });
 
-it("refuses a query that would be read again for each of very many documents", () => {
+it("bounds the length of a query times the number of documents", () => {
   const schema = rerankRequest(DEFAULT_REQUEST_LIMITS);
   const body = { model: "m", query: "q".repeat(4096), documents: Array<string>(1024).fill("d") };
   expect(fault(() => validate(schema, body))).toBeNull();
@@ -223,7 +223,7 @@ it("refuses a query that would be read again for each of very many documents", (
   expect(fault(() => validate(schema, more))).toMatchObject({ code: "invalid_value", param: "query", status: 400 });
 });
 
-it("copies nothing of a schema of very many members, and refuses it by its length", () => {
+it("refuses a schema of very many members by its length, without copying it", () => {
   const parameters = Object.fromEntries(Array.from({ length: 32_000 }, (_, i) => [`k${i}`, "v"]));
   const tool = (strict: boolean) => [{ type: "function", function: { name: "f", parameters, strict } }];
   const body = validate(chat, { model: "demo", messages: MESSAGES, tools: tool(false) });
@@ -234,7 +234,7 @@ it("copies nothing of a schema of very many members, and refuses it by its lengt
   for (const wrong of [5, [], "x"]) expect(chatFault({ json_schema: wrong })).toMatchObject({ code: "invalid_type" });
 });
 
-describe("what is counted before it is copied", () => {
+describe("bounds that are checked before a body is copied", () => {
   /** Items that count how often one of their fields is read. */
   function counted(fields: object, length: number): { items: object[]; looks: () => number } {
     let looks = 0;
@@ -296,7 +296,7 @@ describe("what is counted before it is copied", () => {
     });
   });
 
-  it("pairs of metadata: the keys are listed once", () => {
+  it("pairs of metadata, whose keys are listed once", () => {
     let lists = 0;
     const metadata = new Proxy(
       {},

@@ -1,8 +1,8 @@
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import type { BudgetStatus } from "../../store/types/budget-row.ts";
 
-/** A batch in progress, as its lane sees it. */
-export interface LaneBatch {
+/** A batch in progress, as a line dispatcher needs it. */
+export interface DispatchedBatch {
   id: string;
   owner: string;
   /** The API key that it was created with; null while keys are off. */
@@ -13,45 +13,45 @@ export interface LaneBatch {
   inputPath: string;
 }
 
-/** A batch that has joined a lane. */
+/** A batch whose lines a dispatcher runs. */
 export class ActiveBatch {
-  readonly batch: LaneBatch;
-  /** No further line of it starts. */
+  readonly batch: DispatchedBatch;
+  /** True once no further line of it may start. */
   withdrawn = false;
   /** Monotonic milliseconds until which it is taken to have no line that is due: a wall clock may be set back. */
   restUntil = 0;
-  /** Budgets that had nothing left for its next line when it was last looked for; empty: none held it up. */
+  /** Budgets that had nothing left for its next line at the last claim; empty while none blocks it. */
   usedUp: readonly BudgetStatus[] = [];
-  #news = false;
-  #hear: (() => void) | null = null;
+  #drained = false;
+  #resolve: (() => void) | null = null;
 
-  constructor(batch: LaneBatch) {
+  constructor(batch: DispatchedBatch) {
     this.batch = batch;
   }
 
-  /** No line may be left: whoever runs the batch should look. */
-  tell(): void {
-    const hear = this.#hear;
-    this.#news = hear === null;
-    this.#hear = null;
-    hear?.();
+  /** No line may be left: its lifecycle checks. */
+  signalDrained(): void {
+    const resolve = this.#resolve;
+    this.#drained = resolve === null;
+    this.#resolve = null;
+    resolve?.();
   }
 
-  /** Resolves at the next `tell`, or at once after one that nobody heard. */
-  news(): Promise<void> {
-    if (this.#news) {
-      this.#news = false;
+  /** Resolves at the next `signalDrained`, or at once after a signal that no call awaited. */
+  drained(): Promise<void> {
+    if (this.#drained) {
+      this.#drained = false;
       return Promise.resolve();
     }
     return new Promise((resolve) => {
-      this.#hear = resolve;
+      this.#resolve = resolve;
     });
   }
 }
 
-/** Those that may have a line to run, the nearest deadline first. `nowMs` is monotonic. */
-export function dueBatches(members: Iterable<ActiveBatch>, nowMs: number): ActiveBatch[] {
-  return [...members]
+/** The batches that may have a line to run, the nearest deadline first. `nowMs` is monotonic. */
+export function dueBatches(batches: Iterable<ActiveBatch>, nowMs: number): ActiveBatch[] {
+  return [...batches]
     .filter(({ withdrawn, restUntil }) => !withdrawn && restUntil <= nowMs)
     .sort((a, b) => a.batch.expiresAt - b.batch.expiresAt);
 }

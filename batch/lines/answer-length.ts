@@ -1,10 +1,10 @@
-/** An answer of unknown length, before any was measured. */
+/** Tokens that are assumed of an answer of unknown length before any was measured. */
 export const USUAL_ANSWER = 256;
 
-/** The weight of the latest in the running mean. */
+/** The weight of the latest answer in the moving average. */
 const LATEST = 1 / 16;
 
-/** How many tokens the answer of a line has, going by late ones. */
+/** The expected tokens of a line's answer: a moving average over answered lines. */
 export class AnswerLength {
   #mean: number | null = null;
 

@@ -15,20 +15,23 @@ export interface CrashBisectionDeps {
   calmMs: number;
 }
 
-/** Deaths with no line finished in between, after which suspects rest: after one more, all lines do, and at the next one the engine is given up. */
-const RESTLESS_DEATHS = RESTART_POLICY.maxDeaths - 2;
+/**
+ * Deaths of the engine without a finished line in between, after which suspects rest. After one more death all lines rest,
+ * and at the next one the engine would be given up.
+ */
+const DEATHS_BEFORE_REST = RESTART_POLICY.maxDeaths - 2;
 
 /**
- * Finds the line that kills the engine. All that were in it when it died become suspects in two groups; while there are
- * groups, one of them runs at a time, alone. A group that survives is cleared, one that dies is split again, and takes
- * its place behind the others: so good halves finish in between. A line that was alone for `LONE_DEATHS` fails, and so does
- * one that was the only batch line for `SOLE_DEATHS` (store/tables/claims.ts counts): a poison beside steady online work ends too. While suspects
- * rest, lines that nothing is held against run. Nothing of this is lost when the server ends.
+ * Finds the line that kills the engine, by bisection. All lines that were in the engine when it died become suspects in two
+ * groups. While there are groups, one of them runs at a time, alone. A group that survives is cleared; one in which the
+ * engine dies is split again and moves behind the others, so that good halves finish in between. A line fails after
+ * `LONE_DEATHS` alone in the engine, and after `SOLE_DEATHS` as its only batch line (counted in store/tables/claims.ts), so a
+ * poisonous line beside steady online work ends too. While suspects rest, other lines run. All of this is durable.
  */
 export class CrashBisection {
   readonly #deps: CrashBisectionDeps;
   #dead: { line: ClaimedLine; withOthers: boolean }[] = [];
-  /** False: the store has no group of this model for sure. */
+  /** False once the store is known to have no group of this model. */
   #mayExist = true;
   #deathsInRow = 0;
   #readyAt: number;
@@ -38,22 +41,22 @@ export class CrashBisection {
     this.#readyAt = deps.clock.now();
   }
 
-  /** The engine died, and not all of its lines are back. */
+  /** True while the engine has died and not all of its lines are back. */
   get dying(): boolean {
     return this.#dead.length > 0;
   }
 
-  /** Why no line at all may run: one more death in a row would be one too many. */
+  /** Why no line at all may run, when one more death in a row would have the engine given up; else null. */
   get obstacle(): string | null {
-    if (this.#deathsInRow <= RESTLESS_DEATHS || !this.#rests) return null;
+    if (this.#deathsInRow <= DEATHS_BEFORE_REST || !this.#rests) return null;
     return `the engine died ${this.#deathsInRow} times in a row and rests before the next lines run`;
   }
 
   get #rests(): boolean {
-    return this.#deathsInRow >= RESTLESS_DEATHS && this.#deps.clock.now() - this.#readyAt < this.#deps.calmMs;
+    return this.#deathsInRow >= DEATHS_BEFORE_REST && this.#deps.clock.now() - this.#readyAt < this.#deps.calmMs;
   }
 
-  /** The group to run now, alone; null when nothing is suspected, or what is must wait and others may run. */
+  /** The group to run now, alone; null without suspects, and while suspects wait and other lines may run. */
   async next(): Promise<number | null> {
     if (!this.#mayExist) return null;
     const groups = await this.#deps.store.claims.suspects();
@@ -77,7 +80,10 @@ export class CrashBisection {
     this.#readyAt = this.#deps.clock.now();
   }
 
-  /** To be called when every line that was in the dead engine is back; again after a StoreError. Returns the claims that failed by it. */
+  /**
+   * Makes the lines suspects; to be called when every line of the dead engine is back, and again after a StoreError. Resolves
+   * with the claims whose lines have failed.
+   */
   async settle(): Promise<Claim[]> {
     const dead = this.#dead;
     const claims = dead.map(({ line: { batchId, number, attempt } }) => ({ batchId, number, attempt }));

@@ -1,57 +1,50 @@
 import type { ClaimedLine } from "../../store/types/line-row.ts";
 import type { ActiveBatch } from "./active-batch.ts";
 
-/** A line that is claimed and read, and waits for room in the engine. */
-export interface Prepared {
-  line: ClaimedLine;
-  member: ActiveBatch;
-  body: unknown;
-}
-
 /** A line in the engine. */
 export interface InFlightLine {
   line: ClaimedLine;
-  member: ActiveBatch;
+  batch: ActiveBatch;
   abort: AbortController;
 }
 
-/** The lines that the engine has. */
+/** The lines in one model's engine. */
 export class InFlightLines {
   readonly #all = new Set<InFlightLine>();
-  #waiters: { member: ActiveBatch | null; resolve: () => void }[] = [];
+  #waiters: { batch: ActiveBatch | null; resolve: () => void }[] = [];
 
   get size(): number {
     return this.#all.size;
   }
 
   of(batchId: string): InFlightLine[] {
-    return [...this.#all].filter(({ member }) => member.batch.id === batchId);
+    return [...this.#all].filter(({ batch }) => batch.batch.id === batchId);
   }
 
-  add(flight: InFlightLine): void {
-    this.#all.add(flight);
+  add(line: InFlightLine): void {
+    this.#all.add(line);
   }
 
-  remove(flight: InFlightLine): void {
-    this.#all.delete(flight);
+  remove(line: InFlightLine): void {
+    this.#all.delete(line);
     if (this.#waiters.length === 0) return;
-    const over = this.#waiters.filter(({ member }) => this.#noneOf(member));
+    const over = this.#waiters.filter(({ batch }) => this.#hasNone(batch));
     this.#waiters = this.#waiters.filter((waiter) => !over.includes(waiter));
     for (const { resolve } of over) resolve();
   }
 
-  /** Stops those of one batch, or all. */
-  abort(member: ActiveBatch | null): void {
-    for (const flight of this.#all) if (member === null || flight.member === member) flight.abort.abort();
+  /** Aborts the lines of one batch; of all batches for null. */
+  abort(batch: ActiveBatch | null): void {
+    for (const line of this.#all) if (batch === null || line.batch === batch) line.abort.abort();
   }
 
-  /** Resolves when none of the batch, or none at all, is in the engine any more. */
-  landed(member: ActiveBatch | null): Promise<void> {
-    if (this.#noneOf(member)) return Promise.resolve();
-    return new Promise((resolve) => this.#waiters.push({ member, resolve }));
+  /** Resolves when no line of the batch is in the engine; no line at all for null. */
+  drained(batch: ActiveBatch | null): Promise<void> {
+    if (this.#hasNone(batch)) return Promise.resolve();
+    return new Promise((resolve) => this.#waiters.push({ batch, resolve }));
   }
 
-  #noneOf(member: ActiveBatch | null): boolean {
-    return member === null ? this.#all.size === 0 : this.of(member.batch.id).length === 0;
+  #hasNone(batch: ActiveBatch | null): boolean {
+    return batch === null ? this.#all.size === 0 : this.of(batch.batch.id).length === 0;
   }
 }

@@ -1,12 +1,12 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { parseJsonInTurns } from "../../openapi/json/json-text.ts";
 
-/** Of all batches in progress together. A lane reads one line at a time. */
+/** Files of all batches together that may be open. A dispatcher reads one line at a time. */
 const MOST_OPEN = 32;
 
 /**
- * The input files of the batches in progress. A file is opened when a line of it is read. At most `mostOpen` stay open,
- * whatever the number of batches; the least recently read closes first.
+ * The input files of the batches in progress. A file is opened when a line of it is read. At most `mostOpen` stay
+ * open for any number of batches; the least recently read closes first.
  */
 export class InputFiles {
   readonly #mostOpen: number;
@@ -52,8 +52,7 @@ export class InputFiles {
   }
 
   #opened(path: string): Promise<FileHandle> {
-    const known = this.#handles.get(path);
-    const handle = known ?? this.#open(path);
+    const handle = this.#handles.get(path) ?? this.#open(path);
     this.#handles.delete(path);
     this.#handles.set(path, handle);
     return handle;

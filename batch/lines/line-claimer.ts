@@ -15,35 +15,36 @@ export interface LineClaimerDeps {
   clock: Clock;
 }
 
-/** Milliseconds for which a batch is taken to have no line that is due, once one was looked for in vain. */
+/** Milliseconds for which a batch is not looked at again after a claim that found fewer lines than it could take. */
 const REST_MS = 1000;
 
 /**
- * Claims one model's lines. Each holds back of its budgets what it may cost; its commit or release settles that.
+ * Claims one model's lines. Each claim reserves of its budgets what the line may cost; its commit or release settles that.
  *
- * Owners take turns by the estimated tokens that were claimed for them; of one owner the batch with the nearest deadline
- * comes first. Deadlines alone would let one owner's backlog of a day hold up another's ten lines, which then expire.
+ * The order is a fair queue over owners by estimated tokens; of one owner the batch with the nearest deadline comes first.
+ * By deadlines alone, one owner's backlog of a day would delay another's ten lines until they expire.
  */
 export class LineClaimer {
   readonly #deps: LineClaimerDeps;
-  readonly #usual = new AnswerLength();
+  readonly #answers = new AnswerLength();
   readonly #owners = new FairQueue();
 
   constructor(deps: LineClaimerDeps) {
     this.#deps = deps;
   }
 
+  /** The expected tokens of a line's answer. */
   get usualAnswer(): number {
-    return this.#usual.tokens;
+    return this.#answers.tokens;
   }
 
   /**
-   * Up to `limit` lines of the batches that may have one; notes at each batch whether a budget held it up. Null when none
-   * may have a line now. Rejects with a StoreError.
+   * Claims up to `limit` lines and notes at each batch which budgets blocked it. Null when no batch may have a line that is
+   * due. Rejects with a StoreError.
    */
-  async claim(members: Iterable<ActiveBatch>, limit: number): Promise<ClaimedLine[] | null> {
+  async claim(batches: Iterable<ActiveBatch>, limit: number): Promise<ClaimedLine[] | null> {
     const { clock, store } = this.#deps;
-    const due = dueBatches(members, clock.now());
+    const due = dueBatches(batches, clock.now());
     const owners = this.#owners;
     owners.set(new Set(due.map(({ batch }) => batch.owner)));
     const terms = this.#terms();
@@ -52,15 +53,16 @@ export class LineClaimer {
     const batchIds = due.map(({ batch }) => batch.id);
     const nowMs = clock.epochMs();
     const { lines, paused } = await store.claims.claim({ batchIds, limit, nowMs, terms });
-    for (const member of due) {
-      member.usedUp = paused.find(({ batchId }) => batchId === member.batch.id)?.usedUp ?? [];
-      if (lines.length < limit) member.restUntil = clock.now() + REST_MS;
+    for (const active of due) {
+      active.usedUp = paused.find(({ batchId }) => batchId === active.batch.id)?.usedUp ?? [];
+      if (lines.length < limit) active.restUntil = clock.now() + REST_MS;
     }
     const ownerOf = new Map(due.map(({ batch }) => [batch.id, batch.owner]));
     for (const { batchId, estimatedTokens } of lines) owners.charge(ownerOf.get(batchId)!, estimatedTokens);
     return lines;
   }
 
+  /** Claims up to `limit` lines of a suspect group. */
   async claimSuspects(suspect: number, limit: number): Promise<ClaimedLine[]> {
     const nowMs = this.#deps.clock.epochMs();
     const terms = this.#terms();
@@ -68,8 +70,8 @@ export class LineClaimer {
   }
 
   /** A line was answered. */
-  learn({ outputTokens }: LineUsage): void {
-    if (outputTokens > 0) this.#usual.add(outputTokens);
+  observeAnswer({ outputTokens }: LineUsage): void {
+    if (outputTokens > 0) this.#answers.add(outputTokens);
   }
 
   /** Null while the model is not in memory. */

@@ -1,23 +1,26 @@
 import type { Engine } from "../../engine/engine.ts";
+import type { UsageLedger } from "../../ledger/usage-ledger.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { failpoint } from "../../platform/failpoint.ts";
+import type { Log } from "../../platform/log.ts";
 import type { Store } from "../../store/store.ts";
-import type { ClaimedLine } from "../../store/types/line-row.ts";
 import { StoreError } from "../../store/types/store-error.ts";
-import { ActiveBatch, type LaneBatch } from "./active-batch.ts";
+import { ActiveBatch, type DispatchedBatch } from "./active-batch.ts";
+import { ClaimAhead, type PreparedLine } from "./claim-ahead.ts";
 import { CrashBisection } from "./crash-bisection.ts";
 import { EngineCapacity, type Residence } from "./engine-capacity.ts";
-import { type InFlightLine, InFlightLines, type Prepared } from "./in-flight-lines.ts";
+import { InFlightLines } from "./in-flight-lines.ts";
 import type { InputFiles } from "./input-files.ts";
 import { LineClaimer } from "./line-claimer.ts";
 import type { Execute } from "./line-execution.ts";
-import { release } from "./line-release.ts";
-import { type Ended, ResultWriter, type ResultWriterDeps } from "./result-writer.ts";
-import { aboutLine, lineBackoff, MAX_ATTEMPTS, TELLING_ATTEMPTS } from "./retry-policy.ts";
+import type { LineObserver } from "./line-observer.ts";
+import { LineReleaser } from "./line-releaser.ts";
+import { LineSettlement, type SettledLines } from "./line-settlement.ts";
+import { ResultWriter } from "./result-writer.ts";
 
-export interface LineDispatcherDeps extends Omit<ResultWriterDeps, "model" | "store"> {
+export interface LineDispatcherDeps {
   engine: Engine;
   store: Pick<Store, "claims" | "state">;
+  ledger: Pick<UsageLedger, "lineRow" | "lineRates" | "committed">;
   execute: Execute;
   inputs: InputFiles;
   /** 0..1 of the engine that batch work may use now. */
@@ -25,126 +28,155 @@ export interface LineDispatcherDeps extends Omit<ResultWriterDeps, "model" | "st
   residency: Residence;
   clock: Clock;
   randomId: () => string;
-  /** The engine is given up after a few deaths in a row; serving for so long makes it forget them. */
+  /** Milliseconds for which the engine has to serve before its deaths in a row are forgotten. */
   calmMs: number;
+  observer: LineObserver;
+  log: Log;
 }
 
-/** More results than these wait for the disk, and no further line starts. */
-const MAX_COMMITS = 1024;
+/** Milliseconds until the dispatcher looks again where no event will follow. */
 const RECHECK_MS = 1000;
 
 /**
- * The way of one model's batch lines: claimed durably in prefix order and read ahead, a window of them in the engine,
- * each result committed as it comes. Batches take turns by deadline. After a death of the engine, crash-bisection.ts says what
- * may run.
+ * The path of one model's batch lines: claimed durably by owner, deadline and prefix order, read ahead, executed with as many
+ * in the engine as its capacity allows, each result committed as it comes. After the engine died, crash-bisection.ts
+ * decides which lines may run.
  */
 export class LineDispatcher {
   readonly claimer: LineClaimer;
   readonly #deps: LineDispatcherDeps;
-  readonly #members = new Map<string, ActiveBatch>();
-  readonly #flights = new InFlightLines();
-  readonly #commits: ResultWriter;
-  readonly #suspects: CrashBisection;
-  readonly #engine: EngineCapacity;
-  #prepared: Prepared[] = [];
+  readonly #batches = new Map<string, ActiveBatch>();
+  readonly #inFlight = new InFlightLines();
+  readonly #bisection: CrashBisection;
+  readonly #capacity: EngineCapacity;
+  readonly #releaser: LineReleaser;
+  readonly #results: ResultWriter;
+  readonly #settlement: LineSettlement;
+  readonly #ahead: ClaimAhead;
   #pumping: Promise<void> | null = null;
+  /** True when the pump has to look once more. */
   #again = false;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
-  #settled = { lines: 0, tokens: 0 };
 
   constructor(deps: LineDispatcherDeps) {
     this.#deps = deps;
-    this.#commits = new ResultWriter({ ...deps, model: deps.engine.model });
-    this.claimer = new LineClaimer(deps);
-    this.#suspects = new CrashBisection(deps);
-    this.#engine = new EngineCapacity({ ...deps, suspects: this.#suspects, reopened: () => this.wake() });
+    const batches = this.#batches;
+    const inFlight = this.#inFlight;
+    const claimer = new LineClaimer(deps);
+    const bisection = new CrashBisection(deps);
+    const releaser = new LineReleaser({ ...deps, batches });
+    const results = new ResultWriter({ ...deps, model: deps.engine.model, roomAgain: () => this.wake() });
+    const settlement = new LineSettlement({
+      ...deps,
+      claimer,
+      bisection,
+      results,
+      releaser,
+      budgetFreed: () => this.wake(),
+    });
+    this.claimer = claimer;
+    this.#bisection = bisection;
+    this.#releaser = releaser;
+    this.#results = results;
+    this.#settlement = settlement;
+    this.#capacity = new EngineCapacity({ ...deps, bisection, reopened: () => this.wake() });
+    this.#ahead = new ClaimAhead({
+      ...deps,
+      batches,
+      claimer,
+      bisection,
+      inFlight,
+      releaser,
+      prepared: () => this.#launch(),
+      unreadable: (line, batch, reason) => settlement.fault(line, batch, reason),
+      recheckLater: () => this.#wakeIn(RECHECK_MS),
+    });
   }
 
   get inEngine(): number {
-    return this.#flights.size;
+    return this.#inFlight.size;
   }
 
-  /** Lines that have ended since the server started, and their estimated tokens. */
-  get settled(): { lines: number; tokens: number } {
-    return this.#settled;
+  get settled(): SettledLines {
+    return this.#settlement.settled;
   }
 
   inEngineOf(batchId: string): number {
-    return this.#flights.of(batchId).length;
+    return this.#inFlight.of(batchId).length;
   }
 
-  /** Those whom a used-up budget keeps from running. */
+  /** The batches whose next line a used-up budget blocks. */
   get paused(): ActiveBatch[] {
-    return [...this.#members.values()].filter(({ usedUp }) => usedUp.length > 0);
+    return [...this.#batches.values()].filter(({ usedUp }) => usedUp.length > 0);
   }
 
-  /** Why nothing runs although it could; null when nothing is in the way. */
+  /** Why no line runs although the shift allows it; null when nothing prevents it. */
   get obstacle(): string | null {
-    return this.#engine.obstacle;
+    return this.#capacity.obstacle;
   }
 
-  /** Takes a batch in; resolves when no line of it may be left, and the caller looks whether that is so. */
-  run(batch: LaneBatch): Promise<void> {
-    const member = this.#members.get(batch.id) ?? new ActiveBatch(batch);
-    this.#members.set(batch.id, member);
+  /** Runs the lines of a batch. Resolves when no line of it may be left; the caller checks whether that is so. */
+  run(dispatched: DispatchedBatch): Promise<void> {
+    const batch = this.#batches.get(dispatched.id) ?? new ActiveBatch(dispatched);
+    this.#batches.set(dispatched.id, batch);
     this.wake();
-    return member.news();
+    return batch.drained();
   }
 
   /**
-   * No further line starts. Those in the engine may end within `graceMs` and count; the rest are stopped. Resolves when
-   * nothing of the batch is in the engine or on its way to the store.
+   * No further line of the batch starts. Its lines in the engine may end within `graceMs` and count; the rest are aborted.
+   * Resolves when no line of the batch is in the engine or on its way to the store.
    */
   async withdraw(batchId: string, graceMs: number): Promise<void> {
-    const member = this.#members.get(batchId);
-    if (member === undefined) return;
-    member.withdrawn = true;
-    const timer = setTimeout(() => this.#flights.abort(member), graceMs);
-    await this.#flights.landed(member);
+    const batch = this.#batches.get(batchId);
+    if (batch === undefined) return;
+    batch.withdrawn = true;
+    const timer = setTimeout(() => this.#inFlight.abort(batch), graceMs);
+    await this.#inFlight.drained(batch);
     clearTimeout(timer);
-    await this.#commits.settled(batchId);
-    this.#members.delete(batchId);
-    // Whoever ends the batch ends these lines too.
-    this.#prepared = this.#prepared.filter((prepared) => prepared.member !== member);
-    await this.#deps.inputs.close(member.batch.inputPath);
+    await this.#results.settled(batchId);
+    this.#batches.delete(batchId);
+    this.#ahead.drop(batch);
+    await this.#deps.inputs.close(batch.batch.inputPath);
   }
 
-  /** Gives back what runs: an online request needs the memory of this model. */
+  /** Aborts all lines in the engine: an online request needs the memory of this model. */
   recall(): void {
-    this.#flights.abort(null);
+    this.#inFlight.abort(null);
   }
 
-  /** Looks whether there is something to do; harmless at any time. */
+  /** Has the pump look for work; harmless at any time. */
   wake(): void {
     if (this.#stopped) return;
     this.#again = true;
     this.#pumping ??= this.#pump().finally(() => {
       this.#pumping = null;
-      // Somebody woke it between its last look and here.
+      // A call of `wake` may come between the pump's last look and here.
       if (this.#again) this.wake();
     });
   }
 
-  /** Stops what runs; its lines are pending again. */
+  /** Aborts all lines; they are pending again. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#releaser.stop();
     clearTimeout(this.#timer);
     await this.#pumping;
-    this.#flights.abort(null);
-    await this.#flights.landed(null);
-    await this.#releasePrepared();
-    await this.#commits.stop();
-    this.#members.clear();
+    this.#inFlight.abort(null);
+    await this.#inFlight.drained(null);
+    await this.#ahead.releaseAll();
+    await this.#results.stop();
+    this.#batches.clear();
   }
 
   async #pump(): Promise<void> {
     try {
       while (this.#again && !this.#stopped) {
         this.#again = false;
-        if (this.#suspects.dying && this.#flights.size === 0) await this.#settleDeath();
+        if (this.#bisection.dying && this.#inFlight.size === 0) await this.#settleDeath();
         this.#launch();
-        if (await this.#prepareMore()) this.#again = true;
+        if (await this.#ahead.fill(this.#linesAllowed())) this.#again = true;
       }
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
@@ -153,148 +185,52 @@ export class LineDispatcher {
     }
   }
 
-  /** Fills the engine's window from what is prepared. */
+  /** Starts prepared lines up to the capacity of the engine. */
   #launch(): void {
-    const window = this.#window();
-    while (this.#prepared.length > 0 && this.#flights.size < window) {
-      const next = this.#prepared.shift();
-      if (next === undefined || next.member.withdrawn) continue;
-      const flight: InFlightLine = { line: next.line, member: next.member, abort: new AbortController() };
-      this.#flights.add(flight);
-      void this.#fly(flight, next.body);
+    const allowed = this.#linesAllowed();
+    while (this.#inFlight.size < allowed) {
+      const next = this.#ahead.next();
+      if (next === undefined) return;
+      void this.#execute(next);
     }
   }
 
-  /** Claims and reads ahead. True when there may be more to claim. */
-  async #prepareMore(): Promise<boolean> {
-    const window = this.#window();
-    if (window === 0 || this.#members.size === 0) return false;
-    const suspect = await this.#suspects.next();
-    if (suspect !== null) return this.#prepareSuspects(suspect, window);
-    // As many wait here as may be in the engine: a claim takes an fsync, in which many short lines end.
-    const room = window - this.#prepared.length;
-    if (room < Math.max(1, window >> 1)) return false;
-    const lines = await this.claimer.claim(this.#members.values(), room);
-    if (lines === null) this.#wakeIn(RECHECK_MS);
-    else await this.#prepare(lines);
-    return lines !== null;
-  }
-
-  /** Nothing else is in the engine while a suspect group is. */
-  async #prepareSuspects(suspect: number, window: number): Promise<boolean> {
-    await this.#releasePrepared();
-    if (this.#flights.size > 0) return false;
-    const lines = await this.claimer.claimSuspects(suspect, window);
-    await this.#prepare(lines);
-    // None was due, or all were of a batch that ends: nothing else would wake this lane.
-    if (this.#flights.size === 0) this.#wakeIn(RECHECK_MS);
-    return false;
-  }
-
-  async #prepare(lines: readonly ClaimedLine[]): Promise<void> {
-    if (lines.length > 0) failpoint("claim.after");
-    for (const line of lines) {
-      const member = this.#members.get(line.batchId);
-      if (member === undefined || member.withdrawn) {
-        await this.#release([line], 0);
-        continue;
-      }
-      try {
-        const body = await this.#deps.inputs.body(member.batch.inputPath, line.offset, line.length);
-        // Only now: a batch that ends meanwhile puts another list in this one's place.
-        this.#prepared.push({ line, member, body });
-      } catch (error) {
-        this.#fault(line, member, `it could not be read: ${error instanceof Error ? error.message : error}`);
-      }
-      this.#launch();
-    }
-  }
-
-  /** Lines that may be in the engine now; 0 while none may. */
-  #window(): number {
-    if (this.#stopped || this.#commits.size >= MAX_COMMITS) return 0;
-    const { lines, recheck } = this.#engine.look(this.#members.size > 0);
+  /** Lines that may be in the engine now. */
+  #linesAllowed(): number {
+    if (this.#stopped || this.#results.full) return 0;
+    const { lines, recheck } = this.#capacity.look(this.#batches.size > 0);
     if (recheck) this.#wakeIn(RECHECK_MS);
     return lines;
   }
 
-  async #fly(flight: InFlightLine, body: unknown): Promise<void> {
-    const { line, member } = flight;
-    const requestId = `req_${this.#deps.randomId()}`;
-    const { endpoint, owner } = member.batch;
-    const result = await this.#deps.execute(endpoint, body, {
-      requestId,
-      owner,
-      model: this.#deps.engine.model,
-      signal: flight.abort.signal,
-    });
-    failpoint("inference.after");
-    if (result.how === "engine_died") this.#suspects.died(line, result);
-    // An error may have come without the engine, which then counts on.
-    if (result.how === "answered" && result.statusCode < 400) this.#suspects.finished();
-    if (result.how === "answered" && result.usage !== null) this.claimer.learn(result.usage);
-    if (result.how === "answered" || result.how === "timed_out") this.#commit(line, member, requestId, result);
-    this.#flights.remove(flight);
-    if (result.how === "fault") this.#fault(line, member, result.reason);
-    if (result.how === "passing") {
-      const about = aboutLine(line, result.reason);
-      if (line.attempt >= TELLING_ATTEMPTS) this.#deps.log.warn(about, "A line could not run; it is tried again later");
-      await this.#retry(line);
-    }
-    // Of a withdrawn batch, its end writes what became of the line.
-    if (result.how === "stopped" && !member.withdrawn) await this.#release([line], 0);
+  async #execute({ line, batch, body }: PreparedLine): Promise<void> {
+    const inFlight = { line, batch, abort: new AbortController() };
+    this.#inFlight.add(inFlight);
+    const requestId = this.#settlement.newRequestId();
+    const { endpoint, owner } = batch.batch;
+    const { model } = this.#deps.engine;
+    const context = { requestId, owner, model, signal: inFlight.abort.signal };
+    const executed = await this.#deps.execute(endpoint, body, context);
+    // A result is with the writer before its line leaves the engine: `withdraw` waits for both, in this order.
+    const settled = this.#settlement.settle(inFlight, requestId, executed);
+    this.#inFlight.remove(inFlight);
+    await settled;
     this.#launch();
     this.wake();
   }
 
+  /** Every line that was in the dead engine is back. */
   async #settleDeath(): Promise<void> {
-    await this.#releasePrepared();
-    const failed = await this.#suspects.settle();
+    const { observer, engine } = this.#deps;
+    await this.#ahead.releaseAll();
+    const failed = await this.#bisection.settle();
     for (const { batchId } of failed) {
-      const member = this.#members.get(batchId);
-      if (member === undefined) continue;
-      this.#deps.observer.linesEnded(this.#deps.engine.model, member.batch.endpoint, "failed", 1);
-      member.tell();
+      const batch = this.#batches.get(batchId);
+      if (batch === undefined) continue;
+      observer.linesEnded(engine.model, batch.batch.endpoint, "failed", 1);
+      batch.signalDrained();
     }
-    for (const member of this.#members.values()) member.restUntil = 0;
-  }
-
-  #commit(line: ClaimedLine, member: ActiveBatch, requestId: string, ended: Ended): void {
-    this.#commits.add(line, member.batch, requestId, ended, {
-      committed: (left) => {
-        this.#settled = { lines: this.#settled.lines + 1, tokens: this.#settled.tokens + line.estimatedTokens };
-        if (left === 0) member.tell();
-        // What it held back and did not take, its next lines may.
-        if (member.usedUp.length > 0) member.restUntil = 0;
-        if (member.usedUp.length > 0 || this.#commits.size === MAX_COMMITS - 1) this.wake();
-      },
-      refused: (code) => {
-        if (ended.how === "given_up") void this.#retry(line);
-        else this.#fault(line, member, `the store refused its result (${code})`);
-      },
-    });
-  }
-
-  /** The server itself failed at a line. */
-  #fault(line: ClaimedLine, member: ActiveBatch, reason: string): void {
-    const givenUp = line.attempt >= MAX_ATTEMPTS;
-    this.#deps.log.error({ ...aboutLine(line, reason), givenUp }, "The server failed at a line");
-    if (givenUp) this.#commit(line, member, `req_${this.#deps.randomId()}`, { how: "given_up" });
-    else void this.#retry(line);
-  }
-
-  #retry(line: ClaimedLine): Promise<void> {
-    return this.#release([line], Math.round(this.#deps.clock.epochMs() + lineBackoff(line.attempt)));
-  }
-
-  async #releasePrepared(): Promise<void> {
-    const lines = this.#prepared.splice(0).map(({ line }) => line);
-    if (lines.length > 0) await this.#release(lines, 0);
-  }
-
-  async #release(lines: readonly ClaimedLine[], notBeforeMs: number): Promise<void> {
-    await release({ ...this.#deps, stopped: () => this.#stopped }, lines, notBeforeMs);
-    if (notBeforeMs === 0) for (const member of this.#members.values()) member.restUntil = 0;
+    for (const batch of this.#batches.values()) batch.restUntil = 0;
   }
 
   #wakeIn(ms: number): void {

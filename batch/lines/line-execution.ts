@@ -10,14 +10,14 @@ export interface LineUsage {
 }
 
 /**
- * | how | meaning | what follows |
+ * | how | meaning | the line |
  * |---|---|---|
- * | answered | the status and body that the synchronous endpoint would have sent | committed |
- * | passing | nothing is wrong with the line: the model is not ready, say | pending again, after a while |
- * | fault | the program failed at it | pending again a few times, then fails |
- * | engine_died | it was in the engine when the engine process died | bisected |
+ * | answered | the status and body that the synchronous endpoint would have sent | is committed |
+ * | passing | a fault that passes and is not the line's: the model is not ready, say | is pending after a backoff |
+ * | fault | the server failed at it | is pending a few times, then fails |
+ * | engine_died | it was in the engine when the engine process died | becomes a suspect |
  * | timed_out | it took longer than a line may | fails |
- * | stopped | the signal aborted it | whoever aborted knows |
+ * | stopped | the signal aborted it | is pending, or ends with its batch |
  */
 export type Executed =
   | {
@@ -25,14 +25,18 @@ export type Executed =
       statusCode: number;
       /** JSON text. */
       body: string;
-      /** Null where nothing is charged. */
+      /** Null for no charge. */
       usage: LineUsage | null;
       /** Fingerprint of the weights that answered. */
       version: string;
     }
   | { how: "passing"; reason: string }
   | { how: "fault"; reason: string }
-  | { how: "engine_died"; reason: string /** Online requests were in the engine too. */; withOthers: boolean }
+  | {
+      how: "engine_died";
+      reason: string /** True where online requests were in the engine too. */;
+      withOthers: boolean;
+    }
   | { how: "timed_out"; message: string }
   | { how: "stopped" };
 

@@ -3,7 +3,7 @@ import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 /** How a line may end. */
 export const LINE_OUTCOMES = ["done", "failed", "cancelled", "expired"] as const;
 
-/** Hears of lines that ended; the server's metrics implement it. */
+/** Observes lines that end; the server's metrics implement it. */
 export interface LineObserver {
   linesEnded(model: string, endpoint: BatchEndpoint, outcome: (typeof LINE_OUTCOMES)[number], count: number): void;
 }

@@ -8,7 +8,7 @@ import type { Store } from "../../store/store.ts";
 import type { Outcome } from "../../store/tables/claims.ts";
 import type { ClaimedLine } from "../../store/types/line-row.ts";
 import { StoreError, type StoreErrorCode } from "../../store/types/store-error.ts";
-import type { LaneBatch } from "./active-batch.ts";
+import type { DispatchedBatch } from "./active-batch.ts";
 import type { Executed } from "./line-execution.ts";
 import type { LineObserver } from "./line-observer.ts";
 
@@ -17,34 +17,40 @@ export interface ResultWriterDeps {
   store: Pick<Store, "claims">;
   ledger: Pick<UsageLedger, "lineRow" | "lineRates" | "committed">;
   observer: LineObserver;
+  /** Called when a writer that was full is so no longer. */
+  roomAgain: () => void;
   log: Log;
 }
 
-/** An answer, or that there will be none; `given_up`: the program failed at the line too often. */
-export type Ended = Extract<Executed, { how: "answered" | "timed_out" }> | { how: "given_up" };
+/** What a line ended with: an answer, or why there is none. `given_up`: the server failed at the line too often. */
+export type LineResult = Extract<Executed, { how: "answered" | "timed_out" }> | { how: "given_up" };
 
-/** What becomes of a result. */
-export interface Hearer {
-  /** The line has ended, and so many of its batch have not. */
+/** Called once for a result, unless its claim is stale or the server ends. */
+export interface ResultListener {
+  /** The line has ended; `left` lines of its batch have not. */
   committed(left: number): void;
-  /** The store will never take it, and the line is still claimed. */
+  /** The store will never accept the result, and the line is still claimed. */
   refused(code: StoreErrorCode): void;
 }
 
+/** Results that may wait for the disk before no further line starts. */
+const MAX_RESULTS = 1024;
+/** Milliseconds before a result that the disk refused is written again. */
 const RETRY_MS = 1000;
-/** A commit writes the same pages whether it holds one result or ten, and nobody waits for it. */
+/** Milliseconds for which results gather: a commit writes the same pages for one result as for ten, and delays no answer. */
 const GATHER_MS = 25;
 
 const GIVEN_UP = new ApiError("internal_error", "The server failed at this request several times; its log says why.");
 
 /**
- * Results on their way to the store. Nobody waits for one of them: those that come within a few milliseconds go to
- * it together, and it takes them in one transaction. One that the disk refuses is tried again until it is taken or the server ends; then its line runs again.
+ * Results on their way to the store. Results that come within a few milliseconds go to the store together, which writes them
+ * in one transaction. A result that the disk refuses is tried again until it is written or the server ends; in that case its
+ * line runs again.
  */
 export class ResultWriter {
   readonly #deps: ResultWriterDeps;
   readonly #open = new Map<string, Set<Promise<void>>>();
-  /** Resolves when those that gather now go to the store. */
+  /** Resolves when the results that gather now go to the store. */
   #gathering: Promise<void> | null = null;
   #size = 0;
   #stopped = false;
@@ -53,19 +59,27 @@ export class ResultWriter {
     this.#deps = deps;
   }
 
-  get size(): number {
-    return this.#size;
+  /** True while no further line may start. */
+  get full(): boolean {
+    return this.#size >= MAX_RESULTS;
   }
 
-  add(line: ClaimedLine, batch: LaneBatch, requestId: string, ended: Ended, hearer: Hearer): void {
+  add(
+    line: ClaimedLine,
+    batch: DispatchedBatch,
+    requestId: string,
+    result: LineResult,
+    listener: ResultListener,
+  ): void {
     const ofBatch = this.#open.get(batch.id) ?? new Set();
     this.#open.set(batch.id, ofBatch);
-    const committing = this.#commit(line, batch, requestId, ended).then((left) => {
+    const committing = this.#commit(line, batch, requestId, result).then((left) => {
       ofBatch.delete(committing);
       if (ofBatch.size === 0) this.#open.delete(batch.id);
       this.#size--;
-      if (typeof left === "number") hearer.committed(left);
-      else if (left !== null) hearer.refused(left);
+      if (typeof left === "number") listener.committed(left);
+      else if (left !== null) listener.refused(left);
+      if (this.#size === MAX_RESULTS - 1) this.#deps.roomAgain();
     });
     ofBatch.add(committing);
     this.#size++;
@@ -81,17 +95,17 @@ export class ResultWriter {
     await Promise.all([...this.#open.values()].flatMap((ofBatch) => [...ofBatch]));
   }
 
-  /** How many lines are left, or why this one's result was refused; null when it is no longer this claim's, or too late. */
+  /** The lines that are left, or why the result was refused; null when the claim is stale or the server ends. */
   async #commit(
     line: ClaimedLine,
-    batch: LaneBatch,
+    batch: DispatchedBatch,
     requestId: string,
-    ended: Ended,
+    result: LineResult,
   ): Promise<number | StoreErrorCode | null> {
     const { store, ledger, observer, log, model } = this.#deps;
     const { batchId, number, attempt } = line;
-    const outcome = outcomeOf(requestId, ended);
-    const row = this.#ledgerRow(line, batch, ended);
+    const outcome = outcomeOf(requestId, result);
+    const row = this.#ledgerRow(line, batch, result);
     await this.#gathered();
     for (;;) {
       try {
@@ -119,19 +133,19 @@ export class ResultWriter {
     return this.#gathering;
   }
 
-  #ledgerRow({ batchId, number }: ClaimedLine, { owner, keyId, endpoint }: LaneBatch, ended: Ended) {
-    if (ended.how !== "answered" || ended.usage === null) return null;
-    const use = { owner, keyId, endpoint, model: this.#deps.model, version: ended.version, ...ended.usage };
+  #ledgerRow({ batchId, number }: ClaimedLine, { owner, keyId, endpoint }: DispatchedBatch, result: LineResult) {
+    if (result.how !== "answered" || result.usage === null) return null;
+    const use = { owner, keyId, endpoint, model: this.#deps.model, version: result.version, ...result.usage };
     return this.#deps.ledger.lineRow(use, { batchId, number });
   }
 }
 
-function outcomeOf(requestId: string, ended: Ended): Outcome {
-  if (ended.how === "timed_out") {
-    const body = lineError("request_timeout", ended.message);
+function outcomeOf(requestId: string, result: LineResult): Outcome {
+  if (result.how === "timed_out") {
+    const body = lineError("request_timeout", result.message);
     return { state: "failed", kind: "error", requestId: null, statusCode: null, body };
   }
-  if (ended.how === "given_up") {
+  if (result.how === "given_up") {
     return {
       state: "failed",
       kind: "error",
@@ -140,7 +154,7 @@ function outcomeOf(requestId: string, ended: Ended): Outcome {
       body: JSON.stringify(GIVEN_UP.body),
     };
   }
-  const { statusCode, body } = ended;
+  const { statusCode, body } = result;
   if (statusCode < 400) return { state: "done", kind: "output", requestId, statusCode, body };
   return { state: "failed", kind: "error", requestId, statusCode, body };
 }

@@ -1,9 +1,9 @@
 import type { Batch, Night } from "../../openapi/resources/batches.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
-import type { BatchProgress } from "../run/batch-runner.ts";
+import type { BatchProgress } from "../run/batch-progress.ts";
 
-/** A row as the API tells it: every key is there, null where it is unset. */
-export function batchObject(row: BatchRow, standing: BatchProgress | null): Batch {
+/** The batch object of a row: every field is present, null where it is unset. */
+export function batchObject(row: BatchRow, progress: BatchProgress | null): Batch {
   return {
     id: row.id,
     object: "batch",
@@ -33,37 +33,37 @@ export function batchObject(row: BatchRow, standing: BatchProgress | null): Batc
       total_tokens: row.inputTokens + row.outputTokens,
     },
     metadata: row.metadata === null ? null : JSON.parse(row.metadata),
-    nightshift: nightOf(row, standing),
+    nightshift: progressFields(row, progress),
   };
 }
 
-function nightOf(row: BatchRow, standing: BatchProgress | null): Night {
+function progressFields(row: BatchRow, progress: BatchProgress | null): Night {
   const queued = row.status === "in_progress";
-  const rate = queued ? (standing?.tokensPerSecond ?? null) : null;
+  const rate = queued ? (progress?.tokensPerSecond ?? null) : null;
   return {
-    ...situation(row, standing),
-    position: queued ? (standing?.position ?? null) : null,
-    eta: queued && standing?.etaMs != null ? Math.ceil(standing.etaMs / 1000) : null,
+    ...situation(row, progress),
+    position: queued ? (progress?.position ?? null) : null,
+    eta: queued && progress?.etaMs != null ? Math.ceil(progress.etaMs / 1000) : null,
     progress: {
       tokens_total: row.estimatedTokens,
       tokens_done: Math.min(row.settledTokens, row.estimatedTokens),
       tokens_per_second: rate === null ? null : Math.round(rate * 10) / 10,
-      lines_in_engine: standing?.linesInEngine ?? 0,
+      lines_in_engine: progress?.linesInEngine ?? 0,
     },
     cost: { usd: row.costNano / 1e9 },
   };
 }
 
-function situation(row: BatchRow, standing: BatchProgress | null): Pick<Night, "phase" | "reason"> {
+function situation(row: BatchRow, progress: BatchProgress | null): Pick<Night, "phase" | "reason"> {
   switch (row.status) {
     case "validating":
       return { phase: "validating", reason: "every line of the input file is being checked" };
     case "in_progress": {
-      if (standing === null) return { phase: "waiting", reason: `this server does not serve the model '${row.model}'` };
-      const reason = `${standing.phase}: ${standing.reason}`;
-      if (standing.linesInEngine > 0) return { phase: "running", reason };
-      if (standing.paused !== null) return { phase: "waiting", reason: `paused: ${standing.paused}` };
-      const ahead = (standing.position ?? 1) - 1;
+      if (progress === null) return { phase: "waiting", reason: `this server does not serve the model '${row.model}'` };
+      const reason = `${progress.phase}: ${progress.reason}`;
+      if (progress.linesInEngine > 0) return { phase: "running", reason };
+      if (progress.paused !== null) return { phase: "waiting", reason: `paused: ${progress.paused}` };
+      const ahead = (progress.position ?? 1) - 1;
       return { phase: "waiting", reason: ahead > 0 ? `${ahead} that end sooner go first; ${reason}` : reason };
     }
     case "finalizing":

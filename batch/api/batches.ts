@@ -12,7 +12,7 @@ import type { BatchRunner } from "../run/batch-runner.ts";
 import { type EnqueueQuota, tooManyTokens } from "../validation/enqueue-quota.ts";
 import { batchObject } from "./batch-object.ts";
 
-/** What holds for batches that are created from now on. */
+/** Terms of batches that are created from now on. */
 export interface BatchTerms {
   /** Seconds from a batch's creation to its deadline. */
   windowSeconds: number;
@@ -22,7 +22,7 @@ export interface BatchTerms {
 
 export interface BatchesDeps extends BatchTerms {
   store: Pick<Store, "batches">;
-  night: Pick<BatchRunner, "take" | "standingOf">;
+  runner: Pick<BatchRunner, "schedule" | "progressOf">;
   quota: Pick<EnqueueQuota, "ask">;
   clock: Clock;
 }
@@ -32,9 +32,10 @@ export interface BatchPage {
   hasMore: boolean;
 }
 
+/** Characters of an Idempotency-Key. */
 const MAX_KEY = 255;
 
-/** The batches of all owners as the API tells them. Every method throws ApiError or StoreError. */
+/** The batches of all owners, as batch objects. Every method throws ApiError or StoreError. */
 export class Batches {
   readonly #deps: BatchesDeps;
   #terms: BatchTerms;
@@ -48,13 +49,13 @@ export class Batches {
     this.#terms = terms;
   }
 
-  /** With a key that this owner has used before for the same request, the batch of that time. */
+  /** For an idempotency key that the owner has used before with the same request, the batch that was created then. */
   async create(caller: Caller, body: unknown, idempotencyKey: string | null): Promise<Batch> {
     const request = checked(body);
     if (idempotencyKey !== null && (idempotencyKey === "" || idempotencyKey.length > MAX_KEY)) {
       throw invalidRequest("invalid_value", null, `The Idempotency-Key must have 1 to ${MAX_KEY} characters.`);
     }
-    const { store, night, quota, clock } = this.#deps;
+    const { store, runner, quota, clock } = this.#deps;
     const { windowSeconds, maxOpen } = this.#terms;
     const { owner, key } = caller;
     const now = epochSeconds(clock);
@@ -71,7 +72,7 @@ export class Batches {
       outputExpiresAfter: request.output_expires_after == null ? null : JSON.stringify(request.output_expires_after),
       createdAt: now,
       expiresAt,
-      // What was created once is told again, also when there is no room for another.
+      // A batch that was created before is returned again, also where no further batch is allowed.
       estimatedTokens: replays ? 0 : await quota.ask(caller, request, expiresAt),
     };
     const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
@@ -88,7 +89,7 @@ export class Batches {
     if (creation.outcome === "too_many_tokens") {
       throw tooManyTokens(key?.limits.enqueuedTokens ?? 0, creation.enqueuedTokens, batch.estimatedTokens);
     }
-    if (creation.outcome === "created") night.take(creation.batch.id);
+    if (creation.outcome === "created") runner.schedule(creation.batch.id);
     return this.#object(creation.batch);
   }
 
@@ -111,7 +112,7 @@ export class Batches {
 
   /** Throws 404, or 409 for a batch that is over. Harmless when it is cancelled already. */
   async cancel(owner: string, id: string): Promise<Batch> {
-    const { store, night, clock } = this.#deps;
+    const { store, runner, clock } = this.#deps;
     const outcome = isObjectId("batch_", id)
       ? await store.batches.cancel({ owner, id, now: epochSeconds(clock) })
       : ({ outcome: "absent" } as const);
@@ -119,14 +120,14 @@ export class Batches {
     if (outcome.outcome === "terminal") {
       throw new ApiError("batch_ended", `Cannot cancel a batch with status '${outcome.batch.status}'.`);
     }
-    if (outcome.outcome === "cancelling") night.take(id);
+    if (outcome.outcome === "cancelling") runner.schedule(id);
     return this.#object(outcome.batch);
   }
 
-  /** Cancels whatever was created with this key and is not over. */
+  /** Cancels the batches that were created with this key and are not over. */
   async cancelAllOf(keyId: string): Promise<void> {
     for (const { owner, id } of await this.#deps.store.batches.openOfKey({ keyId })) {
-      // One that ended in between needs no more.
+      // It ended in between.
       await this.cancel(owner, id).catch((error: unknown) => {
         if (!(error instanceof ApiError)) throw error;
       });
@@ -134,7 +135,7 @@ export class Batches {
   }
 
   #object(row: Parameters<typeof batchObject>[0]): Batch {
-    return batchObject(row, this.#deps.night.standingOf(row));
+    return batchObject(row, this.#deps.runner.progressOf(row));
   }
 }
 
@@ -143,12 +144,12 @@ function checked(body: unknown): BatchRequest {
     return validate(batchRequest, body);
   } catch (error) {
     if (!(error instanceof ApiError) || !error.param?.startsWith("metadata")) throw error;
-    // OpenAI answers so for whatever is wrong with metadata.
+    // OpenAI answers with this code for every error in metadata.
     throw invalidRequest("invalid_type", error.param, error.message);
   }
 }
 
-/** Equal for requests that ask for the same, in whatever order their fields come. */
+/** Equal for equal requests, in any order of their fields. */
 function fingerprintOf(request: BatchRequest): string {
   const { input_file_id, endpoint, completion_window, metadata, output_expires_after } = request;
   const pairs = Object.entries(metadata ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -156,7 +157,7 @@ function fingerprintOf(request: BatchRequest): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** OpenAI's clients know a 429 as the limit that it is, but would try again within seconds, and batches take hours. */
+/** A 429, as of OpenAI for limits, with `x-should-retry: false`: clients would retry within seconds, and batches take hours. */
 function tooManyOpen(maxOpen: number): ApiError {
   const message = `You have ${maxOpen} batches that are not over, which is the most. Wait for one to end, or cancel one.`;
   const code = "rate_limit_exceeded";

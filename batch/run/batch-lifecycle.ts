@@ -20,34 +20,37 @@ export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | 
 export interface BatchLifecycleDeps {
   store: Pick<Store, "batches" | "lines" | "results" | "files">;
   files: Pick<FileStore, "pathOf" | "write" | "place" | "check" | "withdraw" | "restore">;
-  laneOf: (model: string) => LineDispatcher | undefined;
+  dispatcherOf: (model: string) => LineDispatcher | undefined;
   validation: Pick<BatchValidation, "run">;
-  /** Events that go out with a batch's end, one per webhook that wants them. */
+  /** The events of a batch's end, one for each webhook that is subscribed to them. */
   events: (type: BatchEvent, batchId: string) => NewEvent[];
-  /** Called when such events are in the outbox. */
+  /** Called when events are in the outbox. */
   eventsQueued: () => void;
-  /** How long the lines in the engine may go on when their batch is cancelled or expires. */
+  /** Milliseconds for which lines in the engine may run on when their batch is cancelled or expires. */
   graceMs: number;
   clock: DeadlineClock;
   log: Log;
   observer: LineObserver;
 }
 
+/** Rows of lines or results that one statement ends or removes. */
 const ROWS = 500;
+/** Milliseconds before the first retry of a failed step; doubled for each further one. */
 const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 30_000;
+/** Milliseconds before a retry at most. */
+const MAX_RETRY_MS = 30_000;
 
 const CANCELLED = lineError("batch_cancelled", "This request was not executed because the batch was cancelled.");
 const EXPIRED = lineError("batch_expired", "This request could not be executed before the completion window expired.");
 
 /**
- * Sees one batch through, from wherever it stands. Each step looks the row up, does what its status asks for, and can be
+ * Runs one batch through its statuses, from any of them. Each step reads the row and does the work of its status; it can be
  * taken again from its beginning after a crash or a failure.
  *
  * | status | step |
  * |---|---|
  * | validating | validate and index the file → in_progress or failed; past the deadline → expired |
- * | in_progress | run in the lane until no line is left → finalizing; past the deadline → end the rest, expired |
+ * | in_progress | run the lines until none is left → finalizing; past the deadline → end the rest, expired |
  * | cancelling | end the rest → cancelled |
  * | finalizing | write the files → completed |
  * | terminal | remove the rows of lines and results |
@@ -55,13 +58,13 @@ const EXPIRED = lineError("batch_expired", "This request could not be executed b
 export class BatchLifecycle {
   readonly id: string;
   readonly #deps: BatchLifecycleDeps;
-  /** Ends the present step where the batch may stand elsewhere now. */
-  #nudged = new AbortController();
-  /** Ends every step. */
+  /** Aborts a wait of the present step, because the row may have changed. */
+  #rechecking = new AbortController();
+  /** Aborts every step. */
   readonly #stopping = new AbortController();
-  /** Unix seconds at which the present step is over; null for one that goes on to its own end. */
+  /** Unix seconds at which the present step is over; null for a step without a deadline. */
   #deadline: number | null = null;
-  /** This steward has read the files back itself. */
+  /** True once this lifecycle has read its result files back. */
   #filesChecked = false;
 
   constructor(id: string, deps: BatchLifecycleDeps) {
@@ -69,43 +72,43 @@ export class BatchLifecycle {
     this.#deps = deps;
   }
 
-  /** Looks at the batch's row again: it was cancelled, or its time is over. */
-  nudge(): void {
-    this.#nudged.abort();
+  /** Reads the batch's row again: it was cancelled, or its deadline has passed. */
+  recheck(): void {
+    this.#rechecking.abort();
   }
 
-  /** Ends work whose window is over; to be called every second or so. */
-  look(): void {
+  /** Ends work whose deadline has passed; to be called about every second. */
+  checkDeadline(): void {
     if (this.#deadline === null || !this.#isOver(this.#deadline)) return;
     this.#deadline = null;
-    this.nudge();
+    this.recheck();
   }
 
   stop(): void {
     this.#stopping.abort();
-    this.nudge();
+    this.recheck();
   }
 
   /** Resolves when the batch is terminal and cleaned up, or after `stop`. */
   async run(): Promise<void> {
     const stopping = this.#stopping.signal;
     for (let failures = 0; !stopping.aborted; ) {
-      this.#nudged = new AbortController();
-      const nudged = this.#nudged.signal;
+      this.#rechecking = new AbortController();
+      const rechecking = this.#rechecking.signal;
       try {
         if (await this.#step()) return;
         failures = 0;
       } catch (error) {
         if (stopping.aborted) return;
-        if (nudged.aborted && isAbort(error)) continue;
-        const retryInMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures++, 10));
+        if (rechecking.aborted && isAbort(error)) continue;
+        const retryInMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures++, 10));
         this.#deps.log.error({ batch: this.id, err: error, retryInMs }, "A step of a batch failed; it is taken again");
-        await wait(retryInMs, undefined, { signal: nudged }).catch(() => {});
+        await wait(retryInMs, undefined, { signal: rechecking }).catch(() => {});
       }
     }
   }
 
-  /** True when nothing is left to do. */
+  /** Resolves with true when the batch is terminal and cleaned up. */
   async #step(): Promise<boolean> {
     const batch = await this.#deps.store.batches.find({ id: this.id });
     if (batch === null) return true;
@@ -115,11 +118,11 @@ export class BatchLifecycle {
     switch (batch.status) {
       case "validating":
         if (over) await this.#end(batch, "expired");
-        else await this.#deps.validation.run(batch, this.#nudged.signal);
+        else await this.#deps.validation.run(batch, this.#rechecking.signal);
         return false;
       case "in_progress":
         if (over) await this.#end(batch, "expired");
-        else await this.#work(batch);
+        else await this.#runLines(batch);
         return false;
       case "cancelling":
         await this.#end(batch, "cancelled");
@@ -138,29 +141,30 @@ export class BatchLifecycle {
     return clock.settled && deadline <= epochSeconds(clock);
   }
 
-  async #work(batch: BatchRow): Promise<void> {
-    const { store, clock, laneOf, files } = this.#deps;
+  async #runLines(batch: BatchRow): Promise<void> {
+    const { store, clock, dispatcherOf, files } = this.#deps;
     const { id, owner, keyId, endpoint, expiresAt, inputFileId } = batch;
     if (await store.batches.beginFinalizing({ id, now: epochSeconds(clock) })) return;
-    const nudged = new Promise<void>((resolve) => {
-      this.#nudged.signal.addEventListener("abort", () => resolve(), { once: true });
-      if (this.#nudged.signal.aborted) resolve();
+    const { signal } = this.#rechecking;
+    const rechecking = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      if (signal.aborted) resolve();
     });
-    // Without its model the batch waits: a server that has it again runs it, or the window ends.
-    const lane = batch.model === null ? undefined : laneOf(batch.model);
+    // Without its model the batch waits until a server serves the model again, or its window ends.
+    const dispatcher = batch.model === null ? undefined : dispatcherOf(batch.model);
     const inputPath = files.pathOf(inputFileId);
-    const ran = lane?.run({ id, owner, keyId, endpoint, expiresAt, inputPath });
-    await (ran === undefined ? nudged : Promise.race([ran, nudged]));
+    const ran = dispatcher?.run({ id, owner, keyId, endpoint, expiresAt, inputPath });
+    await (ran === undefined ? rechecking : Promise.race([ran, rechecking]));
   }
 
-  /** Ends what has not ended, and the batch with it. */
+  /** Ends the lines that have not ended, and the batch. */
   async #end(batch: BatchRow, status: "cancelled" | "expired"): Promise<void> {
-    const { store, laneOf, graceMs, observer } = this.#deps;
+    const { store, dispatcherOf, graceMs, observer } = this.#deps;
     const { id, model, endpoint } = batch;
     if (batch.inProgressAt === null) {
       await removeLines(store, this.id, this.#stopping.signal);
     } else {
-      if (model !== null) await laneOf(model)?.withdraw(id, graceMs);
+      if (model !== null) await dispatcherOf(model)?.withdraw(id, graceMs);
       const error = status === "cancelled" ? CANCELLED : EXPIRED;
       for (;;) {
         this.#stopping.signal.throwIfAborted();
@@ -173,9 +177,9 @@ export class BatchLifecycle {
   }
 
   async #finalize(batch: BatchRow, status: "completed" | "cancelled" | "expired"): Promise<void> {
-    const { store, clock, events, laneOf, log } = this.#deps;
+    const { store, clock, events, dispatcherOf, log } = this.#deps;
     const { id, model } = batch;
-    if (model !== null) await laneOf(model)?.withdraw(id, 0);
+    if (model !== null) await dispatcherOf(model)?.withdraw(id, 0);
     failpoint("finalize.begun");
     const placed: FileRow[] = [];
     const write = async (kind: ResultKind) => {
@@ -192,7 +196,7 @@ export class BatchLifecycle {
       const ended = await store.batches.finalize({ id, status, now, outputFile, errorFile, events: queued });
       failpoint("finalize.after-commit");
       this.#filesChecked = ended;
-      if (!ended) throw new Error(`Batch ${id} cannot become ${status} from where it stands`);
+      if (!ended) throw new Error(`Batch ${id} cannot become ${status} from its present status`);
       this.#deps.eventsQueued();
       log.info({ batch: id, status, seconds: now - batch.createdAt }, "Batch ended");
     } catch (error) {
@@ -202,9 +206,9 @@ export class BatchLifecycle {
   }
 
   /**
-   * Removes files that this step placed in vain: each try writes anew, and on a full disk what lies there is missing. A
-   * commit whose answer was lost may have given them rows, so the batch is asked; while the store can't tell they stay,
-   * and the next start removes what has no row.
+   * Removes result files whose commit failed: each try writes new ones, and a full disk needs their room. A commit whose
+   * answer was lost may have given them rows, so the batch's row is read first. While it can't be read the files stay, and
+   * the next start removes files without a row.
    */
   async #withdraw(placed: readonly FileRow[]): Promise<void> {
     const { store, files } = this.#deps;
@@ -215,7 +219,7 @@ export class BatchLifecycle {
     }
   }
 
-  /** The files hold everything now. */
+  /** Removes the rows whose content the result files have. */
   async #cleanUp(batch: BatchRow): Promise<void> {
     const { store } = this.#deps;
     const stopping = this.#stopping.signal;
@@ -228,7 +232,7 @@ export class BatchLifecycle {
   }
 }
 
-/** The rejection of what a signal ended, as `fs`, streams and timers have it. */
+/** True for the rejection of `fs`, streams and timers after their signal aborted. */
 function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }

@@ -1,30 +1,31 @@
 import type { ShiftDecision } from "./decide.ts";
-import { fairEnds } from "./fair-completion.ts";
+import { fairCompletion } from "./fair-completion.ts";
 import type { RemainingWork } from "./required-share.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
-export interface Expectation {
+/** The predicted end of a batch. */
+export interface Eta {
   batchId: string;
   /** In the order of their ends; 1 is the batch that ends first. */
   position: number;
-  /** Unix milliseconds; null while nobody can tell: nothing measured yet, or batch work stands still until the load falls. */
+  /** Unix milliseconds; null before the first measurement, and while batch work has no share and no time when it gets one. */
   etaMs: number | null;
 }
 
-/** Nobody believes in a forecast that goes further. */
-const FORESIGHT_MS = 14 * 86_400_000;
+/** Milliseconds that the forecast covers: later ends are not predicted. */
+const HORIZON_MS = 14 * 86_400_000;
 
-/** When each batch will have ended, of one owner in the given order, if the shift goes on as it does now. */
-export function expectations(
+/** Predicts the end of each batch for the present share and rules; the batches of one owner run in the given order. */
+export function etas(
   rules: ShiftRules,
   decision: Pick<ShiftDecision, "phase" | "share">,
   order: readonly Pick<RemainingWork, "batchId" | "owner" | "remainingTokens">[],
   nowMs: number,
   tokensPerSecond: number | null,
-): Expectation[] {
+): Eta[] {
   const ahead = shares(rules, decision, nowMs);
-  const ends = fairEnds(order);
-  const positions = placesOf(ends);
+  const ends = fairCompletion(order);
+  const positions = positionsOf(ends);
   return order.map(({ batchId }, index) => {
     const tokens = ends[index]!;
     const workMs = tokensPerSecond === null ? null : (tokens / tokensPerSecond) * 1000;
@@ -32,29 +33,34 @@ export function expectations(
   });
 }
 
-/** The place of each among all, from 1 on; of equals the first comes first. */
-function placesOf(ends: readonly number[]): number[] {
-  const places = new Array<number>(ends.length);
+/** The rank of each end, from 1; equal ends keep their order. */
+function positionsOf(ends: readonly number[]): number[] {
+  const positions = new Array<number>(ends.length);
   const order = [...ends.keys()].sort((a, b) => ends[a]! - ends[b]! || a - b);
-  for (const [place, index] of order.entries()) places[index] = place + 1;
-  return places;
+  for (const [rank, index] of order.entries()) positions[index] = rank + 1;
+  return positions;
 }
 
-interface Stretch {
+/** A span of time with one share. Unix milliseconds. */
+interface ShareSpan {
   from: number;
   to: number;
   share: number;
 }
 
-function shares(rules: ShiftRules, { phase, share }: Pick<ShiftDecision, "phase" | "share">, nowMs: number): Stretch[] {
-  const to = nowMs + FORESIGHT_MS;
+function shares(
+  rules: ShiftRules,
+  { phase, share }: Pick<ShiftDecision, "phase" | "share">,
+  nowMs: number,
+): ShareSpan[] {
+  const to = nowMs + HORIZON_MS;
   if (rules.mode !== "night") return [{ from: nowMs, to, share }];
   const outside = phase === "deadline" ? share : rules.trickle;
   return rules.windows.spans(nowMs, to).map((span) => ({ ...span, share: span.inside ? 1 : outside }));
 }
 
-/** When so much work at share 1 is done. */
-function endOf(ahead: readonly Stretch[], workMs: number): number | null {
+/** When work that takes `workMs` at share 1 ends. */
+function endOf(ahead: readonly ShareSpan[], workMs: number): number | null {
   let left = workMs;
   for (const { from, to, share } of ahead) {
     const room = (to - from) * share;

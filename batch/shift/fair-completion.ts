@@ -1,15 +1,15 @@
-/** What is left of one batch, and whose it is. */
-export interface Owed {
+/** The remaining work of one batch and its owner. */
+export interface OwnedWork {
   owner: string;
   /** Estimated tokens. */
   remainingTokens: number;
 }
 
 /**
- * How many tokens will have been computed, of all batches together, when each of them ends: owners share evenly, and each
- * owner's batches run one after the other in the given order (as Claimer has it, if turns were endlessly short).
+ * For each batch, the tokens of all batches together that are computed when it ends. Owners get equal shares, and each
+ * owner's batches run one after the other in the given order: the fluid limit of the fair queue of LineClaimer.
  */
-export function fairEnds(backlog: readonly Owed[]): number[] {
+export function fairCompletion(backlog: readonly OwnedWork[]): number[] {
   const left = backlog.map(({ remainingTokens }) => remainingTokens);
   const queues = new Map<string, number[]>();
   for (const [index, { owner }] of backlog.entries()) {

@@ -1,22 +1,23 @@
-/** Whether online work leaves a trough for batch work, and since when it does or doesn't. */
-export interface Trough {
-  open: boolean;
+/** Whether the engine counts as idle, so that batch work may use it. */
+export interface IdleState {
+  idle: boolean;
+  /** Unix milliseconds of its last change. */
   sinceMs: number;
 }
 
-/** A trough ends at this much above the load that it begins below. */
+/** Factor on the load below which idle begins: above it, idle ends. */
 const LEAVE_FACTOR = 1.25;
-/** A trough lasts at least so long. Batch work gives way to online work in every step, so this costs online nothing. */
-const LEAST_OPEN_MS = 60_000;
-/** Between two troughs: people come in bursts, and a machine that others share should not be taken in each pause. */
-const LEAST_CLOSED_MS = 5 * 60_000;
+/** Milliseconds that idle lasts at least. Online work precedes batch work in every step, so this costs online work nothing. */
+const LEAST_IDLE_MS = 60_000;
+/** Milliseconds that busy lasts at least: online load comes in bursts, and batch work should not start in each pause. */
+const LEAST_BUSY_MS = 5 * 60_000;
 
-/** A trough begins below `idleBelow` and ends above 1.25 times that, each after its least time. */
-export function nextTrough(idleBelow: number, load: number, nowMs: number, before: Trough | null): Trough {
-  if (before === null) return { open: load < idleBelow, sinceMs: nowMs };
-  const turns = before.open ? load > idleBelow * LEAVE_FACTOR : load < idleBelow;
-  const stays = before.open ? LEAST_OPEN_MS : LEAST_CLOSED_MS;
-  // A wall clock that was set back must not hold the state for longer.
-  const lasted = nowMs < before.sinceMs ? stays : nowMs - before.sinceMs;
-  return turns && lasted >= stays ? { open: !before.open, sinceMs: nowMs } : before;
+/** Idle begins below the load `idleBelow` and ends above 1.25 times that, each state after its least time. */
+export function idleHysteresis(idleBelow: number, load: number, nowMs: number, before: IdleState | null): IdleState {
+  if (before === null) return { idle: load < idleBelow, sinceMs: nowMs };
+  const changes = before.idle ? load > idleBelow * LEAVE_FACTOR : load < idleBelow;
+  const leastMs = before.idle ? LEAST_IDLE_MS : LEAST_BUSY_MS;
+  // A wall clock that was set back must not prolong the state.
+  const lasted = nowMs < before.sinceMs ? leastMs : nowMs - before.sinceMs;
+  return changes && lasted >= leastMs ? { idle: !before.idle, sinceMs: nowMs } : before;
 }

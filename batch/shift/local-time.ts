@@ -1,4 +1,4 @@
-/** Tells moments to people in one time zone. Kept, as making a format costs more than a decision. */
+/** Formats times in one time zone. Instances are kept, because making a format costs more than a decision. */
 export class LocalTime {
   readonly #timezone: string;
   readonly #date: Intl.DateTimeFormat;

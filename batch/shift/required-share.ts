@@ -1,46 +1,47 @@
-import { fairEnds, type Owed } from "./fair-completion.ts";
+import { fairCompletion, type OwnedWork } from "./fair-completion.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
-/** What is left of one batch. */
-export interface RemainingWork extends Owed {
+/** The remaining work of one batch. */
+export interface RemainingWork extends OwnedWork {
   batchId: string;
+  /** Unix milliseconds. */
   deadlineMs: number;
 }
 
-/** Work is planned to be done with this factor of time to spare. */
+/** Factor on the time that the work is predicted to take. */
 const SAFETY = 1.3;
 
-/** Planned to be done so long before the deadline: the last lines take their time, whatever the share. */
+/** Milliseconds before the deadline at which work is planned to end: the last lines take their time at every share. */
 const RESERVE_MS = 15 * 60_000;
 
-/** Taken until a line has ended: a 7B model on a desktop's CPU. */
+/** Tokens per second that are assumed until lines have ended: a 7B model on a desktop's CPU. */
 const UNMEASURED_TOKENS_PER_SECOND = 50;
-/** The most that is asked for on that guess: enough to measure. */
+/** The share that this assumption may require at most: enough to measure. */
 const UNMEASURED_SHARE = 0.25;
 
-export interface Requirement {
-  /** The share of the engine that batch work needs from now on, outside night windows; above 1 it will be late. */
+export interface RequiredShare {
+  /** The share of the engine that batch work needs from now on, outside night windows; above 1 the batch will be late. */
   share: number;
-  /** The deadline that asks for it, Unix milliseconds. */
+  /** The deadline that requires it, Unix milliseconds. */
   deadlineMs: number;
 }
 
 /**
- * The greatest share that any deadline asks for, null without work. Each deadline must leave room for all that is computed
- * until its batch ends: its owner's batches that are due before, and as much of every other owner's. In mode `night` the
- * windows until then count as whole.
+ * The greatest share that a deadline requires; null without work. A deadline requires all tokens that are computed until its
+ * batch ends: those of its owner's batches that are due before, and as many of every other owner. In mode `night` the
+ * windows until then count with a share of 1.
  */
-export function requirement(
+export function requiredShare(
   rules: ShiftRules,
   backlog: readonly RemainingWork[],
   nowMs: number,
   tokensPerSecond: number | null,
-): Requirement | null {
+): RequiredShare | null {
   const perMs = (tokensPerSecond ?? UNMEASURED_TOKENS_PER_SECOND) / 1000;
   const open = backlog.filter(({ remainingTokens, deadlineMs }) => remainingTokens > 0 && deadlineMs > nowMs);
   open.sort((a, b) => a.deadlineMs - b.deadlineMs);
-  let greatest: Requirement | null = null;
-  for (const [index, tokens] of fairEnds(open).entries()) {
+  let greatest: RequiredShare | null = null;
+  for (const [index, tokens] of fairCompletion(open).entries()) {
     const { deadlineMs } = open[index]!;
     const share = neededShare(rules, (SAFETY * tokens) / perMs, nowMs, deadlineMs);
     if (greatest === null || share > greatest.share) greatest = { share, deadlineMs };

@@ -1,4 +1,4 @@
-import type { Requirement } from "./required-share.ts";
+import type { RequiredShare } from "./required-share.ts";
 import type { ShiftPhase, ShiftRules } from "./shift-rules.ts";
 
 interface Facts {
@@ -6,10 +6,10 @@ interface Facts {
   nowMs: number;
   load: number;
   nextChangeAt: number | null;
-  required: Requirement | null;
+  required: RequiredShare | null;
 }
 
-/** Why batch work has the share that it has, in words that stand behind "phase:". */
+/** Why batch work has its share: a text that follows "phase:". */
 export function shiftReason(phase: ShiftPhase, { rules, nowMs, load, nextChangeAt, required }: Facts): string {
   const at = (ms: number) => rules.localTime.text(ms, nowMs);
   switch (phase) {
@@ -27,13 +27,13 @@ export function shiftReason(phase: ShiftPhase, { rules, nowMs, load, nextChangeA
       return rules.trickle === 0 ? `waiting for ${next}` : `at ${percent(rules.trickle)} of the engine until ${next}`;
     }
     case "idle":
-      return `in a trough: online work takes ${percent(load)} of the time`;
+      return `online load is low: online work takes ${percent(load)} of the time`;
     case "busy":
       return load < rules.idleBelow
         ? "waiting until online load has been low for a while"
         : `waiting for online work to take less than ${percent(rules.idleBelow)} of the time; it takes ${percent(load)}`;
     case "deadline": {
-      // Only work with a deadline brings this phase.
+      // Only work with a deadline leads to this phase.
       const { share, deadlineMs } = required!;
       const needed = share > 1 ? "more than all" : `at least ${percent(share)}`;
       return `the deadline at ${at(deadlineMs)} needs ${needed} of the engine`;

@@ -5,7 +5,7 @@ import { WindowSchedule } from "./window-schedule.ts";
 export const SHIFT_MODES = ["always", "idle", "night", "off"] as const;
 export type ShiftMode = (typeof SHIFT_MODES)[number];
 
-/** What decides the share now; the table above `decide` tells them. */
+/** What decides the share now, as listed above `decide`. */
 export type ShiftPhase = "always" | "night" | "day" | "idle" | "busy" | "deadline" | "off";
 
 /** The shift as it is configured. */
@@ -17,7 +17,7 @@ export interface ShiftOptions {
   timezone: string | null;
   /** Share of the engine, 0..1, that batch work has outside the windows. */
   trickle: number;
-  /** The trough of `idle`: online work takes less than this share of time, 0..1. */
+  /** Mode `idle`: batch work runs while online work takes less than this share of time, 0..1. */
   idleBelow: number;
 }
 
@@ -29,7 +29,7 @@ export const DEFAULT_SHIFT: ShiftOptions = {
   idleBelow: 0.2,
 };
 
-/** The shift's configuration, read and ready to decide by. */
+/** The parsed configuration of the shift. */
 export interface ShiftRules {
   mode: ShiftMode;
   windows: WindowSchedule;

@@ -2,7 +2,7 @@ import { type ChangeReason, decide, type ShiftDecision } from "./decide.ts";
 import type { RemainingWork } from "./required-share.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
-export interface ShiftWatchDeps {
+export interface ShiftStateDeps {
   clock: { epochMs(): number };
   log: { info(fields: object, message: string): void };
   observer: {
@@ -11,25 +11,25 @@ export interface ShiftWatchDeps {
   };
 }
 
-/** The shift over time: remembers the decision before, and tells every change once. */
-export class ShiftWatch {
-  /** May be replaced; the next look decides by the new ones. */
+/** The shift over time: keeps the last decision, and logs and counts each change once. */
+export class ShiftState {
+  /** May be replaced; the next update decides by the new rules. */
   rules: ShiftRules;
-  readonly #deps: ShiftWatchDeps;
+  readonly #deps: ShiftStateDeps;
   #decision: ShiftDecision | null = null;
 
-  constructor(rules: ShiftRules, deps: ShiftWatchDeps) {
+  constructor(rules: ShiftRules, deps: ShiftStateDeps) {
     this.rules = rules;
     this.#deps = deps;
   }
 
-  /** The last decision; null before the first look. */
+  /** The last decision; null before the first update. */
   get decision(): ShiftDecision | null {
     return this.#decision;
   }
 
-  /** To be called every second or so, and when a batch comes or goes. */
-  look(load: number, backlog: readonly RemainingWork[], tokensPerSecond: number | null): ShiftDecision {
+  /** Decides anew; to be called about every second. */
+  update(load: number, backlog: readonly RemainingWork[], tokensPerSecond: number | null): ShiftDecision {
     const decision = decide({
       rules: this.rules,
       nowMs: this.#deps.clock.epochMs(),

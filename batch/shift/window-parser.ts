@@ -14,8 +14,8 @@ const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const FORM = /^(?:([a-z,\s-]+)\s)?\s*(\d{1,2}):(\d{2})\s*-\s*(\d{1,2}):(\d{2})$/;
 
 /**
- * Reads `Mon-Fri 19:00-07:00`, `Sat,Sun 00:00-24:00` or `19:00-07:00` (every day). Days name when the window begins; one
- * that ends at or before its start ends on the next day. Throws a RangeError that says what is wrong.
+ * Parses `Mon-Fri 19:00-07:00`, `Sat,Sun 00:00-24:00` or `19:00-07:00` (every day). The days are those on which the window
+ * begins; a window that ends at or before its start ends on the next day. Throws a RangeError with the reason.
  */
 export function parseNightWindow(text: string): NightWindow {
   const parts = FORM.exec(text.trim().toLowerCase());
@@ -41,7 +41,7 @@ function readDays(text: string, list: string): Set<number> {
     if (first === undefined || first < 0 || last === undefined || last < 0 || more.length > 0) {
       throw wrong(text, `has "${item.trim()}" where days such as Mon, Sat,Sun or Mon-Fri are expected`);
     }
-    // Fri-Mon goes over the end of the week.
+    // Fri-Mon crosses the end of the week.
     for (let day = first; ; day = (day + 1) % 7) {
       days.add(day);
       if (day === last) break;

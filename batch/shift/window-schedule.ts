@@ -3,9 +3,9 @@ import { covers, DAY_MINUTES, type NightWindow } from "./window-parser.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Windows repeat weekly; twice that, as one opening may fall into the hour that a change to summer time skips. */
+/** Milliseconds within which a window opens. Two weeks: one opening may fall into the hour that summer time skips. */
 const HORIZON = 14 * DAY;
-/** Looked ahead at a time, so that a look each second does not search the days anew each second. */
+/** Milliseconds that one search covers, so that a call each second does not search the days anew each second. */
 const SEARCHED = HORIZON + 4 * DAY;
 
 /** A span of time that is wholly inside or wholly outside the windows. Unix milliseconds, `to` excluded. */
@@ -16,9 +16,9 @@ export interface Span {
 }
 
 /**
- * Night windows in one time zone. The local clock on the wall decides, so that a window keeps its local hours all year:
- * one over a change of the clock is an hour shorter or longer, one inside the skipped hour is left out that day, and one
- * that ends inside the doubled hour opens again with it. Local time has whole minutes.
+ * Night windows in one time zone. Local time decides, so a window keeps its local hours all year: a window over a change
+ * of the clock is an hour shorter or longer, a window inside the skipped hour is left out that day, and a window that ends
+ * inside the doubled hour opens again in it. Local time has whole minutes.
  */
 export class WindowSchedule {
   readonly #windows: readonly NightWindow[];
@@ -37,14 +37,14 @@ export class WindowSchedule {
     return this.#insideAt(atMs, this.#offset(atMs));
   }
 
-  /** When a window next opens or closes, Unix milliseconds; null when none ever does. */
+  /** When a window next opens or closes, Unix milliseconds; null for never. */
   nextChange(atMs: number): number | null {
     const spans = this.#spans(atMs, atMs + HORIZON);
     const now = spans.findIndex(({ to }) => to > atMs);
     return spans[now + 1]?.from ?? null;
   }
 
-  /** The spans of [fromMs, toMs), cut to it, in order. */
+  /** The spans of [fromMs, toMs), in order. */
   spans(fromMs: number, toMs: number): Span[] {
     return this.#spans(fromMs, toMs)
       .filter(({ from, to }) => to > fromMs && from < toMs)

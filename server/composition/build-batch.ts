@@ -82,6 +82,6 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
     paused: () => night.paused,
     epochSeconds: () => epochSeconds(time),
   });
-  const batches = new Batches({ ...options, store, night, quota: night.quota, clock: time });
+  const batches = new Batches({ ...options, store, runner: night, quota: night.quota, clock: time });
   return { night, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { LINE_OUTCOMES, type LineObserver } from "../../batch/lines/line-observer.ts";
 import { CHANGE_REASONS } from "../../batch/shift/decide.ts";
-import type { ShiftWatchDeps } from "../../batch/shift/shift-state.ts";
+import type { ShiftStateDeps } from "../../batch/shift/shift-state.ts";
 import {
   BATCH_ENDPOINTS,
   BATCH_STATUSES,
@@ -54,7 +54,7 @@ export class BatchMetrics implements LineObserver {
     this.#lines.inc({ model, endpoint, status: outcome }, count);
   }
 
-  shiftOf(model: string): ShiftWatchDeps["observer"] {
+  shiftOf(model: string): ShiftStateDeps["observer"] {
     // A series that is there from the start shows its first increase as one.
     for (const status of CHANGE_REASONS) this.#changes.inc({ model, status }, 0);
     for (const endpoint of BATCH_ENDPOINTS)

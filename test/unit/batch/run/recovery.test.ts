@@ -62,7 +62,7 @@ describe("a start on a disk that can't be written", () => {
     const next = new FakeEngine();
     next.script = saying("yes");
     const after = await nightRig(next, {}, left, { prepare });
-    after.night.take(id);
+    after.night.schedule(id);
     await expect.poll(() => tries).toBeGreaterThan(1);
     expect(after.lines.filter((line) => line.startsWith("Batches can't go on yet"))).toHaveLength(1);
     expect(await rowsOf(after, id)).toEqual(running);

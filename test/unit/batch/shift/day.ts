@@ -1,7 +1,7 @@
 import type { ShiftChange, ShiftDecision } from "../../../../batch/shift/decide.ts";
 import type { RemainingWork } from "../../../../batch/shift/required-share.ts";
 import { DEFAULT_SHIFT, type ShiftOptions, shiftRules } from "../../../../batch/shift/shift-rules.ts";
-import { ShiftWatch } from "../../../../batch/shift/shift-state.ts";
+import { ShiftState } from "../../../../batch/shift/shift-state.ts";
 import { Throughput } from "../../../../batch/shift/throughput.ts";
 
 export const HOUR = 3_600_000;
@@ -41,7 +41,7 @@ const LOOK_MS = 30_000;
 export function live(day: Day): Lived {
   let now = day.from;
   const lived: Lived = { changes: [], ended: day.batches.map(() => null), minutes: [] };
-  const watch = new ShiftWatch(shiftRules({ ...DEFAULT_SHIFT, ...day.options }, "Europe/Berlin"), {
+  const shift = new ShiftState(shiftRules({ ...DEFAULT_SHIFT, ...day.options }, "Europe/Berlin"), {
     clock: { epochMs: () => now },
     log: { info: () => {} },
     observer: { shiftChanged: (_, decision) => lived.changes.push({ ...decision.change!, at: now }) },
@@ -66,7 +66,7 @@ export function live(day: Day): Lived {
         : [];
     });
     const load = day.load(now);
-    const decision = watch.look(load, backlog, throughput.tokensPerSecond);
+    const decision = shift.update(load, backlog, throughput.tokensPerSecond);
     let budget = day.peakTokensPerSecond * decision.share * (1 - load) * (LOOK_MS / 1000);
     if (backlog.length > 0) worked(budget, LOOK_MS, decision.share);
     for (const { batchId } of backlog.sort((a, b) => a.deadlineMs - b.deadlineMs)) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { decide, type ShiftInput } from "../../../../batch/shift/decide.ts";
-import { type RemainingWork, requirement } from "../../../../batch/shift/required-share.ts";
+import { type RemainingWork, requiredShare } from "../../../../batch/shift/required-share.ts";
 import { DEFAULT_SHIFT, type ShiftOptions, shiftRules } from "../../../../batch/shift/shift-rules.ts";
-import { ShiftWatch } from "../../../../batch/shift/shift-state.ts";
+import { ShiftState } from "../../../../batch/shift/shift-state.ts";
 import { HOUR } from "./day.ts";
 
 const at = (text: string) => Date.parse(text);
@@ -41,7 +41,7 @@ describe("the reason", () => {
 
   it("tells load and threshold", () => {
     expect(say({ mode: "idle" })).toBe("waiting for online work to take less than 20 % of the time; it takes 50 %");
-    expect(say({ mode: "idle" }, { load: 0.04 })).toBe("in a trough: online work takes 4 % of the time");
+    expect(say({ mode: "idle" }, { load: 0.04 })).toBe("online load is low: online work takes 4 % of the time");
     expect(say({ mode: "off" })).toBe("batch work is switched off (shift: off)");
     expect(say({ mode: "always" })).toBe("batch work takes what online work leaves, at any hour");
   });
@@ -59,7 +59,7 @@ describe("the reason", () => {
 describe("deadlines", () => {
   it("ask for the work due until each of them together", () => {
     const idle = rules({ mode: "idle" });
-    const share = (...list: RemainingWork[]) => requirement(idle, list, NOON, 100)?.share;
+    const share = (...list: RemainingWork[]) => requiredShare(idle, list, NOON, 100)?.share;
     expect(share(batch(1, 13))).toBeCloseTo(0.1);
     expect(share(batch(1, 13), batch(4, 13))).toBeCloseTo(0.5);
     // The far one adds nothing to what the near one needs.
@@ -72,20 +72,20 @@ describe("deadlines", () => {
   });
 
   it("ask for everything in the last quarter of an hour, however little is left", () => {
-    expect(requirement(rules({ mode: "idle" }), [batch(0.001, 0)], NOON, 100)?.share).toBe(1);
-    expect(requirement(rules({ mode: "night", night: ["13:00-14:00"] }), [batch(0.001, -0.1)], NOON, 100)?.share).toBe(
-      1,
-    );
-    expect(requirement(rules({ mode: "idle" }), [batch(1, 0)], NOON, 100)?.share).toBeCloseTo(1.3 / 0.25);
+    expect(requiredShare(rules({ mode: "idle" }), [batch(0.001, 0)], NOON, 100)?.share).toBe(1);
+    expect(
+      requiredShare(rules({ mode: "night", night: ["13:00-14:00"] }), [batch(0.001, -0.1)], NOON, 100)?.share,
+    ).toBe(1);
+    expect(requiredShare(rules({ mode: "idle" }), [batch(1, 0)], NOON, 100)?.share).toBeCloseTo(1.3 / 0.25);
   });
 
   it("count on the windows until then in mode night", () => {
     const night = rules({ mode: "night", night: ["19:00-07:00"] });
-    expect(requirement(night, [batch(8, 24)], NOON, 100)?.share).toBe(0);
+    expect(requiredShare(night, [batch(8, 24)], NOON, 100)?.share).toBe(0);
     // 13 hours with the safety: 12 by night, 1 of the 12 outside.
-    expect(requirement(night, [batch(10, 24)], NOON, 100)?.share).toBeCloseTo(1 / 12);
+    expect(requiredShare(night, [batch(10, 24)], NOON, 100)?.share).toBeCloseTo(1 / 12);
     // Before 19:00 there is no window.
-    expect(requirement(night, [batch(1, 2.6)], NOON, 100)?.share).toBeCloseTo(0.5);
+    expect(requiredShare(night, [batch(1, 2.6)], NOON, 100)?.share).toBeCloseTo(0.5);
   });
 
   it("raise the share at once, lower it after ten minutes, and let go when the work is done", () => {
@@ -121,24 +121,24 @@ it("logs and counts each change once", () => {
   const told: unknown[] = [];
   let load = 0.5;
   let now = NOON;
-  const watch = new ShiftWatch(rules({ mode: "idle" }), {
+  const shift = new ShiftState(rules({ mode: "idle" }), {
     clock: { epochMs: () => now },
     log: { info: (fields, message) => told.push(message, fields) },
     observer: { shiftChanged: (reason, { share }) => told.push([reason, share]) },
   });
-  expect(watch.decision).toBeNull();
-  watch.look(load, [], 100);
-  watch.look(load, [], 100);
+  expect(shift.decision).toBeNull();
+  shift.update(load, [], 100);
+  shift.update(load, [], 100);
   now += 10 * 60_000;
   load = 0.1;
-  watch.look(load, [], 100);
-  watch.look(load, [], 100);
-  expect(watch.decision?.share).toBe(1);
+  shift.update(load, [], 100);
+  shift.update(load, [], 100);
+  expect(shift.decision?.share).toBe(1);
   expect(told).toEqual([
     "Shift: busy, waiting for online work to take less than 20 % of the time; it takes 50 %",
     { from: null, to: { phase: "busy", share: 0 }, cause: "start" },
     ["start", 0],
-    "Shift: idle, in a trough: online work takes 10 % of the time",
+    "Shift: idle, online load is low: online work takes 10 % of the time",
     { from: { phase: "busy", share: 0 }, to: { phase: "idle", share: 1 }, cause: "load_fell" },
     ["load_fell", 1],
   ]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expectations } from "../../../../batch/shift/eta.ts";
+import { etas } from "../../../../batch/shift/eta.ts";
 import { DEFAULT_SHIFT, shiftRules } from "../../../../batch/shift/shift-rules.ts";
 import { Throughput } from "../../../../batch/shift/throughput.ts";
 import { HOUR } from "./day.ts";
@@ -16,7 +16,7 @@ const hours = (list: { etaMs: number | null }[]) => list.map(({ etaMs }) => etaM
 
 describe("when a batch will have ended", () => {
   it("counts what runs before it", () => {
-    const expected = expectations(always, { phase: "always", share: 1 }, order, NOON, 100);
+    const expected = etas(always, { phase: "always", share: 1 }, order, NOON, 100);
     expect(expected).toEqual([
       { batchId: "first", position: 1, etaMs: NOON + HOUR },
       { batchId: "second", position: 2, etaMs: NOON + 3 * HOUR },
@@ -25,7 +25,7 @@ describe("when a batch will have ended", () => {
 
   it("shares with other owners, and tells who ends first", () => {
     const other = { batchId: "small", owner: "b", remainingTokens: 1800 * 100 };
-    const expected = expectations(always, { phase: "always", share: 1 }, [...order, other], NOON, 100);
+    const expected = etas(always, { phase: "always", share: 1 }, [...order, other], NOON, 100);
     expect(expected).toEqual([
       { batchId: "first", position: 2, etaMs: NOON + 1.5 * HOUR },
       { batchId: "second", position: 3, etaMs: NOON + 3.5 * HOUR },
@@ -34,15 +34,15 @@ describe("when a batch will have ended", () => {
   });
 
   it("waits for windows, and goes on by trickle or deadline between them", () => {
-    expect(hours(expectations(night(0), { phase: "day", share: 0 }, order, NOON, 100))).toEqual([8, 56]);
-    expect(hours(expectations(night(0.1), { phase: "day", share: 0.1 }, order, NOON, 100))[0]).toBeCloseTo(7.3);
-    expect(hours(expectations(night(0), { phase: "deadline", share: 0.5 }, order, NOON, 100))).toEqual([2, 6]);
+    expect(hours(etas(night(0), { phase: "day", share: 0 }, order, NOON, 100))).toEqual([8, 56]);
+    expect(hours(etas(night(0.1), { phase: "day", share: 0.1 }, order, NOON, 100))[0]).toBeCloseTo(7.3);
+    expect(hours(etas(night(0), { phase: "deadline", share: 0.5 }, order, NOON, 100))).toEqual([2, 6]);
   });
 
   it("is unknown when nothing was measured, and while batch work stands still", () => {
-    expect(hours(expectations(always, { phase: "always", share: 1 }, order, NOON, null))).toEqual([null, null]);
+    expect(hours(etas(always, { phase: "always", share: 1 }, order, NOON, null))).toEqual([null, null]);
     const idle = shiftRules({ ...DEFAULT_SHIFT, mode: "idle" }, "UTC");
-    expect(hours(expectations(idle, { phase: "busy", share: 0 }, order, NOON, 100))).toEqual([null, null]);
+    expect(hours(etas(idle, { phase: "busy", share: 0 }, order, NOON, 100))).toEqual([null, null]);
   });
 });
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fairEnds } from "../../../../batch/shift/fair-completion.ts";
+import { fairCompletion } from "../../../../batch/shift/fair-completion.ts";
 
 describe("ends of batches under fair queueing", () => {
   it("are one after the other for the batches of one owner", () => {
     const batches = [3, 5, 0, 2].map((remainingTokens) => ({ owner: "a", remainingTokens }));
-    expect(fairEnds(batches)).toEqual([3, 8, 8, 10]);
+    expect(fairCompletion(batches)).toEqual([3, 8, 8, 10]);
   });
 
   it("are delayed by every other owner by at most the owner's own tokens", () => {
@@ -15,7 +15,7 @@ describe("ends of batches under fair queueing", () => {
     });
     fc.assert(
       fc.property(fc.array(batch, { maxLength: 20 }), (batches) => {
-        const ends = fairEnds(batches);
+        const ends = fairCompletion(batches);
         const total = batches.reduce((sum, { remainingTokens }) => sum + remainingTokens, 0);
         expect(Math.max(0, ...ends)).toBe(total);
         for (const [index, { owner }] of batches.entries()) {

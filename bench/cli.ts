@@ -13,10 +13,10 @@ import { suiteCommand } from "./commands/suite.ts";
 import { throughputCommand } from "./commands/throughput.ts";
 import { validateCommand } from "./commands/validate.ts";
 
-/** Runs `bench …` and returns the exit status: 0, 1 when something could not be measured, 2 for a wrong command line. */
+/** Runs `bench …`. Returns the exit status: 0, 1 when a measurement failed, 2 for a wrong command line. */
 export async function run(args: string[]): Promise<number> {
   const program = new Command("bench")
-    .description("Makes models to measure with, and measures this server beside others")
+    .description("Makes models for measurements, and compares this server with others")
     .exitOverride()
     .addCommand(modelCommand())
     .addCommand(throughputCommand(args))
@@ -32,7 +32,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);
-  // an end by a signal runs no exit handlers, and servers that a command has started would outlive it
+  // a signal's default action runs no exit handlers, and servers started by a command would survive it
   process.once("SIGTERM", () => process.exit(143)).once("SIGINT", () => process.exit(130));
   try {
     await program.parseAsync(args, { from: "user" });

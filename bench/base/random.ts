@@ -1,4 +1,4 @@
-/** xoshiro128** of Blackman and Vigna: small, fast and good enough in every bit, which xorshift is not. */
+/** xoshiro128** of Blackman and Vigna: small, fast, and of good quality in every bit, unlike xorshift. */
 export class Random {
   #a: number;
   #b: number;
@@ -8,7 +8,7 @@ export class Random {
   /** `seed` is any 32-bit integer; `stream` gives independent sequences of one seed. */
   constructor(seed: number, stream = 0) {
     let state = (seed ^ Math.imul(stream + 1, 0x9e3779b9)) | 0;
-    // splitmix32 spreads the seed over the state, as the authors advise: an all-zero state would stay zero
+    // splitmix32 spreads the seed over the state, as the authors recommend: an all-zero state would stay zero
     const next = () => {
       state = (state + 0x9e3779b9) | 0;
       let z = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
@@ -44,14 +44,14 @@ export class Random {
     this.#d = d;
   }
 
-  /** A number from 0 up to but not 1. */
+  /** A number in [0, 1). */
   next(): number {
     const word = new Int32Array(1);
     this.fill(word);
     return (word[0]! >>> 0) / 2 ** 32;
   }
 
-  /** An integer from `from` to `to`, both included. */
+  /** An integer from `from` to `to`, both inclusive. */
   integer(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1));
   }

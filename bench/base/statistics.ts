@@ -38,7 +38,7 @@ export function distribution(values: readonly number[]): Distribution {
   };
 }
 
-/** What several repeats of one measurement said. */
+/** Summary of several repeats of one measurement. */
 export interface Spread {
   median: number;
   min: number;
@@ -49,7 +49,7 @@ export function spread(values: readonly number[]): Spread {
   return { median: median(values), min: quantile(values, 0), max: quantile(values, 1) };
 }
 
-/** The slope of the line of least squares through the points; NaN with fewer than two different x. */
+/** The slope of the least-squares line through the points; NaN with fewer than two different x. */
 export function slope(points: readonly { x: number; y: number }[]): number {
   const meanX = points.reduce((sum, { x }) => sum + x, 0) / points.length;
   const meanY = points.reduce((sum, { y }) => sum + y, 0) / points.length;

@@ -1,6 +1,6 @@
 import type { Spread } from "./statistics.ts";
 
-/** Lines of a table in Markdown, its columns padded: the first to the left, the others to the right. */
+/** A Markdown table with padded columns: the first left-aligned, the others right-aligned. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]!.length)));
   const line = (cells: string[]) => {
@@ -11,14 +11,14 @@ export function table(head: string[], rows: string[][]): string {
   return [line(head), rule, ...rows.map(line)].join("\n");
 }
 
-/** A number with about three digits that mean something. */
+/** A number with about three significant digits. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const digits = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
   return value.toFixed(Math.min(3, Math.max(0, 2 - digits)));
 }
 
-/** Median (least–most) of the repeats. */
+/** Median (minimum–maximum) of the repeats. */
 export function spreadText({ median, min, max }: Spread): string {
   return `${figure(median)} (${figure(min)}–${figure(max)})`;
 }

@@ -2,7 +2,7 @@ import type { Target } from "../target/target.ts";
 import type { BatchObject } from "./batch-job.ts";
 import type { BatchAccount } from "./books.ts";
 
-/** What a batch that is over did, by its object and by its files. `lines` are those of its input file. */
+/** Account of a terminal batch from its object and its files. `lines` is the number of lines of its input file. */
 export async function accountOf(target: Target, batch: BatchObject, lines: number): Promise<BatchAccount> {
   const seen = new Map<string, number>();
   let filePromptTokens = 0;
@@ -17,7 +17,7 @@ export async function accountOf(target: Target, batch: BatchObject, lines: numbe
       fileCompletionTokens += response?.body?.usage?.completion_tokens ?? 0;
     }
   }
-  // a batch that was cancelled before it had read its file has no lines
+  // a batch that was cancelled before its file was read has no lines
   const due = batch.request_counts.total === 0 ? 0 : lines;
   return {
     status: batch.status,

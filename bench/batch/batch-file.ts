@@ -3,7 +3,7 @@ import type { Random } from "../base/random.ts";
 /** Letters of a word, and the space after it. */
 const WORD = 8;
 
-/** Lines of `bytes` bytes: one system message for all, and random words. */
+/** A batch file with lines of `bytes` bytes: the same system message, and random words. */
 export function batchFile(model: string, { lines, bytes }: { lines: number; bytes: number }, random: Random): Blob {
   const parts: string[] = [];
   for (let i = 0; i < lines; i++) {

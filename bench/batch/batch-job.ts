@@ -11,7 +11,7 @@ export interface BatchObject {
   usage: { input_tokens: number; output_tokens: number; input_tokens_details: { cached_tokens: number } };
 }
 
-/** Uploads the bodies as the lines of a file and makes a batch of it; returns its id. */
+/** Uploads the bodies as a batch file and creates a batch; returns its id. */
 export async function createBatch(target: Target, bodies: Body[]): Promise<string> {
   const lines = bodies.map(({ path, ...body }, i) =>
     JSON.stringify({

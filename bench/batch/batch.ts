@@ -11,11 +11,11 @@ import { createBatch, isOver, retrieveBatch } from "./batch-job.ts";
 
 export interface BatchPlan {
   lines: number;
-  /** Tokens of each prompt, and how many of them all prompts have in common. */
+  /** Tokens of each prompt, and how many of them all prompts share. */
   prompt: number;
   shared: number;
   tokens: number;
-  /** Clients at once of the loop against a peer; each is an arm of its own. */
+  /** Numbers of concurrent clients of a peer's loop; each number is one arm. */
   concurrency: number[];
   repeats: number;
   seed: number;
@@ -40,8 +40,8 @@ interface Usage {
 const POLL_MS = 100;
 
 /**
- * The same prompts as one batch here (from the upload's first byte to the batch's end, files written) and through a plain
- * client's loop at each peer. Every repeat has prompts that no server has seen.
+ * Measures the same prompts as one batch here (from the upload's first byte to the batch's end with its files) and
+ * through a plain client's loop at each peer. Every repeat uses new prompts.
  */
 export async function measureBatch(
   targets: Target[],
@@ -111,7 +111,7 @@ async function asLoop(target: Target, bodies: Body[], clients: number): Promise<
 
 export const BATCH_HEAD = ["arm", "lines/s", "× best loop", "tokens/s", "cached prompt tokens"];
 
-/** The first arm is this server's batch; it is compared with the fastest loop. */
+/** One row per arm. The first arm is this server's batch; it is compared with the fastest loop. */
 export function batchRows(arms: BatchArm[], lines: number): string[][] {
   const rate = (arm: BatchArm) => spread(arm.repeats.map((run) => lines / run.seconds));
   const [ours, ...loops] = arms;

@@ -2,35 +2,35 @@ import { call } from "../target/call.ts";
 import { total } from "../target/counters.ts";
 import type { Target } from "../target/target.ts";
 
-/** Online requests as their clients saw them. */
+/** Online requests as counted by their clients. */
 export interface OnlineAccount {
   answered: number;
-  /** In the middle of their answer. */
+  /** Cancelled by the client during the response. */
   left: number;
   failed: number;
-  /** Of those answered. */
+  /** Tokens of the answered requests. */
   completionTokens: number;
 }
 
-/** One batch as its object and its files tell of it. */
+/** One batch by its object and its files. */
 export interface BatchAccount {
   status: string;
   lines: number;
-  /** Input lines that stand in neither file, and those that stand there more than once. */
+  /** Input lines in neither file, and those that occur more than once. */
   missing: number;
   twice: number;
   promptTokens: number;
   completionTokens: number;
-  /** The same, of the answers in its output file. */
+  /** The same, summed over the responses in its output file. */
   filePromptTokens: number;
   fileCompletionTokens: number;
 }
 
-/** The same money and tokens, as three places have them. */
+/** The same cost and tokens from three sources. */
 export interface Books {
-  /** Growth of nightshift_ledger_cost_usd_total. */
+  /** Increase of nightshift_ledger_cost_usd_total. */
   countedUsd: number;
-  /** Growth of what /v1/organization/costs says. */
+  /** Increase of the costs of /v1/organization/costs. */
   ledgerUsd: number;
   onlineRequests: number;
   onlineCompletionTokens: number;
@@ -43,11 +43,11 @@ export interface Accounts {
   online: OnlineAccount;
   batches: readonly BatchAccount[];
   books: Books;
-  /** Where the server was killed: what the ledger may lack of the answers just before, and counters began anew. */
+  /** Set after a kill of the server: what the ledger may lack of the last answers; counters restarted then. */
   unbooked?: { requests: number; tokens: number };
 }
 
-/** What does not agree; empty when all does. */
+/** Differences between the sources; empty when all agree. */
 export function disagreements({ online, batches, books, unbooked }: Accounts): string[] {
   const found: string[] = [];
   const same = (what: string, a: number, b: number) => {
@@ -78,10 +78,10 @@ export function disagreements({ online, batches, books, unbooked }: Accounts): s
   );
   same("prompt tokens of batch objects and ledger", prompt, books.batchPromptTokens);
   same("completion tokens of batch objects and ledger", completion, books.batchCompletionTokens);
-  // to the nano-dollar, which the counter adds up in floating point
+  // to the nano-dollar, as the counter sums floating-point numbers
   if (unbooked === undefined)
     same("cost by counter and ledger, in nano-dollars", nano(books.countedUsd), nano(books.ledgerUsd));
-  // who left is charged when something was computed, so between the two
+  // a cancelled request is charged once it has a token, so the count lies between the two
   const { answered, left } = online;
   if (
     books.onlineRequests < answered - (unbooked?.requests ?? 0) ||

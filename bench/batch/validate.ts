@@ -12,9 +12,9 @@ import { batchFile } from "./batch-file.ts";
 
 export interface ValidatePlan {
   lines: number;
-  /** Of each line. */
+  /** Bytes of each line. */
   bytes: number;
-  /** How long each batch may run before it is cancelled. */
+  /** Seconds that each batch runs before it is cancelled. */
   runSeconds: number;
   repeats: number;
   seed: number;
@@ -22,17 +22,17 @@ export interface ValidatePlan {
 
 export interface ValidateRun {
   uploadSeconds: number;
-  /** From sending the batch's creation to seeing it in progress. */
+  /** From sending the batch's creation to reading it as in progress. */
   validateSeconds: number;
-  /** Longest turn of the server's event loop over upload and validation, as its metrics tell it (10 ms: none). */
+  /** Longest event loop turn of the server during upload and validation, from its metrics (10 ms means none). */
   loopDelayMs: number;
-  /** Longest gap between two events of the chat streams beside it, NaN without. */
+  /** Longest gap between two events of the concurrent chat streams; NaN without. */
   streamGapMs: number;
-  /** Longest turn of this client's own loop meanwhile: a gap that is no longer says nothing about the server. */
+  /** Longest event loop turn of this client: a gap that is not longer says nothing about the server. */
   clientDelayMs: number;
-  /** Most resident memory of the server's own process above what it had before the first run, by phase. */
+  /** Peak resident memory of the server's process above its value before the first run, by phase. */
   aboveIdleMib: { upload: number; validate: number; run: number };
-  /** Of the time that the batch ran: lines that ended per second, and the share in which the store's thread was busy. */
+  /** While the batch ran: lines that ended per second, and the busy fraction of the store's thread. */
   runLinesPerSecond: number;
   storeShare: number;
 }
@@ -45,7 +45,7 @@ export interface ValidateArm {
 const POLL_MS = 10;
 const SAMPLE_MS = 25;
 
-/** Uploads a batch file and has it validated, in turns with nothing else and beside one chat stream after the other. */
+/** Measures upload and validation of a batch file, alternately alone and beside one chat stream after the other. */
 export async function measureValidation(
   target: Target,
   pid: number,
@@ -158,14 +158,14 @@ async function ownMib(pid: number): Promise<number> {
   return own?.mib ?? Number.NaN;
 }
 
-/** The bound that no turn of the server's event loop was later than, between two readings of its cumulative buckets. */
+/** The bucket bound that no turn of the server's event loop exceeded between two readings of its cumulative buckets. */
 function longestDelayMs(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   const grown = (le: number) => (after.get(le) ?? 0) - (before.get(le) ?? 0);
   const bound = [...after.keys()].find((le) => grown(le) === grown(Number.POSITIVE_INFINITY));
   return (bound ?? Number.POSITIVE_INFINITY) * 1000;
 }
 
-/** What the server's own metrics tell. */
+/** Reads the server's metrics. */
 async function reading({ base }: Target) {
   const text = await (await fetch(new URL("/metrics", base))).text();
   const sum = (name: string) =>

@@ -7,7 +7,7 @@ const READY_WITHIN_MS = 120_000;
 const POLL_MS = 50;
 const LOG_TAIL = 4000;
 
-/** What a run asked the server and its engines to suffer, beside what happened to them. */
+/** Process starts and ends during a run, expected and unexpected. */
 export interface Lives {
   serverStarts: number;
   serverEndsUnasked: string[];
@@ -15,12 +15,12 @@ export interface Lives {
   enginesDied: number;
 }
 
-/** The server under test: one data directory and one port over many processes. */
+/** The server under test: one data directory and one port over several processes. */
 export class ChaosServer {
   readonly origin: string;
   readonly base: URL;
   readonly lives: Lives = { serverStarts: 0, serverEndsUnasked: [], enginesAsked: 0, enginesDied: 0 };
-  /** Times, by performance.now(), of what the run itself broke. */
+  /** Times of intended failures, by performance.now(). */
   readonly brokenAt: number[] = [];
   readonly #command: string[];
   #child: ChildProcess | null = null;
@@ -41,7 +41,7 @@ export class ChaosServer {
     return this.#child?.pid ?? 0;
   }
 
-  /** The end of what the current process printed. */
+  /** The end of the current process's output. */
   get tail(): string {
     return this.#tail;
   }
@@ -62,7 +62,7 @@ export class ChaosServer {
     await this.ready();
   }
 
-  /** Resolves when every model that the run relies on can be asked; rejects when the server ended or is not ready in time. */
+  /** Resolves when the server is ready; rejects when it has ended, or is not ready in time. */
   async ready(): Promise<void> {
     const deadline = performance.now() + READY_WITHIN_MS;
     for (;;) {
@@ -71,7 +71,7 @@ export class ChaosServer {
       await response?.body?.cancel();
       if (response?.status === 200) return;
       if (performance.now() > deadline) throw new Error(`the server was not ready in time: ${this.#tail}`);
-      // However long the start takes: what asks meanwhile finds no server.
+      // Requests during the start find no server, however long it takes.
       this.breaks();
       await wait(POLL_MS);
     }
@@ -81,12 +81,14 @@ export class ChaosServer {
     return this.#child !== null && (this.#child.exitCode !== null || this.#child.signalCode !== null);
   }
 
-  /** Reloads the options. Not while the process starts: before any of its code runs, SIGHUP ends every process. */
+  /**
+   * Reloads the options, but not while the process starts: SIGHUP ends a process that has not installed its handler.
+   */
   reload(): void {
     if (this.#printed) this.#child!.kill("SIGHUP");
   }
 
-  /** Ends the process, by SIGKILL or as an operator does, and waits for its end. */
+  /** Ends the process by SIGKILL, or by SIGTERM as an operator does, and waits for its exit. */
   async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     this.#expectsEnd = true;
     this.breaks();
@@ -100,12 +102,12 @@ export class ChaosServer {
       this.lives.serverEndsUnasked.push(`SIGTERM ended it with ${exitCode ?? signalCode}: ${this.#tail.slice(-600)}`);
   }
 
-  /** Marks this moment: what fails about now is no fault of the server's. */
+  /** Marks this moment: requests that fail around it are expected failures. */
   breaks(): void {
     this.brokenAt.push(performance.now());
   }
 
-  /** The open files of the server's process. Linux only. */
+  /** The number of open files of the server's process. Linux only. */
   openFiles(): number {
     return readdirSync(`/proc/${this.pid}/fd`).length;
   }

@@ -22,7 +22,7 @@ import { FaultyHub } from "./faulty-hub.ts";
 
 export interface ChaosPlan {
   seconds: number;
-  /** Online clients at once. */
+  /** Concurrent online clients. */
   clients: number;
   /** Lines of each batch. */
   lines: number;
@@ -34,7 +34,7 @@ export interface ChaosPlan {
 export interface ChaosResult {
   online: OnlineAccount;
   batches: BatchAccount[];
-  /** How often each disturbance came. */
+  /** Number of each disturbance. */
   disturbances: Record<string, number>;
   refused: Record<string, number>;
   lives: Lives;
@@ -42,7 +42,7 @@ export interface ChaosResult {
   memory: Resident[];
   openFiles: { first: number; last: number };
   hubAsked: number;
-  /** What should not be; empty when every invariant holds. */
+  /** Violated invariants; empty when all hold. */
   wrong: string[];
 }
 
@@ -52,17 +52,18 @@ const BREAK_EVERY_MS = { least: 60_000, most: 120_000 };
 const CALM_MS = 5000;
 const SETTLES_WITHIN_MS = 600_000;
 const POLL_MS = 200;
-/** The server's open files at the end may be so many more than at its start: connections that clients keep alive. */
+/** Open files that the server may have at the end beyond those at its start: kept-alive connections. */
 const MORE_FILES = 64;
 const MOST_MIB = 1024;
-/** How many requests of the model's download fail before one is served. */
+/** Failed requests of the model's download before one succeeds. */
 const HUB_FAILURES = 8;
 const ENGINE_TIMEOUT_SECONDS = 10;
 
 /**
- * A server under hostile clients, cancels at random moments, models on demand, a failing model host, kills, hangs, reloads
- * and backups, all drawn from one seed; then, when all is calm, the invariants: the books agree, nothing runs, no engine
- * and no server ended unasked, open files and memory are bounded, the database is whole, and an answer is what it was.
+ * Runs a server under hostile clients, random cancels, models on demand, a failing model host, kills, hangs, reloads
+ * and backups, all drawn from one seed. Once it is idle, checks the invariants: the books agree, nothing runs, no
+ * engine and no server ended unexpectedly, open files and memory are bounded, the database is intact, and a fixed
+ * prompt has the same answer as before.
  */
 export async function chaos(plan: ChaosPlan, say: (text: string) => void): Promise<ChaosResult> {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-chaos-"));
@@ -111,7 +112,7 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
     count[name] = (count[name] ?? 0) + 1;
     const began = performance.now();
     await act({ ...scene, random }).catch((error: unknown) => {
-      // A disturbance that a breakage crossed may fail; what it left behind is looked at in the end.
+      // A disturbance may fail during a breakage; its effects are checked at the end.
       if (!server.brokenAt.some((at) => at >= began - CALM_MS)) wrong.push(`${name}: ${reasonOf(error)}`);
     });
   };
@@ -147,7 +148,7 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
       const breakage = draw(BREAKAGES, random);
       say(`${breakage.name}; ${clients.account.answered} answered so far`);
       count[breakage.name] = (count[breakage.name] ?? 0) + 1;
-      // A server that does not come back ends the run.
+      // A server that does not restart ends the run.
       await breakage.run({ ...scene, random });
       if (server.pid !== files.pid) files = { pid: server.pid, first: server.openFiles() };
     }
@@ -179,7 +180,7 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
   return { ...result, lives: server.lives, books, memory, openFiles, hubAsked: hub.asked, wrong };
 }
 
-/** fetch names what went wrong in the cause alone. */
+/** fetch has the reason only in the error's cause. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && error.cause ? `${String(error)} (${String(error.cause)})` : String(error);
 }
@@ -194,7 +195,7 @@ async function answerOf(target: Target): Promise<string> {
   return answer.choices[0]!.message.content;
 }
 
-/** Resolves when no request is in the server and every batch is over. */
+/** Resolves when the server has no request and every batch is terminal. */
 async function settled(target: Target): Promise<void> {
   const deadline = performance.now() + SETTLES_WITHIN_MS;
   for (;;) {
@@ -240,7 +241,7 @@ function databaseFaults(dataDir: string): string[] {
   }
 }
 
-/** Temporary files that nothing will ever use. */
+/** Temporary files that are left over. */
 async function leftovers(dataDir: string): Promise<string[]> {
   const names = await readdir(join(dataDir, "tmp")).catch(() => []);
   return names.map((name) => `left behind: tmp/${name}`);

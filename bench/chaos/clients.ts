@@ -5,14 +5,14 @@ import { json } from "../target/call.ts";
 import { HttpFailure } from "../target/stream.ts";
 import type { ChaosServer } from "./chaos-server.ts";
 
-/** So long after the run broke something, requests may fail. */
+/** Milliseconds after an intended failure in which requests may fail. */
 const RECOVERS_WITHIN_MS = 30_000;
-/** Ledger rows of answers that are younger than this may be lost when the server is killed. */
+/** Milliseconds before a kill for which ledger rows of answers may be lost. */
 const BOOKED_WITHIN_MS = 1000;
-/** Answers that say "come again": the request was not let in. */
+/** Statuses of rejected requests. */
 const REFUSALS = [429, 503];
 
-/** Requests of the run's clients, and what became of them. */
+/** The run's requests, counted by their results. */
 export class ChaosClients {
   readonly account: OnlineAccount = { answered: 0, left: 0, failed: 0, completionTokens: 0 };
   readonly refused = new Map<number, number>();
@@ -24,7 +24,7 @@ export class ChaosClients {
     this.#server = server;
   }
 
-  /** Rows and tokens that may be missing in the ledger, since a kill followed at once. */
+  /** Requests and tokens that may be missing in the ledger, because a kill followed. */
   get unbooked(): { requests: number; tokens: number } {
     const late = this.#answers.filter(({ at }) =>
       this.#server.brokenAt.some((broken) => at <= broken && at > broken - BOOKED_WITHIN_MS),
@@ -32,7 +32,7 @@ export class ChaosClients {
     return { requests: late.length, tokens: late.reduce((sum, { tokens }) => sum + tokens, 0) };
   }
 
-  /** One chat or completion; `leaveAfterMs` closes the connection then. */
+  /** Sends one chat or completion; `leaveAfterMs` closes the connection after that time. */
   async ask(path: string, body: Record<string, unknown>, leaveAfterMs: number | null = null): Promise<void> {
     const leaving = leaveAfterMs === null ? null : new AbortController();
     const timer = leaving && setTimeout(() => leaving.abort(), leaveAfterMs!);
@@ -49,7 +49,7 @@ export class ChaosClients {
     }
   }
 
-  /** Sends a body as it is; any answer below 500 will do. */
+  /** Sends a raw body; any status below 500 is accepted. */
   async send(path: string, body: string, headers: Record<string, string> = {}): Promise<void> {
     try {
       const response = await fetch(new URL(path, this.#server.base), {
@@ -88,7 +88,7 @@ export class ChaosClients {
     this.#unexpected(error);
   }
 
-  /** A failure counts unless the run had just broken something. */
+  /** Records a failure unless it follows an intended one. */
   #unexpected(error: unknown): void {
     const now = performance.now();
     if (this.#server.brokenAt.some((at) => now - at < RECOVERS_WITHIN_MS)) return;
@@ -102,7 +102,7 @@ function lastUsage(text: string): { usage?: { completion_tokens?: number } } | u
   return events.map((line) => JSON.parse(line.slice(6))).findLast(({ usage }) => usage);
 }
 
-/** Short pauses between the requests of one client. */
+/** A short pause between the requests of one client. */
 export function pause(random: Random): Promise<void> {
   return wait(random.integer(0, 200));
 }

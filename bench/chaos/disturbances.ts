@@ -12,16 +12,16 @@ import type { ChaosServer } from "./chaos-server.ts";
 import type { ChaosClients } from "./clients.ts";
 import { hostileRequest } from "./hostile.ts";
 
-/** What a disturbance can act on. */
+/** The objects that a disturbance acts on. */
 export interface Scene {
   server: ChaosServer;
   clients: ChaosClients;
   target: Target;
   random: Random;
   dataDir: string;
-  /** A folder for backups and what is restored from them. */
+  /** A folder for backups and their restores. */
   scratch: string;
-  /** Runs this project's command line. */
+  /** The command line of this project. */
   cli: readonly string[];
   /** Lines of a batch. */
   lines: number;
@@ -29,7 +29,7 @@ export interface Scene {
 
 export interface Disturbance {
   name: string;
-  /** How often, relative to the others; a whole number. */
+  /** Relative frequency, a whole number. */
   weight: number;
   run: (scene: Scene) => Promise<void>;
 }
@@ -41,7 +41,7 @@ export const chatBody = (random: Random, model = "bench") => ({
   ignore_eos: true,
 });
 
-/** What clients do and operators do, with the server running all the while. */
+/** Actions of clients and operators while the server keeps running. */
 export const DISTURBANCES: readonly Disturbance[] = [
   {
     name: "hostile requests",
@@ -137,7 +137,7 @@ export const DISTURBANCES: readonly Disturbance[] = [
   },
 ];
 
-/** What breaks answers that are on their way: these come seldom, so that most of a run's failures would count. */
+/** Failures that break requests in flight. They are rare, so that most failures in a run count. */
 export const BREAKAGES: readonly Disturbance[] = [
   {
     name: "an engine is killed",
@@ -158,7 +158,7 @@ export const BREAKAGES: readonly Disturbance[] = [
         server.lives.enginesAsked++;
         process.kill(pid, "SIGSTOP");
       }
-      // The watchdog ends it while requests are open; what fails until then is not the server's fault.
+      // The watchdog ends it while requests are open; failures until then are expected.
       server.breaks();
       await clients.ask("chat/completions", chatBody(random));
       server.breaks();
@@ -184,7 +184,7 @@ export const BREAKAGES: readonly Disturbance[] = [
   },
 ];
 
-/** Draws one by its weight. */
+/** Draws one by weight. */
 export function draw(disturbances: readonly Disturbance[], random: Random): Disturbance {
   const lots = disturbances.flatMap((disturbance) => Array.from({ length: disturbance.weight }, () => disturbance));
   return lots[random.integer(0, lots.length - 1)]!;
@@ -195,7 +195,7 @@ export function batchBodies(random: Random, lines: number) {
 }
 
 async function cancelBatch(target: Target, id: string): Promise<void> {
-  // A batch that is over already answers 409.
+  // A terminal batch answers 409.
   await call(target, `batches/${id}/cancel`, json({})).catch(() => {});
 }
 
@@ -214,14 +214,14 @@ async function command([program, ...args]: string[]): Promise<void> {
   if (code !== 0) throw new Error(`${args[1]} ended with ${code}: ${said}`);
 }
 
-/** The engine processes right below the server. Linux only. */
+/** The engine processes among the server's children. Linux only. */
 async function enginesOf(pid: number): Promise<number[]> {
   const tasks = await readdir(`/proc/${pid}/task`);
   const children = tasks.flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(" ").filter(Boolean));
   return children.map(Number).filter((child) => read(`/proc/${child}/cmdline`).includes("engine/worker/main"));
 }
 
-/** Empty for a process that has ended meanwhile. */
+/** Empty for a process that has ended. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");

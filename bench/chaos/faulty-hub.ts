@@ -2,11 +2,11 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** How the host of a model file fails. */
+/** Failures of the host of a model file. */
 const FAULTS = ["500", "silence", "cut", "redirects"] as const;
 type Fault = (typeof FAULTS)[number];
 
-/** Serves one model file over HTTP, after a number of requests that it fails, each in another way. */
+/** Serves one model file over HTTP after a number of requests that fail in different ways. */
 export class FaultyHub {
   readonly #server: Server;
   readonly #file: Buffer;

@@ -11,7 +11,7 @@ const chat = (fields: string) =>
   `{"model":"bench","messages":[{"role":"user","content":"hi"}],"max_tokens":2${fields}}`;
 const repeat = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length)).slice(0, -1);
 
-/** Requests that are as bad as their bounds allow, and some that are past them. Sizes are up to 10 MiB. */
+/** Requests at the limits of their size and some beyond them, up to 10 MiB. */
 const MAKERS: ((random: Random) => HostileRequest)[] = [
   (random) => ({ path: "chat/completions", body: chat(`,"x":[${repeat("[],", size(random))}]`) }),
   (random) => ({ path: "chat/completions", body: chat(`,"x":[${repeat('{"31":0},', size(random))}]`) }),

@@ -2,9 +2,9 @@ import { drawing, element, text } from "./svg.ts";
 
 export interface Bar {
   label: string;
-  /** The colour's number; see svg.ts. */
+  /** Number of the colour; see svg.ts. */
   series: number;
-  /** A bar beside its stronger twin. */
+  /** Drawn pale, beside the bar that it is compared with. */
   pale?: boolean;
   value: number;
   min: number;
@@ -25,8 +25,8 @@ const GROUP_GAP = 10;
 const TITLE = 34;
 
 /**
- * Horizontal bars in panels one under the other, each with a scale of its own from 0, every bar with its value and a line
- * from the least to the most of its repeats. What is NaN has no bar.
+ * Horizontal bars in panels, one below the other, each panel with its own scale from 0. Every bar has its value, and a
+ * line from the minimum to the maximum of its repeats. NaN has no bar.
  */
 export function barChart(label: string, panels: BarPanel[], format: (value: number) => string): string {
   const shapes: string[] = [];

@@ -1,8 +1,8 @@
-/** A drawing of a report. */
+/** A figure of a report. */
 export interface Figure {
-  /** Its file is named by this, behind the preset's name. */
+  /** Part of its file name, after the preset's name. */
   name: string;
-  /** What it shows, for those who can't see it. */
+  /** Alternative text. */
   alt: string;
   svg: string;
 }

@@ -3,7 +3,7 @@ import { drawing, element, text } from "./svg.ts";
 
 export interface Line {
   label: string;
-  /** The colour's number; see svg.ts. */
+  /** Number of the colour; see svg.ts. */
   series: number;
   points: { x: number; y: number; min: number; max: number }[];
 }
@@ -16,7 +16,7 @@ const TOP = 40;
 const BOTTOM = 44;
 const LABEL_PITCH = 15;
 
-/** Lines over numbers of x that are equally far apart whatever they are, y from 0, with a line from least to most at each. */
+/** Lines over evenly spaced x values, y from 0, with a line from minimum to maximum at each point. */
 export function lineChart(title: string, xLabel: string, lines: Line[], format: (value: number) => string): string {
   const xs = [...new Set(lines.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
   const marks = ticks(Math.max(...lines.flatMap(({ points }) => points.map(({ max }) => max))));
@@ -45,7 +45,7 @@ export function lineChart(title: string, xLabel: string, lines: Line[], format: 
   return drawing(WIDTH, HEIGHT, title, shapes);
 }
 
-/** Moves labels down until none lies on another, in their order from the top. */
+/** Moves labels down until none overlap, in their order from the top. */
 function apart(wanted: number[]): number[] {
   const result = [...wanted];
   let free = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Round values from 0 to at least `most`: steps of 1, 2 or 5 times a power of ten, four to nine of them. */
+/** Round values from 0 to at least `most`, in four to nine steps of 1, 2 or 5 times a power of ten. */
 export function ticks(most: number): number[] {
   if (!(most > 0)) return [0, 1];
   const rough = most / 5;

@@ -1,6 +1,6 @@
 type Attributes = Record<string, string | number>;
 
-/** Numbers with at most two decimals: a hundredth of a pixel is nothing to see. */
+/** Numbers with at most two decimals: a hundredth of a pixel is not visible. */
 function attribute(value: string | number): string {
   return typeof value === "number" ? String(Number(value.toFixed(2))) : escapeXml(value);
 }
@@ -9,7 +9,7 @@ export function escapeXml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** An element with children that are markup already. */
+/** An element whose children are markup. */
 export function element(name: string, attributes: Attributes, children: string[] = []): string {
   const opening = [name, ...Object.entries(attributes).map(([key, value]) => `${key}="${attribute(value)}"`)].join(" ");
   return children.length === 0 ? `<${opening}/>` : `<${opening}>${children.join("")}</${name}>`;
@@ -20,8 +20,8 @@ export function text(content: string, attributes: Attributes): string {
 }
 
 /**
- * Colours by the order of the series: the first is this server, then come peers, what bounds them all is grey. They are
- * from the Okabe and Ito palette, which the colour-blind tell apart, and lighter where the page is dark.
+ * Colours by series: first this server, then peers; a common bound is grey. They are from the Okabe and Ito palette,
+ * which colour-blind readers can distinguish, and lighter on a dark page.
  */
 const STYLE = `
   text { font: 12px system-ui, sans-serif; fill: #57606a }
@@ -40,10 +40,10 @@ const STYLE = `
     .s0 { color: #56b4e9 } .s1 { color: #f0883e } .s2 { color: #3fb98f } .s3 { color: #e0a0c4 }
   }`;
 
-/** How many colours there are for series; the last is for what bounds the others. */
+/** The colour of a bound, the last one. */
 export const BOUND_SERIES = 4;
 
-/** A whole drawing on a transparent ground. */
+/** A complete drawing on a transparent background. */
 export function drawing(width: number, height: number, label: string, children: string[]): string {
   const attributes = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height };
   const head = [element("title", {}, [escapeXml(label)]), element("style", {}, [STYLE])];

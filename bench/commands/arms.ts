@@ -5,7 +5,7 @@ import { type OwnServer, startServer } from "../target/server-process.ts";
 import { connect, parseTarget, type Target } from "../target/target.ts";
 import { whole } from "./arguments.ts";
 
-/** The options of every command that drives servers. */
+/** The options of all commands that measure servers. */
 export interface ArmOptions {
   url: string;
   model?: string;
@@ -23,7 +23,7 @@ export interface PeerOptions {
   repeats: number;
 }
 
-/** Of commands that look at the server's process as well. */
+/** The options of commands that also measure the server's process. */
 export interface ProcessOptions {
   pid?: number;
 }
@@ -38,30 +38,30 @@ export interface Arms {
 export function addArmOptions(command: Command, endpoint: Endpoint): Command {
   return command
     .option("--url <url>", "this server, as http://host:port/v1", "http://127.0.0.1:8080/v1")
-    .option("--model <name>", "the model's name there (default: the first of /models)")
-    .option("--gguf <file>", "start this server with the file, measure it, and stop it; --url is then not used")
+    .option("--model <name>", "the model's name at this server (default: the first of /models)")
+    .option("--gguf <file>", "start this server with the file, measure it, and stop it; replaces --url")
     .option("--server-args <options>", "options for the server that --gguf starts, in one string")
     .addOption(
-      new Option("--endpoint <kind>", "what the requests call").choices(["completions", "chat"]).default(endpoint),
+      new Option("--endpoint <kind>", "endpoint of the requests").choices(["completions", "chat"]).default(endpoint),
     )
-    .option("--keep-alive", "reuse connections, on every server; llama-server can't")
+    .option("--keep-alive", "reuse connections on every server; llama-server does not support it")
     .option("--seed <n>", "the same seed gives the same prompts", whole(0), 1)
-    .option("--json <file>", "also write every repeat's figures here");
+    .option("--json <file>", "also write the figures of every repeat to this file");
 }
 
 export function addPeerOptions(command: Command): Command {
   const collect = (text: string, all: string[]) => [...all, text];
   return command
-    .option("--peer <[label=]url>", "an OpenAI-compatible server to compare with; may be given again", collect, [])
+    .option("--peer <[label=]url>", "an OpenAI-compatible server to compare with; repeatable", collect, [])
     .option("--peer-model <name>", "the model's name at the peers (default: the first of their /models)")
-    .option("--repeats <n>", "how often each server is measured, by turns", whole(1), 3);
+    .option("--repeats <n>", "repeats per server, interleaved", whole(1), 3);
 }
 
 export function addProcessOptions(command: Command): Command {
-  return command.option("--pid <pid>", "the server's process, when --gguf did not start it", whole(1));
+  return command.option("--pid <pid>", "the server's process id, without --gguf", whole(1));
 }
 
-/** Connects to the servers, runs `measure`, and stops the server that was started for it, whatever happened. */
+/** Connects to the servers, runs `measure`, and stops the started server in every case. */
 export async function withArms<T>(
   options: ArmOptions & Partial<PeerOptions>,
   measure: (arms: Arms) => Promise<T>,
@@ -85,14 +85,14 @@ export async function withArms<T>(
   }
 }
 
-/** The same for this server alone and its process. Throws where no option says which process that is. */
+/** The same for this server and its process. Throws when no option names the process. */
 export function withProcess<T>(
   options: ArmOptions & ProcessOptions,
   measure: (arm: { target: Target; pid: number; server: ChildServer | null }) => Promise<T>,
 ): Promise<T> {
   return withArms(options, async ({ targets, server }) => {
     const pid = options.pid ?? server?.pid;
-    if (pid === undefined) throw new Error("--pid names the server's process, or --gguf starts one");
+    if (pid === undefined) throw new Error("give --pid with the server's process id, or --gguf to start a server");
     return await measure({ target: targets[0]!, pid, server });
   });
 }

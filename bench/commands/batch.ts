@@ -16,16 +16,17 @@ interface Options extends ArmOptions, PeerOptions {
 
 export function batchCommand(args: string[]): Command {
   const command = new Command("batch")
-    .description("the lines of a batch here, beside a plain client's loop over the same lines at other servers")
+    .description("a batch here, compared with a plain client's loop over the same lines at other servers")
     .option("--lines <n>", "lines of the batch", whole(1), 1000)
     .option("--prompt <tokens>", "tokens of each prompt", whole(1), 32)
-    .option("--shared <tokens>", "how many of them all prompts have in common", whole(0), 0)
+    .option("--shared <tokens>", "tokens that all prompts share", whole(0), 0)
     .option("--tokens <n>", "tokens that each line generates", whole(1), 16)
-    .option("--concurrency <list>", "clients at once of the loop, each an arm of its own", wholes(1), [8, 32]);
+    .option("--concurrency <list>", "concurrent clients of the loop, one arm per number", wholes(1), [8, 32]);
   return addPeerOptions(addArmOptions(command, "completions")).action(async (options: Options) => {
     const machine = machineFacts(args);
-    if (options.shared > options.prompt) throw new Error("--shared is a part of --prompt: it can't be more");
-    if (options.endpoint === "chat") throw new Error("batch measures completions: their lengths are exact");
+    if (options.shared > options.prompt) throw new Error("--shared is part of --prompt and cannot exceed it");
+    if (options.endpoint === "chat")
+      throw new Error("batch measures completions only, because their lengths are exact");
     await withArms(options, async ({ targets, server }) => {
       const arms = await measureBatch(targets, options, (label, { seconds }) => {
         process.stderr.write(`${label}: ${figure(options.lines / seconds)} lines/s\n`);

@@ -16,10 +16,10 @@ interface Options extends ArmOptions, PeerOptions {
 
 export function embeddingsCommand(args: string[]): Command {
   const command = new Command("embeddings")
-    .description("inputs/s: many in one request, and one each, this server beside others (llama-server --embeddings)")
+    .description("inputs/s with many inputs per request and with one, compared with others (llama-server --embeddings)")
     .option("--inputs <n>", "inputs of each measurement", whole(1), 64)
     .option("--length <tokens>", "tokens of each input", whole(1), 12)
-    .option("--clients <n>", "clients at once that send one input each", whole(1), 16);
+    .option("--clients <n>", "concurrent clients that send one input each", whole(1), 16);
   return addPeerOptions(addArmOptions(command, "completions")).action(async (options: Options) => {
     const machine = machineFacts(args);
     await withArms(options, async ({ targets, server }) => {

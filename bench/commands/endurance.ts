@@ -18,13 +18,13 @@ interface Options extends ArmOptions, ProcessOptions {
 
 export function enduranceCommand(args: string[]): Command {
   const command = new Command("endurance")
-    .description("chats, batches, clients that leave, cancels and a killed engine; then memory and the books")
-    .option("--minutes <n>", "how long", whole(1), 20)
-    .option("--clients <n>", "online clients at once", whole(1), 4)
+    .description("chats, batches, disconnecting clients, cancels and a killed engine; then memory and the books")
+    .option("--minutes <n>", "duration in minutes", whole(1), 20)
+    .option("--clients <n>", "concurrent online clients", whole(1), 4)
     .option("--lines <n>", "lines of each batch", whole(1), 500)
     .option(
       "--chaos",
-      "hostile clients, cancels, a failing model host, kills, hangs, reloads, backups; with --gguf alone",
+      "hostile clients, cancels, a failing model host, kills, hangs, reloads, backups; requires --gguf",
     );
   return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
@@ -41,15 +41,15 @@ export function enduranceCommand(args: string[]): Command {
       const { online, batches, books } = result;
       const statuses = [...new Set(batches.map(({ status }) => status))];
       const ends = statuses.map((status) => `${batches.filter((batch) => batch.status === status).length} ${status}`);
-      const told = [
-        `${online.answered} chats answered, ${online.left} left in the middle, ${online.failed} failed`,
+      const summary = [
+        `${online.answered} chats answered, ${online.left} cancelled by the client, ${online.failed} failed`,
         `${batches.length} batches: ${ends.join(", ")}`,
         `${result.enginesKilled} engine processes killed`,
         `ledger: ${books.onlineRequests} online requests, ${books.batchRequests} lines, ${books.ledgerUsd.toFixed(9)} USD`,
         wrong.length === 0 ? "the books agree" : `the books do not agree:\n  ${wrong.join("\n  ")}`,
       ];
       const memory = table(MEMORY_HEAD, trends.map(memoryRow));
-      process.stdout.write(`${memory}\n${told.join("\n")}\n${machineLine(machine)}\n`);
+      process.stdout.write(`${memory}\n${summary.join("\n")}\n${machineLine(machine)}\n`);
       if (result.failures.length > 0) throw new Error(`${result.failures.length} failed: ${result.failures[0]}`);
       if (wrong.length > 0) throw new Error("the books do not agree");
     });
@@ -59,7 +59,7 @@ export function enduranceCommand(args: string[]): Command {
 async function chaosRun(options: Options, machine: MachineFacts): Promise<void> {
   const { minutes, clients, lines, seed, gguf } = options;
   if (gguf === undefined)
-    throw new Error("--chaos kills and restarts the server: --gguf names the model to start one with");
+    throw new Error("--chaos kills and restarts the server: give --gguf with the model to start it with");
   const serverArgs = options.serverArgs?.split(/\s+/).filter(Boolean) ?? [];
   const began = performance.now();
   const say = (text: string) =>
@@ -69,14 +69,14 @@ async function chaosRun(options: Options, machine: MachineFacts): Promise<void> 
   const { online, batches, books, lives, openFiles, memory, wrong } = result;
   const rows = Object.entries(result.disturbances).map(([name, count]) => [name, String(count)]);
   const refused = Object.entries(result.refused).map(([status, count]) => `${count} × ${status}`);
-  const told = [
-    `${online.answered} answered, ${online.left} left, ${online.failed} failed (${refused.join(", ") || "none refused"})`,
+  const summary = [
+    `${online.answered} answered, ${online.left} cancelled by the client, ${online.failed} failed (${refused.join(", ") || "none rejected"})`,
     `${batches.length} batches, ${books.batchRequests} lines in the ledger, ${books.ledgerUsd.toFixed(9)} USD`,
-    `${lives.serverStarts} server processes; ${lives.enginesDied} engines died, ${lives.enginesAsked} were to; the hub was asked ${result.hubAsked} times`,
+    `${lives.serverStarts} server processes; ${lives.enginesDied} engines died, ${lives.enginesAsked} of them intended; the hub had ${result.hubAsked} requests`,
     `open files ${openFiles.first} at the last start, ${openFiles.last} at the end`,
     `memory ${memory.map(({ name, mib }) => `${name} ${mib.toFixed(0)} MiB`).join(", ")}`,
-    wrong.length === 0 ? "every invariant holds" : `${wrong.length} wrong:\n  ${wrong.slice(0, 50).join("\n  ")}`,
+    wrong.length === 0 ? "every invariant holds" : `${wrong.length} violations:\n  ${wrong.slice(0, 50).join("\n  ")}`,
   ];
-  process.stdout.write(`${table(["disturbance", "times"], rows)}\n${told.join("\n")}\n${machineLine(machine)}\n`);
+  process.stdout.write(`${table(["disturbance", "times"], rows)}\n${summary.join("\n")}\n${machineLine(machine)}\n`);
   if (wrong.length > 0) throw new Error(`${wrong.length} invariants do not hold`);
 }

@@ -20,15 +20,18 @@ interface Options extends ArmOptions, ProcessOptions {
 
 export function floodCommand(args: string[]): Command {
   const command = new Command("flood")
-    .description("what a flood of refused requests does to the time to first token of those that are answered (Linux)")
-    .option("--kinds <list>", `of ${FLOOD_KINDS.join(", ")}, separated by commas`, kindsOf, ["unknown", "large"])
-    .option("--rate <n>", "refused requests a second", whole(1), 200)
-    .option("--seconds <n>", "how long each round lasts", whole(1), 2)
+    .description("time to first token of answered requests during a flood of rejected ones (Linux)")
+    .option("--kinds <list>", `kinds of floods, separated by commas: ${FLOOD_KINDS.join(", ")}`, kindsOf, [
+      "unknown",
+      "large",
+    ])
+    .option("--rate <n>", "rejected requests per second", whole(1), 200)
+    .option("--seconds <n>", "duration of each round in seconds", whole(1), 2)
     .option("--clients <n>", "clients whose requests are answered", whole(1), 4)
     .option("--repeats <n>", "rounds with each flood, and as many without", whole(1), 15)
-    .option("--flood-key <key>", "of kind rate: a key whose limit is one request a minute")
-    .option("--spent-key <key>", "of kind budget: a key whose budget is used up")
-    .option("--flood-model <name>", "of kind unavailable: a model that the server has and can't load");
+    .option("--flood-key <key>", "for kind rate: a key with a limit of one request per minute")
+    .option("--spent-key <key>", "for kind budget: a key with a used-up budget")
+    .option("--flood-model <name>", "for kind unavailable: a configured model that the server cannot load");
   return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
     await withProcess(options, async ({ target, pid, server }) => {
@@ -46,7 +49,8 @@ export function floodCommand(args: string[]): Command {
 function kindsOf(text: string): FloodKind[] {
   return text.split(",").map((name) => {
     const kind = FLOOD_KINDS.find((one) => one === name);
-    if (kind === undefined) throw new InvalidArgumentError(`There is no kind ${name}.`);
+    if (kind === undefined)
+      throw new InvalidArgumentError(`Unknown kind: ${name}. Kinds are ${FLOOD_KINDS.join(", ")}.`);
     return kind;
   });
 }

@@ -11,7 +11,7 @@ export function modelCommand(): Command {
   return new Command("model")
     .description("write a GGUF of a real shape with random weights and a synthetic vocabulary")
     .addOption(new Option("--shape <name>", "the model's shape").choices(Object.keys(SHAPES)).makeOptionMandatory())
-    .requiredOption("--out <file>", "where to write it")
+    .requiredOption("--out <file>", "output file")
     .option("--seed <n>", "the same seed gives the same file", whole(0), 1)
     .action(async (options: { shape: string; out: string; seed: number }) => {
       const shape = SHAPES[options.shape]!();

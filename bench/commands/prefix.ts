@@ -15,12 +15,10 @@ interface Options extends ArmOptions, PeerOptions {
 
 export function prefixCommand(args: string[]): Command {
   const command = new Command("prefix")
-    .description(
-      "simultaneous requests that share a prefix nobody has computed yet: TTFT, and how often it is computed",
-    )
-    .option("--streams <n>", "requests at once", whole(1), 32)
+    .description("concurrent requests over one uncomputed prefix: TTFT, and how often the prefix is computed")
+    .option("--streams <n>", "concurrent requests", whole(1), 32)
     .option("--shared <tokens>", "tokens of the prefix, new in each repeat", whole(1), 1000)
-    .option("--private <tokens>", "tokens of each request's own", whole(1), 16)
+    .option("--private <tokens>", "tokens of each request after the prefix", whole(1), 16)
     .option("--tokens <n>", "tokens that each request generates", whole(2), 8);
   return addPeerOptions(addArmOptions(command, "completions")).action(async (options: Options) => {
     const machine = machineFacts(args);

@@ -13,8 +13,8 @@ interface Options extends ArmOptions {
 
 export function responsiveCommand(args: string[]): Command {
   const command = new Command("responsive")
-    .description("what /health and a stream feel beside the heaviest requests")
-    .option("--kinds <list>", `of ${WORK_KINDS.join(", ")}, separated by commas`, kindsOf, [...WORK_KINDS]);
+    .description("latency of /health and gaps of a stream beside the heaviest requests")
+    .option("--kinds <list>", `kinds of work, separated by commas: ${WORK_KINDS.join(", ")}`, kindsOf, [...WORK_KINDS]);
   command.option("--data-dir <dir>", "the data directory of the server at --url, for a backup");
   return addArmOptions(command, "chat").action(async (options: Options) => {
     const machine = machineFacts(args);
@@ -35,7 +35,8 @@ export function responsiveCommand(args: string[]): Command {
 function kindsOf(text: string): WorkKind[] {
   return text.split(",").map((name) => {
     const kind = WORK_KINDS.find((one) => one === name);
-    if (kind === undefined) throw new InvalidArgumentError(`There is no kind ${name}.`);
+    if (kind === undefined)
+      throw new InvalidArgumentError(`Unknown kind: ${name}. Kinds are ${WORK_KINDS.join(", ")}.`);
     return kind;
   });
 }

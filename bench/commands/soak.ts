@@ -15,9 +15,9 @@ interface Options extends ArmOptions, ProcessOptions {
 
 export function soakCommand(args: string[]): Command {
   const command = new Command("soak")
-    .description("many short chats, and what they do to the server's resident memory")
-    .option("--requests <n>", "requests in all", whole(1), 10_000)
-    .option("--concurrency <n>", "clients at once", whole(1), 8);
+    .description("resident memory of the server over many short chats")
+    .option("--requests <n>", "total requests", whole(1), 10_000)
+    .option("--concurrency <n>", "concurrent clients", whole(1), 8);
   return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
     await withProcess(options, async ({ target, pid, server }) => {

@@ -18,12 +18,12 @@ interface Options {
 
 export function storeCommand(args: string[]): Command {
   return new Command("store")
-    .description("a store with years of rows: its start, its statements, and what waits for them; needs no server")
-    .option("--batches <n>", "batches that are over", whole(1), 1_000_000)
-    .option("--ledger <n>", "rows of the ledger, over 31 days", whole(1), 10_000_000)
-    .option("--results <n>", "results of a file that is deleted", whole(1), 600)
-    .option("--result-bytes <n>", "bytes of each", whole(2), 1_000_000)
-    .option("--json <file>", "write everything that was measured")
+    .description("a store with years of rows: start, statements, and the latency beside them; needs no server")
+    .option("--batches <n>", "terminal batches", whole(1), 1_000_000)
+    .option("--ledger <n>", "ledger rows over 31 days", whole(1), 10_000_000)
+    .option("--results <n>", "results of a deleted file", whole(1), 600)
+    .option("--result-bytes <n>", "bytes of each result", whole(2), 1_000_000)
+    .option("--json <file>", "write all measurements to this file")
     .action(async (plan: Options) => {
       const machine = machineFacts(args);
       const dataDir = await mkdtemp(join(tmpdir(), "nightshift-bench-store-"));

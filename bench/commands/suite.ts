@@ -30,21 +30,24 @@ export function suiteCommand(args: string[]): Command {
   const collect = (text: string, all: string[]) => [...all, text];
   const names = SCENARIOS.map(({ name }) => name);
   return new Command("suite")
-    .description("all that this server claims, measured beside others, as a report with charts")
-    .addOption(new Option("--preset <name>", "how large everything is").choices(Object.keys(PRESETS)).default("cpu"))
-    .option("--scenario <name>", `only this one; may be given again: ${names.join(", ")}`, collect, [])
-    .option("--peer <[label=]url>", "an OpenAI-compatible server to compare with; may be given again", collect, [])
-    .option("--llama-server <file>", "start two arms of this llama-server as peers")
-    .option("--ceiling <file>", "llama-batched-bench, for the ceiling of throughput")
-    .option("--gguf <file>", "the model (default: one of the preset's shape, made in .bench/)")
+    .description("all scenarios, compared with other servers, as a report with charts")
+    .addOption(new Option("--preset <name>", "sizes of the scenarios").choices(Object.keys(PRESETS)).default("cpu"))
+    .option("--scenario <name>", `run this scenario only; repeatable: ${names.join(", ")}`, collect, [])
+    .option("--peer <[label=]url>", "an OpenAI-compatible server to compare with; repeatable", collect, [])
+    .option("--llama-server <file>", "start two configurations of this llama-server as peers")
+    .option("--ceiling <file>", "llama-batched-bench, to measure the throughput ceiling")
+    .option("--gguf <file>", "the model (default: one of the preset's shape, created in .bench/)")
     .option("--server-args <options>", "further options for this server, in one string")
-    .option("--trace <file>", "take arrivals and lengths from this CSV instead of the model of a chat trace")
-    .option("--repeats <n>", "how often each server is measured, by turns", whole(1), 3)
+    .option(
+      "--trace <file>",
+      "read arrivals and lengths from this CSV instead of drawing them from a model of a chat trace",
+    )
+    .option("--repeats <n>", "repeats per server, interleaved", whole(1), 3)
     .option("--seed <n>", "the same seed gives the same prompts and arrivals", whole(0), 1)
-    .option("--out <folder>", "where the report, its data and its charts go", "docs/benchmarks")
+    .option("--out <folder>", "folder of the report, its data and its charts", "docs/benchmarks")
     .action(async (options: Options) => {
       const unknown = options.scenario.find((name) => !names.includes(name));
-      if (unknown !== undefined) throw new Error(`there is no scenario ${unknown}; there are ${names.join(", ")}`);
+      if (unknown !== undefined) throw new Error(`unknown scenario: ${unknown}; scenarios are ${names.join(", ")}`);
       const chosen = SCENARIOS.filter(({ name }) => options.scenario.length === 0 || options.scenario.includes(name));
       await measureSuite(options, chosen, machineFacts(args.map(withoutFolder)));
     });
@@ -75,8 +78,8 @@ async function measureSuite(options: Options, chosen: Scenario[], machine: Machi
       say(title);
       sections.push({ name, title, section: await run(lab) });
       const minutes = (performance.now() - began) / 60_000;
-      // after each scenario: what was measured is kept when a later one fails
-      const model = options.gguf ? basename(options.gguf) : modelWords(preset);
+      // after each scenario, so that its results are kept when a later one fails
+      const model = options.gguf ? basename(options.gguf) : modelText(preset);
       const { repeats, seed } = options;
       await writeSuite(options.out, { machine, preset, repeats, seed, minutes, servers, model, sections });
     }
@@ -86,7 +89,7 @@ async function measureSuite(options: Options, chosen: Scenario[], machine: Machi
   }
 }
 
-/** The preset's model in .bench/, made when it is not there yet. */
+/** The preset's model in .bench/, created when missing. */
 async function presetModel({ shape }: Preset): Promise<string> {
   const path = join(".bench", `${shape}.gguf`);
   const there = await access(path).then(
@@ -99,11 +102,11 @@ async function presetModel({ shape }: Preset): Promise<string> {
   return path;
 }
 
-function modelWords({ name, shape }: Preset): string {
+function modelText({ name, shape }: Preset): string {
   const why =
     name === "cpu"
       ? " With about 30 million weights and a vocabulary of 32,768 a step of few streams takes a few milliseconds on one " +
-        "core, as one of a real model does on a GPU; a further stream costs far more here than there, for on a CPU " +
+        "core, as one of a real model does on a GPU; a further stream costs far more here than there, because on a CPU " +
         "decoding is bound by arithmetic."
       : "";
   return `random weights of the shape \`${shape}\` (bench/README.md); random weights compute in the same time as real ones.${why}`;

@@ -17,16 +17,16 @@ interface Options extends ArmOptions, PeerOptions {
 
 export function throughputCommand(args: string[]): Command {
   const command = new Command("throughput")
-    .description("tokens/s, TTFT and ITL at several numbers of streams, this server beside others")
-    .option("--streams <list>", "how many clients at once", wholes(1), [1, 8, 32])
+    .description("tokens/s, TTFT and ITL at several numbers of streams, compared with other servers")
+    .option("--streams <list>", "numbers of concurrent clients", wholes(1), [1, 8, 32])
     .option("--prompt <tokens>", "tokens of each prompt", whole(1), 128)
-    .option("--shared <tokens>", "how many of them all prompts have in common", whole(0), 0)
+    .option("--shared <tokens>", "tokens that all prompts share", whole(0), 0)
     .option("--tokens <n>", "tokens that each request generates", whole(2), 64)
-    .option("--json-schema <file>", "a JSON schema that every answer is held to; one that is long enough", jsonFile)
-    .option("--requests <n>", "requests of each stream (default: 8 at 1 stream, 2 up to 8 streams, 1 above)", whole(1));
+    .option("--json-schema <file>", "a JSON schema for every answer, with a long enough minimum", jsonFile)
+    .option("--requests <n>", "requests per stream (default: 8 at 1 stream, 2 up to 8 streams, 1 above)", whole(1));
   return addPeerOptions(addArmOptions(command, "completions")).action(async (options: Options) => {
     const machine = machineFacts(args);
-    if (options.shared > options.prompt) throw new Error("--shared is a part of --prompt: it can't be more");
+    if (options.shared > options.prompt) throw new Error("--shared is part of --prompt and cannot exceed it");
     await withArms(options, async ({ targets, server }) => {
       const warnings: string[] = [];
       const plan = { ...options, requests: options.requests ?? null, jsonSchema: options.jsonSchema ?? null };

@@ -15,11 +15,11 @@ interface Options extends ArmOptions, ProcessOptions {
 
 export function validateCommand(args: string[]): Command {
   const command = new Command("validate")
-    .description("upload and validation of a large batch file: its speed, what streams feel of it, and its memory")
+    .description("upload and validation of a large batch file: speed, stream gaps beside it, and memory")
     .option("--lines <n>", "lines of the file", whole(1), 50_000)
     .option("--bytes <n>", "bytes of each line", whole(256), 4000)
-    .option("--run-seconds <n>", "how long each batch may run before it is cancelled", whole(0), 5)
-    .option("--repeats <n>", "how often alone and how often beside a stream", whole(1), 3);
+    .option("--run-seconds <n>", "seconds that each batch runs before it is cancelled", whole(0), 5)
+    .option("--repeats <n>", "repeats alone, and as many beside a stream", whole(1), 3);
   return addProcessOptions(addArmOptions(command, "chat")).action(async (options: Options) => {
     const machine = machineFacts(args);
     await withProcess(options, async ({ target, pid, server }) => {

@@ -13,9 +13,9 @@ import type { MemorySample } from "./memory-trend.ts";
 
 export interface EndurancePlan {
   seconds: number;
-  /** Online clients at once. */
+  /** Concurrent online clients. */
   clients: number;
-  /** Lines of a batch; one follows the other. */
+  /** Lines of each batch; batches run one after the other. */
   lines: number;
   seed: number;
 }
@@ -23,29 +23,29 @@ export interface EndurancePlan {
 export interface EnduranceResult {
   samples: MemorySample[];
   online: OnlineAccount;
-  /** Of every batch that came to its end. */
+  /** Accounts of all terminal batches. */
   batches: BatchAccount[];
   enginesKilled: number;
-  /** Failures while no engine had just been killed. */
+  /** Failures that do not follow an engine's kill. */
   failures: string[];
   books: Books;
 }
 
-/** Every so many requests a client leaves in the middle of its answer, and every so many batches one is cancelled. */
+/** Every LEAVES-th request is cancelled during its response, every CANCELS-th batch is cancelled. */
 const LEAVES = 8;
 const CANCELS = 4;
 const PAUSE_MS = 150;
 const SAMPLES = 40;
-/** After a kill, requests may fail until the next engine has loaded its model. */
+/** Milliseconds after a kill in which requests may fail: the next engine loads its model. */
 const RECOVERS_WITHIN_MS = 15_000;
-/** Ledger rows of online requests follow within 100 ms. */
+/** Milliseconds until online requests are in the ledger, with a margin: rows follow within 100 ms. */
 const BOOKED_WITHIN_MS = 1000;
 const POLL_MS = 100;
 
 /**
- * What a server lives through in weeks, in minutes: chats of which some are left in the middle, one batch after the other
- * of which some are cancelled, and half-way a SIGKILL of every engine process. At the end the books are held against each
- * other. The server must be idle before, with nobody else's requests beside these.
+ * Weeks of events in minutes: chats with some cancelled during the response, one batch after the other with some
+ * cancelled, and a SIGKILL of every engine process half-way. The books are compared at the end. The server must be idle
+ * before, and have no other clients.
  */
 export async function endurance(
   target: Target,
@@ -114,7 +114,7 @@ function chatBody(make: PromptMaker, random: Random) {
   return { ...make(random.integer(24, 96), null, random), max_tokens: random.integer(2, 48), ignore_eos: true };
 }
 
-/** Closes the connection after so many events. */
+/** Closes the connection after `after` events. */
 async function leave(target: Target, body: ReturnType<typeof chatBody>, after: number): Promise<void> {
   const abort = new AbortController();
   let events = 0;
@@ -133,7 +133,7 @@ async function oneBatch(target: Target, lines: number, cancel: boolean, make: Pr
   const id = await createBatch(target, bodies);
   if (cancel) {
     await wait(random.integer(200, 2000));
-    // one that is over already says so with a 409
+    // a terminal batch answers 409
     await call(target, `batches/${id}/cancel`, json({})).catch(() => {});
   }
   for (;;) {
@@ -143,7 +143,7 @@ async function oneBatch(target: Target, lines: number, cancel: boolean, make: Pr
   }
 }
 
-/** Processes right below the server: its engines, one for each model. */
+/** Child processes of the server: its engines, one per model. */
 async function enginesOf(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
   return children.split(" ").filter(Boolean).map(Number);

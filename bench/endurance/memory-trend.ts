@@ -1,7 +1,7 @@
 import { slope } from "../base/statistics.ts";
 import { type Resident, totalMib } from "../target/memory.ts";
 
-/** Resident memory after so many requests, of the server and all its children. */
+/** Resident memory of the server and all its children after a number of requests. */
 export interface MemorySample {
   requests: number;
   processes: Resident[];
@@ -12,14 +12,17 @@ export interface MemoryTrend {
   name: string;
   first: number;
   last: number;
-  /** MiB per 1,000 requests by least squares, the first fifth of the run left out. */
+  /** MiB per 1,000 requests by least squares, without the first fifth of the run. */
   perThousand: number;
 }
 
-/** Heaps and pools may grow for this share of the run before growth counts. */
+/** Fraction of the run in which heaps and pools may grow. */
 const WARM = 0.2;
 
-/** How the memory of each process went, and of all together (pid 0). A process that came or went has its own line. */
+/**
+ * Memory trend of each process, and of all together (pid 0). A process that started or ended during the run has its own
+ * line.
+ */
 export function memoryTrends(samples: MemorySample[]): MemoryTrend[] {
   const most = Math.max(...samples.map(({ requests }) => requests));
   const trend = (pid: number, name: string, mib: (sample: MemorySample) => number | undefined): MemoryTrend => {

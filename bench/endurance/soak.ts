@@ -7,7 +7,7 @@ import type { MemorySample } from "./memory-trend.ts";
 
 export interface SoakPlan {
   requests: number;
-  /** Clients at once. */
+  /** Concurrent clients. */
   concurrency: number;
   endpoint: Endpoint;
   seed: number;
@@ -20,12 +20,15 @@ export interface SoakResult {
   completionTokens: number;
 }
 
-/** Prompts and answers are short and of uneven length, as chats are. */
+/** Prompts and answers are short and of varying length, like chats. */
 const PROMPT = { from: 24, to: 96 };
 const TOKENS = { from: 2, to: 24 };
 const SAMPLES = 20;
 
-/** Sends short requests and looks at the memory of process `pid` twenty times on the way, at the start and at the end. */
+/**
+ * Sends short requests and samples the memory of process `pid` at the start, twenty times during the run, and at the
+ * end.
+ */
 export async function soak(
   target: Target,
   pid: number,
@@ -40,12 +43,12 @@ export async function soak(
   let begun = 0;
   let ended = 0;
   let completionTokens = 0;
-  const look = async () => {
+  const sampleMemory = async () => {
     const sample = { requests: ended, processes: await residentMemory(pid) };
     samples.push(sample);
     onSample(sample);
   };
-  await look();
+  await sampleMemory();
   const from = performance.now();
   const client = async () => {
     while (begun < plan.requests) {
@@ -58,7 +61,7 @@ export async function soak(
       } catch (error) {
         failures.push(error instanceof Error ? error.message : String(error));
       }
-      if (++ended % every === 0) await look();
+      if (++ended % every === 0) await sampleMemory();
     }
   };
   await Promise.all(Array.from({ length: plan.concurrency }, client));

@@ -2,15 +2,15 @@ import { Agent, type ClientRequest, request } from "node:http";
 import { AUTHORIZATION } from "../target/target.ts";
 
 /**
- * | kind | what is sent | refused with |
+ * | kind | request | rejected with |
  * |---|---|---|
- * | unknown | a POST of 1 kB to a path that there is not | 404 |
- * | large | a body that says it has 64 MB, of which 64 kB come | 413 |
- * | flex | a chat at tier flex, to a server whose places are taken (`--flex-wait-ms 1`) | 429 |
- * | key | a chat with a key that nobody has | 401, and 429 when an address has tried too many |
- * | rate | a chat with `--flood-key`, whose requests a minute are used up | 429 |
+ * | unknown | a POST of 1 kB to an unknown path | 404 |
+ * | large | a body with a declared length of 64 MB, of which 64 kB are sent | 413 |
+ * | flex | a chat at tier flex to a full server (`--flex-wait-ms 1`) | 429 |
+ * | key | a chat with an unknown key | 401, and 429 after too many failures from an address |
+ * | rate | a chat with `--flood-key`, beyond its requests per minute | 429 |
  * | budget | a chat with `--spent-key`, whose budget is used up | 429 |
- * | unavailable | a chat with `--flood-model`, which the server has and can't load | 503 |
+ * | unavailable | a chat with `--flood-model`, which the server cannot load | 503 |
  */
 export const FLOOD_KINDS = ["unknown", "large", "flex", "key", "rate", "budget", "unavailable"] as const;
 export type FloodKind = (typeof FLOOD_KINDS)[number];
@@ -27,16 +27,16 @@ export const REFUSED_WITH: Record<FloodKind, readonly number[]> = {
 
 export interface FloodOrder {
   kind: FloodKind;
-  /** Where the endpoints begin. */
+  /** Base URL of the endpoints. */
   base: string;
   model: string;
-  /** Requests a second. */
+  /** Requests per second. */
   rate: number;
-  /** Instead of the one that answered requests have. */
+  /** Replaces the key of answered requests. */
   key: string | null;
 }
 
-/** How often each status came, `error` for a connection that broke; and this process's seconds of CPU. */
+/** Number of responses by status, `error` for a broken connection, and this process's CPU seconds. */
 export interface FloodCounts {
   statuses: Record<string, number>;
   cpuSeconds: number;
@@ -46,7 +46,10 @@ const TICK_MS = 10;
 const DECLARED_BYTES = 64e6;
 const SENT_BYTES = 64 * 1024;
 
-/** Sends at a steady rate whatever becomes of it, over connections that are kept; each tick sends what is due by then. */
+/**
+ * Sends at a fixed rate regardless of the responses, over kept-alive connections; each tick sends the requests due by
+ * then.
+ */
 export class Flood {
   readonly #order: FloodOrder;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -84,14 +87,14 @@ export class Flood {
       "content-length": large ? DECLARED_BYTES : Buffer.byteLength(this.#body),
     };
     if (key !== null) headers.authorization = `Bearer ${key}`;
-    // Who never sends the rest can't use the connection again.
+    // A connection with an unfinished body cannot be reused.
     const agent = large ? false : this.#agent;
     const call: ClientRequest = request(new URL(path, base), { method: "POST", headers, agent }, (response) => {
       this.#count(String(response.statusCode));
       response.resume();
       if (large) response.once("end", () => call.destroy());
     });
-    // After an answer, a broken connection is none.
+    // A connection that breaks after its response is not an error.
     let answered = false;
     call.once("response", () => {
       answered = true;

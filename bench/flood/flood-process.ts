@@ -1,8 +1,8 @@
 import { constants, setPriority } from "node:os";
 import { Flood, type FloodOrder } from "./flood-client.ts";
 
-/** As a process of its own: the first message is the order, the second asks for the counts and ends it. */
-// It stands for other machines, so it shall not take the processor from this one's server.
+/** Runs a flood in its own process: the first message is the order, the second requests the counts and ends it. */
+// The flood stands for other machines, so it must not compete with this one's server for the CPU.
 setPriority(constants.priority.PRIORITY_LOW);
 let flood: Flood | null = null;
 process.on("message", (message: FloodOrder | "stop") => {

@@ -11,24 +11,24 @@ import { type FloodCounts, type FloodKind, type FloodOrder, REFUSED_WITH } from 
 
 export interface FloodPlan {
   kinds: FloodKind[];
-  /** Refused requests a second. */
+  /** Rejected requests per second. */
   rate: number;
-  /** Of each round. */
+  /** Seconds of each round. */
   seconds: number;
   repeats: number;
-  /** Clients whose requests are answered, one after the other each. */
+  /** Clients whose requests are answered, each one after the other. */
   clients: number;
-  /** Of kind rate, of kind budget, and the model of kind unavailable. */
+  /** Key of kind rate, key of kind budget, model of kind unavailable. */
   floodKey: string | null;
   spentKey: string | null;
   floodModel: string | null;
 }
 
-/** A stretch of time, with a flood or without. */
+/** A time interval with or without a flood. */
 interface Round {
-  /** Milliseconds, of every answered request. */
+  /** Milliseconds of every answered request. */
   ttfts: number[];
-  /** Seconds of CPU that the server's own process used, and how long that was. */
+  /** CPU seconds of the server's process, and the length of the round. */
   cpuSeconds: number;
   seconds: number;
   flood: FloodCounts | null;
@@ -42,24 +42,24 @@ export interface FloodResult {
 
 const CLOCK_TICKS = 100;
 
-/** Quiet and flooded rounds by turns, the order reversed with each repeat. `pid` is the server's own process (Linux). */
+/** Alternates quiet and flooded rounds, the order reversed with each repeat. `pid` is the server's process (Linux). */
 export async function measureFloods(
   target: Target,
   pid: number,
   plan: FloodPlan,
-  heard: (line: string) => void,
+  onRound: (line: string) => void,
 ): Promise<FloodResult[]> {
   const orders = plan.kinds.map((kind) => orderOf(kind, target, plan));
   const results = plan.kinds.map((kind): FloodResult => ({ kind, quiet: [], flooded: [] }));
   await round(target, pid, { ...plan, seconds: 1 }, null);
   for (let repeat = 0; repeat < plan.repeats; repeat++) {
     for (const [i, { kind, quiet, flooded }] of results.entries()) {
-      const turns = [
+      const pair = [
         async () => void quiet.push(await round(target, pid, plan, null)),
         async () => void flooded.push(await round(target, pid, plan, orders[i]!)),
       ];
-      for (const turn of repeat % 2 === 0 ? turns : turns.reverse()) await turn();
-      heard(
+      for (const turn of repeat % 2 === 0 ? pair : pair.reverse()) await turn();
+      onRound(
         `${kind}: p99 ${figure(pooled(quiet, 0.99))} ms quiet, ${figure(pooled(flooded, 0.99))} ms flooded, so far`,
       );
     }
@@ -67,14 +67,14 @@ export async function measureFloods(
   return results;
 }
 
-const NOBODYS_KEY = "ns_0000000000_nobody-has-this-key-0000000000000000";
+const UNKNOWN_KEY = "ns_0000000000_nobody-has-this-key-0000000000000000";
 
 function orderOf(kind: FloodKind, { base, model }: Target, plan: FloodPlan): FloodOrder {
   const { rate, floodKey, spentKey, floodModel } = plan;
   const order = { kind, base: base.href, model, rate, key: null };
   switch (kind) {
     case "key":
-      return { ...order, key: NOBODYS_KEY };
+      return { ...order, key: UNKNOWN_KEY };
     case "rate":
       return { ...order, key: needed(floodKey, kind, "--flood-key") };
     case "budget":
@@ -115,7 +115,10 @@ async function round(target: Target, pid: number, plan: FloodPlan, order: FloodO
   }
 }
 
-/** A process of its own, so that sending does not slow down who measures. It is at work when this resolves. */
+/**
+ * Starts a flood in its own process, so that sending does not slow down the measurement. The flood runs when this
+ * resolves.
+ */
 async function startFlood(order: FloodOrder): Promise<{ stop(): Promise<FloodCounts>; kill(): void }> {
   const child = fork(programUrl("bench/flood/flood-process"), { execArgv: [] });
   child.send(order);
@@ -130,7 +133,7 @@ async function startFlood(order: FloodOrder): Promise<{ stop(): Promise<FloodCou
   };
 }
 
-/** User and system time of a process, without its children's. See proc(5). */
+/** User and system time of a process without its children. See proc(5). */
 async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -139,19 +142,19 @@ async function cpuSeconds(pid: number): Promise<number> {
 
 export const FLOOD_HEAD = [
   "flood",
-  "refusals/s",
+  "rejections/s",
   "answers",
   "TTFT p50 ms",
   "× p50",
   "p99 ms",
   "× p99",
   "× p99 of a turn",
-  "CPU ms per refusal",
+  "CPU ms per rejection",
 ];
 
 export function floodRow({ kind, quiet, flooded }: FloodResult): string[] {
   const turns = flooded.map(({ ttfts }, i) => quantile(ttfts, 0.99) / quantile(quiet[i]!.ttfts, 0.99));
-  const rates = flooded.map((round) => refusals(kind, round) / round.seconds);
+  const rates = flooded.map((round) => rejections(kind, round) / round.seconds);
   return [
     `${kind} (${REFUSED_WITH[kind].join(", ")})`,
     figure(median(rates)),
@@ -161,11 +164,11 @@ export function floodRow({ kind, quiet, flooded }: FloodResult): string[] {
       return [`${figure(without)} → ${figure(within)}`, figure(within / without)];
     }),
     spreadText(spread(turns)),
-    figure(costOfRefusal(kind, flooded, quiet)),
+    figure(costOfRejection(kind, flooded, quiet)),
   ];
 }
 
-/** A quantile of all rounds together: those with a flood and without see the same noise of the machine. */
+/** A quantile over all rounds of a kind: rounds with and without a flood see the same noise. */
 function pooled(rounds: readonly Round[], q: number): number {
   return quantile(
     rounds.flatMap(({ ttfts }) => ttfts),
@@ -177,19 +180,19 @@ function answers(rounds: readonly Round[]): number {
   return rounds.reduce((sum, { ttfts }) => sum + ttfts.length, 0);
 }
 
-function refusals(kind: FloodKind, { flood }: Round): number {
+function rejections(kind: FloodKind, { flood }: Round): number {
   return REFUSED_WITH[kind].reduce((sum, status) => sum + (flood?.statuses[status] ?? 0), 0);
 }
 
-/** Milliseconds of CPU: what the server used beyond what its answers cost in the quiet rounds. */
-function costOfRefusal(kind: FloodKind, flooded: readonly Round[], quiet: readonly Round[]): number {
+/** CPU milliseconds per rejection: the server's use beyond the cost of its answers in the quiet rounds. */
+function costOfRejection(kind: FloodKind, flooded: readonly Round[], quiet: readonly Round[]): number {
   const cpu = (rounds: readonly Round[]) => rounds.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
   const answered = (cpu(quiet) / answers(quiet)) * answers(flooded);
-  const refused = flooded.reduce((sum, round) => sum + refusals(kind, round), 0);
+  const refused = flooded.reduce((sum, round) => sum + rejections(kind, round), 0);
   return (1000 * (cpu(flooded) - answered)) / refused;
 }
 
-/** What came instead of the refusal: the table would be about something else. */
+/** Unexpected statuses: with any, the table is about something else. */
 export function floodDoubts({ kind, flooded }: FloodResult): string[] {
   const wanted = REFUSED_WITH[kind].map(String);
   const others = new Map<string, number>();

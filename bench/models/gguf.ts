@@ -1,6 +1,6 @@
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 
-/** The values that a GGUF header needs here, by their type in the file. */
+/** GGUF header values by their type in the file. */
 export type GgufValue =
   | { type: "uint32"; value: number }
   | { type: "float32"; value: number }
@@ -15,10 +15,10 @@ export type GgufKind = "f32" | "q8_0";
 
 export interface GgufTensor {
   name: string;
-  /** In ggml's order: the length of a row first. */
+  /** In ggml's order: the row length first. */
   dims: number[];
   kind: GgufKind;
-  /** The bytes in order; a chunk may be overwritten once the next one is asked for. */
+  /** The bytes in order; a chunk may be overwritten once the next one is requested. */
   chunks: () => Iterable<Uint8Array>;
 }
 
@@ -29,7 +29,7 @@ const KIND = { f32: 0, q8_0: 8 };
 /** A Q8_0 block: one f16 scale, then 32 signed bytes. */
 export const Q8_0 = { values: 32, bytes: 34 };
 
-/** Bytes of a tensor. The row length of a q8_0 tensor is a multiple of 32, else a RangeError is thrown. */
+/** Bytes of a tensor. Throws RangeError for a q8_0 tensor whose row length is not a multiple of 32. */
 export function tensorBytes(dims: number[], kind: GgufKind): number {
   const values = dims.reduce((product, n) => product * n, 1);
   if (kind === "f32") return values * 4;
@@ -38,9 +38,8 @@ export function tensorBytes(dims: number[], kind: GgufKind): number {
 }
 
 /**
- * Writes a GGUF v3 file tensor by tensor, never holding more than one chunk.
- * The file appears under its name only when it is whole. `onBytes` hears how much of the tensors is written.
- * Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+ * Writes a GGUF v3 file tensor by tensor, with at most one chunk in memory. The file gets its name when it is complete.
+ * `onBytes` reports the written bytes of the tensors. Layout: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
  */
 export async function writeGguf(
   path: string,
@@ -147,7 +146,7 @@ function padded(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([bytes, new Uint8Array(padding(bytes.byteLength))]);
 }
 
-/** FileHandle.write may write less than it was given. */
+/** FileHandle.write may write fewer bytes than given. */
 async function write(file: FileHandle, bytes: Uint8Array): Promise<void> {
   let done = 0;
   while (done < bytes.byteLength) done += (await file.write(bytes, done, bytes.byteLength - done)).bytesWritten;

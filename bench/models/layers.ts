@@ -10,19 +10,22 @@ export interface Sizes {
   vocabulary: number;
 }
 
-/** One layer of a model: the tensors of each kind are named and sized as llama.cpp's src/models/ asks for them. */
+/** One layer of a model. Tensor names and sizes of each kind are those of llama.cpp's src/models/. */
 export interface Layer extends Sizes {
   index: number;
 }
 
-/** A matrix that keeps the size of what goes through it. */
+/** A matrix that preserves the magnitude of its input. */
 const matrix = (layer: Layer, name: string, input: number, output: number, gain = 1): TensorShape => ({
   name: `blk.${layer.index}.${name}.weight`,
   dims: [input, output],
   fill: { std: gain / Math.sqrt(input) },
 });
 
-/** A matrix that ends a branch: the sum over all branches of the stack keeps its size, as in GPT-2's initialization. */
+/**
+ * A matrix that ends a branch: the sum over all branches of the stack preserves the magnitude, as in GPT-2's
+ * initialization.
+ */
 const closing = (layer: Layer, name: string, input: number): TensorShape =>
   matrix(layer, name, input, layer.width, 1 / Math.sqrt(2 * layer.layers));
 
@@ -46,7 +49,7 @@ export function attentionLayer(layer: Layer, { normedHeads = false } = {}): Tens
   ];
 }
 
-/** BERT: no gate, and the norms stand behind what they norm. */
+/** BERT: no gate, and norms after the blocks instead of before them. */
 export function bertLayer(layer: Layer): TensorShape[] {
   const { width, heads, headWidth } = layer;
   const norm = (name: string) => [

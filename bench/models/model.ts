@@ -3,12 +3,12 @@ import type { Shape } from "./shapes.ts";
 import { syntheticVocabulary, vocabularyMetadata } from "./vocabulary.ts";
 import { randomTensor } from "./weights.ts";
 
-/** llama.cpp's numbers for what most of a file's tensors are. */
+/** llama.cpp's numbers for the type of most tensors of a file. */
 const FILE_TYPE = { f32: 0, q8_0: 7 };
 
 /**
- * Writes a model of the given shape with random weights: it computes what a real one of that shape computes, in the
- * same time, and says nonsense words. The same name, shape and seed give the same file. Returns its size in bytes.
+ * Writes a model of the given shape with random weights. It takes the same compute as a trained model of the shape and
+ * generates nonsense words. The same name, shape and seed give the same file. Returns its size in bytes.
  */
 export async function writeModel(
   path: string,
@@ -27,7 +27,7 @@ export async function writeModel(
     ...vocabularyMetadata(vocabulary),
   };
   const tensors = shape.tensors(vocabulary.unlikely).map((tensor, stream) => {
-    // llama.cpp wants vectors as floats whatever the matrices are
+    // llama.cpp requires float vectors for every matrix type
     return randomTensor(tensor, tensor.dims.length === 1 ? "f32" : shape.kind, seed, stream);
   });
   return writeGguf(path, metadata, tensors, onBytes);

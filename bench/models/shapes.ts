@@ -11,13 +11,13 @@ import {
 } from "./layers.ts";
 import type { TensorShape } from "./weights.ts";
 
-/** A model to make: its sizes, its header entries and, in order, its tensors. */
+/** A model shape: sizes, header entries and, in order, tensors. */
 export interface Shape {
   architecture: string;
   kind: GgufKind;
   vocabulary: number;
   metadata: Record<string, GgufValue>;
-  /** `unlikely` are the tokens that should hardly ever be drawn. */
+  /** `unlikely` are tokens that should rarely be drawn. */
   tensors: (unlikely: number[]) => TensorShape[];
 }
 
@@ -27,7 +27,7 @@ const WINDOW = 32;
 /** enum llama_pooling_type */
 const POOLING_TYPE = { mean: 1, cls: 2, rank: 4 };
 
-/** Every shape by its name on the command line. The tiny ones are one per kind of memory in llama.cpp. */
+/** Shapes by their name on the command line. There is one tiny shape per kind of memory in llama.cpp. */
 export const SHAPES: Record<string, () => Shape> = {
   "30m": () =>
     llama({ layers: 12, width: 384, heads: 6, kvHeads: 2, headWidth: 64, feedForward: 1024, vocabulary: 32_768 }),
@@ -66,7 +66,7 @@ function llama(sizes: Sizes, { kind = "q8_0" as GgufKind, tied = true, context =
   };
 }
 
-/** Gemma 3: two layers that see a window of 32 tokens, one that sees all, twice. */
+/** Gemma 3: two layers with a window of 32 tokens and one with full attention, twice. */
 function tinySlidingWindow(): Shape {
   const sizes = { ...TINY, layers: 6 };
   return {
@@ -82,7 +82,7 @@ function tinySlidingWindow(): Shape {
   };
 }
 
-/** Mamba: no attention at all. */
+/** Mamba: no attention. */
 function tinyRecurrent(): Shape {
   const ssm = { inner: 2 * TINY.width, state: 8, kernel: 4, rank: 4 };
   const uint32s: Record<string, number> = {
@@ -105,7 +105,7 @@ function tinyRecurrent(): Shape {
   };
 }
 
-/** LFM2: convolutions with a short state and attention by turns. */
+/** LFM2: convolutions with a short state, alternating with attention. */
 function tinyHybrid(): Shape {
   const kernel = 3;
   const attends = (index: number) => index % 2 === 1;
@@ -132,7 +132,7 @@ function tinyHybrid(): Shape {
   };
 }
 
-/** BERT: all tokens see each other, and one vector or one score comes of them. */
+/** BERT: bidirectional attention, with one vector or one score as output. */
 function tinyEncoder(pooling: keyof typeof POOLING_TYPE): Shape {
   const context = 256;
   const { width, heads } = TINY;
@@ -168,9 +168,9 @@ function tinyEncoder(pooling: keyof typeof POOLING_TYPE): Shape {
 }
 
 /**
- * A tied matrix is drawn small, so that the layers outweigh the last token's own row and the text does not stand
- * still; an own output matrix is drawn wide, so that the best two logits of a tiny model lie apart.
- * Quiet rows keep the logits of unlikely tokens near 0.
+ * A tied matrix has small values, so that the layers outweigh the last token's own row and the text varies; a separate
+ * output matrix has large values, so that the best two logits of a tiny model differ. Quiet rows keep the logits of
+ * unlikely tokens near 0.
  */
 function embedding(sizes: Sizes, tied: boolean, unlikely: number[], normName = "output_norm.weight"): TensorShape[] {
   const dims = [sizes.width, sizes.vocabulary];

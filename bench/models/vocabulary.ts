@@ -5,15 +5,15 @@ const VOWELS = [..."aeiou"];
 const BYTES = 256;
 const SPACE = "Ġ";
 const CONTROL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
-/** Coprime with 10^6, so that a step of it visits every word of three syllables once, in mixed order. */
+/** Coprime with 10^6, so that steps of it visit every word of three syllables once, in mixed order. */
 const STRIDE = 700_001;
 
 export interface Vocabulary {
   tokens: string[];
   merges: string[];
-  /** The ids of the control tokens: <|endoftext|>, <|im_start|>, <|im_end|>. */
+  /** Ids of the control tokens: <|endoftext|>, <|im_start|>, <|im_end|>. */
   control: number[];
-  /** Tokens that a model should hardly ever draw: the control tokens, and the bytes, which are no text by themselves. */
+  /** Tokens that a model should rarely draw: the control tokens, and the bytes, which are not text by themselves. */
   unlikely: number[];
 }
 
@@ -31,9 +31,8 @@ function byteSymbols(): string[] {
 }
 
 /**
- * A byte-level BPE vocabulary of exactly `size` tokens: the bytes, syllables, and words of up to three syllables,
- * each with the merges that build it, in an order in which every word of the vocabulary is reached.
- * At most about a million tokens.
+ * A byte-level BPE vocabulary of exactly `size` tokens: the bytes, syllables, and words of up to three syllables, each
+ * with the merges that build it, in an order in which every word can be built. At most about a million tokens.
  */
 export function syntheticVocabulary(size: number): Vocabulary {
   const tokens = byteSymbols();

@@ -1,14 +1,14 @@
 import { Random } from "../base/random.ts";
 import { type GgufKind, type GgufTensor, Q8_0, tensorBytes } from "./gguf.ts";
 
-/** How the values of a tensor are drawn. */
+/** The distribution of a tensor's values. */
 export type Fill =
-  /** Uniform around 0 with this standard deviation; rows in `quiet` have a sixty-fourth of it. */
+  /** Uniform around 0 with this standard deviation; rows in `quiet` have 1/64 of it. */
   { std: number; quiet?: number[] } | { from: number; to: number } | { constant: number };
 
 export interface TensorShape {
   name: string;
-  /** The length of a row first. */
+  /** The row length first. */
   dims: number[];
   fill: Fill;
 }
@@ -19,8 +19,8 @@ const QUIET = 1 / 64;
 const BYTE_STD = Math.sqrt((256 ** 2 - 1) / 12);
 
 /**
- * The tensor's random bytes, drawn anew for each call from `seed` and `stream`, so that the same pair gives the same
- * bytes. A q8_0 block is 32 random bytes behind the one scale that makes them as wide as `fill` says.
+ * The tensor's random bytes, drawn from `seed` and `stream`: the same pair gives the same bytes. A q8_0 block is 32
+ * random bytes with the scale that gives the deviation of `fill`.
  */
 export function randomTensor(shape: TensorShape, kind: GgufKind, seed: number, stream: number): GgufTensor {
   const { name, dims, fill } = shape;
@@ -42,7 +42,7 @@ function* blocks(
   const scale = half(fill.std / BYTE_STD);
   const quietScale = half((fill.std * QUIET) / BYTE_STD);
   const quiet = new Set(fill.quiet);
-  // two blocks are the least that fills whole words; a tensor's last chunk is cut to what is left
+  // two blocks are the least that fills whole words; a tensor's last chunk is cut to the rest
   const chunkBlocks = 2 * Math.floor(CHUNK_BYTES / (2 * Q8_0.bytes));
   const words = new Int32Array((chunkBlocks * Q8_0.bytes) / 4);
   const halves = new Uint16Array(words.buffer);
@@ -59,7 +59,7 @@ function* blocks(
   }
 }
 
-/** Float tensors are vectors, or matrices of the tiny test models: small enough for one piece. */
+/** Float tensors are vectors, or matrices of the tiny test models, and fit into one chunk. */
 function floats(count: number, rowLength: number, fill: Fill, seed: number, stream: number): Uint8Array {
   const values = new Float32Array(count);
   if ("constant" in fill) {
@@ -77,7 +77,7 @@ function floats(count: number, rowLength: number, fill: Fill, seed: number, stre
   return new Uint8Array(values.buffer);
 }
 
-/** The bits of a positive number below 65,504 as IEEE 754 half precision, cut off rather than rounded. */
+/** A positive number below 65,504 as IEEE 754 half precision, truncated. */
 export function half(value: number): number {
   if (value < 2 ** -14) return Math.floor(value * 2 ** 24);
   const exponent = Math.floor(Math.log2(value));

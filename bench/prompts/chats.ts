@@ -1,7 +1,7 @@
 import { type Sample, stream } from "../target/stream.ts";
 import type { Target } from "../target/target.ts";
 
-/** One short chat after the other, as long as something else goes on. */
+/** Streams one short chat after the other while other work runs. */
 export class Chats {
   readonly #target: Target;
   #samples: Sample[] = [];
@@ -28,7 +28,7 @@ export class Chats {
     return result;
   }
 
-  /** The longest between two events of a stream that was sent since then, the one that is on its way included. */
+  /** The longest gap between two events of the streams sent since then, the current one included. */
   async longestGap(since: number): Promise<number> {
     await new Promise<void>((resolve) => {
       this.#ended = resolve;

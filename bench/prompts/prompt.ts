@@ -4,13 +4,13 @@ import type { Target } from "../target/target.ts";
 
 export type Endpoint = "completions" | "chat";
 
-/** Makes the body of a request whose prompt has about the given tokens, the first `shared` of them given. */
+/** Makes the body of a request with a prompt of about `tokens` tokens, which begins with `shared`. */
 export type PromptMaker = (tokens: number, shared: Shared | null, random: Random) => Body;
 
-/** The beginning that several prompts have in common, in the maker's own units: token ids or digits. */
+/** A prefix of several prompts, in the maker's units: token ids or digits. */
 export type Shared = readonly number[];
 
-/** Ids that are ordinary tokens in every vocabulary this is used with: past the bytes, below the demo model's last. */
+/** Ids of ordinary tokens in every vocabulary in use: after the bytes, below the demo model's last. */
 const IDS = { from: 256, to: 999 };
 
 export function randomUnits(endpoint: Endpoint, count: number, random: Random): number[] {
@@ -19,9 +19,9 @@ export function randomUnits(endpoint: Endpoint, count: number, random: Random): 
 }
 
 /**
- * Completions take the prompt as token ids: the same tokens, exactly as many as asked for, on every server.
- * Chat takes text through each server's template. Digits are used, because nearly every tokenizer spells numbers digit
- * by digit; two probes measure what a digit and the template cost, and the lengths are corrected by that.
+ * Completions take the prompt as token ids: the same exact number of tokens on every server. Chat takes text through
+ * each server's template. The text consists of digits, because nearly every tokenizer encodes numbers digit by digit;
+ * two probes measure the tokens per digit and of the template, and the lengths are corrected by them.
  */
 export async function promptMaker(endpoint: Endpoint, target: Target, random: Random): Promise<PromptMaker> {
   if (endpoint === "completions") {

@@ -1,4 +1,4 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { askFor } from "./responsive-work.ts";
+import { requestWork } from "./responsive-work.ts";
 
-parentPort?.postMessage(await askFor(workerData));
+parentPort?.postMessage(await requestWork(workerData));

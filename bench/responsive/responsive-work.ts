@@ -8,10 +8,10 @@ import { CLI } from "../target/server-process.ts";
 import { AUTHORIZATION } from "../target/target.ts";
 
 const MiB = 1024 * 1024;
-/** Of the files that a backup copies: they are there before it, and not what is measured. */
+/** Parallel uploads of the files for a backup, before the measurement. */
 const UPLOADS_AT_ONCE = 5;
 
-/** Work that a client may ask of the server, and that must not hold up others. */
+/** Kinds of work that one client can request and that must not delay others. */
 export const WORK_KINDS = ["bodies", "tokenize", "newlines", "answer", "schemas", "backup"] as const;
 export type WorkKind = (typeof WORK_KINDS)[number];
 
@@ -19,12 +19,12 @@ export interface WorkOrder {
   kind: WorkKind;
   base: string;
   model: string;
-  /** The server's, for a backup; null where it is not known. */
+  /** The server's data directory, for a backup; null when unknown. */
   dataDir: string | null;
 }
 
-/** Asks for the work and resolves with the statuses of the answers, each read to its end. */
-export function askFor(order: WorkOrder): Promise<number[]> {
+/** Requests the work. Resolves with the statuses of the responses, each read to its end. */
+export function requestWork(order: WorkOrder): Promise<number[]> {
   return Promise.all(REQUESTS[order.kind](order));
 }
 
@@ -47,7 +47,7 @@ const REQUESTS: Record<WorkKind, (order: WorkOrder) => Promise<number>[]> = {
   ],
 };
 
-/** Eight schemas of 60 Ki characters at once, none of which the server knows. */
+/** Eight concurrent schemas of 60 Ki characters that the server has not seen. */
 function schemas(): string[] {
   return Array.from({ length: 8 }, () => {
     const names = Array.from({ length: 2000 }, (_, i) => `"p${i}":{"type":"string"}`);
@@ -55,7 +55,7 @@ function schemas(): string[] {
   });
 }
 
-/** Files are deleted while they are backed up. */
+/** Backs up files that are deleted meanwhile. */
 async function backedUp(order: WorkOrder): Promise<number> {
   if (order.dataDir === null)
     throw new Error("--data-dir names the server's data directory, or --gguf starts a server");
@@ -89,7 +89,7 @@ async function storedFile({ base }: WorkOrder): Promise<string> {
   return id;
 }
 
-/** Fields that make six bodies of about 10 MiB of as many contents. */
+/** Fields of six bodies of about 10 MiB with different contents. */
 function bodies(): string[] {
   const fill = (item: string, bytes = 10 * MiB - 1000) => Array(Math.floor(bytes / (item.length + 1))).fill(item);
   const keys = fill("xxxxxxxxxxxxxx").map((_, i) => `"k${i}":${i}`);

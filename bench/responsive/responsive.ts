@@ -9,7 +9,7 @@ import { stream } from "../target/stream.ts";
 import type { Target } from "../target/target.ts";
 import type { WorkKind, WorkOrder } from "./responsive-work.ts";
 
-/** Milliseconds that /health may take, and between two events of a stream, on two quiet cores. */
+/** Limits in milliseconds of /health, and of the gap between two events of a stream, on two idle cores. */
 const MOST_HEALTH_MS = 100;
 const MOST_GAP_MS = 250;
 const PROBE_EVERY_MS = 10;
@@ -18,14 +18,14 @@ const QUIET_MS = 2000;
 export interface Responsiveness {
   kind: WorkKind | "nothing";
   seconds: number;
-  /** Milliseconds of each probe, and of the worst gap in the streams beside it. */
+  /** Milliseconds of each probe, and of the longest gap in the concurrent streams. */
   health: number[];
   worstGap: number;
-  /** Of the work's answers. */
+  /** Statuses of the work's responses. */
   statuses: number[];
 }
 
-/** What /health and a stream feel beside each kind of work, and beside nothing. The work is asked for by another thread. */
+/** Measures /health and a stream beside each kind of work, and beside none. Another thread requests the work. */
 export async function measureResponsiveness(
   target: Target,
   kinds: readonly WorkKind[],
@@ -101,13 +101,11 @@ export function responsiveRow({ kind, seconds, statuses, health, worstGap }: Res
   return [kind, figure(seconds), statuses.join(" ") || "–", ...times];
 }
 
-/** What was slower than is promised. */
+/** Measurements beyond the limits. */
 export function responsiveDoubts({ kind, health, worstGap }: Responsiveness): string[] {
   const worst = Math.max(...health);
   return [
     ...(worst > MOST_HEALTH_MS ? [`${kind}: /health took ${figure(worst)} ms, more than ${MOST_HEALTH_MS}`] : []),
-    ...(worstGap > MOST_GAP_MS
-      ? [`${kind}: a stream stood still for ${figure(worstGap)} ms, over ${MOST_GAP_MS}`]
-      : []),
+    ...(worstGap > MOST_GAP_MS ? [`${kind}: a stream stalled for ${figure(worstGap)} ms, over ${MOST_GAP_MS}`] : []),
   ];
 }

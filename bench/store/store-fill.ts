@@ -2,11 +2,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 
 export interface StorePlan {
-  /** Batches that are over, of OWNERS owners. */
+  /** Terminal batches of OWNERS owners. */
   batches: number;
-  /** Rows of the ledger, evenly over DAYS. */
+  /** Ledger rows, evenly over DAYS. */
   ledger: number;
-  /** Results of one batch whose clean-up has not begun, and the bytes of each. */
+  /** Results of one batch before its clean-up, and the bytes of each. */
   results: number;
   resultBytes: number;
 }
@@ -15,7 +15,7 @@ export const OWNERS = 20;
 export const DAYS = 31;
 const DAY = 86_400;
 
-/** Fills the tables of a closed store as years of use do; every row goes through the triggers that a server's go through. */
+/** Fills the tables of a closed store like years of use; every row passes the same triggers as a server's rows. */
 export function fillStore(dataDir: string, plan: StorePlan, now: number): void {
   const db = new Database(join(dataDir, "nightshift.db"));
   db.pragma("synchronous = OFF");

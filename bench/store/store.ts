@@ -6,7 +6,7 @@ import { DAYS, fillStore, type StorePlan } from "./store-fill.ts";
 export interface StoreRun {
   label: string;
   ms: number;
-  /** The longest that a small write and a small read waited meanwhile. */
+  /** Longest latency of a concurrent small write and small read. */
   writeMs: number;
   readMs: number;
 }
@@ -14,7 +14,7 @@ export interface StoreRun {
 const SILENT = { info() {}, error() {} };
 const DAY = 86_400;
 
-/** Fills a store and times what servers ask of it, with small writes and reads beside each operation. */
+/** Fills a store and times the operations of a server, each beside small writes and reads. */
 export async function measureStore(
   dataDir: string,
   plan: StorePlan,
@@ -46,8 +46,8 @@ function operations(store: Store, now: number): [string, () => Promise<unknown>]
     ["backlog", () => store.batches.backlog()],
     ["batches by status", () => store.batches.counts()],
     ["batches left to clean up", () => store.batches.leftovers({ limit: 100 })],
-    ["a month's usage, everybody's", () => store.usage.sums({ ...month, owners: null, groupBy })],
-    ["a month's usage, one owner's", () => store.usage.sums({ ...month, owners: ["owner1"], groupBy })],
+    ["a month's usage of all owners", () => store.usage.sums({ ...month, owners: null, groupBy })],
+    ["a month's usage of one owner", () => store.usage.sums({ ...month, owners: ["owner1"], groupBy })],
     ["a day's usage by minute", () => store.usage.sums({ ...minutes, owners: null })],
     ["100 ledger rows removed", () => store.retention.removeLedgerRows({ before: now, limit: 100 })],
     ["100 batches removed", () => store.retention.removeBatches({ before: now + 1, limit: 100 })],
@@ -62,11 +62,11 @@ async function removed(store: Store): Promise<void> {
 
 async function beside(store: Store, label: string, operation: () => Promise<unknown>): Promise<StoreRun> {
   const state = { over: false };
-  const longest = async (ask: () => Promise<unknown>) => {
+  const longest = async (call: () => Promise<unknown>) => {
     let worst = 0;
     do {
       const from = performance.now();
-      await ask();
+      await call();
       worst = Math.max(worst, performance.now() - from);
     } while (!state.over);
     return worst;

@@ -5,8 +5,8 @@ import type { Target } from "../target/target.ts";
 import type { Arrival } from "./traffic.ts";
 
 /**
- * The request bodies of arrivals, in their order: greedy, of exactly the prompt and output tokens that each one has. Made
- * before the first is due, so that the client's work delays none.
+ * The request bodies of arrivals in their order: greedy, with exactly the prompt and output tokens of each. They are
+ * built before the first is due, so that the client's work delays none.
  */
 export async function arrivalBodies(arrivals: readonly Arrival[], target: Target, random: Random): Promise<Body[]> {
   const make = await promptMaker("completions", target, random);

@@ -8,11 +8,11 @@ import type { Body } from "../target/stream.ts";
 import type { Target } from "../target/target.ts";
 import type { LineShape } from "./oracle.ts";
 
-/** Batch work that never ends by itself. */
+/** Batch work that runs until it is stopped. */
 export interface BatchWork {
   /** Output tokens so far. */
   tokens: () => Promise<number>;
-  /** Takes what is left away and waits until the server is free of it. */
+  /** Removes the rest and waits until the server has none of it. */
   stop: () => Promise<void>;
 }
 
@@ -24,20 +24,20 @@ export async function lineBodies(target: Target, line: LineShape, count: number,
   return Array.from({ length: count }, () => ({ ...make(line.prompt, null, random), ...settings }));
 }
 
-/** A job of /v1/batches; returns when lines of it have run. */
+/** Starts a batch of /v1/batches; resolves once lines of it have run. */
 export async function batchJob(target: Target, bodies: Body[]): Promise<BatchWork> {
   const id = await createBatch(target, bodies);
   const read = () => counters(target);
   const before = (await read()).batchTokens;
-  const look = async () => {
+  const openBatch = async () => {
     const batch = await retrieveBatch(target, id);
     if (isOver(batch)) throw new Error(`${target.label}: the batch ended ${batch.status} before the measurement did`);
     return batch;
   };
-  while ((await look()).status !== "in_progress" || (await read()).batchTokens === before) await wait(POLL_MS);
+  while ((await openBatch()).status !== "in_progress" || (await read()).batchTokens === before) await wait(POLL_MS);
   return {
     tokens: async () => {
-      await look();
+      await openBatch();
       return (await read()).batchTokens - before;
     },
     stop: async () => {
@@ -48,8 +48,8 @@ export async function batchJob(target: Target, bodies: Body[]): Promise<BatchWor
 }
 
 /**
- * A plain client's loop: `clients` requests at once, not streamed, the next line as soon as one has ended. A line's tokens
- * count when it ends: as many lines are under way when one begins to count as when one ends, so nothing is lost.
+ * A plain client's loop: `clients` concurrent requests, not streamed, the next line sent when one has ended. A line's
+ * tokens count when it ends: as many lines are in flight at the start of a measurement as at its end, so none are lost.
  */
 export function clientLoop(target: Target, bodies: Body[], clients: number): BatchWork {
   const abort = new AbortController();

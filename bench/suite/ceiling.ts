@@ -13,8 +13,8 @@ export interface CeilingPlan {
 }
 
 /**
- * Generated tokens a second of llama-batched-bench, reading the prompts included, as `tokens/s` of a load is: all of
- * llama.cpp with no server around it and no sampling.
+ * Generated tokens per second of llama-batched-bench, with the time for prompts included as in `tokens/s` of a load:
+ * llama.cpp without a server and without sampling.
  */
 export async function ceiling({ binary, gguf, threads, sequences, prompt, tokens }: CeilingPlan): Promise<number> {
   const cells = sequences * (prompt + tokens);
@@ -24,7 +24,9 @@ export async function ceiling({ binary, gguf, threads, sequences, prompt, tokens
   return ceilingRate(stdout);
 }
 
-/** Reads the table of llama-batched-bench: `| PP | TG | B | N_KV | T_PP s | S_PP t/s | T_TG s | S_TG t/s | T s | …`. */
+/**
+ * Parses the table of llama-batched-bench: `| PP | TG | B | N_KV | T_PP s | S_PP t/s | T_TG s | S_TG t/s | T s | …`.
+ */
 export function ceilingRate(table: string): number {
   for (const line of table.split("\n")) {
     const [, tokens, sequences, , , , , , seconds] = line.split("|").slice(1).map(Number);

@@ -9,14 +9,14 @@ export interface SuiteReport {
   repeats: number;
   seed: number;
   minutes: number;
-  /** The command of every server, this one first; for one that was running already, where it is. */
+  /** Command of every server, this one first; the URL of a server that was already running. */
   servers: { label: string; command: string }[];
-  /** In words. */
+  /** Description of the model. */
   model: string;
   sections: { name: string; title: string; section: Section }[];
 }
 
-/** The report as Markdown; its figures lie beside it, named by `figureFile`. */
+/** The report as Markdown, with links to its figures' files by `figureFile`. */
 export function document(report: SuiteReport, figureFile: (name: string) => string): string {
   const { machine, preset, repeats, seed, minutes, servers, model, sections } = report;
   const goals = sections.flatMap(({ title, section }) => section.goals.map((goal) => ({ title, goal })));

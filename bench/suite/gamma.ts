@@ -1,6 +1,8 @@
 import type { Random } from "../base/random.ts";
 
-/** Draws from the gamma distribution with mean 1: Marsaglia and Tsang, ACM TOMS 26 (2000), boosted for shapes below 1. */
+/**
+ * Draws from the gamma distribution with mean 1: Marsaglia and Tsang, ACM TOMS 26 (2000), boosted for shapes below 1.
+ */
 export function gamma(shape: number, random: Random): number {
   if (shape < 1) {
     // Gamma(a) = Gamma(a + 1) · U^(1/a); the factors keep the mean at 1 on both sides

@@ -4,7 +4,7 @@ import { BATCH_HEAD, batchRows, measureBatch } from "../batch/batch.ts";
 import { bestArm } from "./best-arm.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 
-/** A batch whose lines begin alike, beside a client that sends them one by one. */
+/** A batch whose lines share a prefix, compared with a client that sends them one by one. */
 export const groupedBatch: Scenario = { name: "grouped-batch", title: "Prefix-grouped batch", run };
 
 async function run(lab: Laboratory): Promise<Section> {
@@ -27,8 +27,8 @@ async function run(lab: Laboratory): Promise<Section> {
   const best = bestArm(loops, rate, "most");
   return {
     about:
-      `${lines} lines that have ${shared} tokens in common and ${own} of their own, ${tokens} out: here as a batch, from the ` +
-      `upload's first byte to the end, files written; at the peer by a plain client that keeps ${lab.preset.clients} under way.`,
+      `${lines} lines with a shared prefix of ${shared} tokens and ${own} further ones, ${tokens} out: here as a batch, from the ` +
+      `upload's first byte to the end, files included; at the peer by a plain client with ${lab.preset.clients} in flight.`,
     head: BATCH_HEAD,
     rows: batchRows(arms, lines),
     goals: best ? [goal(`lines/s over a client's loop at ${best.label}`, rate(ours!) / rate(best), "≥", 3, " ×")] : [],

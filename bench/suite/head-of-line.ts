@@ -9,17 +9,17 @@ import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 import { saturate } from "./two-shifts.ts";
 
-/** What an online request waits for that arrives at a random instant of a saturating batch. */
+/** Queue wait of an online request that arrives at a random instant of a saturating batch. */
 export const headOfLine: Scenario = { name: "head-of-line", title: "Head of line", run };
 
-/** The defaults of this server's options. */
+/** Defaults of this server's options. */
 const BATCH_STEP_MS = 25;
 const BOUND_MS = BATCH_STEP_MS * 1.2;
 
 interface Arm {
   target: Target;
   batch: boolean;
-  /** The waits are the server's own count; of another server there is none. */
+  /** The waits are counted by this server; another server has no such count. */
   repeats: { run: OnlineRun; waits: Waits | null; added: number[] }[];
 }
 
@@ -68,9 +68,9 @@ async function run(lab: Laboratory): Promise<Section> {
   return {
     about:
       `${count} online requests of ${prompt} tokens in and ${tokens} out arrive at random instants of ${seconds} s beside ` +
-      "the saturating batch of the two shifts. A request waits from its arrival at the socket to the beginning of the first " +
-      "step that computes some of it (nightshift_queue_time_seconds); within the bound are waits up to batch-step-ms + 20 % = " +
-      `${BOUND_MS} ms. Its added wait is what a client sees, TTFT less that of the same arrival at the same server without ` +
+      "the saturating batch of the two shifts. The queue wait is from a request's arrival at the socket to the beginning of the first " +
+      "step with some of it (nightshift_queue_time_seconds); within the bound are waits up to batch-step-ms + 20 % = " +
+      `${BOUND_MS} ms. The added wait is what a client measures: TTFT less that of the same arrival at the same server without ` +
       "the batch, with the noise of both.",
     head: [
       "server",
@@ -105,7 +105,7 @@ async function run(lab: Laboratory): Promise<Section> {
   };
 }
 
-/** Of the arrivals that were served in both runs, in milliseconds. */
+/** Added waits in milliseconds of the arrivals that were served in both runs. */
 function addedWaits(run: OnlineRun, alone: OnlineRun): number[] {
   return run.ttfts.flatMap((ttft, i) => {
     const before = alone.ttfts[i] ?? null;

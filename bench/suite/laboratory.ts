@@ -5,15 +5,15 @@ import { bestArm } from "./best-arm.ts";
 import { measureCapacity } from "./online-load.ts";
 import type { Laboratory } from "./scenario.ts";
 
-/** Rounds that each client of a capacity measurement sends, about. */
+/** Rounds per client of a capacity measurement, about. */
 const ROUNDS = 3;
 
-/** Adds to what is given what several scenarios need measured, once, when the first of them asks. */
+/** Adds measurements that several scenarios share; each is made once, on its first use. */
 export function laboratory(given: Omit<Laboratory, "capacity" | "bestPeer">): Laboratory {
   const { preset, traffic, seed, peers, say } = given;
   const measured = new Map<Target, Promise<number>>();
   const measure = async (target: Target) => {
-    // the same lengths for all
+    // the same lengths for all servers
     const random = new Random(seed, 50);
     const count = preset.clients * ROUNDS;
     const arrivals = traffic.draw(1, 2 * count, random).slice(0, count);

@@ -9,12 +9,12 @@ import type { Target } from "../target/target.ts";
 import { bestArm } from "./best-arm.ts";
 import { type Goal, goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 
-/** What streams feel of a long prompt that comes beside them, and what it waits for them. */
+/** Stalls of streams beside a long prompt, and the prompt's TTFT beside the streams. */
 export const longPrompt: Scenario = { name: "long-prompt", title: "Long-prompt stall", run };
 
 const PROMPT = 64;
 const LONG_TOKENS = 4;
-/** All streams decode by then. */
+/** Milliseconds until all streams decode. */
 const SETTLE_MS = 1500;
 
 async function run(lab: Laboratory): Promise<Section> {
@@ -36,9 +36,9 @@ async function run(lab: Laboratory): Promise<Section> {
   const fastest = bestArm(peers, (arm) => ttft(arm).median, "least");
   return {
     about:
-      `${plan.decoders} streams decode; every ${plan.everyMs / 1000} s a prompt of ${plan.prompt} tokens comes beside ` +
+      `${plan.decoders} streams decode; every ${plan.everyMs / 1000} s a prompt of ${plan.prompt} tokens arrives beside ` +
       `them, ${plan.times} in all. Worst ITL: the longest gap of any of the streams; each ratio is to the best peer in that column. ` +
-      "How long the prompt takes is what the objective between tokens (slo-itl-ms, derived where none is named) leaves of each gap.",
+      "The prompt's time is bounded by what the ITL objective (slo-itl-ms, derived unless set) leaves of each gap.",
     head: ["server", "worst ITL ms", "ITL p99 ms", "ITL p50 ms", "TTFT of the long prompt ms"],
     rows: arms.map((arm) => [
       arm.label,
@@ -70,7 +70,7 @@ async function oneRun(target: Target, { preset }: Laboratory, random: Random) {
   const streams = Promise.all(
     Array.from({ length: decoders }, () => endless(target, make, preset.context - PROMPT - 1, random, abort.signal)),
   );
-  // awaited below; until then a failure is not yet unhandled
+  // awaited below; this keeps an earlier failure from being unhandled
   streams.catch(() => {});
   await wait(SETTLE_MS);
   const from = performance.now();

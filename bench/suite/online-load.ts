@@ -8,22 +8,22 @@ import type { BatchWork } from "./batch-work.ts";
 import { type OpenLoopResult, openLoop } from "./open-loop.ts";
 import type { Arrival } from "./traffic.ts";
 
-/** What online requests saw, and what batch work did beside them. */
+/** Measurements of online requests, and of batch work beside them. */
 export interface OnlineRun {
   requests: number;
   ttft: Distribution;
   itl: Distribution;
-  /** Of each request in the order of arrivals; null where it was refused or failed. */
+  /** TTFT of each request in the order of arrivals; null when it was rejected or failed. */
   ttfts: (number | null)[];
   refusals: OpenLoopResult["refusals"];
   failures: string[];
   clientCpu: number;
   latestMs: number;
-  /** Output tokens a second of the batch while requests arrived; null without a batch. */
+  /** Output tokens per second of the batch while requests arrived; null without a batch. */
   batchRate: number | null;
 }
 
-/** Sends the arrivals when they are due, beside `work` if there is any, which must be under way. */
+/** Sends the arrivals at their times, beside `work` if given, which must be running. */
 export async function onlineLoad(
   target: Target,
   arrivals: Arrival[],
@@ -49,12 +49,12 @@ export async function onlineLoad(
   return { requests: requests + refusals.length, ttft, itl, ttfts, refusals, failures, clientCpu, latestMs, batchRate };
 }
 
-/** What a reader must know before believing a run. */
+/** Reasons to doubt a run. */
 export function onlineDoubts(label: string, run: OnlineRun): string[] {
   const found = [];
   const { failures, refusals, requests, latestMs, clientCpu } = run;
   if (failures.length > 0) found.push(`${label}: ${failures.length} of ${requests} requests failed: ${failures[0]}`);
-  if (refusals.length > 0) found.push(`${label}: ${refusals.length} of ${requests} requests were refused`);
+  if (refusals.length > 0) found.push(`${label}: ${refusals.length} of ${requests} requests were rejected`);
   if (latestMs > LATE_MS) found.push(`${label}: a request was sent ${latestMs.toFixed(0)} ms later than due`);
   if (requests > 0 && clientCpu > 0.7) found.push(`${label}: this client used ${clientCpu.toFixed(2)} of a core`);
   return found;
@@ -62,7 +62,10 @@ export function onlineDoubts(label: string, run: OnlineRun): string[] {
 
 const LATE_MS = 20;
 
-/** The requests that a server ends in a second when `clients` always wait for it: all lengths of one draw of the traffic. */
+/**
+ * Requests per second that a server completes while `clients` clients always have one in flight, over one draw of the
+ * traffic's lengths.
+ */
 export async function measureCapacity(
   target: Target,
   arrivals: Arrival[],
@@ -77,7 +80,7 @@ export async function measureCapacity(
     while (next < bodies.length) ends.push((await stream(target, bodies[next++]!)).endedAt - began);
   };
   await Promise.all(Array.from({ length: clients }, client));
-  // from the first tenth to the last: while the first prompts are read and the last streams run out, not all clients wait
+  // from the first tenth to the last: at both ends some clients have no request in flight
   const [from, to] = [quantile(ends, 0.1), quantile(ends, 0.9)];
   return (0.8 * (ends.length - 1) * 1000) / (to - from);
 }

@@ -9,15 +9,15 @@ export interface Refusal {
 }
 
 export interface OpenLoopResult extends LoadResult {
-  /** Per request, in the order of arrivals; null where it was refused or failed. */
+  /** Per request in the order of arrivals; null when it was rejected or failed. */
   samples: (Sample | null)[];
-  /** Answers of 429 and 503: not failures, a server may say so. */
+  /** Responses of 429 and 503, which are valid and not failures. */
   refusals: Refusal[];
-  /** The most that a request was sent later than due: far from 0, the client was the bottleneck. */
+  /** Longest delay of a request past its due time; far from 0 the client was the bottleneck. */
   latestMs: number;
 }
 
-/** Sends request `index` at `dueMs[index]` from now, whatever became of those before, and waits for all of them. */
+/** Sends request `index` at `dueMs[index]` from now regardless of earlier ones, and waits for all of them. */
 export async function openLoop(dueMs: number[], send: (index: number) => Promise<Sample>): Promise<OpenLoopResult> {
   const cpuBefore = process.cpuUsage();
   const began = performance.now();

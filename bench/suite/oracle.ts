@@ -2,21 +2,21 @@ import type { StepCosts } from "./step-costs.ts";
 import type { Arrival } from "./traffic.ts";
 
 export interface OracleRules {
-  /** Sequences at once. */
+  /** Concurrent sequences. */
   sequences: number;
   /** Most prompt tokens of a step. */
   stepTokens: number;
-  /** How much longer batch work may make a step that has online work, as a share. */
+  /** Fraction by which batch work may lengthen a step with online work. */
   tax: number;
   /** Most milliseconds of a step with batch work alone. */
   batchStepMs: number;
-  /** Objective between two tokens of an online stream: it bounds the chunk of a prompt beside streams. */
+  /** ITL objective of online streams, which bounds the chunk of a prompt beside streams. */
   itlMs: number;
-  /** Whether decodes and a chunk are two passes over the weights, as in a split cache. */
+  /** True when decodes and a chunk are two passes over the weights, as in a split cache. */
   twoPasses: boolean;
 }
 
-/** Of every batch line; there is no end of them. */
+/** Shape of every batch line; the supply is endless. */
 export interface LineShape {
   prompt: number;
   tokens: number;
@@ -25,15 +25,15 @@ export interface LineShape {
 export interface OracleResult {
   /** Batch tokens generated within the time. */
   batchTokens: number;
-  /** Share of the time that online work alone would have taken. */
+  /** Fraction of the time that online work alone would have taken. */
   onlineShare: number;
-  /** Times to the first token in milliseconds, in the order in which these came. */
+  /** Times to the first token in milliseconds, in the order of those tokens. */
   ttfts: number[];
 }
 
 /**
- * What steps cost, for the two kinds of steps that there are: many small ones with online work, and few full ones without.
- * A line through the costs of the ones is off for the others.
+ * Step costs of the two kinds of steps: many small ones with online work, and few full ones without. One linear fit
+ * over both would be wrong for each.
  */
 export interface OracleCosts {
   online: StepCosts;
@@ -41,28 +41,28 @@ export interface OracleCosts {
 }
 
 interface Running {
-  /** When it arrived, in milliseconds; 0 for lines. */
+  /** Arrival time in milliseconds; 0 for lines. */
   since: number;
-  /** Tokens of it that are computed. */
+  /** Computed tokens. */
   at: number;
   prompt: number;
-  /** Of its answer, those still to come. */
+  /** Remaining tokens of its answer. */
   tokens: number;
 }
 
-/** A chunk that is worth a step although streams miss their objective. */
+/** Smallest chunk of a step even when streams miss their objective. */
 const LEAST_CHUNK = 16;
 const LEAST_STEP_MS = 0.01;
 const NO_LINE: LineShape = { prompt: 0, tokens: 0 };
 
-/** What a step has in it so far, and what that costs. */
+/** The contents of a step so far, and its cost. */
 class Step {
   readonly #costs: StepCosts;
   readonly #pass: number;
   #decodes = 0;
   #read = 0;
   #kv = 0;
-  /** The same of prompts. */
+  /** The same for prompts. */
   #readKv = 0;
 
   constructor(costs: StepCosts, { twoPasses }: OracleRules) {
@@ -112,19 +112,19 @@ class Step {
   }
 }
 
-/** Cells that `count` tokens after `at` others look at, summed over them. */
+/** Cells that `count` tokens after `at` others attend over, summed. */
 function attended(at: number, count: number): number {
   return count * at + (count * (count + 1)) / 2;
 }
 
 /**
- * What a scheduler gets done that knows the cost of every step exactly, takes no time of its own between two of them,
- * parks and resumes for nothing and never runs out of lines, under the same bounds: with online work a step is at most
- * `tax` longer than without batch work and never past `itlMs`, without any it takes at most `batchStepMs`. Online work
- * runs as it would alone. Steps are simulated one by one: in one with online work batch decodes ride as far as they
- * fit; one without reads batch prompts until as many lines decode as fit into a step, then decodes them.
+ * The throughput of a scheduler that knows the cost of every step exactly, takes no time between steps, offloads and
+ * resumes at no cost and never lacks lines, under the same bounds: with online work a step is at most `tax` longer than
+ * without batch work and never beyond `itlMs`; without online work it takes at most `batchStepMs`. Online work runs as
+ * it would alone. Steps are simulated one by one: a step with online work takes as many batch decodes as fit; a step
+ * without reads batch prompts until as many lines decode as fit into a step, then decodes them.
  *
- * @param line null for online work alone, which is then brought to its end
+ * @param line null for online work alone, which is then completed
  */
 export function oracle(
   costs: OracleCosts,
@@ -145,7 +145,7 @@ export function oracle(
   const ttfts: number[] = [];
 
   const decodes = (running: Running) => running.at >= running.prompt;
-  /** The first lines go on first, so that some end soon. */
+  /** The first lines are first, so that some end soon. */
   const ride = (step: Step, most: number, ms: number) => {
     const riders: Running[] = [];
     for (const running of batch) {
@@ -169,7 +169,7 @@ export function oracle(
       const count = Math.max(Math.min(left, LEAST_CHUNK - step.read), step.fitting(request, left, most));
       if (count <= 0) break;
       step.prefill(request, count);
-      // the end of the prompt brings the first token
+      // the end of the prompt gives the first token
       if (!decodes(request)) continue;
       request.tokens--;
       firsts.push(request);
@@ -189,7 +189,7 @@ export function oracle(
     for (const running of batch) whole.decode(running);
     const another = whole.msWithDecode({ ...fresh(), at: reading.prompt }) <= rules.batchStepMs;
     if (batch.length > 0 && (!another || batch.length >= rules.sequences)) {
-      // one decode is a step, however long
+      // a single decode is a step, however long
       const alone = step.msWithDecode(batch[0]!);
       ride(step, rules.sequences, Math.max(alone, rules.batchStepMs));
       return step.ms;
@@ -214,7 +214,7 @@ export function oracle(
       online.push({ since: atMs, at: 0, prompt, tokens });
     }
     if (line === null && online.length === 0) now = Math.max(now, arrivals[next]?.atMs ?? end);
-    // a fit of noise may say that a step costs nothing; time goes on all the same
+    // a fit of noise may give a step no cost; time advances all the same
     else now += Math.max(LEAST_STEP_MS, online.length > 0 ? onlineStep() : batchStep());
   }
   return { batchTokens, onlineShare: onlineMs / now, ttfts };

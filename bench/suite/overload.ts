@@ -10,7 +10,7 @@ import { openLoop } from "./open-loop.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";
 import type { Arrival } from "./traffic.ts";
 
-/** More arrivals than a server can end: who is refused, what those are told, and what the others get. */
+/** More arrivals than the capacity: rejections, their Retry-After, and the latency of admitted requests. */
 export const overload: Scenario = { name: "overload", title: "Overload", run };
 
 async function run(lab: Laboratory): Promise<Section> {
@@ -24,7 +24,7 @@ async function run(lab: Laboratory): Promise<Section> {
     const arrivals = lab.traffic.draw(factor * capacity, seconds, new Random(lab.seed, 300 + repeat));
     const result = await oneRun(target, arrivals, random);
     lab.say(
-      `overload, ${target.label}: ${figure(100 * result.refused)} % refused, TTFT p99 ${figure(result.ttft.p99)} ms`,
+      `overload, ${target.label}: ${figure(100 * result.refused)} % rejected, TTFT p99 ${figure(result.ttft.p99)} ms`,
     );
     for (const failure of result.failures) warnings.push(`overload, ${target.label}: ${failure}`);
     return result;
@@ -49,12 +49,12 @@ async function run(lab: Laboratory): Promise<Section> {
   });
   return {
     about:
-      `Online requests arrive at ${factor} × the capacity for ${seconds} s. Who is refused (429 or 503) asks once more ` +
-      "after the time that Retry-After says, and is admitted then or not. TTFT is of those admitted at the first try.",
+      `Online requests arrive at ${factor} × the capacity for ${seconds} s. A rejected request (429 or 503) is sent once more ` +
+      "after its Retry-After, and is then admitted or not. TTFT is of requests admitted at the first try.",
     head: [
       "server",
       "requests",
-      "refused %",
+      "rejected %",
       "Retry-After p50 s",
       "most s",
       "then admitted %",
@@ -87,7 +87,7 @@ async function oneRun(target: Target, arrivals: Arrival[], random: Random) {
       } catch (error) {
         if (error instanceof HttpFailure && error.retryAfter !== null) {
           const again = () => stream(target, bodies[index]!);
-          // it comes to an end beside the open loop, which hears of the refusal at once
+          // it ends beside the open loop, which gets the rejection at once
           retries.push(
             wait(error.retryAfter * 1000)
               .then(again)
@@ -107,7 +107,7 @@ async function oneRun(target: Target, arrivals: Arrival[], random: Random) {
     offered: arrivals.length,
     refused: refusals.length / arrivals.length,
     retryAfter: refusals.flatMap(({ retryAfter }) => (retryAfter === null ? [] : [retryAfter])),
-    /** Of those refused; NaN when none was. */
+    /** Of the rejected requests; NaN when there were none. */
     admittedLater: admitted / refusals.length,
     ttft,
     tokensPerSecond,

@@ -12,14 +12,14 @@ import type { Target } from "../target/target.ts";
 import { lineBodies } from "./batch-work.ts";
 import type { Laboratory, Scenario, Section } from "./scenario.ts";
 
-/** What bursts of online requests that need every place cost the batch that has them. */
-export const parking: Scenario = { name: "parking", title: "Park and resume", run };
+/** Cost of bursts of online requests that preempt a whole running batch. */
+export const parking: Scenario = { name: "parking", title: "Preempt and resume", run };
 
 const PROMPT = 64;
 const TOKENS = 16;
 const POLL_MS = 50;
 
-/** The price of parking is what the batch takes of the engine in the last run beyond what it takes in the first. */
+/** The cost of preemption is the batch's engine time in the last run beyond that of the first. */
 const KINDS = [
   { name: "batch", batch: true, bursts: false },
   { name: "bursts", batch: false, bursts: true },
@@ -27,10 +27,10 @@ const KINDS = [
 ];
 
 interface Run {
-  /** From the creation of the batch to its end; null without one. */
+  /** Seconds from the batch's creation to its end; null without a batch. */
   batchSeconds: number | null;
   bursts: LoadResult[];
-  /** Of the engine, less what online work alone would have taken: what the batch cost. */
+  /** Busy seconds of the engine less those that online work alone would have taken. */
   batchBusySeconds: number;
 }
 
@@ -41,7 +41,7 @@ async function run(lab: Laboratory): Promise<Section> {
   const warnings: string[] = [];
   const repeats = await interleave(KINDS, lab.repeats, async (kind) => {
     const result = await oneRun(lab, kind, random);
-    lab.say(`park and resume, ${kind.name}: the batch took ${figure(result.batchBusySeconds)} s of the engine`);
+    lab.say(`preempt and resume, ${kind.name}: the batch took ${figure(result.batchBusySeconds)} s of the engine`);
     for (const { failures } of result.bursts) warnings.push(...failures);
     return result;
   });
@@ -66,11 +66,11 @@ async function run(lab: Laboratory): Promise<Section> {
   const price = busy("batch and bursts") / busy("batch");
   return {
     about:
-      `A batch of ${2 * sequences} lines (${line.prompt} tokens in, ${line.tokens} out) holds the places; ${bursts} times ` +
-      `${sequences} online requests (${PROMPT} in, ${TOKENS} out) come at once, as many as there are places. What the batch ` +
+      `A batch of ${2 * sequences} lines (${line.prompt} tokens in, ${line.tokens} out) runs in all sequences; ${bursts} times ` +
+      `${sequences} online requests (${PROMPT} in, ${TOKENS} out) arrive together, one per sequence. What the batch ` +
       "took of the engine is its busy time less what the online work alone would have taken, as /metrics has both. With " +
-      `the bursts it took ${figure(price)} × what it took without them. Making room and coming back make that more, what ` +
-      "rides in online steps makes it less, for it pays no fixed cost of a step.",
+      `the bursts it took ${figure(price)} × what it took without them. Preemption and resumption increase it; batch work that ` +
+      "shares online steps decreases it, as it pays no fixed cost of a step.",
     head: ["run", "batch s", "engine s of the batch", "bursts: TTFT p99 ms", "bursts: ITL p99 ms"],
     rows,
     goals: [],

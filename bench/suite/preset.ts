@@ -1,19 +1,19 @@
 import { availableParallelism } from "node:os";
 import type { LineShape } from "./oracle.ts";
 
-/** How large everything is: the same scenarios on a small machine and on a GPU. */
+/** Sizes of the scenarios, for a small machine and for a GPU. */
 export interface Preset {
   name: "cpu" | "gpu";
-  /** Of the model, one of bench/models/shapes.ts. */
+  /** Shape of the model, from bench/models/shapes.ts. */
   shape: string;
-  /** Sequences at once, of every server, and the longest request in tokens. */
+  /** Concurrent sequences of every server, and the longest request in tokens. */
   sequences: number;
   context: number;
   /** Compute threads of every server; null where the GPU computes. */
   threads: number | null;
-  /** Clients at once that a capacity is measured with. */
+  /** Concurrent clients of a capacity measurement. */
   clients: number;
-  /** What lengths of the traffic are divided by. */
+  /** Divisor of the traffic's lengths. */
   lengthDivisor: number;
   throughput: { levels: number[]; prompt: number; tokens: number };
   survivors: { long: number; short: number; longTokens: number; shortTokens: number };
@@ -27,7 +27,7 @@ export interface Preset {
 }
 
 export const PRESETS: Record<Preset["name"], Preset> = {
-  /** Steps of a few milliseconds, as a GPU takes with a real model, on any CPU. */
+  /** Steps of a few milliseconds, as of a real model on a GPU, on any CPU. */
   cpu: {
     name: "cpu",
     shape: "30m",
@@ -47,8 +47,8 @@ export const PRESETS: Record<Preset["name"], Preset> = {
     overload: { factor: 2, seconds: 10 },
   },
   /**
-   * The cells of 64 sequences of 2,560 tokens take 21 GB with this shape, and three servers with weights 90 GB. With
-   * `--gguf` a smaller model runs on a smaller GPU.
+   * The cells of 64 sequences of 2,560 tokens take 21 GB with this shape, and three servers with weights 90 GB. A
+   * smaller GPU needs a smaller model by `--gguf`.
    */
   gpu: {
     name: "gpu",

@@ -3,28 +3,30 @@ import type { Target } from "../target/target.ts";
 import type { Preset } from "./preset.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** What scenarios measure with. */
+/** Servers, settings and shared measurements of the scenarios. */
 export interface Laboratory {
   /** This project's server. */
   own: Target;
-  /** May be none; then only this server is measured. */
+  /** May be empty; then only this server is measured. */
   peers: Target[];
   preset: Preset;
   repeats: number;
   seed: number;
-  /** Lengths already scaled to the preset. */
+  /** Traffic with lengths scaled to the preset. */
   traffic: Traffic;
-  /** llama-batched-bench, and the model for it; null leaves the ceiling out. */
+  /** llama-batched-bench and its model; null leaves the ceiling out. */
   ceiling: { binary: string; gguf: string; threads: number | null } | null;
-  /** Requests of `traffic` a second that a server ends when it always has as many as `preset.clients`; measured once each. */
+  /**
+   * Requests of `traffic` per second that a server completes with `preset.clients` clients; measured once per server.
+   */
   capacity: (target: Target) => Promise<number>;
   /** The peer with the highest capacity, for scenarios that take too long with all. */
   bestPeer: () => Promise<Target | null>;
-  /** One line of progress. */
+  /** Prints a line of progress. */
   say: (text: string) => void;
 }
 
-/** A claim that is held against what was measured. */
+/** A claim compared with its measurement. */
 export interface Goal {
   what: string;
   wanted: string;
@@ -32,9 +34,9 @@ export interface Goal {
   met: boolean;
 }
 
-/** What a scenario has to say, ready for the report; `data` is all that was measured. */
+/** A scenario's part of the report; `data` has all measurements. */
 export interface Section {
-  /** What was done and how to read it, in Markdown. */
+  /** The method and how to read the table, in Markdown. */
   about: string;
   head: string[];
   rows: string[][];
@@ -45,13 +47,13 @@ export interface Section {
 }
 
 export interface Scenario {
-  /** Its name on the command line. */
+  /** Name on the command line. */
   name: string;
   title: string;
   run: (laboratory: Laboratory) => Promise<Section>;
 }
 
-/** A goal on a ratio that shall be at least, or at most, `bound`. NaN is never met. */
+/** A goal of at least or at most `bound`. NaN never meets it. */
 export function goal(what: string, measured: number, sense: "≥" | "≤", bound: number, unit = ""): Goal {
   const met = sense === "≥" ? measured >= bound : measured <= bound;
   return { what, wanted: `${sense} ${bound}${unit}`, measured: `${Number(measured.toPrecision(3))}${unit}`, met };

@@ -7,15 +7,15 @@ import type { SuiteReport } from "./document.ts";
 import type { Preset } from "./preset.ts";
 
 export interface ServerOptions {
-  /** Servers that run already, as `[label=]url`. */
+  /** Running servers, as `[label=]url`. */
   peer: string[];
-  /** The binary of the peers that the suite starts. */
+  /** Binary of the peers that the suite starts. */
   llamaServer?: string;
-  /** Further options for this project's server, in one string. */
+  /** Further options of this project's server, in one string. */
   serverArgs?: string;
 }
 
-/** A report says what ran, not where it lay on somebody's machine. */
+/** A report names what ran without its folder on the machine. */
 export function withoutFolder(argument: string): string {
   return isAbsolute(argument) ? `…/${basename(argument)}` : argument;
 }
@@ -27,7 +27,7 @@ export interface Servers {
   stop: () => Promise<void>;
 }
 
-/** Of the peers, those that it starts come first, then those that run already. */
+/** Starts and connects the servers. Started peers come first, then those that were already running. */
 export async function startServers(options: ServerOptions, preset: Preset, gguf: string): Promise<Servers> {
   const children: ChildServer[] = [];
   const stop = async () => {
@@ -36,27 +36,27 @@ export async function startServers(options: ServerOptions, preset: Preset, gguf:
   const peers: Target[] = [];
   const servers: SuiteReport["servers"] = [];
   const add = async (label: string, base: URL, model: string | undefined, command: string) => {
-    // llama-server promises keep-alive and does not hold it; see target.ts
+    // llama-server announces keep-alive but closes connections; see target.ts
     const target = await connect(label, base, model, false);
     servers.push({ label, command });
     return target;
   };
   const { sequences, context, threads } = preset;
   try {
-    const usual = ["--sequences", String(sequences), "--context", String(context)];
-    if (threads !== null) usual.push("--threads", String(threads));
-    usual.push(...(options.serverArgs?.split(/\s+/).filter(Boolean) ?? []));
+    const defaults = ["--sequences", String(sequences), "--context", String(context)];
+    if (threads !== null) defaults.push("--threads", String(threads));
+    defaults.push(...(options.serverArgs?.split(/\s+/).filter(Boolean) ?? []));
     const addOwn = async (label: string, args: string[]) => {
       const server = await startServer(gguf, args);
       children.push(server);
       return add(label, server.base, "bench", `nightshift serve --model ${withoutFolder(gguf)} ${args.join(" ")}`);
     };
-    const own = await addOwn("nightshift", usual);
+    const own = await addOwn("nightshift", defaults);
     if (options.llamaServer) {
       const where = threads === null ? ["-ngl", "999"] : ["-t", String(threads)];
-      const room = { gguf, sequences, cells: sequences * context, options: where };
-      for (const [label, arm] of Object.entries(peerArms(room))) {
-        const child = await startLlamaServer(options.llamaServer, room, arm);
+      const settings = { gguf, sequences, cells: sequences * context, options: where };
+      for (const [label, arm] of Object.entries(peerArms(settings))) {
+        const child = await startLlamaServer(options.llamaServer, settings, arm);
         children.push(child);
         const command = `llama-server -m ${withoutFolder(gguf)} ${[...where, ...arm].join(" ")}`;
         peers.push(await add(label, child.base, undefined, command));

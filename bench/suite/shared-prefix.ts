@@ -5,7 +5,7 @@ import { measurePrefix, PREFIX_HEAD, type PrefixArm, prefixRows } from "../throu
 import { bestArm } from "./best-arm.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 
-/** Many requests at once over one beginning that nobody has computed. */
+/** Many concurrent requests over one uncomputed prefix. */
 export const sharedPrefix: Scenario = { name: "shared-prefix", title: "Shared prefix burst", run };
 
 const TOKENS = 4;
@@ -33,7 +33,7 @@ async function run(lab: Laboratory): Promise<Section> {
   const least = bestArm(peers, computed, "least");
   const first = bestArm(peers, ttft, "least");
   return {
-    about: `${requests} requests at once, ${shared} tokens in common and ${own} of each one's own, over a new prefix each time.`,
+    about: `${requests} concurrent requests with a shared prefix of ${shared} tokens, new each time, and ${own} further tokens each.`,
     head: PREFIX_HEAD,
     rows: prefixRows(arms),
     goals: [

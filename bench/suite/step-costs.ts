@@ -2,14 +2,17 @@ import { setInterval as every } from "node:timers/promises";
 import { call } from "../target/call.ts";
 import type { Target } from "../target/target.ts";
 
-/** What a step costs, in milliseconds: `fixed + prefill · prompt tokens + decode · decodes + kv · cells that decodes attend over + read · prompts do`. */
+/**
+ * Cost of a step in milliseconds: `fixed + prefill · prompt tokens + decode · decodes + kv · cells that decodes attend
+ * over + read · cells that prompts attend over`.
+ */
 export interface StepCosts {
   fixed: number;
   prefill: number;
   decode: number;
   kv: number;
   read: number;
-  /** More for each further pass over the weights. */
+  /** Added for each further pass over the weights. */
   pass: number;
 }
 
@@ -24,14 +27,14 @@ interface EngineStatus {
 
 const READ_EVERY_MS = 500;
 
-/** What this project's server has learnt of its steps, from those that it has just computed. */
+/** Reads the step model of this project's server. */
 async function readStepCosts(target: Target): Promise<StepCosts> {
   const status = await engineStatus(target);
   const { o, p, d, k, r, m } = status.step_model.fit;
   return { fixed: o, prefill: p, decode: d, kv: k, read: r, pass: m };
 }
 
-/** Its objective between two tokens of an online stream, in milliseconds: set, or derived from what steps cost. */
+/** The server's ITL objective in milliseconds, set or derived from step costs. */
 export async function itlObjective(target: Target): Promise<number> {
   return (await engineStatus(target)).objectives.itl_ms;
 }
@@ -56,8 +59,8 @@ export function meanCosts(all: readonly StepCosts[]): StepCosts {
 }
 
 /**
- * Does something and reads meanwhile what steps cost, twice a second. What a step costs there and then is what counts: on
- * a machine that others use, costs of another minute are those of another machine.
+ * Runs `work` and reads step costs twice a second meanwhile. Only costs of the same time are valid: on a shared
+ * machine, costs of another minute are those of another machine.
  */
 export async function withStepCosts<T>(
   target: Target,

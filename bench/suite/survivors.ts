@@ -8,7 +8,7 @@ import { stream } from "../target/stream.ts";
 import type { Target } from "../target/target.ts";
 import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
 
-/** Long streams go on after the short ones between them have ended, and leave holes in the ids of a split cache. */
+/** Long streams continue after the short ones between them have ended and left holes in the ids of a split cache. */
 export const survivors: Scenario = { name: "survivors", title: "Scattered survivors", run };
 
 const PROMPT = 32;
@@ -26,7 +26,7 @@ async function run(lab: Laboratory): Promise<Section> {
   const itl = (arm: (typeof arms)[number]) => spread(arm.repeats.map((repeat) => repeat.itl));
   return {
     about:
-      `${long + short} streams begin in turn, every ${(long + short) / long}th for ${longTokens} tokens, the others for ` +
+      `${long + short} streams start, every ${(long + short) / long}th with ${longTokens} tokens, the others with ` +
       `${shortTokens}. Measured are the gaps of the ${long} long ones after the last short one has ended.`,
     head: ["server", "ITL p50 ms", "with all streams, ITL p50 ms", "failed"],
     rows: arms.map((arm) => [

@@ -17,16 +17,16 @@ import { type Goal, goal, type Laboratory, type Scenario, type Section } from ".
 interface Level {
   level: number;
   arms: ThroughputArm[];
-  /** Of llama-batched-bench, per repeat. */
+  /** Tokens per second of llama-batched-bench, per repeat. */
   ceiling: number[];
-  /** Of each arm of this server, in their order. */
+  /** For each arm of this server, in their order. */
   comparisons: { label: string; best: Comparison | null }[];
 }
 
-/** Throughput at several numbers of streams, beside the peers and beside llama.cpp without a server. */
+/** Throughput at several numbers of streams, compared with the peers and with llama.cpp without a server. */
 export const throughput: Scenario = { name: "throughput", title: "Throughput", run };
 
-/** From here on there is a goal. */
+/** Streams from which there is a goal. */
 const MANY = 32;
 
 async function run(lab: Laboratory): Promise<Section> {
@@ -44,7 +44,7 @@ async function run(lab: Laboratory): Promise<Section> {
   const warnings: string[] = [];
   const measured: Level[] = [];
   for (const level of levels) {
-    // of the same seed, prompts of one level would be those that a peer had in its cache since the one before
+    // with one seed for all levels a peer would have the prompts of the previous level in its cache
     const streams = { ...plan, seed: lab.seed + level, streams: [level] };
     const ours = [lab.own];
     const arms = await measureThroughput([...ours, ...lab.peers], streams, (count, label, result) => {
@@ -77,7 +77,7 @@ async function run(lab: Laboratory): Promise<Section> {
     about:
       `A closed loop of streams, each prompt of ${prompt} random tokens, each answer of ${tokens}. ` +
       (lab.ceiling
-        ? "llama-batched-bench runs after the servers of its level, as often as they: no server, no sampling."
+        ? "llama-batched-bench runs after the servers of its level with as many repeats: no server, no sampling."
         : ""),
     head: THROUGHPUT_HEAD,
     rows,

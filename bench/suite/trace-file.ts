@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Arrival, Traffic } from "./traffic.ts";
 
-/** Of the columns of the Azure traces; a header names them in any order. */
+/** Required columns of the Azure traces; a header names them in any order. */
 const COLUMNS = ["TIMESTAMP", "ContextTokens", "GeneratedTokens"] as const;
 
 /** Reads a trace of arrivals as CSV; see `replay`. */
@@ -10,34 +10,34 @@ export async function traceFile(path: string): Promise<Traffic> {
   return { source: `slices of ${basename(path)}`, draw: replay(parseTrace(await readFile(path, "utf8"))) };
 }
 
-/** Arrivals in the order of time, the first at 0. Throws with the line's number where a line can't be read. */
+/** Arrivals by time, the first at 0. Throws with the line's number for an invalid line. */
 export function parseTrace(text: string): Arrival[] {
   const [head = "", ...lines] = text.trim().split(/\r?\n/);
   const names = head.split(",").map((name) => name.trim());
   const [time, prompt, tokens] = COLUMNS.map((column) => {
     const index = names.indexOf(column);
-    if (index < 0) throw new Error(`a trace begins with a line that names ${COLUMNS.join(", ")}`);
+    if (index < 0) throw new Error(`the first line of a trace must name ${COLUMNS.join(", ")}`);
     return index;
   });
   const rows = lines.map((line, i) => {
     const cells = line.split(",");
     const row = { atMs: instant(cells[time!]), prompt: Number(cells[prompt!]), tokens: Number(cells[tokens!]) };
     if (Number.isFinite(row.atMs) && row.prompt >= 0 && row.tokens >= 0) return row;
-    throw new Error(`line ${i + 2} of the trace can't be read: ${line.slice(0, 100)}`);
+    throw new Error(`line ${i + 2} of the trace is invalid: ${line.slice(0, 100)}`);
   });
   rows.sort((a, b) => a.atMs - b.atMs);
   return rows.map((row) => ({ ...row, atMs: row.atMs - rows[0]!.atMs }));
 }
 
-/** Milliseconds of `2023-11-16 18:15:46.6805900`; Date alone would cut the digits after the third. */
+/** Milliseconds of `2023-11-16 18:15:46.6805900`; Date alone truncates digits after the third. */
 function instant(text = ""): number {
   const [whole = "", fraction = "0"] = text.split(".");
   return Date.parse(`${whole.replace(" ", "T")}Z`) + Number(`0.${fraction}`) * 1000;
 }
 
 /**
- * A random stretch of consecutive requests, as many as rate × seconds, its time stretched to `seconds`: bursts and
- * lengths stay as they were beside each other.
+ * A random section of rate × seconds consecutive requests, with its time scaled to `seconds`: bursts and the order of
+ * lengths are preserved.
  */
 export function replay(trace: Arrival[]): Traffic["draw"] {
   return (rate, seconds, random) => {

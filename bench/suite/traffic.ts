@@ -3,37 +3,37 @@ import { gamma } from "./gamma.ts";
 
 /** One request of an open loop. */
 export interface Arrival {
-  /** From the start of the load. */
+  /** Milliseconds from the start of the load. */
   atMs: number;
   prompt: number;
   tokens: number;
 }
 
-/** Where requests come from: a model of a trace, or a trace itself. */
+/** Source of requests: a model of a trace, or a trace itself. */
 export interface Traffic {
-  /** What a report says of it. */
+  /** Description for the report. */
   source: string;
-  /** All arrivals of `seconds`, `rate` of them a second in the mean; lengths in tokens of the source. */
+  /** Arrivals of `seconds` seconds with a mean of `rate` per second; lengths in tokens of the source. */
   draw: (rate: number, seconds: number, random: Random) => Arrival[];
 }
 
-/** Quantiles of a length in tokens, at these shares of the requests. */
+/** Fractions of the requests at which quantiles of lengths are given. */
 const SHARES = [0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1];
 
 interface TrafficModel {
   source: string;
-  /** Shape of the gamma distribution of the gaps between arrivals; 1 would be a Poisson process. */
+  /** Shape of the gamma distribution of the gaps between arrivals; 1 is a Poisson process. */
   gapShape: number;
   prompt: number[];
   tokens: number[];
 }
 
 /**
- * Chat: 19,366 requests of 58 minutes. The gaps' coefficient of variation is 1.094, and a gamma distribution with that
- * has the shape 1 / 1.094². Lengths are given by their quantiles: those of prompts crowd at the lengths of a few
- * products, which no two-parameter family shows. Prompt and output are drawn independently: the correlation of their
- * logarithms is 0.09. Left out: a slow drift of the rate (its coefficient of variation over minutes is 0.21), for a run
- * takes less than a minute and its load is set.
+ * Chat: 19,366 requests of 58 minutes. The gaps' coefficient of variation is 1.094, which is a gamma distribution of
+ * shape 1 / 1.094². Lengths are given by quantiles: those of prompts cluster at the lengths of a few products, which no
+ * two-parameter family fits. Prompt and output are drawn independently: the correlation of their logarithms is 0.09. A
+ * slow drift of the rate is left out (its coefficient of variation over minutes is 0.21), as a run takes less than a
+ * minute at a fixed load.
  */
 const CHAT: TrafficModel = {
   source:
@@ -58,7 +58,7 @@ export function chatTraffic(): Traffic {
   };
 }
 
-/** By inversion, linear in the length between two quantiles. */
+/** Draws by inversion, linear between two quantiles. */
 function length(quantiles: number[], random: Random): number {
   const u = random.next();
   const above = SHARES.findIndex((share) => share > u);
@@ -68,8 +68,8 @@ function length(quantiles: number[], random: Random): number {
 }
 
 /**
- * The same traffic with lengths divided by `divisor`, cut to what a context of `context` tokens holds. Two tokens of
- * output are the least that has a gap to measure.
+ * The same traffic with lengths divided by `divisor` and cut to a context of `context` tokens. Output has at least two
+ * tokens, the least with a gap to measure.
  */
 export function scaled(traffic: Traffic, divisor: number, context: number): Traffic {
   return {

@@ -8,26 +8,26 @@ import type { LineShape, OracleRules } from "./oracle.ts";
 import { type Goal, goal, type Section } from "./scenario.ts";
 import type { StepCosts } from "./step-costs.ts";
 
-/** What this project's engine did during a run. */
+/** Engine time and step costs of this project's server during a run. */
 export interface EngineUse {
   busySeconds: number;
   costs: StepCosts;
 }
 
 export interface ShiftRun extends OnlineRun {
-  /** What the oracle gets from the same arrivals, in output tokens a second; null without a batch. */
+  /** Output tokens per second of the oracle for the same arrivals; null without a batch. */
   oracleRate: number | null;
-  /** What the online requests alone take at the oracle, and their times to the first token, in milliseconds. */
+  /** Seconds of the online requests alone at the oracle, and their times to the first token in milliseconds. */
   oracleSeconds: number;
   oracleTtfts: number[];
   /** Null at a peer. */
   engine: EngineUse | null;
 }
 
-/** One server at one online load, with a batch or without: every repeat. */
+/** Repeats of one server at one online load, with or without a batch. */
 export interface ShiftArm {
   target: Target;
-  /** Share of the capacity; 0 has no online requests. */
+  /** Fraction of the capacity; 0 has no online requests. */
   load: number;
   batch: boolean;
   repeats: ShiftRun[];
@@ -63,7 +63,7 @@ const HEAD = [
 export function twoShiftsReport(results: ShiftResults): Section {
   const { arms, own, peer, capacity, rules, plan, clients, traffic, warnings } = results;
   const used = arms.filter(({ target }) => target === own).flatMap(({ repeats }) => repeats);
-  // Where there is no batch, the engine was busy with what the oracle has simulated: a check of its costs.
+  // Without a batch the engine's busy time and the oracle's must agree, which checks its costs.
   const check = spread(
     arms
       .filter(({ target, batch }) => target === own && !batch)
@@ -72,20 +72,20 @@ export function twoShiftsReport(results: ShiftResults): Section {
   return {
     about: [
       `Online requests arrive as in ${traffic}. ` +
-        `The capacity is what this server ends with ${clients} clients that always wait for it: ` +
+        `The capacity is what this server completes with ${clients} clients in a closed loop: ` +
         `${figure(capacity)} requests/s; loads are shares of it. Each run takes ${plan.seconds} s; all servers get the ` +
-        "same arrivals, and in each repeat other ones. TTFT p99 of all repeats is that of their requests together: bursts " +
-        "decide it, and a single run has few. Beside it stands what the oracle, described below, takes for the same requests " +
-        "without any batch, at what steps cost in the very run: where requests queue, small differences in that become large " +
-        "ones in how long they wait, with a batch or without.",
-      `The batch has lines of ${plan.line.prompt} tokens in and ${plan.line.tokens} out, and never ends: here a job of ` +
-        `/v1/batches, at the peer a plain client that keeps ${clients} of the same lines under way.`,
+        "same arrivals, others in each repeat. TTFT p99 of all repeats is over their requests together: bursts " +
+        "decide it, and a single run has few. Next to it is the value of the oracle, described below, for the same requests " +
+        "without any batch, at the step costs of the same run: where requests queue, small differences in cost become large " +
+        "differences in queue wait, with a batch or without.",
+      `The batch has lines of ${plan.line.prompt} tokens in and ${plan.line.tokens} out, and is endless: here a batch of ` +
+        `/v1/batches, at the peer a plain client with ${clients} of the same lines in flight.`,
       "The oracle is simulated, step by step, over the same arrivals: a scheduler that knows the cost of every step " +
-        "exactly, takes no time between two steps, parks for nothing and never lacks lines, under the same bounds " +
+        "exactly, takes no time between two steps, preempts at no cost and never lacks lines, under the same bounds " +
         `(batch-tax ${rules.tax}, batch-step-ms ${rules.batchStepMs}, slo-itl-ms ${rules.itlMs}, at most ` +
-        `${rules.stepTokens} tokens a step, ${rules.sequences} sequences). What a step costs is what the step model of this ` +
-        "server learnt (read twice a second, the mean): steps with online work as in the same run, " +
-        `${costsText(used.filter(({ oracleSeconds }) => oracleSeconds > 0))}; steps of batch alone as in the run without ` +
+        `${rules.stepTokens} tokens per step, ${rules.sequences} sequences). Step costs are from the step model of this ` +
+        "server (mean of two readings per second): steps with online work from the same run, " +
+        `${costsText(used.filter(({ oracleSeconds }) => oracleSeconds > 0))}; steps of batch alone from the run without ` +
         `online requests, ${costsText(used.filter(({ oracleSeconds }) => oracleSeconds === 0))}. In the runs without a batch ` +
         `the same requests take the oracle ${spreadText(check)} of the time that the engine was busy with them.`,
     ].join("\n\n"),
@@ -123,7 +123,7 @@ function over({ repeats }: ShiftArm, value: (run: ShiftRun) => number | null): S
   return spread(repeats.map((run) => value(run) ?? Number.NaN));
 }
 
-/** Of the requests of all repeats together. */
+/** Over the requests of all repeats. */
 function pooledP99({ repeats }: ShiftArm, ttftsOf: (run: ShiftRun) => (number | null)[]): number {
   return quantile(
     repeats.flatMap((run) => ttftsOf(run).filter((ttft) => ttft !== null)),
@@ -215,8 +215,8 @@ function panels(arms: ShiftArm[], own: Target, peer: Target | null): BarPanel[] 
     panel("ITL, 99th percentile of a run, ms", ({ itl }) => itl.p99, none),
     panel(
       peer
-        ? "What the batch gets beside them, tokens/s (the peer's without any bound)"
-        : "What the batch gets beside them, tokens/s",
+        ? "Batch throughput beside them, tokens/s (at the peer without a bound)"
+        : "Batch throughput beside them, tokens/s",
       ({ batchRate }) => batchRate,
       ideal,
       (arm) => arm.batch,

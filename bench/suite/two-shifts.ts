@@ -12,14 +12,14 @@ import { itlObjective, withStepCosts } from "./step-costs.ts";
 import type { Arrival } from "./traffic.ts";
 import { type EngineUse, type ShiftArm, twoShiftsReport } from "./two-shifts-report.ts";
 
-/** Online requests alone, and beside a batch that takes all it is given. */
+/** Online requests alone, and beside a saturating batch. */
 export const twoShifts: Scenario = { name: "two-shifts", title: "Two shifts", run };
 
-/** Shares of the capacity that online requests take. */
+/** Online loads as fractions of the capacity. */
 const LOADS = [0.25, 0.5];
-/** More lines than any server here ends while it is measured. */
+/** More lines than any server completes during a measurement. */
 const LINES = 6000;
-/** What this server's options are by default; the objective between tokens is read from it. */
+/** Defaults of this server's options; the ITL objective is read from the server. */
 const CAPS = { stepTokens: 512, tax: 0.1, batchStepMs: 25, twoPasses: true };
 
 async function run(lab: Laboratory): Promise<Section> {
@@ -99,7 +99,10 @@ async function oneRun(
   }
 }
 
-/** Here a job of /v1/batches; at a peer the same lines by a plain client that keeps `clients` of them under way. */
+/**
+ * Saturating batch work: at this server a batch of /v1/batches, at a peer the same lines by a plain client with
+ * `clients` of them in flight.
+ */
 export async function saturate(lab: Laboratory, target: Target, random: Random): Promise<BatchWork> {
   const bodies = await lineBodies(target, lab.preset.shifts.line, LINES, random);
   return target === lab.own ? batchJob(target, bodies) : clientLoop(target, bodies, lab.preset.clients);

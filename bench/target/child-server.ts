@@ -9,18 +9,18 @@ const STOP_WITHIN_MS = 15_000;
 
 /** A server that runs as a child of the benchmark. */
 export interface ChildServer {
-  /** Where its OpenAI endpoints begin. */
+  /** Base URL of its OpenAI endpoints. */
   base: URL;
   pid: number;
   command: string[];
-  /** From spawning it to the first 200 of the path that says it is ready. */
+  /** Milliseconds from the spawn to the first 200 of the readiness path. */
   readyMs: number;
   stop: () => Promise<void>;
 }
 
 /**
- * Starts `command` with a free port in it and waits for a 200 of `readyPath`. Rejects with the child's last words if it
- * ends before; `onExit` hears of its end, whenever that is.
+ * Starts `command` with a free port and waits for a 200 of `readyPath`. Rejects with the child's last output when it
+ * ends before; `onExit` is called at its end in any case.
  */
 export async function startChild(
   command: (port: number) => string[],
@@ -32,14 +32,14 @@ export async function startChild(
   const began = performance.now();
   const child = spawn(program!, args, { stdio: ["ignore", "pipe", "pipe"] });
   child.once("exit", onExit);
-  let said = "";
+  let output = "";
   const listen = (text: Buffer) => {
-    said = (said + text.toString("utf8")).slice(-4000);
+    output = (output + text.toString("utf8")).slice(-4000);
   };
   child.stdout.on("data", listen);
   child.stderr.on("data", listen);
   await once(child, "spawn");
-  // without this a benchmark that fails would leave a server behind
+  // without this a failed benchmark would leave a server running
   const orphan = () => child.kill("SIGKILL");
   process.once("exit", orphan);
   const origin = `http://127.0.0.1:${port}`;
@@ -47,7 +47,7 @@ export async function startChild(
     await ready(child, `${origin}${readyPath}`, began + READY_WITHIN_MS);
   } catch (error) {
     child.kill("SIGKILL");
-    throw new Error(`the server did not get ready: ${error instanceof Error ? error.message : error}\n${said}`);
+    throw new Error(`the server did not become ready: ${error instanceof Error ? error.message : error}\n${output}`);
   }
   const readyMs = performance.now() - began;
   const stop = async () => {
@@ -77,7 +77,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** A port that no process listens at now. */
+/** A port without a listener at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,17 +1,17 @@
 import type { Target } from "./target.ts";
 
-/** What this project's server has counted since its start. */
+/** Counters of this project's server since its start. */
 export interface Counters {
   batchTokens: number;
   busySeconds: number;
-  /** Of these, what online work alone would have taken. */
+  /** The part that online work alone would have taken. */
   onlineSeconds: number;
 }
 
-/** Online requests by how long they waited for the beginning of their first step. */
+/** Online requests by their queue wait. */
 export interface Waits {
   all: number;
-  /** Those that waited no longer than the bound. */
+  /** Requests within the bound. */
   within: number;
 }
 
@@ -33,7 +33,7 @@ export async function waitsWithin(target: Target, seconds: number): Promise<Wait
   return { all: total(text, `${name}_count`, tier), within: total(text, `${name}_bucket`, tier, `le="${seconds}"`) };
 }
 
-/** The sum of a metric's series that have the labels; 0 where there is none yet. Prometheus' text format, version 0.0.4. */
+/** Sum of a metric's series with the given labels; 0 without one. Prometheus' text format, version 0.0.4. */
 export function total(text: string, name: string, ...wanted: string[]): number {
   let sum = 0;
   for (const line of text.split("\n")) {

@@ -1,28 +1,31 @@
 import { type ChildServer, startChild } from "./child-server.ts";
 
-/** What an arm of llama-server has in common with the server it is compared with. */
-export interface PeerRoom {
+/** Settings that an arm of llama-server shares with the compared server. */
+export interface PeerSettings {
   gguf: string;
   sequences: number;
   /** Tokens of all sequences together. */
   cells: number;
-  /** Options for every arm, such as threads or the layers on the GPU. */
+  /** Options of every arm, such as threads or GPU layers. */
   options: string[];
 }
 
 /**
- * The arms worth comparing with, by their label: `np` has a split cache, which is the fastest for private prompts, and
- * otherwise defaults; `unified` has one cache for all, smaller batches and sampling in the graph.
+ * The configurations to compare with, by label: `np` has a split cache, the fastest for distinct prompts, and otherwise
+ * defaults; `unified` has one shared cache, smaller batches and sampling in the graph.
  */
-export function peerArms({ sequences, cells }: PeerRoom): Record<string, string[]> {
-  const room = ["-np", String(sequences), "-c", String(cells)];
+export function peerArms({ sequences, cells }: PeerSettings): Record<string, string[]> {
+  const size = ["-np", String(sequences), "-c", String(cells)];
   return {
-    "llama-server np": room,
-    "llama-server unified": [...room, ..."-kvu -b 512 -ub 512 -bs --cache-ram 0 --no-cache-idle-slots".split(" ")],
+    "llama-server np": size,
+    "llama-server unified": [...size, ..."-kvu -b 512 -ub 512 -bs --cache-ram 0 --no-cache-idle-slots".split(" ")],
   };
 }
 
 /** Starts one arm and waits until its model is loaded. */
-export async function startLlamaServer(binary: string, room: PeerRoom, arm: string[]): Promise<ChildServer> {
-  return startChild((port) => [binary, "-m", room.gguf, "--port", String(port), ...room.options, ...arm], "/health");
+export async function startLlamaServer(binary: string, settings: PeerSettings, arm: string[]): Promise<ChildServer> {
+  return startChild(
+    (port) => [binary, "-m", settings.gguf, "--port", String(port), ...settings.options, ...arm],
+    "/health",
+  );
 }

@@ -1,7 +1,7 @@
 import { type Distribution, distribution } from "../base/statistics.ts";
 import type { Sample } from "./stream.ts";
 
-/** What a load of several streams made of one server. Times in milliseconds. */
+/** Results of a load of several streams on one server. Times in milliseconds. */
 export interface LoadResult {
   requests: number;
   failures: string[];
@@ -9,20 +9,20 @@ export interface LoadResult {
   completionTokens: number;
   promptTokens: number;
   cachedTokens: number;
-  /** Completion tokens of all streams over the time from the first request sent to the last stream's end. */
+  /** Completion tokens of all streams per second, from the first request sent to the last stream's end. */
   tokensPerSecond: number;
-  /** Near 1: the server sends each token as it comes; far below, gaps are not those of single tokens. */
+  /** Near 1 when each token is sent as it is generated; far below, gaps are not those of single tokens. */
   eventsPerToken: number;
   ttft: Distribution;
   itl: Distribution;
   tpot: Distribution;
-  /** This client's CPU time as a share of one core: near 1 it would measure itself. */
+  /** This client's CPU time as a fraction of one core; near 1 the client is the bottleneck. */
   clientCpu: number;
 }
 
 /**
- * A closed loop: `streams` clients at once, each sending `requests` requests, the next as soon as the last has ended.
- * A request that fails is counted and its client goes on.
+ * A closed loop: `streams` concurrent clients with `requests` requests each, the next sent when the previous one has
+ * ended. A failed request is counted, and its client continues.
  */
 export async function closedLoop(
   streams: number,

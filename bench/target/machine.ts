@@ -1,6 +1,6 @@
 import { cpus, loadavg, release, totalmem, type } from "node:os";
 
-/** Where and when a measurement was made. */
+/** Facts about the machine and the time of a measurement. */
 export function machineFacts(args: string[]) {
   return {
     date: new Date().toISOString(),
@@ -10,14 +10,14 @@ export function machineFacts(args: string[]) {
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     system: `${type()} ${release()}`,
     node: process.version,
-    /** Of the last minute, before anything ran: far from 0, the machine was not free. */
+    /** Load average of the minute before the run; far from 0 the machine was not idle. */
     load: loadavg()[0]!,
   };
 }
 
 export type MachineFacts = ReturnType<typeof machineFacts>;
 
-/** One line under a table, so that a pasted table says where it comes from. */
+/** One line for the end of a table with the origin of its figures. */
 export function machineLine(facts: MachineFacts): string {
   const { cpu, cores, system, node, load } = facts;
   return `${cpu}, ${cores} cores, ${system}, Node ${node}; load before: ${load.toFixed(2)}`;

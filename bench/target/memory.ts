@@ -7,11 +7,11 @@ export interface Resident {
   mib: number;
 }
 
-/** Resident memory of a process and of all that descend from it, parents first. Linux only: it reads /proc. */
+/** Resident memory of a process and all its descendants, parents first. Linux only: it reads /proc. */
 export async function residentMemory(pid: number): Promise<Resident[]> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
-  // a process that has ended but is not yet reaped has no memory left
+  // a process that has ended but is not yet reaped has no memory
   if (kib === undefined) return [];
   const name = /^Name:\t(.*)$/m.exec(status)?.[1] ?? "?";
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter(Boolean);

@@ -1,6 +1,6 @@
 /**
- * Runs every arm once per repeat, in turn, the order reversed each time, so that drift of the machine (heat, other
- * work) falls on all alike. Returns the results per arm, in the order of the repeats.
+ * Runs every arm once per repeat in turn, the order reversed each time, so that drift of the machine (heat, other work)
+ * affects all arms alike. Returns the results per arm in the order of the repeats.
  */
 export async function interleave<Arm, Result>(
   arms: readonly Arm[],

@@ -2,15 +2,15 @@ import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { createParser } from "eventsource-parser";
 import { AUTHORIZATION, type Target } from "./target.ts";
 
-/** What one streamed request was seen to do. Times in milliseconds of the client's clock. */
+/** Measurements of one streamed request. Times in milliseconds of the client's clock. */
 export interface Sample {
   sentAt: number;
   endedAt: number;
-  /** From sending to the first event with text. */
+  /** Time from sending to the first event with text. */
   ttft: number;
-  /** Gaps between consecutive events with text; a token that completes no character brings no event. */
+  /** Gaps between consecutive events with text; a token without a complete character causes no event. */
   gaps: number[];
-  /** From the first event with text to the last, over the tokens after the first: the mean time of a token. */
+  /** Time from the first to the last event with text, divided by the tokens after the first. */
   tpot: number;
   events: number;
   promptTokens: number;
@@ -20,7 +20,7 @@ export interface Sample {
 
 export type Body = { path: "completions" | "chat/completions" } & Record<string, unknown>;
 
-/** The parts of a chunk of either endpoint that are looked at. */
+/** The parts of a chunk that are read, of either endpoint. */
 interface Chunk {
   choices?: { text?: string | null; delta?: { content?: string | null; reasoning_content?: string | null } }[];
   usage?: {
@@ -31,10 +31,10 @@ interface Chunk {
   error?: { message?: string };
 }
 
-/** An answer other than 200. */
+/** A response with a status other than 200. */
 export class HttpFailure extends Error {
   readonly status: number;
-  /** What Retry-After said, in seconds; null without one, and for a date, which RFC 9110 allows and no server here sends. */
+  /** Retry-After in seconds; null without one, and for a date, which RFC 9110 allows and no server here sends. */
   readonly retryAfter: number | null;
 
   constructor(label: string, status: number, retryAfter: string | undefined, text: string) {
@@ -48,11 +48,11 @@ export class HttpFailure extends Error {
 export interface StreamOptions {
   /** Closes the connection; the promise then rejects. */
   signal?: AbortSignal;
-  /** Hears the client's time of each event with text, also of a stream that never ends well. */
+  /** Receives the client's time of each event with text, also of a stream that fails. */
   onText?: (at: number) => void;
 }
 
-/** Sends one request and reads its stream to the end. Rejects if it fails, ends early or brings no usage. */
+/** Sends one request and reads its stream to the end. Rejects when it fails, ends early or has no usage. */
 export async function stream(target: Target, body: Body, { signal, onText }: StreamOptions = {}): Promise<Sample> {
   const { path, ...fields } = body;
   const payload = JSON.stringify({
@@ -92,7 +92,7 @@ export async function stream(target: Target, body: Body, { signal, onText }: Str
     parser.feed(part);
   });
   if (!done) throw new Error(`${target.label}: a stream ended without [DONE]`);
-  if (!usage) throw new Error(`${target.label}: a stream brought no usage`);
+  if (!usage) throw new Error(`${target.label}: a stream had no usage`);
   return {
     sentAt,
     endedAt: performance.now(),
@@ -106,7 +106,7 @@ export async function stream(target: Target, body: Body, { signal, onText }: Str
   };
 }
 
-/** Hears of every read as it comes: an asynchronous iterator would join reads and so lose the times between them. */
+/** Handles every read at once: an asynchronous iterator would join reads and lose the times between them. */
 function each(response: IncomingMessage, onText: (text: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     response.setEncoding("utf8");

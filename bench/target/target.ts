@@ -2,21 +2,21 @@ import { Agent, type IncomingMessage, request } from "node:http";
 
 /** A server under measurement. */
 export interface Target {
-  /** What the tables call it. */
+  /** Its name in tables. */
   label: string;
-  /** Where its OpenAI endpoints begin, such as http://127.0.0.1:8080/v1. Only http: one box, no proxy between. */
+  /** Base URL of its OpenAI endpoints, such as http://127.0.0.1:8080/v1. Only http: one machine, without a proxy. */
   base: URL;
-  /** The model's name there. */
+  /** The model's name at this server. */
   model: string;
-  /** Whether it reuses connections is the same for every server of a run. */
+  /** Connection reuse is the same for every server of a run. */
   agent: Agent;
 }
 
-/** What a server with API keys wants: NIGHTSHIFT_API_KEY, as for the other commands. */
+/** Header for a server with API keys, from NIGHTSHIFT_API_KEY as for the other commands. */
 export const AUTHORIZATION: Readonly<Record<string, string>> =
   process.env.NIGHTSHIFT_API_KEY === undefined ? {} : { authorization: `Bearer ${process.env.NIGHTSHIFT_API_KEY}` };
 
-/** Reads `[label=]url`. */
+/** Parses `[label=]url`. */
 export function parseTarget(text: string, fallback: string): { label: string; base: URL } {
   const [, label, url] = /^(?:([\w.-]+)=)?(http:\/\/.+)$/.exec(text) ?? [];
   if (url === undefined) throw new Error(`${text}: a server is given as http://host:port/v1, or label=http://…`);
@@ -24,9 +24,9 @@ export function parseTarget(text: string, fallback: string): { label: string; ba
 }
 
 /**
- * Looks a server up; without a model name the first that /models lists is taken.
- * Without `keepAlive` each request opens its own connection. llama-server needs that: it promises keep-alive and closes
- * the connection after each stream all the same, so a request that follows at once is lost on a dying socket.
+ * Connects to a server; without a model name its first one in /models is used. Without `keepAlive` each request opens
+ * its own connection. llama-server requires that: it announces keep-alive but closes the connection after each stream,
+ * so the next request is lost on a closing socket.
  */
 export async function connect(
   label: string,

@@ -10,19 +10,19 @@ export interface EmbeddingsPlan {
   /** Inputs of one measurement, and tokens of each. */
   inputs: number;
   length: number;
-  /** Clients at once of the arm that sends one input per request. */
+  /** Concurrent clients of the arm with one input per request. */
   clients: number;
   repeats: number;
 }
 
-/** How the same inputs are sent: one request after the other, by several clients at once, or all in one request. */
+/** Ways to send the inputs: one request after the other, by several concurrent clients, or all in one request. */
 export const WAYS = ["one at a time", "at once", "in one request"] as const;
 export type Way = (typeof WAYS)[number];
 
 export interface EmbeddingsArm {
   label: string;
   way: Way;
-  /** Inputs per second, of each repeat. */
+  /** Inputs per second of each repeat. */
   rates: number[];
 }
 
@@ -30,7 +30,7 @@ interface Answer {
   data: { embedding: string }[];
 }
 
-/** Measures every way at every server, interleaved; no input comes twice. */
+/** Measures every way at every server, interleaved; no input is used twice. */
 export async function measureEmbeddings(
   targets: readonly Target[],
   plan: EmbeddingsPlan,
@@ -39,7 +39,7 @@ export async function measureEmbeddings(
 ): Promise<EmbeddingsArm[]> {
   const arms = targets.flatMap((target) => WAYS.map((way) => ({ target, way })));
   const drawn = () => Array.from({ length: plan.inputs }, () => randomUnits("completions", plan.length, random));
-  // The first request makes the server's room for embeddings.
+  // The first request makes the server allocate its embedding context.
   for (const target of targets) await embed(target, drawn());
   const rates = await interleave(arms, plan.repeats, async ({ target, way }) => {
     const inputs = drawn();
@@ -72,12 +72,12 @@ async function embed(target: Target, input: number[][]): Promise<void> {
 
 export const EMBEDDINGS_HEAD = ["sent", "server", "inputs/s", "× one at a time"];
 
-/** A row per arm; the ratio is of repeats measured side by side. */
+/** One row per arm; ratios are of repeats of the same turn. */
 export function embeddingsRows(arms: readonly EmbeddingsArm[]): string[][] {
   return arms.map((arm) => [arm.way, arm.label, spreadText(spread(arm.rates)), spreadText(gain(arms, arm))]);
 }
 
-/** How many times as fast as one at a time on the same server. */
+/** Speed-up over one at a time on the same server. */
 export function gain(arms: readonly EmbeddingsArm[], { label, rates }: EmbeddingsArm): Spread {
   const single = arms.find((arm) => arm.label === label && arm.way === WAYS[0]);
   return spread(rates.map((rate, repeat) => rate / (single?.rates[repeat] ?? Number.NaN)));

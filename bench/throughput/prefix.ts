@@ -8,9 +8,9 @@ import { stream } from "../target/stream.ts";
 import type { Target } from "../target/target.ts";
 
 export interface PrefixPlan {
-  /** Requests at once. */
+  /** Concurrent requests. */
   streams: number;
-  /** Tokens of the prefix that they share, and of each one's own. */
+  /** Tokens of the shared prefix, and of each request after it. */
   shared: number;
   private: number;
   tokens: number;
@@ -24,7 +24,7 @@ export interface PrefixArm {
   repeats: LoadResult[];
 }
 
-/** In each repeat every server gets the requests at once, over a prefix that no server has seen. */
+/** In each repeat every server gets all requests together, over a new prefix. */
 export async function measurePrefix(
   targets: Target[],
   plan: PrefixPlan,
@@ -38,7 +38,7 @@ export async function measurePrefix(
     const bodies = Array.from({ length: plan.streams }, () => make(shared + plan.private, prefix, random));
     return closedLoop(plan.streams, 1, (client) => stream(target, { ...bodies[client]!, ...settings }));
   };
-  // connections opened and every sequence's first cells touched outside the measurement
+  // opens connections and touches every sequence's first cells outside of the measurement
   for (const target of targets) await burst(target, 1);
   const results = await interleave(targets, plan.repeats, async (target) => {
     const result = await burst(target, plan.shared);
@@ -58,7 +58,7 @@ export const PREFIX_HEAD = [
   "computed",
 ];
 
-/** The first arm is this server; it is compared with the peer of the lowest median p99. */
+/** One row per arm. The first arm is this server; it is compared with the peer of the lowest median p99. */
 export function prefixRows(arms: PrefixArm[]): string[][] {
   const p99 = (arm: PrefixArm) => spread(arm.repeats.map((result) => result.ttft.p99));
   const [ours, ...peers] = arms;

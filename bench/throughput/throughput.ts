@@ -9,21 +9,21 @@ import type { Target } from "../target/target.ts";
 
 export interface ThroughputPlan {
   streams: number[];
-  /** Tokens of each prompt, and of them how many all prompts have in common. */
+  /** Tokens of each prompt, and how many of them all prompts share. */
   prompt: number;
   shared: number;
-  /** Tokens that each request generates, whatever the model says. */
+  /** Tokens that each request generates, past end tokens. */
   tokens: number;
-  /** Requests of each stream; null takes enough for 8 in all, at least two rounds up to 8 streams. */
+  /** Requests per stream; null for 8 in all, and at least two each up to 8 streams. */
   requests: number | null;
   repeats: number;
   endpoint: Endpoint;
-  /** Every answer is held to it; one that ends early counts fewer tokens. Null: answers are free. */
+  /** Schema of every answer; an answer that ends early has fewer tokens. Null for free answers. */
   jsonSchema: Record<string, unknown> | null;
   seed: number;
 }
 
-/** One server at one number of streams: every repeat. */
+/** Repeats of one server at one number of streams. */
 export interface ThroughputArm {
   streams: number;
   label: string;
@@ -33,7 +33,7 @@ export interface ThroughputArm {
 const WARM_PROMPT = 16;
 const WARM_TOKENS = 4;
 
-/** Measures every server at every number of streams, interleaved; `onDone` hears of each repeat. */
+/** Measures every server at every number of streams, interleaved; `onDone` receives each repeat. */
 export async function measureThroughput(
   targets: Target[],
   plan: ThroughputPlan,
@@ -49,11 +49,11 @@ export async function measureThroughput(
     const load = (target: Target, prompt: number, tokens: number, each: number, prefix: typeof shared) => {
       const held = plan.jsonSchema === null ? {} : { json_schema: plan.jsonSchema };
       const settings = { max_tokens: tokens, temperature: 0, ignore_eos: true, ...held };
-      // drawn before the clock starts, and afresh for every load: no prompt comes twice
+      // drawn before the clock starts, and anew for every load: no prompt is used twice
       const bodies = Array.from({ length: streams * each }, () => makers.get(target)!(prompt, prefix, random));
       return closedLoop(streams, each, (client, i) => stream(target, { ...bodies[client * each + i]!, ...settings }));
     };
-    // each sequence's cells are touched for the first time outside the measurement
+    // touches each sequence's cells outside of the measurement
     for (const target of targets) await load(target, Math.min(WARM_PROMPT, plan.prompt), WARM_TOKENS, 1, null);
     const results = await interleave(targets, plan.repeats, async (target) => {
       const result = await load(target, plan.prompt, plan.tokens, requests, shared);
@@ -69,7 +69,7 @@ export async function measureThroughput(
 export interface Comparison {
   streams: number;
   peer: string;
-  /** The ratio of the medians of tokens/s, and the least and the most ratio of two repeats measured side by side. */
+  /** Ratio of the medians of tokens/s, with the minimum and maximum ratio of two repeats of the same turn. */
   ratio: Spread;
 }
 
@@ -98,7 +98,7 @@ export const THROUGHPUT_HEAD = [
   "client CPU",
 ];
 
-/** The table's rows at one number of streams; the first arms are this server's. */
+/** Table rows at one number of streams; the first `ours` arms are this server's. */
 export function throughputRows(arms: readonly ThroughputArm[], ours = 1): string[][] {
   return arms.map((arm, i) => {
     const { streams, label, repeats } = arm;

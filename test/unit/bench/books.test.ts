@@ -26,7 +26,7 @@ const AGREED: Accounts = {
   },
 };
 
-test("books that agree have nothing to tell", () => {
+test("books that agree cause no disagreement", () => {
   expect(disagreements(AGREED)).toEqual([]);
 });
 

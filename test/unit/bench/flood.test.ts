@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type FloodResult, floodDoubts, floodRow } from "../../../bench/flood/flood.ts";
 
-/** 100 requests of 1 to 100 times so many milliseconds. */
+/** 100 requests of 1 to 100 times `ms` milliseconds. */
 function round(unitMs: number, cpuSeconds: number, flood: FloodResult["quiet"][number]["flood"]) {
   const ttfts = Array.from({ length: 100 }, (_, i) => (i + 1) * unitMs);
   return { ttfts, cpuSeconds, seconds: 10, flood };
@@ -12,12 +12,12 @@ function result(): FloodResult {
   return {
     kind: "unknown",
     quiet: [round(1, 1, null), round(1, 1, null), round(1, 1, null)],
-    // As many answers cost a second in each, so 2,000 refusals took 0.4.
+    // The same number of answers cost one second in each, so 2,000 rejections took 0.4.
     flooded: [round(1, 1.4, flood), round(2, 1.4, flood), round(4, 1.4, flood)],
   };
 }
 
-it("takes all rounds together, compares turns, and takes what answers cost off what refusals cost", () => {
+it("pools all rounds, compares pairs, and subtracts the cost of answers from that of rejections", () => {
   expect(floodRow(result())).toEqual([
     "unknown (404)",
     "200",
@@ -31,7 +31,7 @@ it("takes all rounds together, compares turns, and takes what answers cost off w
   ]);
 });
 
-it("tells what was not refused as it should have been", () => {
+it("reports requests that were not rejected as expected", () => {
   expect(floodDoubts(result())).toEqual([
     "unknown: 9 times 200 instead of 404",
     "unknown: 3 times error instead of 404",

@@ -17,7 +17,7 @@ const sample = (sentAt: number, endedAt: number, tokens = 10): Sample => ({
   completionTokens: tokens,
 });
 
-test("a rate is all tokens over the time from the first request sent to the last one ended", () => {
+test("a rate is all tokens over the time from the first request to the last end", () => {
   const result = summarize([sample(1000, 2000), sample(1500, 3000, 30)], [], 0.1);
   expect(result.tokensPerSecond).toBe(40 / 2);
   expect(result.itl.count).toBe(6);
@@ -25,7 +25,7 @@ test("a rate is all tokens over the time from the first request sent to the last
   expect(result.eventsPerToken).toBe(1);
 });
 
-test("each stream sends its next request when its last has ended, and a failure does not stop it", async () => {
+test("a stream sends its next request after the previous one, even after a failure", async () => {
   const running = new Set<number>();
   const sent: number[] = [0, 0, 0];
   const result = await closedLoop(3, 4, async (client, request) => {
@@ -41,7 +41,7 @@ test("each stream sends its next request when its last has ended, and a failure 
   expect(result).toMatchObject({ requests: 12, failures: ["no"], completionTokens: 110 });
 });
 
-test("servers are measured by turns, the order reversed each time", async () => {
+test("servers are interleaved, the order reversed each time", async () => {
   const order: string[] = [];
   const results = await interleave(["a", "b"], 3, async (arm, repeat) => {
     order.push(arm);
@@ -54,7 +54,7 @@ test("servers are measured by turns, the order reversed each time", async () => 
   ]);
 });
 
-test("the ratio is against the best peer, and comes with the least and the most of the pairs", () => {
+test("the ratio is against the best peer, with minimum and maximum of the pairs", () => {
   const arm = (label: string, tokens: number[]) => ({
     streams: 8,
     label,
@@ -69,7 +69,7 @@ test("the ratio is against the best peer, and comes with the least and the most 
   expect(compare(ours, [])).toBeNull();
 });
 
-test("memory trends leave the warm-up out and tell the processes apart", () => {
+test("memory trends are per process and exclude the warm-up", () => {
   const mib = (requests: number) => (requests < 2000 ? requests / 10 : 200);
   const samples = Array.from({ length: 11 }, (_, i) => i * 1000).map((requests) => ({
     requests,

@@ -17,7 +17,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const TINY = ["tiny-full", "tiny-swa", "tiny-recurrent", "tiny-hybrid", "tiny-embedding", "tiny-ranking"] as const;
 
-test.each(TINY)("%s is a small file that another reader understands", async (name) => {
+test.each(TINY)("%s is a small file that another reader can parse", async (name) => {
   const path = join(folder, `${name}.gguf`);
   const shape = SHAPES[name]!();
   const bytes = await writeModel(path, name, shape, 1);
@@ -29,11 +29,11 @@ test.each(TINY)("%s is a small file that another reader understands", async (nam
   expect(info.fullTensorInfo!.map((tensor) => tensor.name)).toEqual(shape.tensors([]).map((tensor) => tensor.name));
 });
 
-test("equal seeds give equal files, other seeds other ones", async () => {
+test("equal seeds give equal files, different seeds different ones", async () => {
   const digest = async (file: string, seed: number) => {
     const path = join(folder, file);
     await writeModel(path, "tiny-full", SHAPES["tiny-full"]!(), seed);
-    // the seed is named in the header: compare what the tensors hold
+    // the seed is in the header: compare the tensors' bytes
     return createHash("sha256")
       .update((await readFile(path)).subarray(-500_000))
       .digest("hex");
@@ -56,7 +56,7 @@ test.each([
   expect(count / parameters).toBeLessThan(1.05);
 });
 
-test("a quantized tensor is blocks of random bytes behind the scale that makes them as wide as asked", () => {
+test("a quantized tensor is blocks of random bytes with the scale of its deviation", () => {
   const tensor = randomTensor({ name: "m", dims: [64, 20_000], fill: { std: 0.05, quiet: [1] } }, "q8_0", 3, 0);
   const bytes = Buffer.concat(Array.from(tensor.chunks(), (chunk) => Buffer.from(chunk)));
   expect(bytes.byteLength).toBe(tensorBytes([64, 20_000], "q8_0"));
@@ -72,13 +72,13 @@ test("a quantized tensor is blocks of random bytes behind the scale that makes t
   expect(std).toBeCloseTo(73.9, 0);
 });
 
-test("half precision has the bits that IEEE 754 gives them, subnormals too", () => {
+test("half precision has the bits of IEEE 754, subnormals too", () => {
   expect([1, 0.5, 1.5, 65_504, 2 ** -14, 2 ** -24, 2 ** -15].map(half)).toEqual([
     0x3c00, 0x3800, 0x3e00, 0x7bff, 0x0400, 0x0001, 0x0200,
   ]);
 });
 
-test("a file that can't be finished is not there under its name, nor is its part", async () => {
+test("a file that cannot be completed leaves neither itself nor a part", async () => {
   const short: GgufTensor = { name: "short", dims: [8], kind: "f32", chunks: () => [new Uint8Array(4)] };
   await expect(writeGguf(join(folder, "broken.gguf"), {}, [short])).rejects.toThrow("short: 4 bytes instead of 32");
   expect((await readdir(folder)).filter((name) => name.startsWith("broken"))).toEqual([]);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { distribution, median, quantile, slope, spread } from "../../../bench/base/statistics.ts";
 
-test("quantiles interpolate between the closest ranks, as NumPy's default does", () => {
+test("quantiles interpolate between the closest ranks, like NumPy's default", () => {
   const values = [15, 20, 35, 40, 50];
   expect(quantile(values, 0.4)).toBeCloseTo(29);
   expect(quantile(values, 0)).toBe(15);
@@ -29,13 +29,13 @@ test("quantiles lie within the values, rise with q and do not depend on order", 
   );
 });
 
-test("a distribution and a spread name their values", () => {
+test("a distribution and a spread have the right fields", () => {
   const values = Array.from({ length: 101 }, (_, i) => i);
   expect(distribution(values)).toEqual({ count: 101, mean: 50, min: 0, p50: 50, p90: 90, p99: 99, max: 100 });
   expect(spread([3, 9, 4])).toEqual({ median: 4, min: 3, max: 9 });
 });
 
-test("the slope is that of the line of least squares", () => {
+test("the slope is that of the least-squares line", () => {
   expect(slope([0, 1, 2, 3].map((x) => ({ x, y: 5 + 2 * x })))).toBeCloseTo(2);
   expect(
     slope([

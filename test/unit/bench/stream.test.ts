@@ -9,7 +9,7 @@ import { connect, parseTarget, type Target } from "../../../bench/target/target.
 let close = async () => {};
 afterEach(() => close());
 
-/** A server that answers each request by `answer` after its body was read. */
+/** A server that answers each request with `answer` after its body was read. */
 async function serve(answer: (body: Record<string, unknown>, response: ServerResponse) => void): Promise<Target> {
   const server = createServer(async (request, response) => {
     request.setEncoding("utf8");
@@ -30,7 +30,7 @@ async function serve(answer: (body: Record<string, unknown>, response: ServerRes
 const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
 const usage = { prompt_tokens: 7, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 5 } };
 
-test("events are counted, first text and gaps timed, usage read, whatever the reads split", async () => {
+test("events, first text, gaps and usage are measured however the reads split", async () => {
   const body =
     event({ choices: [{ delta: { role: "assistant", content: "" } }] }) +
     event({ choices: [{ delta: { content: "é" } }] }) +
@@ -60,12 +60,12 @@ test.each([
   await expect(stream(target, { path: "completions", prompt: [1] })).rejects.toThrow(message);
 });
 
-test("a status other than 200 is a failure that says what the server said", async () => {
+test("a status other than 200 is a failure with the server's message", async () => {
   const target = await serve((_request, response) => response.writeHead(503).end('{"error":{"message":"busy"}}'));
   await expect(stream(target, { path: "completions", prompt: [1] })).rejects.toThrow(/peer: 503 .*busy/);
 });
 
-test("a completion's prompt has exactly the tokens asked for, behind the shared ones", async () => {
+test("a completion's prompt has exactly the given tokens, after the shared ones", async () => {
   const target = await serve(() => {});
   const make = await promptMaker("completions", target, new Random(1));
   const { prompt } = make(40, [1000, 1001], new Random(2));
@@ -74,7 +74,7 @@ test("a completion's prompt has exactly the tokens asked for, behind the shared 
   expect(make(40, null, new Random(3))).not.toEqual(make(40, null, new Random(4)));
 });
 
-test("a chat's prompt is corrected by what the template and a digit cost", async () => {
+test("a chat's prompt is corrected by the tokens of the template and a digit", async () => {
   const TEMPLATE = 11;
   const target = await serve((body, response) => {
     const [message] = body.messages as { content: string }[];
@@ -86,7 +86,7 @@ test("a chat's prompt is corrected by what the template and a digit cost", async
   expect(sample.promptTokens).toBe(111);
 });
 
-test("servers are named by their label or by their place", () => {
+test("servers are named by their label or by their index", () => {
   expect(parseTarget("unified=http://127.0.0.1:1/v1", "peer")).toEqual({
     label: "unified",
     base: new URL("http://127.0.0.1:1/v1/"),
@@ -95,7 +95,7 @@ test("servers are named by their label or by their place", () => {
   expect(() => parseTarget("127.0.0.1:1", "peer")).toThrow("http://host:port/v1");
 });
 
-test("each text is heard as it comes, also of a stream that is given up", async () => {
+test("each text is reported at once, also of an aborted stream", async () => {
   const target = await serve((_, response) => response.write(event({ choices: [{ text: "a" }] })));
   const abort = new AbortController();
   const heard: number[] = [];
@@ -107,7 +107,7 @@ test("each text is heard as it comes, also of a stream that is given up", async 
   expect(heard).toHaveLength(1);
 });
 
-test("a refusal carries its status and what Retry-After said", async () => {
+test("a rejection has its status and Retry-After", async () => {
   const target = await serve((_, response) => response.writeHead(503, { "retry-after": "9" }).end("later"));
   const refused = stream(target, { path: "completions" });
   await expect(refused).rejects.toBeInstanceOf(HttpFailure);

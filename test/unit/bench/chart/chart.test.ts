@@ -14,7 +14,7 @@ const bar = (value: number, more: Partial<Bar> = {}): Bar => ({
 });
 const widths = (svg: string) => [...svg.matchAll(/<rect [^>]*width="([\d.]+)"/g)].map(([, width]) => Number(width));
 
-/** Every element that opens closes, in order: what a parser would refuse is found without one. */
+/** Asserts that all elements are closed in order, without a parser. */
 function isWellFormed(svg: string): boolean {
   const open: string[] = [];
   for (const [, closing, name, selfClosing] of svg.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
@@ -25,7 +25,7 @@ function isWellFormed(svg: string): boolean {
   return open.length === 0;
 }
 
-test("bars are as long as their values, on the scale of their panel alone", () => {
+test("bars are proportional to their values on the scale of their panel", () => {
   const panel = (title: string, values: number[]) => ({
     title,
     groups: [{ label: "g", bars: values.map((value) => bar(value)) }],
@@ -38,7 +38,7 @@ test("bars are as long as their values, on the scale of their panel alone", () =
   expect(isWellFormed(svg)).toBe(true);
 });
 
-test("a value that is missing has no bar and spoils no other", () => {
+test("a missing value has no bar and does not affect others", () => {
   const bars = [bar(Number.NaN), bar(10)];
   const svg = barChart("t", [{ title: "p", groups: [{ label: "g", bars }] }], figure);
   expect(widths(svg)).toHaveLength(1);
@@ -46,13 +46,13 @@ test("a value that is missing has no bar and spoils no other", () => {
   expect(svg).toContain("–");
 });
 
-test("text that is markup stays text", () => {
+test("markup in texts is escaped", () => {
   const svg = barChart('a "b" <c> & d', [{ title: "<script>", groups: [] }], figure);
   expect(svg).not.toMatch(/<script|<c>/);
   expect(isWellFormed(svg)).toBe(true);
 });
 
-test("lines lie higher where there is more, and their names do not cover each other", () => {
+test("higher values are drawn higher, and labels do not overlap", () => {
   const line = (label: string, ys: number[]) => ({
     label,
     series: 0,
@@ -70,7 +70,7 @@ test("lines lie higher where there is more, and their names do not cover each ot
   expect(isWellFormed(svg)).toBe(true);
 });
 
-test("an axis ends at a round value that holds everything", () => {
+test("an axis ends at a round value of at least the maximum", () => {
   expect(ticks(827)).toEqual([0, 200, 400, 600, 800, 1000]);
   expect(ticks(1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
   expect(ticks(0)).toEqual([0, 1]);

@@ -15,7 +15,7 @@ import { connect, type Target } from "../../../../bench/target/target.ts";
 
 const sample = { gaps: [1], completionTokens: 2, events: 2, ttft: 5, sentAt: 0, endedAt: 10 } as unknown as Sample;
 
-test("an open loop sends what is due whatever became of those before", async () => {
+test("an open loop sends due requests regardless of earlier ones", async () => {
   const sent: number[] = [];
   let release = () => {};
   const held = new Promise<void>((resolve) => {
@@ -52,7 +52,7 @@ async function serve(answer: (response: ServerResponse) => void): Promise<Target
   return connect("peer", new URL(`http://127.0.0.1:${address.port}/v1/`), "m", false);
 }
 
-test("a refusal is no failure, and tells when to come again", async () => {
+test("a rejection is not a failure and has its Retry-After", async () => {
   const busy = await refusing(503, { "retry-after": "7" });
   const refused = await openLoop([0], () => stream(busy, { path: "completions" }));
   expect(refused.refusals).toEqual([{ index: 0, status: 503, retryAfter: 7 }]);
@@ -62,7 +62,7 @@ test("a refusal is no failure, and tells when to come again", async () => {
   expect((await openLoop([0], () => stream(broken, { path: "completions" }))).failures[0]).toContain("500");
 });
 
-test("a client's loop counts the tokens of every line, of all clients, until it is stopped", async () => {
+test("a client's loop counts the tokens of all lines until it is stopped", async () => {
   const waiting: ServerResponse[] = [];
   let ended = 0;
   let arrived = () => {};
@@ -91,7 +91,7 @@ test("a client's loop counts the tokens of every line, of all clients, until it 
   expect(await work.tokens()).toBe(60);
 });
 
-test("counters are summed over the series that have the label", () => {
+test("counters are summed over the series with the label", () => {
   const text = `# HELP n_total x
 n_total{model="a",tier="batch"} 5
 n_total{model="b",tier="batch"} 7.5
@@ -105,7 +105,7 @@ plain 3
   expect(total(text, "absent")).toBe(0);
 });
 
-test("the ceiling counts generated tokens over the whole time, prompts included", () => {
+test("the ceiling is generated tokens over the whole time, prompts included", () => {
   const table = `
 |    PP |     TG |    B |   N_KV |   T_PP s | S_PP t/s |   T_TG s | S_TG t/s |      T s |    S t/s |
 |-------|--------|------|--------|----------|----------|----------|----------|----------|----------|
@@ -115,14 +115,14 @@ test("the ceiling counts generated tokens over the whole time, prompts included"
   expect(() => ceilingRate("error: no model")).toThrow("no model");
 });
 
-test("the best arm has the least or the most, and nothing that was not measured", () => {
+test("the best arm has the lowest or highest measured value", () => {
   const arms = [{ v: Number.NaN }, { v: 3 }, { v: 2 }];
   expect(bestArm(arms, ({ v }) => v, "least")).toBe(arms[2]);
   expect(bestArm(arms, ({ v }) => v, "most")).toBe(arms[1]);
   expect(bestArm([], () => 1, "most")).toBeNull();
 });
 
-test("a goal that could not be measured is not met", () => {
+test("a goal without a measurement is not met", () => {
   expect(goal("a", 1.1, "≤", 1.1)).toMatchObject({ met: true, wanted: "≤ 1.1" });
   expect(goal("a", 0.94, "≥", 0.95, " ×")).toMatchObject({ met: false, measured: "0.94 ×" });
   expect(goal("a", Number.NaN, "≥", 0)).toMatchObject({ met: false });
@@ -136,7 +136,7 @@ function shiftResults() {
   const run = (ttft: number, itl: number, batchRate: number | null, oracleRate: number | null) => {
     const at = (p99: number) => ({ count: 9, mean: 1, min: 1, p50: 1, p90: 1, p99, max: p99 });
     const rest = { requests: 9, refusals: [], failures: [], clientCpu: 0, latestMs: 0 };
-    // One repeat has no burst, and one request of it got no answer: all together count.
+    // One repeat has no burst, and one of its requests got no answer: all repeats count together.
     return [[ttft, ttft, null], [1]].map((ttfts) => {
       return {
         ...rest,
@@ -162,7 +162,7 @@ function shiftResults() {
   return { arms, own, peer, capacity: 8, rules, plan, clients: 4, traffic: "a trace", warnings: [] };
 }
 
-test("two shifts are held against the goals with the batch over alone, the oracle and the peer", () => {
+test("two shifts compare the batch run with the run alone, the oracle and the peer", () => {
   const section = twoShiftsReport(shiftResults());
   expect(section.goals.map(({ measured, met }) => [measured, met])).toEqual([
     ["1.05 ×", true],
@@ -175,7 +175,7 @@ test("two shifts are held against the goals with the batch over alone, the oracl
   expect(JSON.stringify(section.data)).not.toContain("agent");
 });
 
-test("the report has the commands, the goals and each section with its table, figures and doubts", () => {
+test("the report has commands, goals, and each section's table, figures and warnings", () => {
   const section: Section = {
     about: "What was done.",
     head: ["server", "ms"],

@@ -25,7 +25,7 @@ test.each([0.3, 0.835, 1, 4])("gamma of shape %d has mean 1 and variance 1 / sha
   expectNear(variance(values), 1 / shape, 0.1);
 });
 
-test("chat traffic has the rate that is asked for and the lengths of the trace", () => {
+test("chat traffic has the given rate and the trace's lengths", () => {
   const arrivals = chatTraffic().draw(10, 3000, new Random(3));
   expectNear(arrivals.length, 30_000, 0.03);
   const [prompts, tokens] = [arrivals.map(({ prompt }) => prompt), arrivals.map((arrival) => arrival.tokens)];
@@ -44,7 +44,7 @@ test("the same seed gives the same arrivals", () => {
   expect(draw(1)).not.toEqual(draw(2));
 });
 
-test("scaled lengths fit the context, leave a gap to measure, and keep their times", () => {
+test("scaled lengths fit the context, have two output tokens and keep their times", () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 64 }),
@@ -71,7 +71,7 @@ const TRACE = `TIMESTAMP,ContextTokens,GeneratedTokens
 2023-11-16 18:15:51.3910170,91,16
 `;
 
-test("a trace is read with its fractions of milliseconds, sorted, from 0", () => {
+test("a trace is parsed with fractions of milliseconds, sorted, from 0", () => {
   const [first, second, third] = parseTrace(TRACE);
   expect(first).toEqual({ atMs: 0, prompt: 374, tokens: 44 });
   expect(second!.atMs).toBeCloseTo(4314.579, 3);
@@ -83,12 +83,12 @@ test("a trace is read with its fractions of milliseconds, sorted, from 0", () =>
   ]);
 });
 
-test("a trace that can't be read says where", () => {
+test("an invalid trace is rejected with its line number", () => {
   expect(() => parseTrace(`${TRACE}yesterday,1,2\n`)).toThrow("line 6");
   expect(() => parseTrace("a,b\n1,2\n")).toThrow("TIMESTAMP");
 });
 
-test("a replay is a stretch of the trace, as long as asked for", () => {
+test("a replay is a section of the trace with the given length", () => {
   const trace = Array.from({ length: 500 }, (_, i) => ({ atMs: i ** 1.5, prompt: i, tokens: 2 }));
   const drawn = replay(trace)(10, 20, new Random(4));
   expect(drawn).toHaveLength(200);

@@ -14,20 +14,20 @@ export interface FakeMemoryOptions {
   cells: number;
 }
 
-/** The cells that share one buffer: one id's when split, everyone's when unified. */
+/** The cells that share one buffer: those of one id when split, all when unified. */
 interface Stream {
-  /** Book-keeping, changed at once: the ids that hold a cell, and its position. */
+  /** Bookkeeping, changed at once: the ids that hold a cell, and its position. */
   owners: Set<number>[];
   positions: number[];
-  /** What was computed into the cell, changed by a decode alone: stands for the scope, the token and all before it. */
+  /** The content of each cell, changed only by a decode: a hash of the scope, the token and all tokens before it. */
   data: number[];
 }
 
 const EMPTY_PREFIX = 17;
-/** Of one token in a saved state: position and data. */
+/** Bytes of one token in a saved state: position and data. */
 const TOKEN_BYTES = 8;
 
-/** Host memory for so many tokens. A copy takes 0.01 ms, a prompt token 1 ms. */
+/** Host memory for `tokens` tokens. A copy takes 0.01 ms, a prompt token 1 ms. */
 export function hostMemory(tokens: number): HostMemory {
   let now = 0;
   return new HostMemory({
@@ -41,7 +41,7 @@ export function hostMemory(tokens: number): HostMemory {
   });
 }
 
-/** What stands for no token yet. */
+/** The hash of a scope, before any token. */
 function beginning(scope: string): number {
   return [...scope].reduce((prefix, character) => extend(prefix, character.charCodeAt(0)), EMPTY_PREFIX);
 }
@@ -51,15 +51,15 @@ function extend(prefix: number, token: number): number {
 }
 
 /**
- * llama.cpp's memory as llama-kv-cache.cpp does it: book-keeping changes at once, a copy between streams moves its data
- * at the next decode, in the order of the calls. Before a decode it proves that every sequence finds exactly its own
- * first tokens, each computed after exactly the tokens before it and in its own scope.
+ * llama.cpp's memory as llama-kv-cache.cpp implements it: bookkeeping changes at once, a copy between streams moves its data
+ * at the next decode, in the order of the calls. Before each decode it checks that every sequence finds exactly its own first
+ * tokens, each computed after exactly the tokens before it and in its own scope.
  */
 export class FakeMemory implements KvMemory {
   readonly #options: FakeMemoryOptions;
   readonly #streams: Stream[];
   readonly #copies: { source: Stream; target: Stream }[] = [];
-  /** Streams copied so far, and cells that came back from host memory. */
+  /** Streams that were copied, and cells that were restored from host memory. */
   copied = 0;
   loaded = 0;
 
@@ -72,7 +72,7 @@ export class FakeMemory implements KvMemory {
     }));
   }
 
-  /** Cells that someone holds. */
+  /** Cells that some id holds. */
   get used(): number {
     return this.#streams.reduce((sum, { owners }) => sum + owners.filter((ids) => ids.size > 0).length, 0);
   }

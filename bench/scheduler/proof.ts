@@ -1,30 +1,32 @@
 import assert from "node:assert/strict";
-import { type Arrival, generateAlone, type House, Simulation } from "./simulation.ts";
+import { type Arrival, generateAlone } from "./simulated-sequence.ts";
+import { Simulation } from "./simulation.ts";
+import type { SimulationSetup } from "./simulation-setup.ts";
 
 /**
  * Runs the arrivals to their ends. Every sequence that was not cancelled generates what it would alone, and nothing leaks.
  *
  * @throws AssertionError where that, or an invariant of a step, does not hold
  */
-export function prove(house: House, arrivals: readonly Arrival[]): Simulation {
-  const simulation = new Simulation(house);
+export function prove(setup: SimulationSetup, arrivals: readonly Arrival[]): Simulation {
+  const simulation = new Simulation(setup);
   simulation.run(arrivals);
-  for (const { plan, generated } of simulation.guests) {
+  for (const { plan, generated } of simulation.sequences) {
     assert.deepEqual(generated, generateAlone(plan).slice(0, generated.length));
     if (plan.cancelAt === null) assert.equal(generated.length, plan.goal);
   }
-  // Only idle prefixes are left, both books agree on them, and they give way to whoever needs all there is.
+  // Only idle prefixes are left, cache and memory count them alike, and a sequence that needs all cells evicts them.
   const { cache, memory } = simulation;
   assert.equal(cache.used, memory.used);
-  if (!house.reuse) assert.equal(cache.used, 0);
-  const whole = house.kind === "split" ? house.ids : 1;
+  if (!setup.reuse) assert.equal(cache.used, 0);
+  const whole = setup.kind === "split" ? setup.ids : 1;
   for (let i = 0; i < whole; i++) {
-    const tokens = Array.from({ length: house.cells }, (_, position) => 1000 * (i + 1) + position);
+    const tokens = Array.from({ length: setup.cells }, (_, position) => 1000 * (i + 1) + position);
     const sequence = { id: -1, tokens, computed: 0, scope: "" };
     assert.ok(cache.place(sequence, true));
-    assert.ok(cache.extend(sequence, house.cells));
-    memory.decode([{ sequence, count: house.cells }]);
-    sequence.computed = house.cells;
+    assert.ok(cache.extend(sequence, setup.cells));
+    memory.decode([{ sequence, count: setup.cells }]);
+    sequence.computed = setup.cells;
   }
   assert.equal(memory.used, cache.cells);
   return simulation;

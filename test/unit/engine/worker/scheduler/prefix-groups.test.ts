@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Arrival, generateAlone, type House, Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import { type Arrival, generateAlone } from "../../../../../bench/scheduler/simulated-sequence.ts";
+import { Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import type { SimulationSetup } from "../../../../../bench/scheduler/simulation-setup.ts";
 
 const GROUPS = 3;
 const LINES = 12;
@@ -8,7 +10,7 @@ const OWN = 5;
 const STRANGER = 40;
 
 /** A few idle prefixes find room beside those that run. */
-const UNIFIED: House = {
+const UNIFIED: SimulationSetup = {
   kind: "unified",
   sequences: 2,
   ids: 5,
@@ -21,7 +23,7 @@ const UNIFIED: House = {
   batchTax: 0.1,
   batchStepMs: 25,
 };
-const SPLIT: House = { ...UNIFIED, kind: "split", ids: 4, cells: 120, copyPrice: 8 };
+const SPLIT: SimulationSetup = { ...UNIFIED, kind: "split", ids: 4, cells: 120, copyPrice: 8 };
 
 const line = (group: number, i: number): Arrival => ({
   at: 0,
@@ -52,16 +54,16 @@ describe.each([
   ["split, and host memory,", SPLIT, 1000],
 ])(
   "a batch of prefix groups in a %s cache, beside online requests that leave their prompts idle",
-  (_, house, parking) => {
+  (_, setup, hostTokens) => {
     const lines = Array.from({ length: GROUPS * LINES }, (_, i) => line(Math.floor(i / LINES), i % LINES));
-    const simulation = new Simulation({ ...house, parking });
+    const simulation = new Simulation({ ...setup, hostTokens });
     simulation.run([...lines, ...strangers]);
-    const batch = simulation.guests.filter(({ tier }) => tier === "batch");
+    const batch = simulation.sequences.filter(({ tier }) => tier === "batch");
 
     test("computes each group's prefix once", () => {
       const own = strangers.length * STRANGER + lines.length * (OWN + 4);
       expect(simulation.prefilled).toBeLessThanOrEqual(own + GROUPS * PREFIX);
-      for (const guest of batch) expect(guest.generated).toEqual(generateAlone(guest.plan));
+      for (const sequence of batch) expect(sequence.generated).toEqual(generateAlone(sequence.plan));
     });
 
     test("runs the lines of one group together", () => {

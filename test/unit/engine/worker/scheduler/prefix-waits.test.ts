@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { type Arrival, generateAlone, type House, Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import { type Arrival, generateAlone } from "../../../../../bench/scheduler/simulated-sequence.ts";
+import { Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import type { SimulationSetup } from "../../../../../bench/scheduler/simulation-setup.ts";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 
 const SHARED = Array.from({ length: 200 }, (_, i) => (7 * i + ((i * i) % 5)) % 11);
-const UNIFIED: House = {
+const UNIFIED: SimulationSetup = {
   kind: "unified",
   sequences: 32,
   ids: 64,
@@ -16,78 +18,83 @@ const UNIFIED: House = {
   batchTax: 0.1,
   batchStepMs: null,
 };
-const SPLIT: House = { ...UNIFIED, kind: "split", ids: 32, cells: 250, copyPrice: 8 };
+const SPLIT: SimulationSetup = { ...UNIFIED, kind: "split", ids: 32, cells: 250, copyPrice: 8 };
 
 function arrival(own: number, change: Partial<Arrival> = {}): Arrival {
   return { at: 0, tier: "default", prompt: [...SHARED, 20 + own, 21 + own], goal: 8, cancelAt: null, ...change };
 }
 
 function expectAnswers(simulation: Simulation): void {
-  for (const guest of simulation.guests)
-    if (guest.plan.cancelAt === null) expect(guest.generated).toEqual(generateAlone(guest.plan));
+  for (const sequence of simulation.sequences)
+    if (sequence.plan.cancelAt === null) expect(sequence.generated).toEqual(generateAlone(sequence.plan));
 }
 
 describe.each([
   ["unified", UNIFIED],
   ["split", SPLIT],
-])("%s cache", (_, house) => {
+])("%s cache", (_, setup) => {
   test("32 prompts at once with a common prefix compute it once", () => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 32 }, (_, i) => arrival(2 * i)));
     expectAnswers(simulation);
     // Each computes the two tokens of its own, and the split cache copies once for each.
     expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 32 * 2);
-    expect(simulation.guests.map((guest) => guest.cached)).toEqual([0, ...Array(31).fill(SHARED.length)]);
-    if (house.kind === "split") expect(simulation.memory.copied).toBeLessThanOrEqual(31 + 32);
+    expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, ...Array(31).fill(SHARED.length)]);
+    if (setup.kind === "split") expect(simulation.memory.copied).toBeLessThanOrEqual(31 + 32);
   });
 
   test("200 prompts at once are more than a step looks at: all but the end of the prefix is computed once", () => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 200 }, (_, i) => arrival(2 * i)));
     expectAnswers(simulation);
     // Who is looked at when fewer than 16 tokens of it are missing computes those sooner than wait.
     expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 200 * 2 + 32 * 16);
-    for (const guest of simulation.guests.slice(1)) expect(guest.cached).toBeGreaterThanOrEqual(SHARED.length - 16);
+    for (const sequence of simulation.sequences.slice(1))
+      expect(sequence.cached).toBeGreaterThanOrEqual(SHARED.length - 16);
   });
 
   test("32 equal prompts compute all but their last token once", () => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 32 }, () => arrival(0)));
     expectAnswers(simulation);
     expect(simulation.prefilled).toBe(SHARED.length + 2);
   });
 
   test("when the owner of a prefix leaves, a waiter goes on where it stopped", () => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     simulation.run([arrival(0, { cancelAt: 2 }), arrival(2), arrival(4), arrival(6)]);
     expectAnswers(simulation);
-    expect(simulation.guests.slice(1).map((guest) => guest.cached)).toEqual([128, SHARED.length, SHARED.length]);
+    expect(simulation.sequences.slice(1).map((sequence) => sequence.cached)).toEqual([
+      128,
+      SHARED.length,
+      SHARED.length,
+    ]);
     expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 8);
   });
 
   test("waiters whose owners leave one after the other all end", () => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 12 }, (_, i) => arrival(2 * i, { cancelAt: i < 11 ? i + 1 : null })));
     expectAnswers(simulation);
   });
 
   test("a chain of waiters: each prompt goes on where the one before it ends", () => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     const lengths = [50, 100, 150, 200];
     simulation.run(lengths.map((length, i) => arrival(0, { prompt: [...SHARED.slice(0, length), 30 + i] })));
     expectAnswers(simulation);
-    expect(simulation.guests.map((guest) => guest.cached)).toEqual([0, 50, 100, 150]);
+    expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 50, 100, 150]);
   });
 
   test("what one scope has computed or computes is nothing to another: it is neither waited for nor found", () => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     const ours = Array.from({ length: 4 }, (_, i) => arrival(2 * i, { scope: "ours" }));
     const theirs = Array.from({ length: 4 }, (_, i) => arrival(2 * i, { scope: "theirs" }));
     const later = arrival(0, { scope: "others", at: 40 });
     simulation.run([...ours, ...theirs, later]);
     expectAnswers(simulation);
     const found = [0, SHARED.length, SHARED.length, SHARED.length];
-    expect(simulation.guests.map((guest) => guest.cached)).toEqual([...found, ...found, 0]);
+    expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([...found, ...found, 0]);
     expect(simulation.prefilled).toBe(3 * SHARED.length + 9 * 2);
   });
 
@@ -96,10 +103,10 @@ describe.each([
     ["default", "default", SHARED.length],
     ["batch", "priority", SHARED.length],
   ])("%s behind a %s that computes its prefix finds %i tokens of it", (tier, owner, expected) => {
-    const simulation = new Simulation(house);
+    const simulation = new Simulation(setup);
     simulation.run([arrival(0, { tier: owner }), arrival(2, { tier, at: 1 })]);
     // Online never waits on a lower tier: it starts at once, with what happens to be there.
-    const found = simulation.guests[1]!.cached!;
+    const found = simulation.sequences[1]!.cached!;
     if (expected === 0) expect(found).toBeLessThan(SHARED.length);
     else expect(found).toBe(expected);
     expectAnswers(simulation);
@@ -109,13 +116,13 @@ describe.each([
 test("where a copy costs more than the prefix, everyone computes it, and nobody waits", () => {
   const simulation = new Simulation({ ...SPLIT, copyPrice: 1000 });
   simulation.run(Array.from({ length: 4 }, (_, i) => arrival(2 * i)));
-  expect(simulation.guests.map((guest) => guest.cached)).toEqual([0, 0, 0, 0]);
+  expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 0, 0, 0]);
   expectAnswers(simulation);
 });
 
 test("without reuse nothing is waited for and nothing stays", () => {
   const simulation = new Simulation({ ...UNIFIED, reuse: false });
   simulation.run(Array.from({ length: 4 }, (_, i) => arrival(2 * i)));
-  expect(simulation.guests.map((guest) => guest.cached)).toEqual([0, 0, 0, 0]);
+  expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 0, 0, 0]);
   expect(simulation.cache.used).toBe(0);
 });

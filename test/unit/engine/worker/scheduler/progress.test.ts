@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
-import { COSTS } from "../../../../../bench/scheduler/simulation.ts";
+import { COSTS } from "../../../../../bench/scheduler/simulation-setup.ts";
 import type { KvKind } from "../../../../../engine/protocol/config.ts";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 import type { StepCosts } from "../../../../../engine/worker/cost/step-model.ts";

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type Arrival, generateAlone, type House, Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import { type Arrival, generateAlone } from "../../../../../bench/scheduler/simulated-sequence.ts";
+import { Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import type { SimulationSetup } from "../../../../../bench/scheduler/simulation-setup.ts";
 
-const UNIFIED: House = {
+const UNIFIED: SimulationSetup = {
   kind: "unified",
   sequences: 2,
   ids: 8,
@@ -14,36 +16,36 @@ const UNIFIED: House = {
   batchTax: 0.1,
   batchStepMs: null,
 };
-const SPLIT: House = { ...UNIFIED, kind: "split", ids: 2, cells: 250, copyPrice: 8 };
+const SPLIT: SimulationSetup = { ...UNIFIED, kind: "split", ids: 2, cells: 250, copyPrice: 8 };
 const LAG = 12;
 
 function arrival(first: number, change: Partial<Arrival> = {}): Arrival {
   return { at: 0, tier: "default", prompt: [first, first + 1, first + 2], goal: 4, cancelAt: null, ...change };
 }
 
-/** What each guest has computed after each step. */
-function computedOf(house: House, arrivals: readonly Arrival[]): number[][] {
-  const simulation = new Simulation(house);
+/** What each sequence has computed after each step. */
+function computedOf(setup: SimulationSetup, arrivals: readonly Arrival[]): number[][] {
+  const simulation = new Simulation(setup);
   const computed: number[][] = [];
-  simulation.run(arrivals, () => computed.push(simulation.guests.map((guest) => guest.computed)));
-  for (const { plan, generated } of simulation.guests)
+  simulation.run(arrivals, () => computed.push(simulation.sequences.map((sequence) => sequence.computed)));
+  for (const { plan, generated } of simulation.sequences)
     if (plan.cancelAt === null) expect(generated).toEqual(generateAlone(plan));
   expect(simulation.scheduler.forced).toBe(0);
   return computed;
 }
 
-/** The step, from 0, after which a guest had first computed something. */
-function firstStep(computed: readonly number[][], guest: number): number {
-  return computed.findIndex((all) => (all[guest] ?? 0) > 0);
+/** The step, from 0, after which a sequence had first computed something. */
+function firstStep(computed: readonly number[][], sequence: number): number {
+  return computed.findIndex((all) => (all[sequence] ?? 0) > 0);
 }
 
 describe.each([
   ["unified", UNIFIED],
   ["split", SPLIT],
-])("%s cache: a sequence that is not ready when it starts", (_, house) => {
+])("%s cache: a sequence that is not ready when it starts", (_, setup) => {
   test("keeps its turn and its place, and streams go on meanwhile", () => {
     const stream = arrival(10, { goal: 3 * LAG });
-    const computed = computedOf(house, [stream, arrival(20, { lag: LAG }), arrival(30)]);
+    const computed = computedOf(setup, [stream, arrival(20, { lag: LAG }), arrival(30)]);
     expect(firstStep(computed, 1)).toBe(LAG);
     // The last has a place when the second has ended.
     expect(firstStep(computed, 2)).toBe(LAG + 4);
@@ -52,18 +54,18 @@ describe.each([
   });
 
   test("lets those behind it start where there is room", () => {
-    const computed = computedOf({ ...house, sequences: 3, ids: 8 }, [arrival(20, { lag: LAG }), arrival(30)]);
+    const computed = computedOf({ ...setup, sequences: 3, ids: 8 }, [arrival(20, { lag: LAG }), arrival(30)]);
     expect(firstStep(computed, 0)).toBe(LAG);
     expect(firstStep(computed, 1)).toBe(0);
   });
 
   test("alone is computed as soon as it is ready, without a plan forced before", () => {
-    const computed = computedOf(house, [arrival(20, { lag: LAG })]);
+    const computed = computedOf(setup, [arrival(20, { lag: LAG })]);
     expect(firstStep(computed, 0)).toBe(LAG);
   });
 
   test("gives its place to online work, and comes back ready", () => {
-    const alone = { ...house, sequences: 1, reserved: 0 };
+    const alone = { ...setup, sequences: 1, reserved: 0 };
     const batch = arrival(20, { tier: "batch", lag: LAG });
     const computed = computedOf(alone, [batch, arrival(30, { at: 2, goal: LAG + 10 })]);
     expect(firstStep(computed, 1)).toBe(2);
@@ -72,7 +74,7 @@ describe.each([
   });
 
   test("computes its prompt once for all that begin like it and start with it", () => {
-    const simulation = new Simulation({ ...house, sequences: 4, ids: 8 });
+    const simulation = new Simulation({ ...setup, sequences: 4, ids: 8 });
     const prompt = Array.from({ length: 100 }, (_, i) => i);
     simulation.run(Array.from({ length: 4 }, () => arrival(0, { prompt, lag: LAG })));
     // All but the last token, which each computes with its own answer.
@@ -80,7 +82,7 @@ describe.each([
   });
 
   test("leaves its place when it is cancelled", () => {
-    const alone = { ...house, sequences: 1, reserved: 0 };
+    const alone = { ...setup, sequences: 1, reserved: 0 };
     const computed = computedOf(alone, [arrival(20, { lag: LAG, cancelAt: 3 }), arrival(30)]);
     expect(firstStep(computed, 0)).toBe(-1);
     expect(firstStep(computed, 1)).toBe(3);

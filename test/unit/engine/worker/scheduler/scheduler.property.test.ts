@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { LONGEST_GOAL, LONGEST_PROMPT, TEXTS } from "../../../../../bench/scheduler/crowd.ts";
 import { prove } from "../../../../../bench/scheduler/proof.ts";
-import type { Arrival, House } from "../../../../../bench/scheduler/simulation.ts";
+import { LONGEST_GOAL, LONGEST_PROMPT, TEXTS } from "../../../../../bench/scheduler/random-workload.ts";
+import type { Arrival } from "../../../../../bench/scheduler/simulated-sequence.ts";
+import type { SimulationSetup } from "../../../../../bench/scheduler/simulation-setup.ts";
 import { TIERS } from "../../../../../engine/protocol/request.ts";
 
 const LONGEST = LONGEST_PROMPT + LONGEST_GOAL;
@@ -35,10 +36,10 @@ const common = {
   itlMs: fc.integer({ min: 1, max: 60 }),
   batchTax: fc.constantFrom(0, 0.1, 1),
   batchStepMs: fc.option(fc.integer({ min: 1, max: 40 })),
-  parking: fc.constantFrom(0, 100, 1000),
+  hostTokens: fc.constantFrom(0, 100, 1000),
 };
 const withReserve = fc.nat({ max: 2 });
-const split: fc.Arbitrary<House> = fc
+const split: fc.Arbitrary<SimulationSetup> = fc
   .record({ ...common, spare: fc.nat({ max: 2 }), reserve: withReserve })
   .map(({ spare, reserve, ...rest }) => ({
     ...rest,
@@ -47,7 +48,7 @@ const split: fc.Arbitrary<House> = fc
     ids: rest.sequences + spare,
     cells: LONGEST,
   }));
-const unified: fc.Arbitrary<House> = fc
+const unified: fc.Arbitrary<SimulationSetup> = fc
   .record({ ...common, spare: fc.nat({ max: 8 }), reserve: withReserve, cells: fc.integer({ min: LONGEST, max: 400 }) })
   .map(({ spare, reserve, ...rest }) => ({
     ...rest,
@@ -60,8 +61,8 @@ const unified: fc.Arbitrary<House> = fc
 test("split cache: whatever comes and goes, each sequence generates what it would alone, in fair order, and nothing leaks", () => {
   let cameBack = 0;
   fc.assert(
-    fc.property(split, arrivals, (house, plans) => {
-      cameBack += prove(house, plans).memory.loaded;
+    fc.property(split, arrivals, (setup, plans) => {
+      cameBack += prove(setup, plans).memory.loaded;
     }),
     { numRuns: 400 },
   );
@@ -71,8 +72,8 @@ test("split cache: whatever comes and goes, each sequence generates what it woul
 test("unified cache: the same, with cells that run short", () => {
   let cameBack = 0;
   fc.assert(
-    fc.property(unified, arrivals, (house, plans) => {
-      cameBack += prove(house, plans).memory.loaded;
+    fc.property(unified, arrivals, (setup, plans) => {
+      cameBack += prove(setup, plans).memory.loaded;
     }),
     { numRuns: 400 },
   );

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
-import { COSTS } from "../../../../../bench/scheduler/simulation.ts";
+import { COSTS } from "../../../../../bench/scheduler/simulation-setup.ts";
 import { UnifiedCache } from "../../../../../engine/worker/kv/unified-cache.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { Scheduler } from "../../../../../engine/worker/scheduler/scheduler.ts";

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
-import { type Arrival, generateAlone, type House, Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import { type Arrival, generateAlone } from "../../../../../bench/scheduler/simulated-sequence.ts";
+import { Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import type { SimulationSetup } from "../../../../../bench/scheduler/simulation-setup.ts";
 
-const HOUSE: House = {
+const SETUP: SimulationSetup = {
   kind: "unified",
   sequences: 8,
   ids: 16,
@@ -21,26 +23,26 @@ function stranger(i: number, length: number, goal: number, change: Partial<Arriv
   return { at: 0, tier: "default", prompt, goal, cancelAt: null, ...change };
 }
 
-function live(house: House, plans: Arrival[]): Simulation {
-  const simulation = new Simulation(house);
+function live(setup: SimulationSetup, plans: Arrival[]): Simulation {
+  const simulation = new Simulation(setup);
   simulation.run(plans);
-  for (const guest of simulation.guests) expect(guest.generated).toEqual(generateAlone(guest.plan));
+  for (const sequence of simulation.sequences) expect(sequence.generated).toEqual(generateAlone(sequence.plan));
   return simulation;
 }
 
 test("sequences that outgrow the cells go back to the queue and still generate what they would alone", () => {
   const simulation = live(
-    HOUSE,
+    SETUP,
     [0, 1, 2, 3].map((i) => stranger(i, 20, 150)),
   );
   expect(simulation.preempted).toBeGreaterThan(0);
   // In the order of their arrival: the first is never sent back.
-  expect(simulation.guests[0]!.state).toBe("ended");
+  expect(simulation.sequences[0]!.state).toBe("ended");
 });
 
 test("a prompt is let in only when there is room for all of it: none computes and is sent back at once", () => {
   const simulation = live(
-    HOUSE,
+    SETUP,
     [0, 1, 2, 3].map((i) => stranger(i, 120, 4)),
   );
   expect(simulation.preempted).toBe(0);
@@ -49,7 +51,7 @@ test("a prompt is let in only when there is room for all of it: none computes an
 
 test("the lower tier is sent back first", () => {
   // The tax lets the batch line go on beside the others.
-  const simulation = new Simulation({ ...HOUSE, batchTax: 1 });
+  const simulation = new Simulation({ ...SETUP, batchTax: 1 });
   simulation.run([
     stranger(0, 20, 150, { tier: "batch" }),
     stranger(1, 20, 150, { tier: "priority", at: 2 }),
@@ -58,25 +60,25 @@ test("the lower tier is sent back first", () => {
   expect(simulation.preempted).toBe(1);
   // The batch line's prompt and what it had generated: the others computed theirs once.
   expect(simulation.prefilled).toBeGreaterThan(3 * 20);
-  for (const guest of simulation.guests) expect(guest.generated).toEqual(generateAlone(guest.plan));
+  for (const sequence of simulation.sequences) expect(sequence.generated).toEqual(generateAlone(sequence.plan));
 });
 
 test("a sequence as long as the whole cache runs, alone", () => {
-  live(HOUSE, [stranger(0, 150, 50), stranger(1, 199, 1)]);
+  live(SETUP, [stranger(0, 150, 50), stranger(1, 199, 1)]);
 });
 
 test("a start that must wait for cells drops no idle prefix for nothing", () => {
-  const simulation = new Simulation(HOUSE);
+  const simulation = new Simulation(SETUP);
   const idle = stranger(0, 40, 1);
   const long = stranger(1, 100, 30, { at: 4 });
   const blocked = stranger(2, 120, 1, { at: 5 });
   const again = { ...idle, at: 7, tier: "priority" as const, prompt: [...idle.prompt, 9, 9] };
   simulation.run([idle, long, blocked, again]);
-  expect(simulation.guests[3]!.cached).toBe(40);
+  expect(simulation.sequences[3]!.cached).toBe(40);
 });
 
 test("a flex request that lacks cells is not passed by a shorter one that takes them from batch", () => {
-  const simulation = live({ ...HOUSE, sequences: 4, ids: 8, cells: 100, reserved: 2 }, [
+  const simulation = live({ ...SETUP, sequences: 4, ids: 8, cells: 100, reserved: 2 }, [
     stranger(0, 40, 10, { tier: "flex" }),
     stranger(1, 20, 10, { tier: "batch", at: 1 }),
     stranger(2, 70, 1, { tier: "flex", at: 1 }),

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
-import { type Arrival, generateAlone, type House, Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import { type Arrival, generateAlone } from "../../../../../bench/scheduler/simulated-sequence.ts";
+import { Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import type { SimulationSetup } from "../../../../../bench/scheduler/simulation-setup.ts";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 
 /** No lower tier fits beside online work; alone, a step has two decodes. */
-const HOUSE: House = {
+const SETUP: SimulationSetup = {
   kind: "split",
   sequences: 8,
   ids: 8,
@@ -29,17 +31,17 @@ function tokens(simulation: Simulation, arrivals: Arrival[]): number[][] {
   const made: number[][] = arrivals.map(() => []);
   const lengths = arrivals.map(() => 0);
   simulation.run(arrivals, () => {
-    for (const [i, guest] of simulation.guests.entries()) {
-      if (guest.generated.length > lengths[i]!) made[i]!.push(simulation.steps);
-      lengths[i] = guest.generated.length;
+    for (const [i, sequence] of simulation.sequences.entries()) {
+      if (sequence.generated.length > lengths[i]!) made[i]!.push(simulation.steps);
+      lengths[i] = sequence.generated.length;
     }
   });
-  for (const guest of simulation.guests) expect(guest.generated).toEqual(generateAlone(guest.plan));
+  for (const sequence of simulation.sequences) expect(sequence.generated).toEqual(generateAlone(sequence.plan));
   return made;
 }
 
 test("while online streams go on without end, flex gets a token in 129 steps, and batch waits for a gap", () => {
-  const [online, flex, batch] = tokens(new Simulation(HOUSE), [
+  const [online, flex, batch] = tokens(new Simulation(SETUP), [
     stranger("default", 0, 900),
     stranger("flex", 1, 12),
     stranger("batch", 1, 3),
@@ -55,17 +57,17 @@ test("while online streams go on without end, flex gets a token in 129 steps, an
 
 test("while flex goes on without end, batch gets a token in nine steps", () => {
   const many = [0, 1, 2, 3].map(() => stranger("flex", 0, 200));
-  const [batch] = tokens(new Simulation(HOUSE), [stranger("batch", 0, 10), ...many]);
+  const [batch] = tokens(new Simulation(SETUP), [stranger("batch", 0, 10), ...many]);
   for (let i = 1; i < batch!.length; i++) expect(batch![i]! - batch![i - 1]!).toBeLessThanOrEqual(10);
 });
 
 test("flex takes the places of batch but for a quarter, and what was computed there is not lost", () => {
-  const simulation = new Simulation({ ...HOUSE, sequences: 9, ids: 18, batchStepMs: 100, stepTokens: 64 });
+  const simulation = new Simulation({ ...SETUP, sequences: 9, ids: 18, batchStepMs: 100, stepTokens: 64 });
   const batch = Array.from({ length: 8 }, () => stranger("batch", 0, 40));
   const flex = Array.from({ length: 12 }, () => stranger("flex", 10, 5));
   const least: number[] = [];
   simulation.run([...batch, ...flex], () => {
-    const running = simulation.guests.filter(({ state }) => state === "running");
+    const running = simulation.sequences.filter(({ state }) => state === "running");
     if (simulation.steps === 12) least.push(running.filter(({ tier }) => tier === "batch").length);
   });
   expect(least).toEqual([2]);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FakeMemory, hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
-import { COSTS } from "../../../../../bench/scheduler/simulation.ts";
+import { COSTS } from "../../../../../bench/scheduler/simulation-setup.ts";
 import { TIERS, type Tier } from "../../../../../engine/protocol/request.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";

@@ -1,21 +1,22 @@
 import type { KvKind } from "../../engine/protocol/config.ts";
 import { TIERS } from "../../engine/protocol/request.ts";
 import type { Random } from "../base/random.ts";
-import type { Arrival, House } from "./simulation.ts";
+import type { Arrival } from "./simulated-sequence.ts";
+import type { SimulationSetup } from "./simulation-setup.ts";
 
 export const LONGEST_PROMPT = 60;
 export const LONGEST_GOAL = 20;
 const LONGEST = LONGEST_PROMPT + LONGEST_GOAL;
 const MOST_ARRIVALS = 60;
-/** Steps in which they come. */
+/** Steps within which requests arrive. */
 const SPAN = 120;
 
-/** Two texts that many prompts begin with; the second leaves the first after 24 tokens. */
+/** Two texts with which many prompts begin; the second differs from the first after 24 tokens. */
 const FIRST = Array.from({ length: LONGEST_PROMPT }, (_, i) => (i * i + 3 * i) % 4);
 export const TEXTS = [FIRST, [...FIRST.slice(0, 24), ...FIRST.slice(24).map((token) => 3 - token)]];
 
-/** A cache that runs short, and limits of a scheduler. */
-export function randomHouse(random: Random, kind: KvKind): House {
+/** A cache that runs short of cells, and limits of a scheduler. */
+export function randomSetup(random: Random, kind: KvKind): SimulationSetup {
   const sequences = random.integer(1, 8);
   const split = kind === "split";
   return {
@@ -30,12 +31,12 @@ export function randomHouse(random: Random, kind: KvKind): House {
     itlMs: random.integer(1, 60),
     batchTax: pick(random, [0, 0.1, 1]),
     batchStepMs: random.next() < 0.2 ? null : random.integer(1, 40),
-    parking: pick(random, [0, 100, 1000]),
+    hostTokens: pick(random, [0, 100, 1000]),
   };
 }
 
-/** Requests of all tiers, of two owners and two scopes, of which a quarter is cancelled. */
-export function randomCrowd(random: Random): Arrival[] {
+/** Requests of all tiers, of two owners and two scopes; a quarter is cancelled. */
+export function randomArrivals(random: Random): Arrival[] {
   return Array.from({ length: random.integer(1, MOST_ARRIVALS) }, () => {
     const at = random.next() < 0.5 ? 0 : random.integer(0, SPAN);
     const begin = random.integer(0, LONGEST_PROMPT - 1);

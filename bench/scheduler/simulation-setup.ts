@@ -1,0 +1,26 @@
+import type { StepShape } from "../../engine/worker/cost/step-model.ts";
+
+/** A cache, and the limits of a scheduler over it. */
+export interface SimulationSetup {
+  kind: "split" | "unified";
+  sequences: number;
+  ids: number;
+  /** Of each id when split, in all when unified. */
+  cells: number;
+  copyPrice: number;
+  reuse: boolean;
+  stepTokens: number;
+  /** Sequences (and of a unified cache an eighth of the cells) that lower tiers leave free. */
+  reserved: number;
+  itlMs: number;
+  batchTax: number;
+  batchStepMs: number | null;
+  /** Tokens that host memory has room for; 0 where it is absent. */
+  hostTokens?: number;
+}
+
+/** The cost of a simulated step: 5 ms, and 1 ms a token. */
+export const COSTS = {
+  predict: ({ prefill, decode }: StepShape) => 5 + prefill + decode,
+  reach: { prefill: Number.POSITIVE_INFINITY, decode: Number.POSITIVE_INFINITY },
+};

@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { TIERS } from "../../engine/protocol/request.ts";
+import { commonPrefix } from "../../engine/worker/kv/cached-sequence.ts";
+import type { KvCache } from "../../engine/worker/kv/kv-cache.ts";
+import { isDecode, remaining } from "../../engine/worker/scheduler/scheduled-sequence.ts";
+import type { Scheduler, Step } from "../../engine/worker/scheduler/scheduler.ts";
+import { isOnline } from "../../engine/worker/scheduler/tiers.ts";
+import type { FakeMemory } from "./fake-memory.ts";
+import { checkIdOrder } from "./id-order.ts";
+import type { SimulatedSequence } from "./simulated-sequence.ts";
+import type { SimulationSetup } from "./simulation-setup.ts";
+
+/** What the invariants are about. */
+export interface Simulated {
+  readonly setup: SimulationSetup;
+  readonly memory: FakeMemory;
+  readonly cache: KvCache;
+  readonly scheduler: Scheduler<SimulatedSequence>;
+  readonly sequences: readonly SimulatedSequence[];
+}
+
+/** One step, as the checks see it. */
+interface CheckedStep extends Step<SimulatedSequence> {
+  planned: ReadonlySet<SimulatedSequence>;
+  running: SimulatedSequence[];
+  waiting: SimulatedSequence[];
+  /** Running sequences that a step may compute; of these, online ones, and of these, streams. */
+  ready: SimulatedSequence[];
+  online: SimulatedSequence[];
+  streams: SimulatedSequence[];
+  /** The first online sequence with a prompt to compute. */
+  oldest: SimulatedSequence | undefined;
+  /** Entries that decode. */
+  decodes: number;
+  /** True when the step is of lower tiers alone although online work is ready. */
+  between: boolean;
+  /** True when it is between streams and online prompts. */
+  lowerStep: boolean;
+}
+
+const tierIndex = ({ tier }: SimulatedSequence) => TIERS.indexOf(tier);
+const inOrder = (a: SimulatedSequence, b: SimulatedSequence) => tierIndex(a) - tierIndex(b) || a.arrival - b.arrival;
+
+/** Checks what holds of every step, and of consecutive ones. */
+export class StepInvariants {
+  readonly #simulated: Simulated;
+  /** Steps of prompts since the last step with a decode. */
+  #promptSteps = 0;
+  /** Consecutive steps of lower tiers alone although online work was ready. */
+  #betweenSteps = 0;
+  /** Whether the last step had streams. */
+  #followsStreams = false;
+  /** Milliseconds of the last step if it was of lower tiers alone, between streams and online prompts. */
+  #lowerMs = 0;
+  /** Milliseconds of online time that lower tiers may take by the tax, and have not taken. */
+  #savedMs = 0;
+
+  constructor(simulated: Simulated) {
+    this.#simulated = simulated;
+  }
+
+  /** @throws AssertionError */
+  check(scheduled: Step<SimulatedSequence>): void {
+    const step = this.#view(scheduled);
+    this.#checkEntries(step);
+    this.#checkIds(step);
+    this.#checkOnlineProgress(step);
+    this.#checkCaps(step);
+    this.#checkAdmission(step);
+    // The cache's own count never lags behind llama.cpp's.
+    const { cache, memory } = this.#simulated;
+    assert.ok(cache.used >= memory.used);
+    assert.ok(cache.used <= cache.cells);
+  }
+
+  #view(step: Step<SimulatedSequence>): CheckedStep {
+    const { sequences } = this.#simulated;
+    const running = sequences.filter(({ state }) => state === "running").sort(inOrder);
+    const waiting = sequences.filter(({ state }) => state === "waiting");
+    const ready = running.filter((sequence) => sequence.ready());
+    const online = ready.filter(isOnline);
+    const streams = online.filter(isDecode);
+    const oldest = online.find((sequence) => remaining(sequence) > 1);
+    const planned = new Set(step.entries.map(({ sequence }) => sequence));
+    const decodes = [...planned].filter(isDecode).length;
+    const between = online.length > 0 && ![...planned].some(isOnline);
+    const lowerStep = between && oldest !== undefined && streams.length > 0;
+    return { ...step, planned, running, waiting, ready, online, streams, oldest, decodes, between, lowerStep };
+  }
+
+  /** Progress: a sequence runs if any exists, and one is computed if any that runs is ready. */
+  #checkEntries({ entries, planned, running, waiting, ready, unstartable }: CheckedStep): void {
+    const { scheduler, setup } = this.#simulated;
+    assert.equal(scheduler.running, running.length);
+    assert.equal(scheduler.waiting, waiting.length);
+    assert.ok(running.length <= setup.sequences);
+    if (waiting.length > 0) assert.ok(running.length > 0);
+    if (ready.length > 0) assert.ok(entries.length > 0);
+    assert.equal(scheduler.forced, 0);
+    assert.equal(unstartable, null);
+    assert.ok(entries.reduce((sum, { count }) => sum + count, 0) <= setup.stepTokens);
+    assert.equal(planned.size, entries.length);
+    for (const { sequence, count } of entries) {
+      assert.ok(ready.includes(sequence));
+      assert.ok(count >= 1);
+      assert.ok(count <= remaining(sequence));
+    }
+  }
+
+  #checkIds({ entries, running }: CheckedStep): void {
+    const { setup, sequences } = this.#simulated;
+    const plannedIds = entries.map(({ sequence }) => sequence.id);
+    for (let i = 1; i < plannedIds.length; i++) assert.ok(plannedIds[i]! > plannedIds[i - 1]!);
+    assert.equal(new Set(running.map(({ id }) => id)).size, running.length);
+    for (const { id } of running) assert.ok(id >= 0 && id < setup.ids);
+    for (const { id, state } of sequences) if (state !== "running") assert.equal(id, -1);
+    if (setup.kind === "split" && setup.reuse) checkIdOrder(entries, running, setup.ids);
+  }
+
+  /**
+   * No starvation: the oldest online prompt makes progress in every step, and so does every online stream that has room; in a
+   * split cache in alternate steps.
+   */
+  #checkOnlineProgress(step: CheckedStep): void {
+    const { entries, planned, waiting, online, streams, oldest, decodes, between, lowerStep } = step;
+    const { kind, stepTokens } = this.#simulated.setup;
+    if (kind === "split") assert.ok(decodes === 0 || decodes === entries.length);
+    const alternates = kind === "split" && oldest !== undefined && streams.length > 0;
+    if (alternates && decodes > 0 && !between) assert.ok(this.#promptSteps > 0);
+    // Several consecutive steps of prompts only while they outnumber the streams.
+    const prompts = online.length - streams.length;
+    const most = prompts > streams.length ? 4 : 1;
+    if (alternates && decodes === 0 && !between) assert.ok(this.#promptSteps < most);
+    // A step of lower tiers beside both follows one of streams, and never precedes an online request's first step.
+    if (lowerStep)
+      assert.ok(this.#followsStreams && online.every(({ begun }) => begun) && !waiting.some((one) => isOnline(one)));
+    if (oldest !== undefined && between && !lowerStep)
+      assert.ok(entries.every(({ sequence }) => sequence.tier === "flex"));
+    if (oldest !== undefined && !(alternates && decodes > 0) && !between) assert.ok(planned.has(oldest));
+    if (!(alternates && decodes === 0) && !between)
+      for (const stream of streams.slice(0, stepTokens - 1)) assert.ok(planned.has(stream));
+    this.#betweenSteps = between ? this.#betweenSteps + 1 : 0;
+    if (entries.length > 0 && !lowerStep) this.#promptSteps = decodes > 0 ? 0 : this.#promptSteps + 1;
+  }
+
+  /** The caps hold, except for the saved tax, and for a flex sequence that was skipped for long. */
+  #checkCaps(step: CheckedStep): void {
+    const { entries, planned, ready, online, streams, oldest, decodes, between, lowerStep, predictedMs, onlineMs } =
+      step;
+    const { kind, stepTokens, itlMs, batchTax, batchStepMs } = this.#simulated.setup;
+    const lower = entries.filter(({ sequence }) => !isOnline(sequence));
+    const overdue = lower.length === 1 && lower[0]!.sequence.tier === "flex" && lower[0]!.count <= 16;
+    assert.ok(this.#betweenSteps <= (overdue ? 2 : 1));
+    const streamsMs = streams.length === 0 ? 0 : 5 + streams.length;
+    // With a chunk of online prompts, in the same step or in one of its own.
+    const withChunkMs = (count: number) => streamsMs + (kind === "split" ? 5 : 0) + Math.min(count, stepTokens);
+    const restMs = lowerStep ? withChunkMs(Math.min(16, remaining(oldest!))) : streamsMs;
+    const gapMs = between ? restMs + predictedMs : predictedMs;
+    if (online.length > 0) {
+      this.#savedMs += onlineMs * (1 + batchTax) - (overdue ? onlineMs : predictedMs);
+      assert.ok(this.#savedMs >= -1e-9);
+      if (lower.length > 0 && !overdue && Math.max(onlineMs, restMs) <= itlMs) assert.ok(gapMs <= itlMs);
+      if (lower.length > 1 && onlineMs > 0) assert.ok(predictedMs <= onlineMs * (1 + batchTax) + 1e-9);
+    }
+    // The chunk after a step of lower tiers is shorter by it, where the objective bounds the chunk.
+    const prompts = online.length - streams.length;
+    const bounded = streams.length > 0 && prompts <= Math.max(1, streams.length / 2);
+    if (this.#lowerMs > 0 && bounded && oldest !== undefined && planned.has(oldest)) {
+      const onceMs = this.#lowerMs + onlineMs + (kind === "split" ? streamsMs : 0);
+      assert.ok(onceMs <= Math.max(itlMs, 2 * streamsMs, this.#lowerMs + withChunkMs(16)) + 1e-9);
+    }
+    this.#lowerMs = lowerStep ? predictedMs : 0;
+    this.#followsStreams = [...planned].some((sequence) => isOnline(sequence) && isDecode(sequence));
+    for (const sequence of planned) sequence.begun = true;
+    if (onlineMs > 0 || lower.length === 0) return;
+    // The cheapest step of the tier that is first: flex, or batch that was skipped for long.
+    const cheapest = Math.max(
+      ...lower.map(({ sequence: { tier } }) => {
+        const ofKind = (peer: SimulatedSequence) => kind === "unified" || isDecode(peer) === decodes > 0;
+        const peers = ready.filter((peer) => peer.tier === tier && ofKind(peer));
+        return 5 + (peers.some(isDecode) ? 1 : Math.min(16, remaining(peers[0]!), stepTokens));
+      }),
+    );
+    assert.ok(predictedMs <= Math.max(batchStepMs ?? (cheapest <= 25 ? 25 : 2 * cheapest), cheapest));
+  }
+
+  #checkAdmission({ started, running, waiting }: CheckedStep): void {
+    const { kind, sequences, reserved, reuse, copyPrice } = this.#simulated.setup;
+    // One owner's sequences start by arrival; one is passed over only while it waits for a prefix.
+    for (const sequence of started) {
+      if (sequence.state !== "running") continue;
+      for (const passed of waiting.filter((other) => inOrder(other, sequence) < 0)) {
+        if (passed.owner !== sequence.owner) continue;
+        // Flex leaves batch its share.
+        if (passed.tier === "flex" && sequence.tier === "batch") continue;
+        const awaited = running.some((other) => {
+          const length = commonPrefix(passed.tokens, other.tokens, passed.tokens.length - 1);
+          const isAhead = other.scope === passed.scope && tierIndex(other) <= tierIndex(passed);
+          return isAhead && length > Math.max(16, copyPrice) && length > other.computed;
+        });
+        assert.ok(awaited && reuse);
+      }
+    }
+    // Online work never waits for a lower tier, and lower tiers leave their reserve free.
+    const first = waiting.sort(inOrder)[0];
+    const lower = running.filter((sequence) => !isOnline(sequence)).length;
+    const full = kind === "split" && running.length === sequences;
+    if (first !== undefined && isOnline(first) && full && lower > 0) {
+      const shares = (other: SimulatedSequence) =>
+        other.scope === first.scope && commonPrefix(first.tokens, other.tokens, first.tokens.length - 1) > 16;
+      assert.ok(reuse && running.some(shares));
+    }
+    assert.ok(lower <= sequences - reserved);
+  }
+}

@@ -13,7 +13,7 @@ import { qwenCoder } from "./formats/qwen-coder.ts";
 import type { ToolFormat } from "./syntax/format.ts";
 import { toolCode } from "./syntax/tool-code.ts";
 
-/** In the order in which templates are asked: those whose marks others have too come later. */
+/** In the order in which they are tried for a template: a format whose marks occur in others comes after these. */
 const FORMATS: readonly ToolFormat[] = [
   harmony,
   kimi,
@@ -44,7 +44,7 @@ export function toolFormat(name: string): ToolFormat {
   return format;
 }
 
-/** The format that a template's text asks for; null where it names none that is known. */
+/** The format that a template's text asks for; null for none of the known ones. */
 export function recognise(template: string): ToolFormat | null {
   return FORMATS.find((format) => format.fits(template)) ?? null;
 }

@@ -4,7 +4,7 @@ import { Input, type Reading } from "./syntax/input.ts";
 import type { ToolEvent } from "./syntax/output.ts";
 import { Output } from "./syntax/output.ts";
 
-/** Reads the calls of one answer while it comes. */
+/** Reads the tool calls of one answer while it is generated. */
 export class ToolParser {
   readonly #input = new Input();
   readonly #output = new Output();
@@ -14,12 +14,12 @@ export class ToolParser {
     this.#reading = format.read(this.#input, this.#output, tools);
   }
 
-  /** The text that comes next is a thought, as far as is known. */
+  /** True while the text after what was read is reasoning, as far as is known. */
   get thinking(): boolean {
     return this.#output.thinking;
   }
 
-  /** What became certain with this text. */
+  /** The events that this text makes certain. */
   push(text: string): ToolEvent[] {
     if (text === "") return [];
     this.#input.push(text);
@@ -27,7 +27,7 @@ export class ToolParser {
     return this.#output.take();
   }
 
-  /** At the end of the answer: what was held back. */
+  /** The events that were held back, at the end of the answer. */
   finish(): ToolEvent[] {
     this.#input.end();
     this.#reading.next();

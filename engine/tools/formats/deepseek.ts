@@ -13,10 +13,10 @@ const SEP = "<｜tool▁sep｜>";
 const MARKS = [CALLS, CALLS_END, CALL, CALL_END, SEP];
 const FENCE = "```json";
 
-/** Both forms: models of one are served with templates of the other. */
+/** Reads both forms: models of one are served with templates of the other. */
 const read = callBlocks(CALLS, CALLS_END, oneCall);
 
-/** DeepSeek V3 and R1: the name behind a separator, the arguments in a fence. */
+/** DeepSeek V3 and R1: the name after a separator, the arguments in a fence. */
 export const deepseek: ToolFormat = {
   name: "deepseek",
   marks: MARKS,
@@ -29,7 +29,7 @@ export const deepseek: ToolFormat = {
     }),
 };
 
-/** DeepSeek V3.1 and later: the name before the separator, the arguments bare. */
+/** DeepSeek V3.1 and later: the name before the separator, the arguments without a fence. */
 export const deepseekV31: ToolFormat = {
   name: "deepseek-v3.1",
   marks: MARKS,

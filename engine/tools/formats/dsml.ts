@@ -80,7 +80,7 @@ function* invocation(input: Input, out: Output): Reading<boolean> {
     const [key = "", kind = "true"] = head.split('" string="');
     pass(`${divider}${JSON.stringify(key)}: `);
     divider = ", ";
-    // The model says itself what is text and what JSON.
+    // `string="…"` says whether the value is text or JSON.
     if (!(yield* taggedValue(input, [PARAMETER_END], kind === "true" ? TEXT : {}, pass))) return true;
   }
 }

@@ -11,7 +11,7 @@ const TURN = ">>>";
 const ALL = "all";
 const IN_NAME = /[\w.-]/;
 
-/** Functionary 3.1, and Llama models prompted so: `<function=f>{…}</function>`. */
+/** Functionary 3.1, and Llama models with such a prompt: `<function=f>{…}</function>`. */
 export const functionary: ToolFormat = {
   name: "functionary",
   marks: [],
@@ -41,8 +41,8 @@ export const functionary: ToolFormat = {
 };
 
 /**
- * Functionary 3.2: every part of an answer is begun by its recipient, `all` for text or a tool's name, and a line break;
- * `>>>` divides them. The prompt ends with the first `>>>`.
+ * Functionary 3.2: every part of an answer begins with its recipient (`all` for text, or the name of a tool) and a line
+ * break; `>>>` separates the parts. The prompt ends with the first `>>>`.
  */
 export const functionaryRecipients: ToolFormat = {
   name: "functionary-v3.2",
@@ -66,7 +66,7 @@ export const functionaryRecipients: ToolFormat = {
   },
 };
 
-/** @returns false where text comes next */
+/** @returns false if the next part is text without a recipient */
 function* part(input: Input, out: Output, offered: (name: string) => boolean): Reading<boolean> {
   const name = yield* input.word(IN_NAME);
   if (name !== ALL && !offered(name)) return false;

@@ -4,10 +4,10 @@ import { literal, oneOf } from "../../../grammar/schema/literal.ts";
 import { membersRule } from "../syntax/members-grammar.ts";
 import { textWithout } from "../syntax/text-grammar.ts";
 
-/** Refers to itself; no other rule has this name. */
+/** Name of a recursive rule; no other rule has it. */
 const VALUE = "gemma-value";
 
-/** The rules of Gemma's values, by JSON schema. @param quote stands on both sides of a string */
+/** The rules of Gemma's values, by JSON schema. @param quote the mark on both sides of a string */
 export function valueRules(grammar: GrammarBuilder, quote: string): (schema: unknown) => string {
   const mark = literal(quote);
   const string = grammar.rule("gemma-string", `${mark} ${textWithout(grammar, quote)} ${mark}`);

@@ -5,9 +5,9 @@ const DEEPEST = 64;
 const IN_WORD = /[^\s,:{}[\]<]/;
 
 /**
- * Takes `{a:<quote>x<quote>,b:[1,true]}` and the like and passes it on as JSON. Keys are bare, strings stand between quotes.
+ * Takes a value such as `{a:<quote>x<quote>,b:[1,true]}` and passes it on as JSON. Keys are bare, strings are between quotes.
  *
- * @returns false where there is none
+ * @returns false if there is none
  */
 export function* gemmaValue(input: Input, pass: (text: string) => void, quote: string, depth = 0): Reading<boolean> {
   const first = yield* input.peek();
@@ -15,7 +15,7 @@ export function* gemmaValue(input: Input, pass: (text: string) => void, quote: s
   if (yield* input.accepts(quote)) return yield* text(input, pass, quote);
   const word = yield* input.word(IN_WORD);
   if (word === "") return false;
-  // What is no number and no literal was meant as a string.
+  // A bare word that is neither a number nor a literal is a string.
   pass(isJson(word) ? word : JSON.stringify(word));
   return true;
 }

@@ -11,9 +11,9 @@ import { gemmaValue } from "./gemma-value.ts";
 interface Marks {
   open: string;
   close: string;
-  /** Stands on both sides of a string. */
+  /** The mark on both sides of a string. */
   quote: string;
-  /** The model's own guess at the tool's answer begins. */
+  /** The beginning of the tool's result, as the model imagines it. */
   response: string;
 }
 
@@ -68,8 +68,8 @@ function* call(input: Input, out: Output, marks: Marks): Reading<boolean> {
 }
 
 /**
- * Names, required arguments, types, enums, lists and maps of these are enforced; what else a schema asks for (lengths,
- * bounds, patterns, references) is not.
+ * Enforces names, required arguments, types, enums, and lists and maps of these; not lengths, bounds, patterns and
+ * references.
  */
 function syntax(tools: readonly CallableTool[], grammar: GrammarBuilder, marks: Marks): CallSyntax {
   const valueRule = valueRules(grammar, marks.quote);

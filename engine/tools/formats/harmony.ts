@@ -15,23 +15,23 @@ const FUNCTIONS = "functions.";
 const CHANNELS = /<\|channel\|>\s*(\w+)/g;
 const RECIPIENTS = /\bto=([^\s<]+)/g;
 
-/** In GBNF: a thought before what a grammar asks for, and the type that a header may name. A thought has no "<|". */
+/** GBNF of reasoning before the constrained part, which has no "<|", and of the content type that a header may have. */
 const THOUGHT = `${literal(`${CHANNEL}analysis${MESSAGE}`)} ([^<] | "<"+ [^<|])* "<"* ${literal(`<|end|>${START}assistant`)}`;
 const KIND = `(" json" | " "? ${literal(`${CONSTRAIN}json`)})?`;
 
 /**
- * gpt-oss: an answer is a row of messages, `<|channel|>NAME<|message|>…<|end|>`, divided by `<|start|>assistant`.
+ * gpt-oss: an answer is a sequence of messages, `<|channel|>NAME<|message|>…<|end|>`, separated by `<|start|>assistant`.
  *
- * | header | its text |
+ * | header | text of the message |
  * |---|---|
- * | `analysis` | a thought |
+ * | `analysis` | reasoning |
  * | any channel, `to=functions.f`, or to an offered tool without that prefix | the arguments of a call of f |
- * | any channel to others, such as `python` | a thought: OpenAI runs these tools itself, and no user sees them called |
- * | `commentary` to nobody, `final` | text: what is said about calls to come is for the user too |
+ * | any channel to another recipient, such as `python` | reasoning: OpenAI runs these tools itself, and users do not see the calls |
+ * | `commentary` without recipient, `final` | text: a preamble to calls is for the user too |
  *
- * Of two channels in one header the later counts: the model at times begins with one and thinks better of it.
+ * Of two channels in one header the later one counts: the model begins with one at times and then writes another.
  *
- * The prompt ends with `<|start|>assistant`. An answer that begins otherwise, since a grammar made it do so, is text.
+ * The prompt ends with `<|start|>assistant`. An answer without a header, to which a grammar forced the model, is text.
  */
 export const harmony: ToolFormat = {
   name: "harmony",
@@ -80,7 +80,7 @@ function* readHeader(input: Input): Reading<string> {
   return header;
 }
 
-/** @returns the mark that ended it */
+/** @returns the mark at its end; null at the end of the answer */
 function* body(input: Input, out: Output, header: string, offered: (name: string) => boolean): Reading<string | null> {
   const channel = [...header.matchAll(CHANNELS)].at(-1)?.[1] ?? "final";
   const recipient = [...header.matchAll(RECIPIENTS)].map(([, name]) => name!).findLast((name) => name !== "assistant");

@@ -11,7 +11,7 @@ const CALL = "<|tool_call_begin|>";
 const ARGUMENTS = "<|tool_call_argument_begin|>";
 const CALL_END = "<|tool_call_end|>";
 
-/** Kimi K2: each call is begun by its id, `functions.NAME:INDEX`, which the model wants to see again in the history. */
+/** Kimi K2: each call begins with its id, `functions.NAME:INDEX`, which the model expects in the history. */
 export const kimi: ToolFormat = {
   name: "kimi",
   marks: [SECTION, SECTION_END, CALL, ARGUMENTS, CALL_END],

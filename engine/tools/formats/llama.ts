@@ -8,9 +8,9 @@ import { anyName, nameCheck } from "../syntax/tool-names.ts";
 const TAG = "<|python_tag|>";
 
 /**
- * Llama 3.1 and later, and models that write bare JSON: `{"name": "f", "parameters": {…}}` as the answer, or behind
- * `<|python_tag|>`; several are divided by semicolons or make a list. Without the tag JSON is a call only when it names
- * an offered tool, for an answer may be JSON too.
+ * Llama 3.1 and later, and models that write bare JSON: `{"name": "f", "parameters": {…}}` as the answer, or after
+ * `<|python_tag|>`. Several are separated by semicolons or are a list. JSON without the tag is a call only if it names an
+ * offered tool, since an answer may be JSON too.
  */
 export const llama: ToolFormat = {
   name: "llama",

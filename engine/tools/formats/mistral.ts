@@ -9,12 +9,12 @@ const CALLS = "[TOOL_CALLS]";
 const ARGS = "[ARGS]";
 const CALL_ID = "[CALL_ID]";
 
-/** The model's own id of a call behind its arguments, which some were trained to write. */
+/** The id of a call after its arguments, which some models were trained to write. */
 const LISTED_ID = `(${literal(', "id": "')} [a-zA-Z0-9]{9} ${literal('"')})?`;
 
 /**
- * Mistral: `[TOOL_CALLS] [{"name": "f", "arguments": {…}}, …]`, or of newer models `[TOOL_CALLS]f[ARGS]{…}` for each call,
- * some with `[CALL_ID]…` behind the name.
+ * Mistral: `[TOOL_CALLS] [{"name": "f", "arguments": {…}}, …]`; newer models `[TOOL_CALLS]f[ARGS]{…}` for each call, some
+ * with `[CALL_ID]…` after the name.
  */
 export const mistral: ToolFormat = {
   name: "mistral",

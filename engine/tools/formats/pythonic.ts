@@ -6,15 +6,15 @@ import { pythonCall } from "../syntax/python.ts";
 import { keywordRule } from "../syntax/python-grammar.ts";
 import { anyName, nameCheck } from "../syntax/tool-names.ts";
 
-/** What stands before and behind the list in the models that mark it. */
+/** Marks before and after the list, in models that have them. */
 const MARKS = ["<|python_start|>", "<|tool_call_start|>"];
 const ENDS = ["<|python_end|>", "<|tool_call_end|>"];
-/** What templates have that show no call: an example in Llama's, the list of tools in LFM2's, with marks and without. */
+/** Texts of templates that show no call: an example in Llama's, the list of tools in LFM2's, with and without marks. */
 const SIGNS = ["[func_name1(", "<|tool_list_start|>", "List of tools: ["];
 
 /**
  * Llama 3.2 and 4, LFM2 and ToolACE: `[f(a=1), g(b="x")]`, as the answer or between marks. Without marks it is a list of
- * calls only when it begins with an offered tool. Python's literals become JSON.
+ * calls only if it begins with an offered tool. Python literals become JSON.
  */
 export const pythonic: ToolFormat = {
   name: "pythonic",

@@ -23,7 +23,7 @@ export const qwenCoder: ToolFormat = {
 
   *read(input, out, tools) {
     for (;;) {
-      // Some leave the first tag out.
+      // Some models omit the first tag.
       const mark = yield* input.until([OPEN, FUNCTION], (text) => out.text(text));
       if (mark === null) return;
       if (!(yield* input.attempt(() => call(input, out, tools, mark)))) out.text(mark);

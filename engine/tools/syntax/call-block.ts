@@ -2,8 +2,8 @@ import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
 
 /**
- * Reads answers in which calls stand one behind the other between `open` and `close`; `call` reads one, false for none.
- * An `open` that no call follows is text, and the last `close` may be missing.
+ * Reads answers with consecutive calls between `open` and `close`. `call` reads one call and returns false if there is none.
+ * An `open` without a call is text. The last `close` may be missing.
  */
 export function callBlocks(open: string, close: string, call: (input: Input, out: Output) => Reading<boolean>) {
   return function* (input: Input, out: Output): Reading {

@@ -3,44 +3,44 @@ import type { FunctionTool } from "../../protocol/prompt.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
 
-/** A function that may be called, as a grammar needs it. */
+/** A function that may be called, with the rules for its grammar. */
 export interface CallableTool {
   name: string;
   /** The JSON schema of its arguments, an object. */
   parameters: Record<string, unknown>;
-  /** Adds the rules of its arguments as JSON. @returns the rule's name */
+  /** Adds the rules of its arguments as JSON. @returns the name of the rule */
   argumentsRule: () => string;
-  /** The same for the JSON of one argument, whose schema this is. */
+  /** Adds the rules of one argument as JSON, by its schema. @returns the name of the rule */
   valueRule: (schema: unknown) => string;
 }
 
 export interface CallSyntax {
-  /** Right-hand sides in GBNF: one whole call for each tool, in their order. */
+  /** Right-hand sides in GBNF: one complete call for each tool, in their order. */
   calls: string[];
-  /** What stands before the first call, between two and after the last; "" for nothing. */
+  /** GBNF before the first call, between two calls and after the last; "" for nothing. */
   open: string;
   between: string;
   close: string;
-  /** False: one answer holds one call at most. */
+  /** False when an answer has at most one call. */
   several: boolean;
-  /** Where text may come first: the output that begins the calls holds one of these, and `open` begins with it. */
+  /** Where text may precede the calls: the calls begin with one of these texts, with which `open` begins too. */
   triggers: string[];
-  /** What may stand before `open` where a call is required, in GBNF. */
+  /** GBNF that may precede `open` where a call is required. */
   before?: string;
 }
 
-/** How the models of one family write tool calls. */
+/** The notation for tool calls of one family of models. */
 export interface ToolFormat {
   readonly name: string;
-  /** Whether a chat template asks its model for this format. */
+  /** True when a chat template asks its model for this format. */
   fits(template: string): boolean;
-  /** Texts, of control tokens in some vocabularies, that must show in the output for this format to be read. */
+  /** Texts that the output must show for this format to be read, also where they are control tokens of the vocabulary. */
   readonly marks: readonly string[];
-  /** True: answers have this form also where no tools are offered. */
+  /** True when answers have this form also without tools. */
   readonly always?: true;
-  /** GBNF of what such an answer has before its text, on one line and without rules. */
+  /** GBNF of the part of such an answer before its text, on one line and without rules. */
   readonly answer?: string;
-  /** Reads one answer to its end. What is no whole beginning of a call is text; nothing is ever an error. */
+  /** Reads one answer to its end. Anything but the complete beginning of a call is text; no answer is an error. */
   read(input: Input, out: Output, tools: readonly FunctionTool[]): Reading;
   syntax(tools: readonly CallableTool[], grammar: GrammarBuilder): CallSyntax;
 }

@@ -1,17 +1,17 @@
-/** Reads from an `Input`; `yield`s when what it has to decide on has not come yet. */
+/** Reads from an `Input`; yields while the text for its next decision is missing. */
 export type Reading<Result = void> = Generator<void, Result, void>;
 
 const SPACE = /\s/;
 
 /**
- * Text that comes in pieces, for readings written as if all of it were there. Each of them waits until its decision can't
- * be changed by what follows, so that no result depends on where the pieces were cut.
+ * Text that arrives in pieces, for readings that are written as if it were complete. Each waits until later text cannot
+ * change its decision, so that no result depends on the division into pieces.
  */
 export class Input {
   #text = "";
   #at = 0;
   #ended = false;
-  /** While a reading may still go back, what it has read is kept. */
+  /** True while a reading may still go back: the text that it has read is kept. */
   #held = false;
 
   push(text: string): void {
@@ -26,7 +26,7 @@ export class Input {
     this.#ended = true;
   }
 
-  /** The next character, which is not taken; "" at the end. */
+  /** The next character, without taking it; "" at the end. */
   *peek(): Reading<string> {
     while (this.#at >= this.#text.length) {
       if (this.#ended) return "";
@@ -55,14 +55,14 @@ export class Input {
     return word;
   }
 
-  /** Takes this text if it comes next, else nothing. */
+  /** Takes this text if it is next, else nothing. */
   *accepts(text: string): Reading<boolean> {
     const there = yield* this.sees(text);
     if (there) this.#at += text.length;
     return there;
   }
 
-  /** Whether this text comes next. */
+  /** True if this text is next. */
   *sees(text: string): Reading<boolean> {
     for (;;) {
       const there = this.#text.slice(this.#at, this.#at + text.length);
@@ -73,8 +73,8 @@ export class Input {
   }
 
   /**
-   * Takes text up to the first of the marks to become complete (of two that end together the longer), and the mark.
-   * `pass` gets the text as soon as it is certain. @returns the mark; null when the end came first
+   * Takes text up to the mark that ends first (of two with the same end, the longer one), and the mark. `pass` gets the
+   * text as soon as it is certain. @returns the mark; null at the end of the text
    */
   *until(marks: readonly string[], pass: (text: string) => void): Reading<string | null> {
     for (;;) {
@@ -93,9 +93,9 @@ export class Input {
     }
   }
 
-  /** Runs a reading that may find out that it was none: then nothing was taken. */
+  /** Runs a reading. If it returns false, the input is as before. */
   *attempt(reading: () => Reading<boolean>): Reading<boolean> {
-    // Attempts inside of an attempt go back no further than to their own beginning.
+    // A nested attempt goes back to its own beginning only.
     const outer = this.#held;
     this.#held = true;
     const begin = this.#at;
@@ -105,7 +105,7 @@ export class Input {
     return done;
   }
 
-  /** In an attempt: it can't fail any more. What has been read is not kept from here on. */
+  /** Within an attempt that cannot fail any more: from here on, text that was read is not kept. */
   commit(): void {
     this.#held = false;
   }
@@ -124,7 +124,7 @@ function firstOf(marks: readonly string[], text: string): { mark: string; end: n
   return first;
 }
 
-/** The length of the longest end of the text that begins a mark. */
+/** The length of the longest suffix of the text that is the beginning of a mark. */
 function openEnd(marks: readonly string[], text: string): number {
   let longest = 0;
   for (const mark of marks) {

@@ -3,18 +3,18 @@ import { jsonString, jsonValue } from "./json.ts";
 import type { Output } from "./output.ts";
 
 /**
- * | what came of it | |
+ * | result | meaning |
  * |---|---|
- * | whole | a call was told, to its end |
- * | broken | a call was told, and then came what is no JSON: that is next |
- * | none | it is no call; nothing was taken, nothing told |
+ * | whole | a complete call was passed on |
+ * | broken | the beginning of a call was passed on; the next text is not JSON |
+ * | none | there is no call; nothing was taken or passed on |
  */
 export type JsonCall = "whole" | "broken" | "none";
 
 /**
- * Takes `{"name": …, "arguments": …}`, where the arguments may be called parameters, stand before the name, be missing,
- * or be the text of their JSON; other members are passed over. The call is told when its name is known and its arguments
- * begin; from there on they are told as they come.
+ * Takes `{"name": …, "arguments": …}`. The arguments may be named parameters, precede the name, be missing, or be a string
+ * of JSON; other members are skipped. The call is passed on when its name is known and its arguments begin, and the
+ * arguments as they arrive.
  */
 export function* jsonCall(input: Input, out: Output, accepts: (name: string) => boolean): Reading<JsonCall> {
   const state = { told: false };
@@ -75,7 +75,7 @@ function* members(
   return true;
 }
 
-/** The arguments, whole; null where they are no JSON. */
+/** The complete arguments; null if they are not JSON. */
 function* kept(input: Input): Reading<string | null> {
   let text = "";
   const whole = yield* callArguments(input, (piece) => {
@@ -85,8 +85,8 @@ function* kept(input: Input): Reading<string | null> {
 }
 
 /**
- * Tells the arguments of a call that has begun, and takes all up to the first of `ends`: behind arguments only their
- * frame is left; what stands behind broken ones is a part of what the model wrote. @returns as `until` does
+ * Passes on the arguments of a call that has begun, and takes all text up to the first of `ends`. Text after complete
+ * arguments is only their frame and is dropped; text after broken ones is passed on with them. @returns as `until` does
  */
 export function* argumentsUntil(input: Input, out: Output, ends: readonly string[]): Reading<string | null> {
   yield* input.space();
@@ -94,7 +94,7 @@ export function* argumentsUntil(input: Input, out: Output, ends: readonly string
   return yield* input.until(ends, (text) => whole || out.arguments(text));
 }
 
-/** Takes arguments and passes them on as JSON of an object, which some models write as a string, or as null for none. */
+/** Takes arguments and passes them on as a JSON object. Some models write them as a string, or null for no arguments. */
 export function* callArguments(input: Input, pass: (text: string) => void): Reading<boolean> {
   const first = yield* input.peek();
   if (first === '"') {

@@ -1,16 +1,16 @@
 import type { Input, Reading } from "./input.ts";
 
-/** The depth that the server allows a request's own JSON. */
+/** Most nested containers: the bound on the JSON of requests (JSON_BOUNDS.depth). */
 const DEEPEST = 64;
 const LITERALS = ["true", "false", "null"];
 const IN_NUMBER = /[-+.\deE]/;
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
 /**
- * Takes one JSON value and passes it on as it is written, less the white space around it. Control characters in strings,
- * for models do write line breaks there, become their escapes.
+ * Takes one JSON value and passes it on as written, without the white space around it. Control characters in strings
+ * become escapes, since models write line breaks there.
  *
- * @returns false at the first character that can't be JSON, which is not taken; or when the text ends before the value
+ * @returns false at the first character that cannot be JSON, which is not taken; or when the text ends within the value
  */
 export function* jsonValue(input: Input, pass: (text: string) => void, depth = 0): Reading<boolean> {
   const first = yield* input.peek();
@@ -58,7 +58,7 @@ function* container(input: Input, pass: (text: string) => void, depth: number): 
   }
 }
 
-/** A string as its value; null where there is none. */
+/** The value of a string; null if there is no string. */
 export function* jsonString(input: Input): Reading<string | null> {
   let text = "";
   if ((yield* input.peek()) !== '"') return null;
@@ -112,10 +112,10 @@ function* spaceText(input: Input, pass: (text: string) => void): Reading {
   }
 }
 
-/** JSON.stringify leaves control characters past U+001F as they are. */
+/** Characters that JSON.stringify escapes. It keeps control characters above U+001F. */
 const ESCAPED = /["\\\p{Cc}]/gu;
 
-/** The inside of a JSON string: texts escaped one by one are together the escape of all of them. */
+/** The text as the inside of a JSON string. Texts that are escaped one by one can be joined. */
 export function escaped(text: string): string {
   return text.replace(ESCAPED, (character) => JSON.stringify(character).slice(1, -1));
 }

@@ -1,17 +1,17 @@
-/** A model that writes nothing but white space must not have it held back for ever. In characters. */
+/** Most characters of white space that are held back: an answer of white space alone is passed on too. */
 const MOST_WHITE_SPACE = 64;
 
 /**
- * What a reading found. White space between text and calls is the format's and is dropped: at the end of text it is held
- * back until more text follows.
+ * Collects the events of a reading. White space between text and calls belongs to the format and is dropped, so at the end
+ * of a text it is held back until more text follows.
  */
 export class Output {
-  /** The text that is read now is a thought, its marks included. */
+  /** True while the text that is read is reasoning, its marks included. */
   thinking = false;
   #events: ToolEvent[] = [];
   #space = "";
   #called = false;
-  /** Text has come since the latest call. */
+  /** True if there was text after the latest call. */
   #speaking = true;
 
   text(text: string): void {
@@ -39,18 +39,18 @@ export class Output {
     this.#add("arguments", text);
   }
 
-  /** The turn is over, whatever the model still writes. */
+  /** The answer ends here; text that the model writes after it is dropped. */
   end(): void {
     this.#events.push({ kind: "end" });
   }
 
-  /** At the end of the answer: white space at the end of one without calls is its own. */
+  /** At the end of the answer. White space at the end of an answer without calls is a part of it. */
   finish(): void {
     if (!this.#called) this.#add("text", this.#space);
     this.#space = "";
   }
 
-  /** The events since the last time. */
+  /** The events since the last call of take. */
   take(): ToolEvent[] {
     const events = this.#events;
     if (events.length > 0) this.#events = [];
@@ -65,14 +65,14 @@ export class Output {
   }
 }
 
-/** What an answer turned out to hold, in its order. Joined, events are the same wherever the answer's pieces were cut. */
+/** The parts of an answer, in order. Joined, the events do not depend on the division of the answer into pieces. */
 export type ToolEvent =
   | { kind: "text"; text: string }
-  /** Of the model's thoughts, in formats that have a channel for these. */
+  /** Reasoning, in formats that have a channel for it. */
   | { kind: "thought"; text: string }
-  /** A call begins; `id` is the model's own, where its format has one. */
+  /** A call begins. `id` is given by the model in formats that have one, else null. */
   | { kind: "call"; name: string; id: string | null }
   /** More of the latest call's arguments, as JSON. */
   | { kind: "arguments"; text: string }
-  /** The model begins to play the tool's part: its turn is over. */
+  /** The model begins to write the result of the tool: the answer ends here. */
   | { kind: "end" };

@@ -8,8 +8,8 @@ const BOOLEAN = '("True" | "False")';
 const NULL = '"None"';
 
 /**
- * Right-hand side for keyword arguments. Plain scalars and enums are Python's literals; all else that a schema asks for is
- * written as JSON, which these models write at times and the reading takes.
+ * Right-hand side for keyword arguments. Scalars without further keywords and enums are Python literals. Values of other
+ * schemas are JSON, which these models write at times and the reading accepts.
  */
 export function keywordRule({ parameters, valueRule }: CallableTool, grammar: GrammarBuilder): string {
   return membersRule(parameters, '", "', (key, schema) => {
@@ -17,7 +17,7 @@ export function keywordRule({ parameters, valueRule }: CallableTool, grammar: Gr
   });
 }
 
-/** @returns null for a schema that asks for more than a type of scalars or one of some values */
+/** @returns null for a schema that asks for more than a scalar type or an enum */
 function literalRule(schema: unknown, grammar: GrammarBuilder): string | null {
   const fields = typeof schema === "object" && schema !== null ? { ...schema } : {};
   const asked = assertions(fields);
@@ -42,7 +42,7 @@ function literalRule(schema: unknown, grammar: GrammarBuilder): string | null {
   }
 }
 
-/** Refers to itself; no other rule has this name. */
+/** Name of a recursive rule; no other rule has it. */
 const VALUE = "python-value";
 const STRING = '"\\"" ([^"\\\\\\n] | "\\\\" [^\\n])* "\\""';
 

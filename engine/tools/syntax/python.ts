@@ -2,9 +2,9 @@ import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";
 
 const DEEPEST = 64;
-/** Of tools' names, which need not be Python's. */
+/** Characters of the names of tools, which need not be Python identifiers. */
 const IN_NAME = /[\w.-]/;
-/** Of the names of arguments, as clients chose them. */
+/** Characters of the names of arguments, which clients choose. */
 const IN_KEY = /[^\s=,:()[\]{}"']/;
 const IN_NUMBER = /[-+.\w]/;
 const ESCAPES: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f", "0": "\0", "\n": "" };
@@ -19,10 +19,10 @@ const LITERALS: Record<string, string> = {
 };
 
 /**
- * Takes `f(a=1, b="x")` and tells it as a call with JSON arguments, as they come.
+ * Takes `f(a=1, b="x")` and passes it on as a call with JSON arguments, as they arrive.
  *
- * @returns false, with nothing told, where it is no call of a function that `accepts` knows; true as soon as it is one,
- * also when it breaks off
+ * @returns false, with nothing passed on, unless a call of a function that `accepts` allows begins; true for one that
+ * begins, complete or not
  */
 export function* pythonCall(input: Input, out: Output, accepts: (name: string) => boolean): Reading<boolean> {
   const name = yield* input.word(IN_NAME);
@@ -51,7 +51,7 @@ function* keywords(input: Input, pass: (text: string) => void): Reading<boolean>
   return true;
 }
 
-/** Takes a Python literal and passes it on as JSON. @returns false where there is none */
+/** Takes a Python literal and passes it on as JSON. @returns false if there is none */
 export function* pythonValue(input: Input, pass: (text: string) => void, depth: number): Reading<boolean> {
   const first = yield* input.peek();
   if (first === '"' || first === "'") {
@@ -94,7 +94,7 @@ function* container(input: Input, pass: (text: string) => void, depth: number, o
   return true;
 }
 
-/** A string as its value; null when it does not end. */
+/** The value of a string; null if it does not end. */
 function* pythonString(input: Input): Reading<string | null> {
   const quote = yield* input.peek();
   const end = (yield* input.accepts(quote.repeat(3))) ? quote.repeat(3) : quote;
@@ -117,7 +117,7 @@ function* pythonString(input: Input): Reading<string | null> {
   }
 }
 
-/** A backslash before any other character stays, but for quotes, itself, and a slash, which JSON escapes at times. */
+/** A backslash before other characters stays, except before quotes, a backslash, and a slash, which JSON may escape. */
 function plain(letter: string): string {
   return `'"\\/`.includes(letter) ? letter : `\\${letter}`;
 }
@@ -132,7 +132,7 @@ function* codePoint(input: Input, letter: string, digits: number): Reading<strin
   return hex.length === digits && code <= 0x10ffff ? String.fromCodePoint(code) : `\\${letter}${hex}`;
 }
 
-/** Python's number as JSON; null for what is none there. */
+/** A Python number as JSON; null for a text that is not a number. */
 function numberJson(text: string): string | null {
   const plainDigits = text.replace(/(?<=\d)_(?=\d)/g, "").replace(/^\+/, "");
   if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(plainDigits)) return plainDigits;

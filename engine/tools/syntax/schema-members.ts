@@ -4,7 +4,7 @@ export interface SchemaMember {
   required: boolean;
 }
 
-/** The members that the JSON schema of an object names, in its order. */
+/** The members that the JSON schema of an object names, in the order of its `properties`. */
 export function schemaMembers({ properties, required }: Record<string, unknown>): SchemaMember[] {
   const known = typeof properties === "object" && properties !== null ? Object.entries(properties) : [];
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);

@@ -1,7 +1,7 @@
 import type { Input, Reading } from "./input.ts";
 import { escaped, jsonValue } from "./json.ts";
 
-/** A value that was written as text, as the JSON that the argument's schema asks for. */
+/** A value that was written as text, as JSON of a type that the schema of the argument allows, else as a JSON string. */
 export function argumentJson(text: string, schema: unknown): string {
   const types = schemaTypes(schema);
   const value = text.trim();
@@ -9,13 +9,13 @@ export function argumentJson(text: string, schema: unknown): string {
   return json ?? JSON.stringify(text);
 }
 
-/** Whether the argument is a string, so that its text can be passed on while it comes. */
+/** True if the argument is a string, so that its text can be passed on as it arrives. */
 export function isText(schema: unknown): boolean {
   const types = schemaTypes(schema);
   return types.length === 1 && types[0] === "string";
 }
 
-/** Of a schema that does not say, none. */
+/** The types that a schema names; empty if it names none. */
 function schemaTypes(schema: unknown): string[] {
   if (typeof schema !== "object" || schema === null || !("type" in schema)) return [];
   const { type } = schema;
@@ -51,7 +51,7 @@ function isOfType(value: unknown, type: string): boolean {
   }
 }
 
-/** Takes a value up to one of the marks and passes it on as JSON, a string while it comes. @returns whether the mark came */
+/** Takes a value up to one of the marks and passes it on as JSON, a string as it arrives. @returns false without a mark */
 export function* taggedValue(
   input: Input,
   ends: readonly string[],
@@ -68,7 +68,7 @@ export function* taggedValue(
   const take = (piece: string) => {
     text += piece;
   };
-  // A mark within a string of its JSON is none.
+  // A mark within a JSON string does not end the value.
   const json = yield* input.attempt(function* () {
     yield* input.space();
     return (yield* jsonValue(input, take)) && (yield* ended(input, ends));

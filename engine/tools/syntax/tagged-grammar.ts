@@ -3,9 +3,9 @@ import type { CallableTool } from "./format.ts";
 import { schemaMembers } from "./schema-members.ts";
 
 /**
- * Right-hand side for arguments that are written one by one in the order of the schema: the required ones are, the
- * others may be. `one` writes an argument around its value. A string's value is bare text, of the rule `text`; an enum's is
- * one of its values; all others are JSON of their schemas.
+ * Right-hand side for arguments that are written one by one in the order of the schema, the required and any of the
+ * others. `one` writes an argument around its value. A string is bare text of the rule `text`, an enum one of its values,
+ * and every other value is JSON of its schema.
  */
 export function taggedRule(
   { parameters, valueRule }: CallableTool,

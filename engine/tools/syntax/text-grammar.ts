@@ -2,8 +2,8 @@ import { CodePoints } from "../../../grammar/gbnf/code-points.ts";
 import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
 
 /**
- * Adds rules for any text in which `end` does not occur, its beginnings included (`1 << 2` before `</value>`): one rule for
- * each number of its characters that the text may have come to, as in the automaton of Knuth, Morris and Pratt.
+ * Adds rules for any text in which `end` does not occur; beginnings of `end` may occur (`1 << 2` before `</value>`). There
+ * is one rule for each number of matched characters, as in the automaton of Knuth, Morris and Pratt.
  *
  * @returns the name of the rule
  */
@@ -22,7 +22,7 @@ export function textWithout(grammar: GrammarBuilder, end: string): string {
   return names[0]!;
 }
 
-/** How many characters at the end of a text are the beginning of `end`, the most. */
+/** Length of the longest suffix of the text that is a beginning of `end`. */
 function begunWith(end: readonly string[], text: readonly string[]): number {
   for (let length = Math.min(end.length, text.length); length > 0; length--) {
     if (end.slice(0, length).join("") === text.slice(-length).join("")) return length;

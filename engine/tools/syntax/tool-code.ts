@@ -10,7 +10,7 @@ import { anyName } from "./tool-names.ts";
 const OPEN = "```tool_code";
 const CLOSE = "```";
 
-/** Gemma 3 where a template asks for it: Python in a fence, one call on a line, some inside of `print(…)`. */
+/** Gemma 3 with a template that asks for it: Python in a fence, one call per line, some within `print(…)`. */
 export const toolCode: ToolFormat = {
   name: "tool-code",
   marks: [],
@@ -30,7 +30,7 @@ function* line(input: Input, out: Output): Reading<boolean> {
   yield* input.space();
   const printed = yield* input.accepts("print(");
   yield* input.space();
-  // Gemini's habit, which Gemma has too.
+  // Gemma writes the prefix at times, as Gemini does.
   yield* input.accepts("default_api.");
   if (!(yield* pythonCall(input, out, anyName))) return false;
   yield* input.space();

@@ -1,12 +1,12 @@
 import type { FunctionTool } from "../../protocol/prompt.ts";
 
-/** For formats whose calls stand unmarked in the text: only the name of an offered tool makes one. */
+/** For formats whose calls have no marks: only the name of an offered tool makes a call. */
 export function nameCheck(tools: readonly FunctionTool[]): (name: string) => boolean {
   const names = new Set(tools.map((tool) => tool.function.name));
   return (name) => names.has(name);
 }
 
-/** For formats with marks: what the model calls is passed on, and the client says that there is no such tool. */
+/** For formats with marks: calls of unknown tools are passed on too, and the client answers that there is no such tool. */
 export function anyName(name: string): boolean {
   return name.trim() !== "";
 }

@@ -8,7 +8,7 @@ import { compileGbnf } from "../../../../grammar/gbnf/compile-gbnf.ts";
 import { toolRule } from "../../../../server/grammar/tool-grammar.ts";
 import { readPieces } from "./reading.ts";
 
-/** What each kind of argument is, and names that are not Python's. No schema that Gemma's grammar does not enforce. */
+/** An argument of each kind, and names that are not Python identifiers. Only schemas that Gemma's grammar enforces. */
 const PARAMETERS = {
   type: "object",
   properties: {
@@ -29,13 +29,13 @@ const PARAMETERS = {
   additionalProperties: false,
 };
 const isValid = new Ajv({ strict: false }).compile(PARAMETERS);
-/** No random walk finds its way out of a text without them. */
+/** Ends of texts, which a random walk over bytes would not find. */
 const MARKS = ["</arg_value>", "\n</parameter>", "<escape>", '<|"|>', "<|end|>", "</｜DSML｜parameter>"].map((mark) =>
   Buffer.from(mark),
 );
 const MOST_BYTES = 2000;
 
-/** A text that the grammar takes, by a walk that likes what closes; null for one that did not come to its end. */
+/** A text that the grammar accepts, by a random walk that prefers closing characters; null if it did not reach an end. */
 function written(automaton: Automaton, choices: () => number): string | null {
   const bytes: number[] = [];
   let state: State = automaton.start;
@@ -64,7 +64,7 @@ function mulberry(seed: number): () => number {
   };
 }
 
-test.each(TOOL_FORMAT_NAMES)("%s: what the grammar takes is read as the call that it is", (format) => {
+test.each(TOOL_FORMAT_NAMES)("%s: a call that the grammar accepts is read as this call", (format) => {
   for (const name of ["get_weather", "get-weather", "2fa", "function"]) {
     const tool: FunctionTool = { type: "function", function: { name, parameters: PARAMETERS } };
     const choice = { callable: [tool], required: true, restricted: false, parallel: false, answer: null };

@@ -5,7 +5,7 @@ import { calls, read, readPieces, text } from "./reading.ts";
 const PARIS = { name: "get_weather", arguments: '{"city": "Paris"}' };
 const UTC = { name: "get_time", arguments: '{"zone": "UTC"}' };
 
-/** A template's telling line, and answers in its format with what they hold. */
+/** The line of a template by which the format is recognised, and answers in the format with their results. */
 const FAMILIES: Record<string, { template: string; answers: [string, unknown][]; malformed: string[] }> = {
   hermes: {
     template: "{{ '<tool_call>\\n{\"name\": ' + (call.function.name | tojson) }}",
@@ -16,20 +16,20 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
           '{"arguments": {"zone": "UTC"}, "name": "get_time"}\n</tool_call>\n',
         { ...calls(PARIS, UTC), text: "I look." },
       ],
-      // Text of its JSON instead of an object, none at all, and an unknown name: the client's to judge.
+      // Arguments as a string of JSON, no arguments, and an unknown name, which the client refuses.
       ['<tool_call>{"name": "get_weather", "arguments": "{\\"city\\": \\"Paris\\"}"}</tool_call>', calls(PARIS)],
       ['<tool_call>{"name": "no_such_tool"}</tool_call>', calls({ name: "no_such_tool", arguments: "{}" })],
       [
         '<tool_call>{"name": "get_weather", "arguments": {"city": "</tool_call> \\"é🌧\\""}}</tool_call> done',
         { ...calls({ name: "get_weather", arguments: '{"city": "</tool_call> \\"é🌧\\""}' }), text: "done" },
       ],
-      // Cut off by max_tokens, and broken behind its beginning: the arguments are what the model wrote.
+      // Ended by max_tokens, or broken after its beginning: the arguments are as the model wrote them.
       ['<tool_call>{"name": "get_weather", "arguments": {"ci', calls({ name: "get_weather", arguments: '{"ci' })],
       [
         '<tool_call>{"name": "get_weather", "arguments": {"city": Paris}}</tool_call>',
         calls({ name: "get_weather", arguments: '{"city": Paris}}' }),
       ],
-      // A line break and a tab within strings are no JSON; what else is written there stays.
+      // A line break and a tab within strings are not JSON and are escaped; the rest of a string is unchanged.
       [
         '<tool_call>{"name": "get_weather", "arguments": {"city": "Pa\nris\t\\n", "days":\n2}}</tool_call>',
         calls({ name: "get_weather", arguments: '{"city": "Pa\\nris\\t\\n", "days":\n2}' }),
@@ -204,7 +204,7 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
           '<arg_key>exact</arg_key><arg_value>True</arg_value><arg_key>tags</arg_key><arg_value>["a"]</arg_value>\n</tool_call>',
         calls({ name: "get_weather", arguments: '{"city": "Paris \\"x\\"", "days": 3, "exact": true, "tags": ["a"]}' }),
       ],
-      // A string that looks like a number stays one.
+      // A string that looks like a number stays a string.
       [
         "<tool_call>get_time<arg_key>zone</arg_key><arg_value>12</arg_value></tool_call>",
         calls({ name: "get_time", arguments: '{"zone": "12"}' }),
@@ -249,7 +249,7 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
         "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>",
         { ...text("Hello"), thought: "Hm." },
       ],
-      // Habits of the model: the prefix forgotten, a tool that nobody offered, and a header begun twice.
+      // Habits of the model: an omitted prefix, a tool that was not offered, and a header with two channels.
       ['<|channel|>commentary to=get_weather <|constrain|>json<|message|>{"city": "Paris"}<|call|>', calls(PARIS)],
       ["<|channel|>commentary to=python code<|message|>print(1)<|call|>", { ...text(""), thought: "print(1)" }],
       [
@@ -261,12 +261,12 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
   },
 };
 
-test("every format has its answers here", () => {
+test("every format has examples here", () => {
   expect(Object.keys(FAMILIES).sort()).toEqual(TOOL_FORMAT_NAMES);
 });
 
 describe.each(Object.entries(FAMILIES))("%s", (name, { template, answers, malformed }) => {
-  test("is what its template asks for", () => {
+  test("is recognised by its template", () => {
     expect(recognise(template)?.name).toBe(name);
   });
 
@@ -278,19 +278,19 @@ describe.each(Object.entries(FAMILIES))("%s", (name, { template, answers, malfor
     expect(read(name, answer)).toEqual(text(answer));
   });
 
-  test("white space of an answer without calls is its own", () => {
+  test("keeps the white space of an answer without calls", () => {
     const answer = name === "functionary-v3.2" ? "all\nHi, \n\n you. \n" : "Hi, \n\n you. \n";
     expect(read(name, answer)).toEqual(text("Hi, \n\n you. \n"));
   });
 });
 
-test("a template that shows the list of its tools and no call is known by that list", () => {
+test("a template with a list of tools and no call is recognised by the list", () => {
   for (const list of ["'List of tools: <|tool_list_start|>['", '"List of tools: ["']) {
     expect(recognise(`{{ ${list} + (tools | tojson) }}`)?.name).toBe("pythonic");
   }
 });
 
-test("arguments are told as they come", () => {
+test("arguments are passed on as they arrive", () => {
   const begin = '<tool_call>{"name": "get_weather", "arguments": {"city": "Par';
   expect(readPieces("hermes", [begin])).toEqual(calls({ name: "get_weather", arguments: '{"city": "Par' }));
 });

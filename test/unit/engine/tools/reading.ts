@@ -31,7 +31,7 @@ export interface Answer {
   ended: boolean;
 }
 
-/** What a parser makes of an answer that comes in these pieces. */
+/** The result of parsing an answer that arrives in these pieces. */
 export function readPieces(format: string, pieces: readonly string[], tools: readonly FunctionTool[] = TOOLS): Answer {
   const parser = new ToolParser(toolFormat(format), tools);
   const events = [...pieces.flatMap((piece) => parser.push(piece)), ...parser.finish()];
@@ -50,7 +50,7 @@ function joined(events: readonly ToolEvent[]): Answer {
   return answer;
 }
 
-/** Reads an answer whole, by character and in pieces of any lengths, and expects the same of each. */
+/** Reads an answer as a whole, by character and in pieces of any lengths, and expects equal results. */
 export function read(format: string, text: string, tools: readonly FunctionTool[] = TOOLS): Answer {
   const whole = readPieces(format, [text], tools);
   expect(readPieces(format, text.split(""), tools)).toEqual(whole);
@@ -75,7 +75,7 @@ function cut(text: string, sizes: readonly number[]): string[] {
   return pieces;
 }
 
-/** An answer of nothing but calls. */
+/** An answer with calls only. */
 export function calls(...made: ReadCall[]): Answer {
   return { text: "", thought: "", calls: made, ended: false };
 }

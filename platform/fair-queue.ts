@@ -5,22 +5,22 @@ interface Account {
   waiting: number;
 }
 
-/** Accounts up to which none is swept. */
+/** Number of accounts up to which none is swept. */
 const FEW_ACCOUNTS = 64;
 
 /**
  * Fair queueing over owners: next is the owner that was served least.
  *
- * An owner that begins to wait starts at the queue's clock and not at zero, so absence earns no credit. The clock advances
- * as the account of an owner with a fair share does (what is served, divided by the owners that wait). It therefore passes
- * every account that stands still, and an owner that was served much comes before all that join later: no owner starves,
- * however many new ones join. When no owner waits, all accounts are closed.
+ * An owner that begins to wait starts at the queue's virtual time and not at zero, so absence earns no credit. The virtual
+ * time advances as the account of an owner with a fair share does (by the served amount, divided by the owners that wait).
+ * It therefore passes every account that stands still, and an owner that was served much precedes all that join later: no
+ * owner starves, however many new owners join. When no owner waits, all accounts are closed.
  *
  * After start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) and the token counters of Sheng et al. (OSDI 2024).
  */
 export class FairQueue {
   readonly #accounts = new Map<string, Account>();
-  #clock = 0;
+  #virtualTime = 0;
   #owners = 0;
   #sweepAt = FEW_ACCOUNTS;
 
@@ -29,7 +29,7 @@ export class FairQueue {
     return this.#owners;
   }
 
-  /** Accounts that are kept: of the owners that wait, and of those that are ahead of the clock. */
+  /** Accounts that are kept: of the owners that wait, and of those ahead of the virtual time. */
   get size(): number {
     return this.#accounts.size;
   }
@@ -38,7 +38,7 @@ export class FairQueue {
   join(owner: string): void {
     const account = this.#account(owner);
     if (account.waiting++ > 0) return;
-    account.served = Math.max(account.served, this.#clock);
+    account.served = Math.max(account.served, this.#virtualTime);
     this.#owners++;
   }
 
@@ -49,9 +49,9 @@ export class FairQueue {
     this.#owners--;
     if (this.#owners === 0) {
       this.#accounts.clear();
-      this.#clock = 0;
+      this.#virtualTime = 0;
       this.#sweepAt = FEW_ACCOUNTS;
-    } else if (account.served <= this.#clock) {
+    } else if (account.served <= this.#virtualTime) {
       this.#accounts.delete(owner);
     }
   }
@@ -67,11 +67,11 @@ export class FairQueue {
   charge(owner: string, amount: number): void {
     if (this.#owners === 0) return;
     this.#account(owner).served += amount;
-    this.#clock += amount / this.#owners;
+    this.#virtualTime += amount / this.#owners;
   }
 
   served(owner: string): number {
-    return this.#accounts.get(owner)?.served ?? this.#clock;
+    return this.#accounts.get(owner)?.served ?? this.#virtualTime;
   }
 
   /** The one of these owners that was served least, the first of equals. */
@@ -120,15 +120,15 @@ export class FairQueue {
     const known = this.#accounts.get(owner);
     if (known !== undefined) return known;
     if (this.#accounts.size >= this.#sweepAt) this.#sweep();
-    const account = { served: this.#clock, waiting: 0 };
+    const account = { served: this.#virtualTime, waiting: 0 };
     this.#accounts.set(owner, account);
     return account;
   }
 
-  /** Removes the accounts that the clock has passed and whose owners do not wait: such an owner would start at the clock. */
+  /** Removes accounts that the virtual time has passed and whose owners do not wait: without one they start at that time. */
   #sweep(): void {
     for (const [owner, { served, waiting }] of this.#accounts) {
-      if (waiting === 0 && served <= this.#clock) this.#accounts.delete(owner);
+      if (waiting === 0 && served <= this.#virtualTime) this.#accounts.delete(owner);
     }
     this.#sweepAt = Math.max(FEW_ACCOUNTS, this.#accounts.size * 2);
   }

@@ -1,4 +1,4 @@
-/** How much of what they share each owner has: requests, sequences or tokens that wait, bytes of bodies. */
+/** The use of a shared bound by owner: waiting requests, sequences or tokens, bytes of bodies. */
 export class OwnerCounts {
   readonly #waiting = new Map<string, number>();
   total = 0;
@@ -15,9 +15,9 @@ export class OwnerCounts {
   }
 
   /**
-   * Whether so many more of an owner may wait where `limit` may in all. Whatever is asked at once may wait where nobody does:
-   * waiting would never make it fit. And one owner can't have the queue to itself: whose part of it is then less than an
-   * equal one may wait, so that of n owners no more wait than the limit times 1 + 1/2 + … + 1/n.
+   * Whether `count` more of an owner may wait where `limit` may wait in all. An empty queue accepts any count, because waiting
+   * would never make it fit. A full queue accepts an owner with less than an equal part, so one owner can't fill it: of n
+   * owners at most the limit times 1 + 1/2 + … + 1/n wait.
    */
   takes(owner: string, count: number, limit: number): boolean {
     if (this.total === 0 || this.total + count <= limit) return true;
@@ -26,8 +26,8 @@ export class OwnerCounts {
   }
 
   /**
-   * The share, 0 to 1, of those who wait that start before one more of this owner. Owners take turns, so of each other one
-   * no more go before it than it has itself, and one; that some are served more tokens in a turn is not foreseen.
+   * The share, 0 to 1, of the waiting that start before one more of this owner. By fair queueing, at most as many of each
+   * other owner precede it as it has itself, and one more; that requests differ in tokens is not considered.
    */
   shareAhead(owner: string): number {
     const own = this.of(owner);

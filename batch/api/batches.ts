@@ -23,7 +23,7 @@ export interface BatchTerms {
 export interface BatchesDeps extends BatchTerms {
   store: Pick<Store, "batches">;
   runner: Pick<BatchRunner, "schedule" | "progressOf">;
-  quota: Pick<EnqueueQuota, "ask">;
+  quota: Pick<EnqueueQuota, "check">;
   clock: Clock;
 }
 
@@ -73,7 +73,7 @@ export class Batches {
       createdAt: now,
       expiresAt,
       // A batch that was created before is returned again, also where no further batch is allowed.
-      estimatedTokens: replays ? 0 : await quota.ask(caller, request, expiresAt),
+      estimatedTokens: replays ? 0 : await quota.check(caller, request, expiresAt),
     };
     const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, requestSha256: fingerprintOf(request) };
     const creation = await store.batches.create({

@@ -2,26 +2,26 @@ import { ApiError } from "../../openapi/api-error.ts";
 import type { ErrorKey } from "../../openapi/errors.ts";
 import type { Batch } from "../../openapi/resources/batches.ts";
 
-/** The line of a result file, as results.ts writes it. */
+/** The line of a result file, as result-files.ts writes it. */
 export interface ResultLine {
   response: { status_code: number; body: unknown } | null;
   error: { code: string; message: string } | null;
 }
 
 /**
- * What a job's call is answered with, once its batch is over.
+ * The answer to a request for a job whose batch is over.
  *
  * | the batch has | status | body |
  * |---|---|---|
- * | the line with a response | the response's | the response's, as the synchronous call's would be |
+ * | the line with a response | the response's | the response's, as of the synchronous request |
  * | the line, not run: expired or timed out | 504 | `batch_expired`, `request_timeout` |
  * | the line, not run: cancelled | 410 | `batch_cancelled` |
  * | the line, with another error | 500 | its code |
  * | no line: it was cancelled or expired while it was validated | the same | |
- * | no line: the model is not served any more, or its rules have changed | 404, 400 | what validation found |
+ * | no line: the model is no longer served, or its rules have changed | 404, 400 | the error of validation |
  * | no line: its file was deleted | 410 | `job_deleted` |
  *
- * Throws an ApiError for all but the first, with `x-should-retry: false`: a retry would get the same result.
+ * Throws an ApiError for all but the first, which a retry would not change.
  */
 export function jobResult(
   batch: Pick<Batch, "status" | "errors">,

@@ -12,23 +12,25 @@ import { jobResult, type ResultLine } from "./job-result.ts";
 export interface JobsDeps {
   batches: Pick<Batches, "create" | "get" | "cancel">;
   files: Pick<FileStore, "write" | "add" | "get" | "remove" | "pathOf">;
-  /** Most bytes of a batch's line. */
+  /** Bytes of a batch line at most. */
   maxLineBytes: number;
 }
 
-/** A job that is not over, or what the synchronous call would have been answered. */
+/** A job that is not over, or the answer that the synchronous request would have had. */
 export type JobState = { over: false; job: Job } | { over: true; statusCode: number; body: string };
 
-/** Tells the batch of a job from others; a batch of one line that names itself so is its owner's own affair. */
+/** Metadata key that marks the batch of a job. A client may set it on a batch of one line, which is then a job too. */
 const MARK = "nightshift_job";
+/** Bytes that are written and hashed at a time. */
 const PART_BYTES = 256 * 1024;
 const LINE_BREAK = Buffer.from("\n");
+/** Seconds for which request and answer are kept. */
 const KEPT_SECONDS = 30 * 86_400;
 const ENDED: readonly Batch["status"][] = ["completed", "failed", "expired", "cancelled"];
 
 /**
- * Requests that were put off, each as a batch of one line: so a job outlives any crash, is charged once, speeds up as
- * its deadline nears, and ends with a batch's webhook. `job_X` is `batch_X`.
+ * Deferred requests, each as a batch of one line. A job therefore survives a crash, is charged once, gets a greater share near
+ * its deadline, and ends with the webhook of a batch. `job_X` is `batch_X`.
  */
 export class Jobs {
   readonly #deps: JobsDeps;
@@ -37,7 +39,7 @@ export class Jobs {
     this.#deps = deps;
   }
 
-  /** Durable when it resolves. Null: the body is too long for a line. Throws 507 where there is no room for it. */
+  /** Durable when it resolves; null for a body that is too long for a line. Throws 507 for a full disk or quota. */
   async create(caller: Caller, endpoint: BatchEndpoint, body: unknown): Promise<Job | null> {
     const { files, batches, maxLineBytes } = this.#deps;
     const line = await jsonBytes({ custom_id: "job", method: "POST", url: endpoint, body });
@@ -61,7 +63,7 @@ export class Jobs {
     try {
       return jobOf(await batches.create(caller, request, null));
     } catch (error) {
-      // Where even that fails it goes by itself, when its time is over.
+      // A file that is not removed here expires.
       await files.remove(owner, input.id).catch(() => {});
       throw error;
     }
@@ -76,7 +78,7 @@ export class Jobs {
     return { over: true, ...jobResult(batch, line) };
   }
 
-  /** Cancels one that is not over; removes the request and the answer of one that is. Throws 404. */
+  /** Cancels a job that is not over; removes request and answer of a job that is over. Throws 404. */
   async remove(owner: string, id: string): Promise<Job> {
     const { files, batches } = this.#deps;
     const batch = await this.#batch(owner, id);
@@ -91,7 +93,7 @@ export class Jobs {
     const batch = id.startsWith("job_")
       ? await this.#deps.batches.get(owner, id.replace("job_", "batch_")).catch(unlessGone)
       : null;
-    // An answer is read as a whole, which the results of many lines are too long for.
+    // An answer is read into memory as a whole, so only a batch of one line counts as a job.
     if (batch?.metadata?.[MARK] !== undefined && batch.request_counts.total <= 1) return batch;
     const message = `No job found with id '${id.slice(0, 64)}'.`;
     throw new ApiError("not_found", message, { param: "id" });
@@ -104,7 +106,7 @@ export class Jobs {
       const line: ResultLine = JSON.parse(await readFile(files.pathOf(fileId), "utf8"));
       return line;
     } catch (error) {
-      // It may have been deleted between the two.
+      // The file may have been deleted since its row was read.
       if ((await files.get(owner, fileId).catch(unlessGone)) === null) return "deleted";
       throw error;
     }
@@ -137,13 +139,13 @@ function unlessGone(error: unknown): null {
   throw error;
 }
 
-/** Another batch may read the request's file: it stays for that one, and goes by itself when its time is over. */
+/** A file that another batch reads stays until it expires. */
 function unlessGoneOrInUse(error: unknown): null {
   if (error instanceof ApiError && error.code === "file_in_use") return null;
   return unlessGone(error);
 }
 
-/** Each part is hashed at once. */
+/** In parts, because each part is hashed in one turn of the event loop. */
 async function* written(line: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < line.byteLength; at += PART_BYTES) yield line.subarray(at, at + PART_BYTES);
   yield LINE_BREAK;

@@ -14,24 +14,26 @@ export interface OwnerErasuresDeps {
   batches: Pick<Batches, "cancel">;
   files: Pick<FileStore, "unlink">;
   uploads: Pick<UploadStore, "unlink">;
-  /** Awaits what ends the keys of an owner: from then on none of them is let in. */
+  /** Awaits the change that ends the keys of an owner; from then on they are refused. */
   revoked: (owner: string, change: Promise<Erasure>) => Promise<Erasure>;
-  /** All rows of the owner are gone. */
+  /** Called when all rows of the owner are removed. */
   erased: (owner: string) => void;
   clock: Clock;
   log: Log;
 }
 
+/** Rows that one statement removes. */
 const ROWS = 100;
-/** While batches come to their end: lines in the engine have a grace of seconds. */
+/** Milliseconds between two looks while batches end: lines in the engine have a grace of seconds. */
 const LOOK_MS = 200;
+/** Milliseconds before a failed erasure is tried again. */
 const RETRY_MS = 5000;
 
 /**
- * Removes owners: keys, batches, files, uploads, results, rows of the ledger and whatever else was stored of them until they
- * were asked to be erased. Sums by hour and day stay. Every step can be taken again, and a start goes on where the last
- * server ended. Bytes go before their rows, other than in the room of files: bytes without a row are kept by a start that
- * finds no rows at all.
+ * Erases owners: their keys, batches, files, uploads, results, rows of the ledger and all other data that was stored of them
+ * until the request for erasure. Sums by hour and day stay. Every step can be repeated, and a start continues where the last
+ * server ended. Bytes are removed before their rows, unlike in the file store: a start that finds no rows at all keeps bytes
+ * without a row.
  */
 export class OwnerErasures {
   readonly #deps: OwnerErasuresDeps;
@@ -42,12 +44,12 @@ export class OwnerErasures {
     this.#deps = deps;
   }
 
-  /** Goes on with those that the last server left. */
+  /** Continues the erasures that the last server left. */
   async start(): Promise<void> {
     for (const { owner } of await this.#deps.store.erasures.list()) this.#run(owner);
   }
 
-  /** Durable when it resolves; the owner's keys are revoked then, and all else follows. */
+  /** Durable when it resolves: the owner's keys are revoked, and the removal of all data follows. */
   async request(owner: string): Promise<Erasure> {
     const { store, revoked, clock, log } = this.#deps;
     const requestedAt = epochSeconds(clock);
@@ -58,7 +60,7 @@ export class OwnerErasures {
     return erasure;
   }
 
-  /** Null when nothing of this owner is being removed. */
+  /** Null for an owner that is not being erased. */
   get(owner: string): Promise<Erasure | null> {
     return this.#deps.store.erasures.get({ owner });
   }
@@ -95,7 +97,7 @@ export class OwnerErasures {
     }
   }
 
-  /** Cancels those that are not over and removes each once it is over and its lines are cleaned up. */
+  /** Cancels the batches that are not over, and removes each one when it is over and its lines are removed. */
   async #batches(erasure: Erasure): Promise<void> {
     const { store, files } = this.#deps;
     while (!this.#stopped.signal.aborted) {
@@ -112,7 +114,7 @@ export class OwnerErasures {
 
   async #cancel(owner: string, id: string): Promise<void> {
     await this.#deps.batches.cancel(owner, id).catch((error: unknown) => {
-      // It ended in between.
+      // The batch ended in between.
       if (!(error instanceof ApiError)) throw error;
     });
   }

@@ -22,15 +22,15 @@ export interface BatchValidationDeps {
   files: Pick<FileStore, "pathOf">;
   models: readonly string[];
   names: ModelNames;
-  /** Which of them requests with this key may use; null for all. */
+  /** The models that requests with this key may use; null for all. */
   modelsOf: (keyId: string | null) => Promise<readonly string[] | null>;
-  /** What is known of them now. */
+  /** Of the models that are loaded, or were, by their own names. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
   quota: Pick<EnqueueQuota, "fault">;
-  /** Events that go out with the batch's failure, one per webhook that wants them. */
+  /** The events of a batch's failure, one for each webhook that is subscribed to them. */
   failedEvents: (batchId: string) => NewEvent[];
-  /** Called when such events are in the outbox. */
+  /** Called when events are in the outbox. */
   eventsQueued: () => void;
   limits: RequestLimits;
   maxLines: number;
@@ -39,45 +39,48 @@ export interface BatchValidationDeps {
   log: Log;
 }
 
+/** Errors of a file that are listed one by one. */
 const MAX_ERRORS = 100;
-/** After so many validations that did not come back a batch fails. */
+/** Lost validations after which a batch fails. */
 export const MOST_LOST = 3;
-/** A file of at most so many bytes is small: what validation keeps of it is, too. */
+/** Bytes up to which a file counts as small: what validation keeps of it in memory is small too. */
 const SMALL_BYTES = 1024 ** 2;
-/** Small files share the validation process without waiting for a large one; few large ones bound its memory. */
+/** Small files that are validated at a time. They do not wait for large ones. */
 const SMALL_AT_ONCE = 16;
+/** Large files that are validated at a time: they bound the memory of the process. */
 const LARGE_AT_ONCE = 2;
-/** What a validation costs beside its bytes, in bytes. */
+/** Cost of a validation beside the bytes of its file, in bytes. */
 const START_BYTES = 64 * 1024;
 
 /**
- * Takes batches from `validating` to `in_progress` or `failed`. Owners take turns, by bytes. Each try is counted durably
- * before it begins, so that a file which ends the process that reads it, or the server, is found out: it is validated
- * apart from others after the first try that did not come back, and not at all after the third. A try that ended without
- * a verdict for another reason (cancelled, a full disk, the server's end) is not counted.
+ * Takes batches from `validating` to `in_progress` or `failed`, in the order of a fair queue over owners by bytes; of each
+ * owner one file at a time. Each attempt is counted durably before it begins, so that a file which kills its validation
+ * process, or the server, is recognized: after the first lost attempt it is validated in a process of its own, and after
+ * the third it is not validated again. An attempt that ended without a verdict for another reason (cancelled, a full disk,
+ * the end of the server) is not counted.
  */
 export class BatchValidation {
   readonly #deps: BatchValidationDeps;
   readonly #small = new SerialQueue(SMALL_AT_ONCE);
   readonly #large = new SerialQueue(LARGE_AT_ONCE);
   readonly #suspects = new SerialQueue(1);
-  /** Where the store could not take a count back: what it should have. */
+  /** By batch: the number of lost attempts, where the store could not take the count of an attempt back. */
   readonly #lost = new Map<string, number>();
 
   constructor(deps: BatchValidationDeps) {
     this.#deps = deps;
   }
 
-  /** Rejects when the signal aborts, or for what may pass. */
+  /** Rejects when the signal aborts, and for a failure that may pass. */
   async run(batch: BatchRow, signal: AbortSignal): Promise<void> {
     const { id, owner } = batch;
     const file = await inputRow(this.#deps, batch);
     if ("code" in file) return this.#fail(batch, null, [file]);
     const lost = this.#lost.get(id) ?? batch.validations;
     if (lost >= MOST_LOST) return this.#fail(batch, null, [LOST]);
-    const small = file.bytes <= SMALL_BYTES ? this.#small : this.#large;
-    const turns = lost > 0 ? this.#suspects : small;
-    await turns.take(owner, START_BYTES + file.bytes, () => this.#counted(batch, lost, signal), signal);
+    const bySize = file.bytes <= SMALL_BYTES ? this.#small : this.#large;
+    const queue = lost > 0 ? this.#suspects : bySize;
+    await queue.take(owner, START_BYTES + file.bytes, () => this.#counted(batch, lost, signal), signal);
   }
 
   async #counted(batch: BatchRow, lost: number, signal: AbortSignal): Promise<void> {
@@ -90,11 +93,11 @@ export class BatchValidation {
     } catch (error) {
       if (error instanceof ValidationLost) {
         const about = { batch: id, lost: lost + 1, most: MOST_LOST, reason: error.message };
-        log.warn(about, "A validation did not come back; its file is validated alone");
+        log.warn(about, "A validation was lost; its file is validated alone");
         return;
       }
       this.#lost.set(id, lost);
-      // While the store fails, the number above stands for it.
+      // While the store is not writable, the map has the count.
       await store.batches.countValidations({ id, count: lost }).then(
         () => this.#lost.delete(id),
         () => {},

@@ -10,17 +10,17 @@ import { USUAL_ANSWER } from "../lines/answer-length.ts";
 import { checkBounds, checkEmbeddingBounds, type ModelBounds } from "./model-bounds.ts";
 import { PrefixKey } from "./prefix-key.ts";
 
-/** What is known of a body that its endpoint would take. */
+/** What the check of a valid body returns. */
 export interface CheckedBody {
-  /** What PrefixKey makes of the prompt: those that begin alike come together. */
+  /** The PrefixKey of the prompt: sorting by it brings prompts with a common prefix together. */
   prefix: readonly number[];
-  /** A guess at prompt and answer together, for forecasts. */
+  /** Estimated tokens of prompt and answer together, for forecasts. */
   estimatedTokens: number;
-  /** Of the guess, the prompt. */
+  /** The part of the estimate that is the prompt. */
   promptTokens: number;
-  /** Answers that are asked for; 0 for inputs of embeddings. */
+  /** Requested answers; 0 for inputs of embeddings. */
   choices: number;
-  /** Most tokens of each; null where the body has no bound. */
+  /** Bound on the tokens of each answer; null where the body has none. */
   maxTokens: number | null;
   /** Inputs of embeddings. */
   inputs: number;
@@ -30,7 +30,7 @@ export interface CheckedBody {
 export type BodyCheck = (body: unknown) => CheckedBody;
 
 const CHARS_PER_TOKEN = 4;
-/** An answer may be allowed much, and rarely takes it. */
+/** Tokens at most that are estimated for an answer: bounds in bodies are often far above the length of answers. */
 const MOST_ANSWER = 4096;
 
 /** @param boundsOf the bounds of the model that a body means by this name; undefined while they are not known */
@@ -39,7 +39,7 @@ export function bodyCheck(
   limits: RequestLimits,
   boundsOf: (name: string) => ModelBounds | undefined,
 ): BodyCheck {
-  const within = <Body extends ChatRequest | CompletionRequest>(body: Body): Body => {
+  const withinBounds = <Body extends ChatRequest | CompletionRequest>(body: Body): Body => {
     if (body.nightshift?.dry_run) {
       throw invalidRequest("unsupported_value", "nightshift.dry_run", "A batch line can't be a dry run.");
     }
@@ -50,11 +50,11 @@ export function bodyCheck(
   switch (endpoint) {
     case "/v1/chat/completions": {
       const schemaFor = narrowed(chatRequest(limits));
-      return (body) => checkedChat(within(validate(schemaFor(body), body)));
+      return (body) => checkedChat(withinBounds(validate(schemaFor(body), body)));
     }
     case "/v1/completions": {
       const schemaFor = narrowed(completionRequest(limits));
-      return (body) => checkedCompletion(within(validate(schemaFor(body), body)));
+      return (body) => checkedCompletion(withinBounds(validate(schemaFor(body), body)));
     }
     case "/v1/embeddings": {
       const schema = embeddingsRequest(limits);
@@ -70,7 +70,7 @@ export function bodyCheck(
 
 function checkedChat({ messages, tools, max_completion_tokens, max_tokens, n }: ChatRequest): CheckedBody {
   const text = new PromptText();
-  // Templates show them before the conversation.
+  // Chat templates put tools before the conversation.
   if (tools?.length) text.add(JSON.stringify(tools));
   for (const message of messages) {
     text.add(`${message.role}\n`);
@@ -94,7 +94,7 @@ function checkedInput({ input }: EmbeddingsRequest): CheckedBody {
   return { ...text.checked(0, 0), inputs };
 }
 
-/** Measures a prompt, and keeps nothing of it. */
+/** Measures the length and the prefix key of a prompt without keeping its text. */
 class PromptText {
   readonly #key = new PrefixKey();
   #chars = 0;
@@ -105,11 +105,11 @@ class PromptText {
   }
 
   addTokens(tokens: readonly unknown[]): void {
-    if (this.#key.wanted > 0) this.#key.add(tokens.slice(0, this.#key.wanted).join(","));
+    if (this.#key.missing > 0) this.#key.add(tokens.slice(0, this.#key.missing).join(","));
     this.#chars += tokens.length * CHARS_PER_TOKEN;
   }
 
-  /** @returns how many texts there are */
+  /** @returns the number of texts */
   addAll(given: CompletionRequest["prompt"]): number {
     const texts = typeof given === "string" || typeof given[0] === "number" ? [given] : given;
     for (const one of texts) {

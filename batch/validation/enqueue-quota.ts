@@ -29,13 +29,13 @@ export interface EnqueueQuotaDeps {
   clock: Clock;
 }
 
-/** A preview of a file that was not read whole is believed only this far: its beginning may be unlike the rest. */
+/** Factor on a budget up to which a partly read file is accepted: its beginning may differ from the rest. */
 const DOUBT = 2;
 
 /**
- * Whether a batch may be enqueued: by what its owner and key may spend until its deadline, and by how many tokens of its
- * key's batches may wait. Asked twice: of the file's beginning before there is a batch, and of every line when it was
- * validated. What it really costs is held against the budgets line by line, as it runs.
+ * Decides whether a batch may be enqueued, by the budgets of its owner and key until its deadline and by the enqueued tokens
+ * of its key's batches. There are two checks: one of the beginning of the file before the batch is created, and one of all
+ * lines after validation. The real cost is reserved of the budgets line by line, as the batch runs.
  */
 export class EnqueueQuota {
   readonly #deps: EnqueueQuotaDeps;
@@ -44,8 +44,8 @@ export class EnqueueQuota {
     this.#deps = deps;
   }
 
-  /** The tokens of a batch that is about to be made, 0 where nothing bounds them. Throws 429 insufficient_quota. */
-  async ask({ owner, key }: Caller, request: BatchRequest, expiresAt: number): Promise<number> {
+  /** Estimates the tokens of a batch before it is created; 0 where nothing bounds them. Throws 429 insufficient_quota. */
+  async check({ owner, key }: Caller, request: BatchRequest, expiresAt: number): Promise<number> {
     const { store, clock } = this.#deps;
     const statuses = await store.budgets.statuses({ owner, keyId: key?.id ?? null, day: dayOf(clock.epochMs()) });
     if (statuses.length === 0 && (key?.limits.enqueuedTokens ?? null) === null) return 0;
@@ -53,7 +53,7 @@ export class EnqueueQuota {
     const available = availableUntil(statuses, lastDay);
     const seen = await this.#preview(owner, request);
     if (seen === null) return 0;
-    // What costs nothing is never refused, on a budget of nothing either.
+    // A batch that costs nothing is never refused, also on a budget of 0.
     const nano = this.#cost(seen.model, seen);
     if (nano > 0 && available === 0) {
       throw insufficientQuota(statuses.filter((one) => availableUntil([one], lastDay) === 0));
@@ -62,7 +62,7 @@ export class EnqueueQuota {
     return seen.estimatedTokens;
   }
 
-  /** What forbids a batch whose lines are all known; null when nothing does. */
+  /** Why a validated batch may not be enqueued; null when it may. */
   async fault(batch: BatchRow, model: string): Promise<BatchError | null> {
     const { store, clock, usualAnswer } = this.#deps;
     const { id, owner, keyId, expiresAt } = batch;
@@ -82,7 +82,7 @@ export class EnqueueQuota {
   async #preview(owner: string, { input_file_id: id, endpoint }: BatchRequest): Promise<Preview | null> {
     const { store, files, limits, models, names, bounds, usualAnswer } = this.#deps;
     const file = await store.files.get({ owner, id });
-    // Validation tells what is wrong with the file.
+    // Validation reports the error of the file.
     if (file === null) return null;
     const named = (name: string) => modelNamed(names, models, name);
     const known = bounds();
@@ -97,7 +97,7 @@ export class EnqueueQuota {
   }
 }
 
-/** OpenAI's clients know a 429 as the limit that it is, but would try again within seconds, and batches take hours. */
+/** A 429, as of OpenAI for limits, with `x-should-retry: false`: clients would retry within seconds, and batches take hours. */
 export function tooManyTokens(limit: number, enqueued: number, tokens: number): ApiError {
   const message = tokensText(limit, enqueued, tokens);
   const code = "rate_limit_exceeded";

@@ -16,32 +16,34 @@ import type { ModelBounds } from "./model-bounds.ts";
 export interface ValidateRules {
   endpoint: BatchEndpoint;
   limits: RequestLimits;
-  /** The models that the batch's owner may use, by their own names. */
+  /** The own names of the models that the batch's owner may use. */
   models: readonly string[];
   names: ModelNames;
-  /** Of those that are loaded, or were. */
+  /** Of the models that are loaded, or were, by their own names. */
   bounds: ReadonlyMap<string, ModelBounds>;
   maxLines: number;
   maxLineBytes: number;
-  /** Errors that are told one by one; of the others only how many. */
+  /** Errors that are listed one by one; of the others only the number. */
   maxErrors: number;
 }
 
-/** What a whole file came to: lines to run and the model they name, or what is wrong with it. */
+/** The result for a whole file: the number of lines and their model, or the errors. */
 export type Validation =
   | { valid: true; model: string; lines: number }
   | { valid: false; model: string | null; errors: BatchError[] };
 
+/** Characters of a custom_id. */
 const MAX_CUSTOM_ID = 512;
+/** Characters of a client's value that an error message quotes. */
 const MAX_SHOWN = 64;
 
-/** Checks a file line by line, all or nothing: of a file with a bad line nothing is wanted but what is wrong. */
+/** Checks a file line by line, all or nothing: of a file with a bad line only the errors are kept. */
 export class FileValidator {
-  /** The good lines, as long as no bad one came. */
+  /** The good lines before the first bad one. */
   readonly index: LineIndex;
   readonly #rules: ValidateRules;
   readonly #check: BodyCheck;
-  /** As hashes: a file's ids may be longer than all else that is kept of it. */
+  /** Hashes, because the ids of a file may be longer than everything else that is kept of it. */
   readonly #customIds = new Set<string>();
   readonly #errors: BatchError[] = [];
   #badLines = 0;
@@ -72,7 +74,7 @@ export class FileValidator {
     }
   }
 
-  /** Counts the inputs of a line of embeddings; its batch may have so many and no more. */
+  /** Counts the inputs of a line of embeddings; the error is for the line that exceeds the bound of its batch. */
   #tooMany(inputs: number): Fault | null {
     this.#inputs += inputs;
     if (this.#inputs <= MAX_BATCH_INPUTS || this.#inputs - inputs > MAX_BATCH_INPUTS) return null;
@@ -80,7 +82,7 @@ export class FileValidator {
     return fault("too_many_inputs", "body.input", message);
   }
 
-  /** Tells what the lines so far came to. */
+  /** The result for the lines so far. */
   end(): Validation {
     const { maxLines, maxErrors } = this.#rules;
     if (this.over) {
@@ -110,8 +112,8 @@ export class FileValidator {
     const request = text === null ? NO_JSON : parse(text);
     if (typeof request === "string") return fault("invalid_json_line", null, request);
     const { custom_id: customId, method, url, body } = request;
-    const named = this.#checkCustomId(customId) ?? this.#checkTarget(method, url);
-    if (named !== null) return named;
+    const wrong = this.#checkCustomId(customId) ?? this.#checkTarget(method, url);
+    if (wrong !== null) return wrong;
     if (body === undefined || body === null) return missing("body");
     if (typeof body !== "object" || Array.isArray(body)) {
       return fault("invalid_request", "body", "Invalid type for 'body': expected an object.");
@@ -161,7 +163,7 @@ export class FileValidator {
 
   #checkModel(body: object): Fault | null {
     const model = "model" in body ? body.model : undefined;
-    // The schema says what is wrong with it.
+    // The schema of the body reports this error.
     if (typeof model !== "string") return null;
     const served = this.#modelNamed(model);
     if (served === null) {
@@ -206,7 +208,7 @@ function missing(param: string): Fault {
   return fault("missing_required_parameter", param, `Missing required parameter: '${param}'.`);
 }
 
-/** Null for what is not UTF-8. */
+/** Null for bytes that are not UTF-8. */
 function decoded(bytes: Uint8Array): string | null {
   try {
     return decodeText(bytes);
@@ -219,7 +221,7 @@ function decoded(bytes: Uint8Array): string | null {
 const NO_JSON = "This line is not parseable as valid JSON.";
 const NO_TEXT = "This line has a string with a NUL character or half of a surrogate pair.";
 
-/** What is wrong with what is no JSON object, or has what no request's body may have; to be called within the bounds of JsonScan. */
+/** The JSON object of a line, or the error of the line; to be called within the bounds of JsonScan. */
 function parse(text: string): Record<string, unknown> | string {
   try {
     const value = finished(jsonValue(text, []));

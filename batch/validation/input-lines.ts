@@ -4,7 +4,7 @@ export interface InputLine {
   number: number;
   /** Bytes from the start of the file. */
   offset: number;
-  /** Without the line end; null for a line that is longer than the bound, of which nothing is kept. */
+  /** Without the line end; null for a line above the bound, of which nothing is kept. */
   bytes: Uint8Array | null;
 }
 
@@ -15,8 +15,8 @@ const TAB = 0x09;
 const BOM = [0xef, 0xbb, 0xbf];
 
 /**
- * Splits chunks of a JSONL file into its lines, as they come. A byte order mark at the start, CRLF, blank lines and a
- * missing last line end are all fine. Never holds more than one chunk and one line of at most `maxBytes`.
+ * Splits chunks of a JSONL file into lines. Accepts a byte order mark at the start, CRLF, blank lines and a missing last line
+ * end. Holds at most one chunk and one line of `maxBytes`.
  */
 export async function* inputLines(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<InputLine[]> {
   const splitter = new LineSplitter(maxBytes);
@@ -31,7 +31,7 @@ export async function* inputLines(chunks: AsyncIterable<Uint8Array>, maxBytes: n
 class LineSplitter {
   readonly #maxBytes: number;
   #number = 0;
-  /** Of the line that is being collected. */
+  /** Of the line that is being collected, in bytes. */
   #offset = 0;
   #parts: Uint8Array[] = [];
   #partBytes = 0;
@@ -61,8 +61,8 @@ class LineSplitter {
   }
 
   /**
-   * Where the first line begins that is not blank, or not ended in this chunk. A look at each byte takes a hundredth of the
-   * time that a line takes, of which a file may have hundreds of millions.
+   * The start of the first line that is not blank or does not end in this chunk. A file may have hundreds of millions of
+   * blank lines; a test of each byte takes a hundredth of the time of a line.
    */
   #skipBlankLines(chunk: Uint8Array, from: number): number {
     let start = from;
@@ -84,7 +84,7 @@ class LineSplitter {
     if (part.byteLength === 0) return;
     this.#partBytes += part.byteLength;
     if (this.#partBytes > this.#maxBytes) this.#parts = [];
-    // The chunk's memory is the reader's to use again.
+    // The reader uses the chunk's memory again.
     else this.#parts.push(Uint8Array.from(part));
   }
 

@@ -11,7 +11,7 @@ export interface InputRowDeps {
   files: Pick<FileStore, "pathOf">;
 }
 
-/** A batch's input file, or why it can't even be opened. */
+/** The row of a batch's input file, or the error when the file can't be opened. */
 export async function inputRow(
   { store, files }: InputRowDeps,
   { owner, inputFileId: id }: BatchRow,

@@ -12,18 +12,19 @@ export interface CheckedLine {
   offset: number;
   /** Bytes, without the line end. */
   length: number;
-  /** What PrefixKey makes of the prompt. */
+  /** The PrefixKey of the prompt. */
   prefix: readonly number[];
   estimatedTokens: number;
   promptTokens: number;
-  /** Answers, and the most tokens of each; null is no bound. */
+  /** Requested answers. */
   choices: number;
+  /** Bound on the tokens of each answer; null for none. */
   maxTokens: number | null;
 }
 
 /**
- * The good lines of a file, until all of it is checked: only then is the order known in which they run, and only of a file
- * without a bad line is any wanted. Columns of numbers keep 50,000 lines in 3 MB beside their ids.
+ * The good lines of a file until all of it is checked: their order needs all lines, and a file with a bad line runs none.
+ * Columns of numbers keep 50,000 lines in 3 MB beside their ids.
  */
 export class LineIndex {
   readonly #numbers: Uint32Array;
@@ -36,7 +37,7 @@ export class LineIndex {
   readonly #prefixes: Uint32Array;
   readonly #customIds: TextColumn;
 
-  /** `capacity`: lines at most. Memory is the system's to give only as lines come. */
+  /** @param capacity lines at most; the system commits memory only as lines are added */
   constructor(capacity: number) {
     this.#customIds = new TextColumn(capacity);
     this.#numbers = new Uint32Array(capacity);
@@ -62,7 +63,7 @@ export class LineIndex {
     this.#prefixes.set(line.prefix, row * KEY_LENGTH);
   }
 
-  /** All lines as they stand in the file, `size` at a time, each with its position in the order in which they run. */
+  /** All lines in file order, `size` at a time, each with its position in the order in which lines run. */
   *chunks(size: number): Generator<NewLines> {
     const positions = this.#positions();
     for (let from = 0; from < this.#customIds.length; from += size) {
@@ -81,12 +82,12 @@ export class LineIndex {
     }
   }
 
-  /** From 1. */
+  /** By row, from 1. */
   #positions(): Uint32Array {
     const order = lineOrder(this.#prefixes, this.#tokens, this.#customIds.length);
     const positions = new Uint32Array(order.length);
-    order.forEach((row, place) => {
-      positions[row] = place + 1;
+    order.forEach((row, index) => {
+      positions[row] = index + 1;
     });
     return positions;
   }

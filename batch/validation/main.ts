@@ -5,20 +5,23 @@ import type { NewLines } from "../../store/types/line-row.ts";
 import { validateFile } from "./validate-file.ts";
 import type { FromValidation, ToValidation, ValidationJob } from "./validation-job.ts";
 
-/** The process that validates files, see validation-process.ts: several at a time, a slice of each in turn. */
+/** The program of the validation process (validation-process.ts): several files at a time, in time slices. */
 
 interface Run {
-  /** Chunks that may be on their way to the database: enough to keep it busy, few enough to hold in memory. */
+  /** Chunks that may still be sent before one is stored: enough to keep the store busy, few enough for memory. */
   credit: number;
   cancelled: boolean;
-  /** One of the above changed. */
+  /** Called when one of the above has changed. */
   wake: () => void;
 }
 
 class Cancelled extends Error {}
 
+/** Chunks of lines in flight at most. */
 const CREDIT = 3;
+/** Bytes that are read at a time. */
 const CHUNK_BYTES = 256 * 1024;
+/** Milliseconds between two signs of life. */
 const ALIVE_MS = 5000;
 
 const slices = new TimeSlices(() => performance.now());
@@ -75,7 +78,7 @@ async function validate(id: number, { path, owner, rules }: ValidationJob): Prom
   }
 }
 
-/** Each chunk in the same buffer, as none is kept: new ones pile up by tens of megabytes between collections. */
+/** All chunks use one buffer, and none is kept: new buffers would add up to tens of megabytes between collections. */
 async function* chunksOf(path: string, pace: () => Promise<void>): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   const file = openSync(path, "r");

@@ -5,20 +5,20 @@ import type { CompletionRequest } from "../../openapi/generation/completions.ts"
 import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
 import type { EmbeddingsRequest } from "../../openapi/resources/embeddings.ts";
 
-/** What a loaded model is known to refuse. */
+/** Bounds of a loaded model, above which it refuses a request. */
 export interface ModelBounds {
   /** Token ids run from 0 to one less. */
   vocabulary: number;
   /** Tokens of prompt and answer together. */
   context: number;
   generates: boolean;
-  /** Of its vectors; null for a model that makes none. */
+  /** Of its embeddings; null for a model that makes none. */
   embedding: { width: number; context: number } | null;
 }
 
 /**
- * Throws the 400 that a line would certainly end with when it runs: a token id that the model does not have, or a prompt
- * of tokens that leaves no room for an answer. How many tokens a text has, only the engine knows.
+ * Throws the 400 with which a line would certainly end when it runs: for a token id outside of the vocabulary, or a prompt of
+ * tokens that leaves no room for an answer. The number of tokens of a text is known only to the engine.
  */
 export function checkBounds(body: ChatRequest | CompletionRequest, bounds: ModelBounds): void {
   const { vocabulary, context, generates } = bounds;

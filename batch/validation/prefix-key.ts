@@ -1,16 +1,16 @@
 import { crc32 } from "node:zlib";
 
-/** Characters of a prompt after which its key branches: each twice the one before, up to some 2,000 tokens. */
+/** Characters of a prompt after which its key branches: each twice the previous one, up to some 2,000 tokens. */
 const BRANCHES = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
 
 /** Numbers in the longest key. */
 export const KEY_LENGTH = BRANCHES.length;
 
 /**
- * A sort key that brings prompts with equal beginnings together: for each length above, a hash (32 bits) of the prompt up
- * to there, and for a shorter prompt one of all of it. Sorting by it walks the shared beginnings depth-first. It takes a
- * hundredth of the bytes that the text itself would, and tells prompts apart that share a long system message. A collision
- * only makes the order a little worse, so zlib's checksum is hash enough: it reads a string several times as fast as
+ * A sort key that brings prompts with common prefixes together: for each length above, a hash (32 bits) of the prompt up to
+ * that length, and for a shorter prompt one hash of all of it. Sorting by it walks the tree of prefixes depth-first. A key
+ * has a hundredth of the bytes of the text, and still separates prompts that share a long system message. A collision makes
+ * the order only slightly worse, so zlib's checksum suffices as the hash: it reads a string several times as fast as
  * JavaScript can. (A surrogate pair that a branch cuts in two counts as two unknown characters.)
  */
 export class PrefixKey {
@@ -18,8 +18,8 @@ export class PrefixKey {
   #chars = 0;
   #hash = 0;
 
-  /** Characters that still make a difference. */
-  get wanted(): number {
+  /** Further characters that the key depends on. */
+  get missing(): number {
     return BRANCHES[BRANCHES.length - 1]! - this.#chars;
   }
 

@@ -3,7 +3,7 @@ import { ApiError } from "../../openapi/api-error.ts";
 import { parseJson } from "../../openapi/json/json-text.ts";
 import type { BodyCheck, CheckedBody } from "./body-check.ts";
 
-/** What a whole input file will take, going by its beginning. */
+/** The estimated needs of an input file, extrapolated from its beginning. */
 export interface Preview {
   /** The own name of the model that the first line means. */
   model: string;
@@ -11,7 +11,7 @@ export interface Preview {
   estimatedTokens: number;
   promptTokens: number;
   answerTokens: number;
-  /** Every line was looked at. */
+  /** True when every line was read. */
   whole: boolean;
 }
 
@@ -23,11 +23,12 @@ export interface PreviewRules {
   usualAnswer: (model: string) => number;
 }
 
+/** Bytes of the file that are read. */
 const SAMPLE_BYTES = 64 * 1024;
 
 /**
- * Looks at the first lines of an input file, up to 64 KiB, and takes the others for alike. Lines that are not valid are
- * passed over: what is wrong with a file, validation tells. Null when there is none to go by.
+ * Reads the first lines of an input file, up to 64 KiB, and extrapolates to its size. Lines that are not valid are skipped:
+ * validation reports their errors. Null without a valid line.
  */
 export async function preview(path: string, fileBytes: number, rules: PreviewRules): Promise<Preview | null> {
   const { text, bytes } = await beginning(path, fileBytes);

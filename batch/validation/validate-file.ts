@@ -2,12 +2,12 @@ import type { NewLines } from "../../store/types/line-row.ts";
 import { FileValidator, type ValidateRules, type Validation } from "./file-validator.ts";
 import { inputLines } from "./input-lines.ts";
 
-/** Lines that go to the database together: some 3 ms of its time. */
+/** Lines that are stored together: some 3 ms of the store's time. */
 const CHUNK = 500;
 
 /**
- * Reads an input file once. `emit` then gets the lines of a good file in chunks, one at a time. `pace` is called between
- * two lines, and may let other work go first.
+ * Validates a file that is read once. `emit` then gets the lines of a valid file in chunks, one at a time. `pace` is called
+ * between two lines, and may wait while other work runs.
  */
 export async function validateFile(
   chunks: AsyncIterable<Uint8Array>,

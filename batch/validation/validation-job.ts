@@ -3,10 +3,10 @@ import type { ValidateRules, Validation } from "./file-validator.ts";
 
 export interface ValidationJob {
   path: string;
-  /** Owners share the process's time in equal parts. */
+  /** Owners get equal shares of the process's time. */
   owner: string;
   rules: ValidateRules;
-  /** Apart from all others: a validation of this file did not come back before. */
+  /** True for a process of its own: an earlier validation of this file was lost. */
   alone: boolean;
 }
 
@@ -18,18 +18,18 @@ export type ToValidation =
 
 export type FromValidation =
   | { type: "ready" }
-  /** The process has jobs and is not stuck in one of them. */
+  /** The process has jobs and its event loop runs. */
   | { type: "alive" }
   | { type: "lines"; id: number; lines: NewLines }
   | { type: "outcome"; id: number; outcome: Validation }
   /** The file could not be read, for a reason that may pass. */
   | { type: "unreadable"; id: number; message: string }
-  /** The program failed at the file; `where` is the stack without the message, which may quote the file. */
+  /** The program failed at the file. `where` is the stack without the message, which may quote the file. */
   | { type: "broken"; id: number; where: string };
 
 /**
  * Validates one input file. `take` stores a chunk of lines; several may run at once. Rejects with ValidationLost when no
- * verdict came back, and otherwise when the file can't be read, `take` rejects, or the signal aborts.
+ * result came back, and with other errors when the file can't be read, `take` rejects, or the signal aborts.
  */
 export type Validate = (
   job: ValidationJob,
@@ -37,5 +37,5 @@ export type Validate = (
   signal: AbortSignal,
 ) => Promise<Validation>;
 
-/** The validation of a file did not come back: its process ended or hung, or the program failed at the file. */
+/** A validation ended without a result: its process ended or hung, or the program failed at the file. */
 export class ValidationLost extends Error {}

@@ -10,9 +10,9 @@ export interface ValidationProcessOptions {
   log: Log;
   /** Megabytes of the process's JavaScript heap. */
   heapMb: number;
-  /** The process is killed when it has jobs and sends nothing for so many milliseconds. */
+  /** Milliseconds without a message after which a process with jobs is killed. */
   silenceMs?: number;
-  /** The program, built. */
+  /** The built program. */
   entry?: URL | string;
 }
 
@@ -23,9 +23,9 @@ interface Running {
   reject: (reason: unknown) => void;
 }
 
-/** Far more than the slowest line of the longest kind takes. */
+/** Milliseconds: far more than the slowest line of the greatest length takes. */
 const SILENCE_MS = 120_000;
-/** A small young generation is collected often: what is parsed and forgotten does not pile up by hundreds of megabytes. */
+/** Megabytes of the young generation. A small one is collected often, so parsed lines do not add up to hundreds of megabytes. */
 const YOUNG_GENERATION_MB = 8;
 
 /**
@@ -37,9 +37,9 @@ export function heapMbFor(maxLineBytes: number): number {
 }
 
 /**
- * Validation in a process of its own. Parsing 200 MB delays no stream, and a file that exhausts the heap ends no server:
- * V8 answers that by ending the whole process, resourceLimits of a thread or not. The first job starts the process, later
- * ones share it, and the next one after its end starts it again. Jobs that it had then reject with ValidationLost.
+ * Validation in a process of its own. Parsing 200 MB delays no stream, and a file that exhausts the heap does not end the
+ * server: V8 then ends the whole process, also with resourceLimits of a thread. The first job starts the process, later jobs
+ * share it, and the next job after its end starts it again. The jobs of a process that ended reject with ValidationLost.
  */
 export class ValidationProcess {
   readonly #options: ValidationProcessOptions;
@@ -52,7 +52,7 @@ export class ValidationProcess {
     this.#options = options;
   }
 
-  /** Null while none runs. */
+  /** Null while no process runs. */
   get pid(): number | null {
     return this.#child?.pid ?? null;
   }
@@ -77,7 +77,7 @@ export class ValidationProcess {
     }
   };
 
-  /** Ends the process, if one runs; to be called when no job does. */
+  /** Ends the process, if one runs; to be called when no job runs. */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child === null) return;
@@ -94,10 +94,10 @@ export class ValidationProcess {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${heapMb}`, `--max-semi-space-size=${YOUNG_GENERATION_MB}`],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
-      // It reads what clients wrote, and needs no key and no setting.
+      // It reads files of clients, and needs no key and no setting.
       env: NIGHTSHIFT_FAILPOINTS === undefined ? {} : { NIGHTSHIFT_FAILPOINTS },
     });
-    // It ends with its channel, unless it is stuck.
+    // The process ends with its channel, unless its event loop is blocked.
     const kill = () => child.kill("SIGKILL");
     process.once("exit", kill);
     let ready = false;
@@ -106,7 +106,7 @@ export class ValidationProcess {
       this.#receive(message);
     });
     child.once("error", (error) => {
-      // Also raised when a signal could not be sent; only a process that never came to be ends here.
+      // The event also comes when a signal could not be sent. Only a process that could not be started ends here.
       if (child.pid === undefined) this.#over(child, new Error(`Validation could not be started: ${error.message}`));
     });
     child.once("exit", (code, signal) => {
@@ -128,7 +128,7 @@ export class ValidationProcess {
     if (!("id" in message)) return;
     const { id } = message;
     const running = this.#running.get(id);
-    // A message for a job that was given up.
+    // The job was given up.
     if (running === undefined) return;
     switch (message.type) {
       case "lines": {
@@ -151,11 +151,11 @@ export class ValidationProcess {
   }
 
   #post(message: ToValidation): void {
-    // A process that is dying takes nothing more; its end is reported by itself.
+    // A process that is ending accepts no message; its exit event follows.
     if (this.#child?.connected) this.#child.send(message, () => {});
   }
 
-  /** Looks for silence from now on. */
+  /** Restarts the timeout for the next message. */
   #watch(): void {
     clearTimeout(this.#silence);
     const child = this.#child;

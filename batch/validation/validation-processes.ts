@@ -1,7 +1,7 @@
 import type { Validate } from "./validation-job.ts";
 import { ValidationProcess, type ValidationProcessOptions } from "./validation-process.ts";
 
-/** One process for all files, and a fresh one for each file that is validated alone. */
+/** One shared process, and a new one for each file that is validated alone. */
 export class ValidationProcesses {
   readonly #options: ValidationProcessOptions;
   readonly #shared: ValidationProcess;
@@ -21,7 +21,7 @@ export class ValidationProcesses {
     }
   };
 
-  /** To be called when no job runs. */
+  /** Ends the shared process; to be called when no job runs. */
   stop(): Promise<void> {
     return this.#shared.stop();
   }

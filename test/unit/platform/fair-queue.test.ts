@@ -54,7 +54,7 @@ describe("FairQueue, starvation", () => {
         owners.queue.charge("late", head);
         const accounts = [...owners.waiting, "unknown"].map((owner) => owners.queue.served(owner));
         const lead = owners.queue.served("late") - Math.min(...accounts);
-        // The clock passes its account within the first half; the others that wait then reach it within the second.
+        // The virtual time passes its account within the first half; the others that wait then reach it within the second.
         const bound = 2 * (MOST_WAITING + 1) * (lead + MOST_AMOUNT);
         let others = 0;
         for (const one of after) {
@@ -83,7 +83,7 @@ describe("FairQueue, starvation", () => {
       if (served === "old") turns++;
       longest = Math.max(longest, since);
     }
-    // It was ahead of the clock by 250, which advances by 10 / 2 owners with each turn.
+    // It was ahead of the virtual time by 250, which advances by 10 / 2 owners with each turn.
     expect(longest).toBeLessThanOrEqual(51);
     expect(turns).toBeGreaterThan(900);
   });

@@ -64,7 +64,7 @@ it("a batch of a free model is let in on a budget of nothing, as its requests ar
       bounds: () => rig.night.bounds(),
       usualAnswer: () => 9,
       clock: rig.time,
-    }).ask(CALLER, request, rig.time.epochMs() / 1000 + 86_400);
+    }).check(CALLER, request, rig.time.epochMs() / 1000 + 86_400);
   expect(await ask(0)).toBeGreaterThan(0);
   await expect(ask(1)).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
 });

@@ -8,21 +8,22 @@ import type { Objectives, StepStats } from "./protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "./protocol/tokenize.ts";
 
 /**
- * The seam between the server and whatever computes tokens: a local engine process now, an OpenAI-compatible upstream
- * later. Nothing above it knows which.
+ * The seam between the server and the program that computes tokens: a local engine process now, an OpenAI-compatible
+ * upstream later. Nothing above the seam depends on which. It refuses and fails requests by ApiError, whose codes and
+ * statuses are those of the public API: an upstream answers with the same ones.
  */
 export interface Engine {
   readonly model: string;
   readonly state: EngineState;
   /** Known once the model was ready for the first time; kept over restarts. */
   readonly facts: ModelFacts | null;
-  /** Requests submitted and not yet ended. */
+  /** Requests in flight: submitted and not ended. */
   readonly pending: number;
   /** The objectives of online work as they hold now; null until the model was ready. */
   readonly objectives: Objectives | null;
-  /** Never throws: what goes wrong reaches the listener, after this call has returned. */
+  /** Never throws: an error reaches the listener, after this call has returned. */
   submit(request: Submission, listener: RequestListener): Ticket;
-  /** The same for vectors of texts. */
+  /** The same for embedding vectors. */
   embed(submission: EmbeddingSubmission, listener: EmbeddingListener): Ticket;
   /**
    * Milliseconds that a request which comes now is predicted to wait until its first step, finite and not negative; 0 while
@@ -33,23 +34,23 @@ export interface Engine {
   readonly retryAfterSeconds: number;
   /** Resolves when the state next becomes ready; rejects when it is or becomes failed or closed, or the signal aborts. */
   ready(signal?: AbortSignal): Promise<ModelFacts>;
-  /** How it is doing now; null while it is not ready, when it does not answer, or for one that can't tell. */
+  /** Its state in detail; null while it is not ready, when it does not answer in time, or where it has no such report. */
   inspect(): Promise<EngineStatus | null>;
   /**
-   * Rejects with an ApiError: what the engine refuses, or why it can't be asked now. On abort the question is cancelled, and
+   * Rejects with an ApiError when the engine refuses the question or is not ready. On abort the question is cancelled, and
    * it rejects with the signal's reason.
    */
   tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer>;
   /** Loads an unloaded model, and tries a failed one again; harmless in any other state. */
   load(): void;
-  /** Lets a ready model's memory go, unless it has requests. Resolves when it is free. */
+  /** Frees a ready model's memory, unless requests are in flight. Resolves when the memory is free. */
   unload(): Promise<void>;
   close(): Promise<void>;
 }
 
 export type Submission = Omit<EngineRequest, "id">;
 export type EmbeddingSubmission = Omit<EmbeddingRequest, "id">;
-/** What a body says by itself: not who sent it, nor where to. */
+/** The part of a submission that follows from the request's body alone: not its owner and not its endpoint. */
 export type Asked = Omit<Submission, "owner" | "endpoint">;
 
 /** The requests of one model as the server counts them. */
@@ -66,29 +67,29 @@ export interface Demand {
 }
 
 /**
- * | state | how it is entered | new requests |
+ * | state | entered when | new requests |
  * |---|---|---|
- * | loading | at start | 503 with Retry-After |
+ * | loading | the engine starts | 503 with Retry-After |
  * | ready | the model is loaded | run |
  * | unloading | unload() was called | 503 with Retry-After |
  * | unloaded | its process is gone, or was not started yet | the same; load() leads to loading |
- * | restarting | the process died; a new one starts after a backoff | 503 with Retry-After; a retried one waits |
- * | failed | the model can't be loaded, or died too often in a row; some are tried again after a backoff | 503 |
+ * | restarting | the process died; a new one starts after a backoff | 503 with Retry-After; a request that runs again waits |
+ * | failed | the model can't be loaded, or died too often in a row; some loads are tried again after a backoff | 503 |
  * | closed | close() was called | 503 |
  */
 export type EngineState =
-  | { name: "loading" /** 0 to 1 */; progress: number /** Because somebody asked for it. */; onDemand?: true }
+  | { name: "loading" /** 0 to 1 */; progress: number /** A request had it loaded. */; onDemand?: true }
   | { name: "ready" }
   | { name: "unloading" }
   | { name: "unloaded" }
   | {
       name: "restarting";
-      reason: string /** milliseconds until the next attempt, when it was decided */;
+      reason: string /** milliseconds from the death to the next attempt */;
       retryInMs: number;
     }
   | {
       name: "failed";
-      reason: string /** milliseconds until it is tried again, when it was decided; without it, at load() alone */;
+      reason: string /** milliseconds from the failure to the next attempt; absent where only load() tries again */;
       retryInMs?: number;
     }
   | { name: "closed" };
@@ -104,13 +105,13 @@ export const ENGINE_STATES = [
   "closed",
 ] as const satisfies readonly EngineState["name"][];
 
-/** What every request hears: accepted before all else, and failed at any point, once, last. */
+/** Events of every request: accepted comes first; failed may come at any point, once, and is the last. */
 export interface WorkListener {
   accepted(promptTokens: number, promptText: string | null): void;
   failed(error: ApiError): void;
   /**
-   * The engine process died. True: the client has seen nothing yet and the listener has forgotten what it collected, so
-   * the request may run once more from the start (accepted, started and output come again). False: failed() follows.
+   * The engine process died. True: no output was sent to the client and the listener has dropped what it collected, so the
+   * request may run once more from the start (accepted, started and output come again). False: failed() follows.
    */
   mayRestart(): boolean;
 }
@@ -129,17 +130,17 @@ export interface EmbeddingListener extends WorkListener {
 }
 
 export interface Ticket {
-  /** Ends the request within a step and frees what it holds; the listener hears nothing more. Harmless when it has ended. */
+  /** Ends the request within a step and frees its memory; the listener gets no further event. Harmless when it has ended. */
   cancel(): void;
 }
 
-/** Where engines report what they measure; the server's metrics implement it. */
+/** Sink of what engines measure; the server's metrics implement it. */
 export interface EngineObserver {
   step(model: string, stats: StepStats): void;
   piece(model: string, stats: PieceStats): void;
   /** A process runs for the model; `pid` is null for one that is not on this machine. */
   started(model: string, pid: number | null): void;
-  /** It is gone, and all that it held with it. */
+  /** The process is gone, with the memory that it held. */
   ended(model: string): void;
   restarted(model: string): void;
 }

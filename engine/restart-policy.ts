@@ -1,13 +1,15 @@
+/** Bounds of an engine's restarts; durations in milliseconds. */
 export interface RestartPolicy {
+  /** The backoff after the first death; it doubles with each further one. */
   firstMs: number;
   capMs: number;
-  /** Serving for this long makes the past forgotten. */
+  /** Time of serving after which earlier deaths no longer count. */
   healthyMs: number;
-  /** Deaths in a row after which the engine is given up. */
+  /** Deaths in a row at which the engine fails. */
   maxDeaths: number;
-  /** Processes that may die before the model was ever ready. */
+  /** Deaths during a load, before the model was ever ready, at which the load fails. */
   maxLoads: number;
-  /** The backoff after a load that came to nothing. */
+  /** The backoff after a failed load. */
   firstReloadMs: number;
   capReloadMs: number;
 }

@@ -9,22 +9,26 @@ export type FirstMessage = Extract<ToEngine, { config: EngineConfig }>;
 
 export interface EngineProcessHandlers {
   message(message: FromEngine): void;
-  /** Once, after the last message. The first line says how it died, the others are the last that it wrote. */
+  /** Once, after the last message. The first line of the reason is the kind of death, the others are the last output. */
   died(reason: string): void;
 }
 
-// The kernel frees a killed process' memory before it reports the death; a GPU driver can hold it for longer than that.
+/**
+ * Milliseconds from SIGKILL to the death report. The kernel frees a killed process's memory before it reports the death; a GPU
+ * driver can delay that.
+ */
 const DEATH_GRACE_MS = 10_000;
+/** Milliseconds from the exit to the end of the output, and from a closed channel to SIGKILL. */
 const OUTPUT_GRACE_MS = 1000;
 
 /**
- * Node kills no children when it exits. An engine ends by itself when its channel closes, which also covers kill -9 of
- * this process; this is for an engine that is too busy or too broken to notice.
+ * Children of this process, which Node does not kill when it exits. An engine ends by itself when its channel closes, which also
+ * covers kill -9 of this process; the exit hook is for an engine whose JavaScript thread does not run.
  */
 const living = new Set<ChildProcess>();
 let exitHooked = false;
 
-/** One engine process: a direct child, tied to this process by its message channel. */
+/** One engine process: a direct child, which ends with its message channel. */
 export class EngineProcess {
   readonly #child: ChildProcess;
   readonly #handlers: EngineProcessHandlers;
@@ -34,7 +38,7 @@ export class EngineProcess {
   #stopping = false;
   #killReason: string | null = null;
 
-  /** @param first what the process is for */
+  /** @param first starts or measures a model */
   constructor(entry: URL | string, first: FirstMessage, log: Log, handlers: EngineProcessHandlers) {
     this.#handlers = handlers;
     this.#gone = new Promise((resolve) => {
@@ -64,7 +68,7 @@ export class EngineProcess {
       if (!this.#over) handlers.message(message as FromEngine);
     });
     child.once("error", (error) => {
-      // Also raised when a signal could not be sent; only a process that never came to be ends here.
+      // Also raised when a signal could not be sent; only a process that did not start ends here.
       if (child.pid === undefined) this.#end(`The engine process could not be started: ${error.message}`);
     });
     // After `exit`, messages and output may still be on their way; `close` comes when all of them have been read.
@@ -77,7 +81,7 @@ export class EngineProcess {
       child.once("close", over);
       setTimeout(over, OUTPUT_GRACE_MS).unref();
     });
-    // A process that closed its channel can do nothing for anyone.
+    // A process without its channel can answer no request.
     child.once("disconnect", () => {
       if (!this.#stopping) this.#killIn(OUTPUT_GRACE_MS);
     });
@@ -89,17 +93,17 @@ export class EngineProcess {
     return this.#child.pid;
   }
 
-  /** To a dying process it sends nothing: its death is reported by itself. */
+  /** Sends nothing to a dying process, whose death is reported by its exit. */
   send(message: ToEngine): void {
     if (this.#child.connected) this.#child.send(message, ignoreError);
   }
 
-  /** For a process that no longer answers; `reason` is told instead of the signal. */
+  /** For a process that no longer answers; died() gets `reason` instead of the signal. */
   kill(reason: string): void {
     if (this.#over || this.#killReason !== null) return;
     this.#killReason = reason;
     this.#child.kill("SIGKILL");
-    // A process stuck in a driver dies when the driver lets go. Nobody waits for that.
+    // A process that hangs in a driver dies when the driver returns; its death is reported before.
     setTimeout(() => this.#end(reason), DEATH_GRACE_MS).unref();
   }
 

@@ -76,7 +76,7 @@ export class EngineSupervisor {
 
   /** The process shows that it goes on with its work, or gets work after it had none: the watchdog counts from here. */
   alive(): void {
-    this.#watchdog.heard();
+    this.#watchdog.alive();
   }
 
   /** A request ran to its end. */
@@ -139,7 +139,7 @@ export class EngineSupervisor {
     const { entry, log, observer } = this.#deps;
     const { model } = this.#config;
     const died = (reason: string) => this.#died(reason);
-    this.#watchdog.heard();
+    this.#watchdog.alive();
     try {
       this.#process = new EngineProcess(entry, { type: "start", config: this.#config }, log, {
         message: (message) => this.#events.message(message),

@@ -6,33 +6,34 @@ import type { EngineRequest } from "../protocol/request.ts";
 import type { StepMessage } from "../protocol/step.ts";
 import { apiErrorOf } from "./state-error.ts";
 
-/** What is to be sent for a request, and who hears of it. */
+/** A submitted request and the listener for its results. */
 export type Work =
   | { type: "submit"; request: EngineRequest; listener: RequestListener }
   | { type: "embed"; request: EmbeddingRequest; listener: EmbeddingListener };
 
-interface FlyingRequest {
+interface RequestInFlight {
   readonly work: Work;
   /** Sequences that have not finished, or inputs without a vector. */
   open: number;
-  /** The engine process that runs has accepted it. */
+  /** True when the present engine process has accepted it. */
   accepted: boolean;
+  /** True when it was submitted to a second process. */
   retried: boolean;
-  /** True: no engine process knows it; it is submitted when the next one is ready. */
+  /** True between a death and the next process, which it is submitted to. */
   waiting: boolean;
 }
 
 export interface InFlightEvents {
   /** A request ran to its end. */
   finished(): void;
-  /** A listener threw: its request is forgotten here and has to be cancelled. */
+  /** A listener threw: its request is removed here and has to be cancelled. */
   broken(id: number, error: unknown): void;
 }
 
-/** The requests that were submitted and have not ended, by id; and the way of each message to its listener. */
+/** The requests in flight by id; hands each message to its listener. */
 export class InFlight {
-  readonly #byId = new Map<number, FlyingRequest>();
-  /** Cancelled requests of which the engine process has not said that no step computes them any more. */
+  readonly #byId = new Map<number, RequestInFlight>();
+  /** Cancelled requests that a step may still compute: the engine process has not confirmed the cancel. */
   readonly #leaving = new Set<number>();
   readonly #events: InFlightEvents;
 
@@ -44,12 +45,12 @@ export class InFlight {
     return this.#byId.size;
   }
 
-  /** Whether the engine process owes a message: a cancelled request, too, may be in a step that hangs. */
+  /** True while the engine process owes a message: a cancelled request, too, may be in a step that hangs. */
   get owesMessage(): boolean {
     return this.#byId.size + this.#leaving.size > 0;
   }
 
-  /** Whether steps or pieces are owed: a request was accepted and has not ended, or was cancelled in one that may go on. */
+  /** True while steps or embedding batches are owed: a request was accepted and has not ended, or its cancel is unconfirmed. */
   get owesWork(): boolean {
     if (this.#leaving.size > 0) return true;
     for (const { accepted } of this.#byId.values()) if (accepted) return true;
@@ -60,11 +61,11 @@ export class InFlight {
     this.#byId.set(work.request.id, { work, open: parts(work), accepted: false, retried: false, waiting: false });
   }
 
-  /** Forgets a request. True: an engine process knows it and has to be told. */
+  /** Removes a request. True when it was sent to the engine process, which then needs a cancel. */
   remove(id: number): boolean {
-    const flying = this.#byId.get(id);
+    const request = this.#byId.get(id);
     this.#byId.delete(id);
-    const known = flying !== undefined && !flying.waiting;
+    const known = request !== undefined && !request.waiting;
     if (known) this.#leaving.add(id);
     return known;
   }
@@ -73,35 +74,35 @@ export class InFlight {
     this.#leaving.delete(id);
   }
 
-  /** Nothing is owed any more by an engine process that has ended. */
+  /** An engine process that has ended owes no message. */
   processEnded(): void {
     this.#leaving.clear();
   }
 
   accepted({ id, promptTokens, promptText }: Extract<FromEngine, { type: "accepted" }>): void {
-    const flying = this.#byId.get(id);
-    if (flying === undefined) return;
-    flying.accepted = true;
-    this.#tell(id, () => flying.work.listener.accepted(promptTokens, promptText));
+    const request = this.#byId.get(id);
+    if (request === undefined) return;
+    request.accepted = true;
+    this.#notify(id, () => request.work.listener.accepted(promptTokens, promptText));
   }
 
   refused(message: Extract<FromEngine, { type: "refused" }>): void {
-    const flying = this.#byId.get(message.id);
-    if (flying !== undefined) this.#fail(flying, apiErrorOf(message.error));
+    const request = this.#byId.get(message.id);
+    if (request !== undefined) this.#fail(request, apiErrorOf(message.error));
   }
 
-  /** Runs once per step for all its sequences. What a listener cancels while it is told is told nothing more. */
+  /** Runs once per step for all its sequences. A request that a listener cancels meanwhile gets no further event. */
   step(message: StepMessage): void {
     for (const { id, index, cachedTokens } of message.started) {
       const work = this.#byId.get(id)?.work;
-      if (work?.type === "submit") this.#tell(id, () => work.listener.started(index, cachedTokens, message.agoMs));
+      if (work?.type === "submit") this.#notify(id, () => work.listener.started(index, cachedTokens, message.agoMs));
     }
     for (const output of message.outputs) {
-      const flying = this.#byId.get(output.id);
-      if (flying?.work.type !== "submit") continue;
-      const { listener } = flying.work;
-      const last = output.finish !== null && this.#close(flying);
-      this.#tell(output.id, () => listener.output(output));
+      const request = this.#byId.get(output.id);
+      if (request?.work.type !== "submit") continue;
+      const { listener } = request.work;
+      const last = output.finish !== null && this.#close(request);
+      this.#notify(output.id, () => listener.output(output));
       if (last) this.#events.finished();
     }
   }
@@ -109,57 +110,57 @@ export class InFlight {
   piece({ started, vectors }: PieceMessage): void {
     for (const id of started) {
       const work = this.#byId.get(id)?.work;
-      if (work?.type === "embed") this.#tell(id, () => work.listener.started());
+      if (work?.type === "embed") this.#notify(id, () => work.listener.started());
     }
     for (const { id, index, vector } of vectors) {
-      const flying = this.#byId.get(id);
-      if (flying?.work.type !== "embed") continue;
-      const { listener } = flying.work;
-      const last = this.#close(flying);
-      this.#tell(id, () => listener.vector(index, vector));
+      const request = this.#byId.get(id);
+      if (request?.work.type !== "embed") continue;
+      const { listener } = request.work;
+      const last = this.#close(request);
+      this.#notify(id, () => listener.vector(index, vector));
       if (last) this.#events.finished();
     }
   }
 
-  /** The engine process died: what may run once more waits for the next one, the rest fails with `error`. */
+  /** The engine process died: requests that may run once more wait for the next one, the others fail with `error`. */
   interrupt(error: ApiError): void {
-    for (const flying of [...this.#byId.values()]) {
-      // A listener that was told of its failure may have cancelled others; and who waits already lost nothing.
-      if (flying.waiting || !this.#byId.has(flying.work.request.id)) continue;
-      if (flying.retried || !this.#mayRestart(flying)) {
-        this.#fail(flying, error);
+    for (const request of [...this.#byId.values()]) {
+      // A failed listener may have cancelled other requests; a request that waits already was in no process.
+      if (request.waiting || !this.#byId.has(request.work.request.id)) continue;
+      if (request.retried || !this.#mayRestart(request)) {
+        this.#fail(request, error);
         continue;
       }
-      flying.accepted = false;
-      flying.retried = true;
-      flying.waiting = true;
-      flying.open = parts(flying.work);
+      request.accepted = false;
+      request.retried = true;
+      request.waiting = true;
+      request.open = parts(request.work);
     }
   }
 
-  /** Hands over every request that waits, in order of arrival. */
+  /** Sends every waiting request, in order of arrival. */
   resume(send: (message: ToEngine) => void): void {
-    for (const flying of this.#byId.values()) {
-      if (!flying.waiting) continue;
-      flying.waiting = false;
-      send(messageOf(flying.work));
+    for (const request of this.#byId.values()) {
+      if (!request.waiting) continue;
+      request.waiting = false;
+      send(messageOf(request.work));
     }
   }
 
   failAll(error: ApiError): void {
-    for (const flying of [...this.#byId.values()]) {
-      if (this.#byId.has(flying.work.request.id)) this.#fail(flying, error);
+    for (const request of [...this.#byId.values()]) {
+      if (this.#byId.has(request.work.request.id)) this.#fail(request, error);
     }
   }
 
-  /** One part of it has ended; a request without open parts is forgotten. @returns whether that was the last */
-  #close(flying: FlyingRequest): boolean {
-    if (--flying.open > 0) return false;
-    this.#byId.delete(flying.work.request.id);
+  /** One part of it has ended; a request without open parts is removed. @returns whether that was the last */
+  #close(request: RequestInFlight): boolean {
+    if (--request.open > 0) return false;
+    this.#byId.delete(request.work.request.id);
     return true;
   }
 
-  #mayRestart({ work }: FlyingRequest): boolean {
+  #mayRestart({ work }: RequestInFlight): boolean {
     try {
       return work.listener.mayRestart();
     } catch (error) {
@@ -168,7 +169,7 @@ export class InFlight {
     }
   }
 
-  #fail({ work }: FlyingRequest, error: ApiError): void {
+  #fail({ work }: RequestInFlight, error: ApiError): void {
     const { id } = work.request;
     if (!this.#byId.delete(id)) return;
     try {
@@ -178,9 +179,9 @@ export class InFlight {
     }
   }
 
-  #tell(id: number, tell: () => void): void {
+  #notify(id: number, notify: () => void): void {
     try {
-      tell();
+      notify();
     } catch (error) {
       this.#break(id, error);
     }
@@ -192,7 +193,7 @@ export class InFlight {
   }
 }
 
-/** A listener is no part of what an engine process is told. */
+/** The message to the engine process: the work without its listener. */
 export function messageOf(work: Work): ToEngine {
   return work.type === "submit" ? { type: "submit", request: work.request } : { type: "embed", request: work.request };
 }

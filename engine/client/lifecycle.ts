@@ -3,15 +3,15 @@ import type { RestartPolicy } from "../restart-policy.ts";
 import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../retry-after.ts";
 
 /**
- * When an engine process is started, started again, and given up.
+ * When an engine process starts, restarts and fails.
  *
- * A process loads its model and then serves. When it dies, another one starts after a backoff that doubles with every
- * death and forgets them after a minute of serving. Two things end that: a model that cannot be loaded (the process says
- * so, or the first two die while they load), and too many deaths in a row with no request finished between them.
- * The causes of the first may pass (memory that another program has, a disk that is not mounted), so it is tried again
- * after a backoff of its own; one that is loaded when it is asked for becomes unloaded then. A model that crashes while it serves
- * stays failed until `load`. Nothing leaves `closed`. A process that serves may be let go, and another one be started when
- * the model is asked for; who asks for that knows that it has no requests.
+ * A process loads its model and then serves. When it dies, another one starts after a backoff, which doubles with every
+ * death and returns to its first value after a minute of serving. Two causes end the restarts: a model that cannot be loaded
+ * (the process reports it, or the first two processes die while they load), and too many deaths in a row with no request
+ * finished between them. The first cause may pass (memory that another program holds, a disk that is not mounted), so the
+ * load is tried again after a backoff of its own; a model that is loaded on demand becomes unloaded then. A model that
+ * crashes while it serves stays failed until `load`. Nothing leaves `closed`. A ready model may be unloaded and loaded again;
+ * the caller of unload has checked that no request is in flight.
  *
  * | state      | progress | ready  | unloadable | died        | retry  | unload    | load    | close  |
  * |------------|----------|--------|------------|-------------|--------|-----------|---------|--------|
@@ -26,29 +26,29 @@ import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../retry-after.
  * Effects: entering `ready` is `resume`, `restarting` `wait`, `unloading` `stop`, `unloaded` `gone`, `failed` and `closed`
  * `fail`; `load` leads to `load`, and `retry` to `start`.
  *
- * ¹ restarting still, loading when no process was ready since the model was to be loaded. ² failed at the second death, ⁵ at
- * the fifth in a row. ³ loading, or unloaded where requests have it loaded; only where it was to be tried again. `finished` (a request ended well) changes no state; it
- * ends the row of deaths.
+ * ¹ restarting still, loading when no process was ready since the load began. ² failed at the second death, ⁵ at the fifth in
+ * a row. ³ loading, or unloaded for a model on demand; only where a retry was due. `finished` (a request ran to its end)
+ * changes no state; it ends the row of deaths.
  */
 export interface Lifecycle {
   readonly state: EngineState;
-  /** A process was ready since the model was last to be loaded. */
+  /** True when a process was ready since the last load began. */
   readonly everReady: boolean;
-  /** Requests have the model loaded. */
+  /** True for a model that requests have loaded. */
   readonly onDemand: boolean;
-  /** Loads in a row that came to nothing: the exponent of the backoff after the next. */
+  /** Failed loads in a row: the exponent of the backoff after the next one. */
   readonly failedLoads: number;
   /** Since a request last finished, or the engine last served for `healthyMs`. */
   readonly deathsInRow: number;
-  /** The exponent of the next backoff; only time heals it. */
+  /** The exponent of the next backoff; only time of serving resets it. */
   readonly doublings: number;
-  /** When the running process was started, or the next one will be; in milliseconds, like all that follow. */
+  /** Start of the running process, or of the next one; in milliseconds, like the fields below. */
   readonly startAt: number;
   readonly readyAt: number;
   readonly lastLoadMs: number;
 }
 
-/** What a load is taken to last before one was seen. */
+/** Milliseconds of a load, before one was measured. */
 const USUAL_LOAD_MS = 5000;
 
 export type LifecycleEvent =
@@ -63,8 +63,8 @@ export type LifecycleEvent =
   | { type: "close" };
 
 /**
- * What follows from an event: start a process, again or for the first time since it was let go; wait `retryInMs` and say
- * `retry`; hand waiting requests to the engine; end the process; tell that it is gone; fail all requests.
+ * What the caller does after an event: start a process (again, or for a load); wait `retryInMs` and send `retry`; hand
+ * waiting requests to the engine; stop the process; report that it is gone; fail all requests.
  */
 export type LifecycleEffect = "start" | "load" | "wait" | "resume" | "stop" | "gone" | "fail" | null;
 
@@ -162,7 +162,7 @@ function died(life: Lifecycle, reason: string, now: number, policy: RestartPolic
   };
 }
 
-/** What came before is forgotten, but for how often the load came to nothing. */
+/** Earlier deaths no longer count; failed loads do. */
 function load(life: Lifecycle, now: number): LifecycleStep {
   const state: EngineState = { name: "loading", progress: 0, ...(life.onDemand && { onDemand: true }) };
   return { life: { ...life, state, everReady: false, deathsInRow: 0, doublings: 0, startAt: now }, effect: "load" };

@@ -8,13 +8,13 @@ export interface LocalEngineDeps {
   log: Log;
   /** The engine process's script. */
   entry?: URL | string;
-  /** Unloaded: nothing is loaded before load() is called. */
+  /** The first state; unloaded waits for load(). */
   first?: "loading" | "unloaded";
-  /** With requests pending and no word from the process for this long, it is killed. One step must fit into it. */
+  /** Milliseconds without a message, with requests in flight, after which the process is killed. Longer than any step. */
   hangTimeoutMs?: number;
-  /** The same while a model loads, counted from the last progress. */
+  /** The same while a model loads, since the last progress. */
   loadTimeoutMs?: number;
-  /** How long close() waits for the process to end by itself. */
+  /** Milliseconds that close() leaves the process to end by itself. */
   closeGraceMs?: number;
   restart?: RestartPolicy;
   /** Milliseconds of a clock that never goes back. */

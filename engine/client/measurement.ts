@@ -7,7 +7,7 @@ import { EngineProcess } from "./engine-process.ts";
 export const WORKER = programUrl("engine/worker/main");
 
 /**
- * What a model would take, told by a process that ends with the answer: the server itself opens no model.
+ * The memory that a model needs, measured by a process that ends with the answer: the server itself opens no model.
  * Rejects when the file can't be loaded.
  */
 export function measureModel(config: EngineConfig, log: Log, entry: URL | string = WORKER): Promise<ModelNeeds> {

@@ -1,6 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** Cuts a stream of bytes into lines of bounded length and keeps the last few. */
+/** Cuts a stream of bytes into lines of bounded length and keeps the last `maxLines`. */
 export class OutputTail {
   readonly #decoder = new StringDecoder("utf8");
   readonly #kept: string[] = [];

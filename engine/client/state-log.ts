@@ -1,7 +1,7 @@
 import type { Log } from "../../platform/log.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 
-/** Tells of the state that an engine has come to. `pending`: requests that it has. */
+/** Logs the new state of an engine. `pending`: its requests in flight. */
 export function logState(log: Log, model: string, { state, lastLoadMs }: Lifecycle, pending: number): void {
   switch (state.name) {
     case "loading":

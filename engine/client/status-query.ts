@@ -1,16 +1,17 @@
 import type { EngineStatus } from "../protocol/status.ts";
 
-/** An engine process answers within a step's JavaScript; one that is this late is hung or dying. */
-const PATIENCE_MS = 2000;
+/** Milliseconds until a query is given up. An engine process answers between two pieces of a step's JavaScript. */
+const REPLY_TIMEOUT_MS = 2000;
 
-/** Asks an engine process how it is doing. Those who ask while an answer is on its way share it. */
+/** Queries the status of an engine process. Callers during a query share its answer. */
 export class StatusQuery {
   readonly #waiting: ((status: EngineStatus | null) => void)[] = [];
-  readonly #ask: () => void;
-  #patience: NodeJS.Timeout | undefined;
+  readonly #send: () => void;
+  #timeout: NodeJS.Timeout | undefined;
 
-  constructor(ask: () => void) {
-    this.#ask = ask;
+  /** @param send sends the query to the process */
+  constructor(send: () => void) {
+    this.#send = send;
   }
 
   /** Resolves to null when no answer comes in time. */
@@ -18,14 +19,14 @@ export class StatusQuery {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
       if (this.#waiting.length > 1) return;
-      this.#patience = setTimeout(() => this.answered(null), PATIENCE_MS);
-      this.#ask();
+      this.#timeout = setTimeout(() => this.answered(null), REPLY_TIMEOUT_MS);
+      this.#send();
     });
   }
 
-  /** With null when the process is gone and no answer will come. */
+  /** Null: the process is gone, or did not answer in time. */
   answered(status: EngineStatus | null): void {
-    clearTimeout(this.#patience);
+    clearTimeout(this.#timeout);
     for (const resolve of this.#waiting.splice(0)) resolve(status);
   }
 }

@@ -3,19 +3,19 @@ import type { FromEngine, ToEngine } from "../protocol/messages.ts";
 import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
 import { apiErrorOf } from "./state-error.ts";
 
-/** The longest text that is taken is tokenized in seconds; a process that is this late is hung or has many before it. */
-const PATIENCE_MS = 60_000;
+/** Milliseconds until a question is given up: the longest text allowed is tokenized in seconds, unless many are queued. */
+const REPLY_TIMEOUT_MS = 60_000;
 
-interface Asker {
+interface PendingCall {
   resolve(answer: TokenAnswer): void;
   reject(error: unknown): void;
-  /** Ends what watches for its cancellation. */
+  /** Removes its timeout and its abort listener. */
   settle(): void;
 }
 
 /** The questions about tokens that an engine process has not answered yet. */
 export class TokenizeCalls {
-  readonly #askers = new Map<number, Asker>();
+  readonly #pending = new Map<number, PendingCall>();
   readonly #send: (message: ToEngine) => void;
   readonly #newId: () => number;
 
@@ -26,10 +26,10 @@ export class TokenizeCalls {
   }
 
   get size(): number {
-    return this.#askers.size;
+    return this.#pending.size;
   }
 
-  /** The engine process stops working on it when the signal aborts, and after a minute. */
+  /** The engine process stops its work on the question when the signal aborts, and after a minute. */
   async ask(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
     signal.throwIfAborted();
     const id = this.#newId();
@@ -38,34 +38,34 @@ export class TokenizeCalls {
         this.#take(id)?.reject(reason);
         this.#send({ type: "cancel", id });
       };
-      const leave = () => cancel(signal.reason);
+      const abort = () => cancel(signal.reason);
       const giveUp = () => cancel(unavailable("engine_restarting", "The engine does not answer.", 1));
-      const patience = setTimeout(giveUp, PATIENCE_MS);
-      signal.addEventListener("abort", leave, { once: true });
+      const timeout = setTimeout(giveUp, REPLY_TIMEOUT_MS);
+      signal.addEventListener("abort", abort, { once: true });
       const settle = () => {
-        clearTimeout(patience);
-        signal.removeEventListener("abort", leave);
+        clearTimeout(timeout);
+        signal.removeEventListener("abort", abort);
       };
-      this.#askers.set(id, { resolve, reject, settle });
+      this.#pending.set(id, { resolve, reject, settle });
       this.#send({ type: "tokenize", id, question });
     });
   }
 
   answered({ id, answer }: Extract<FromEngine, { type: "tokenized" }>): void {
-    const asker = this.#take(id);
-    if ("error" in answer) asker?.reject(apiErrorOf(answer.error));
-    else asker?.resolve(answer);
+    const call = this.#take(id);
+    if ("error" in answer) call?.reject(apiErrorOf(answer.error));
+    else call?.resolve(answer);
   }
 
   /** The process is gone. */
   failAll(error: ApiError): void {
-    for (const id of [...this.#askers.keys()]) this.#take(id)?.reject(error);
+    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
   }
 
-  #take(id: number): Asker | undefined {
-    const asker = this.#askers.get(id);
-    this.#askers.delete(id);
-    asker?.settle();
-    return asker;
+  #take(id: number): PendingCall | undefined {
+    const call = this.#pending.get(id);
+    this.#pending.delete(id);
+    call?.settle();
+    return call;
   }
 }

@@ -3,7 +3,7 @@ interface Waiter<T> {
   reject(error: unknown): void;
 }
 
-/** Calls that wait for one event. Those whose signal aborts are forgotten at once: they may be many before it comes. */
+/** Calls that wait for one event. A call whose signal aborts is removed at once: many may come and go before the event. */
 export class Waiters<T> {
   readonly #waiting = new Set<Waiter<T>>();
 

@@ -1,8 +1,8 @@
 import type { FromEngine } from "../protocol/messages.ts";
 
 /**
- * Whether a message proves that the process goes on with its work. Status and tokens never do, nor do answers to new requests
- * once steps are owed: JavaScript gives them while a native thread hangs in a decode.
+ * Whether a message proves that the process goes on with its work. A status, a token answer and a fault never do, nor do
+ * answers to new requests once steps are owed: JavaScript sends them while a native thread hangs in a decode.
  */
 export function isLife({ type }: FromEngine, owesWork: boolean): boolean {
   if (type === "accepted" || type === "refused") return !owesWork;
@@ -10,27 +10,27 @@ export function isLife({ type }: FromEngine, owesWork: boolean): boolean {
 }
 
 /**
- * Notices a process that says nothing. It counts its own ticks instead of reading a clock: when this process itself
- * stood still (stopped, suspended, in a debugger), the time that passed is not held against the other one.
+ * Detects a process that sends no message. It counts its own ticks instead of reading a clock: time in which this process
+ * itself stood still (stopped, suspended, in a debugger) does not count.
  */
 export class Watchdog {
   readonly #intervalMs: number;
   #silentMs = 0;
-  #heard = false;
+  #alive = false;
 
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }
 
-  /** Something came, or something was asked of a process that had nothing to say before. */
-  heard(): void {
-    this.#heard = true;
+  /** A message came, or an idle process got work. */
+  alive(): void {
+    this.#alive = true;
   }
 
-  /** Every `intervalMs`. True: it has been silent for at least `limitMs`; null means that it owes nothing now. */
+  /** Every `intervalMs`. True when the process was silent for at least `limitMs`; null where it owes no message now. */
   tick(limitMs: number | null): boolean {
-    const excused = this.#heard || limitMs === null;
-    this.#heard = false;
+    const excused = this.#alive || limitMs === null;
+    this.#alive = false;
     this.#silentMs = excused ? 0 : this.#silentMs + this.#intervalMs;
     return limitMs !== null && this.#silentMs >= limitMs;
   }

@@ -1,14 +1,14 @@
 import type { Objectives } from "./step.ts";
 
-/** Tokens of context when the configuration says null, unless the model was trained for fewer. */
+/** The default context in tokens, unless the model was trained for fewer. */
 export const DEFAULT_CONTEXT = 8192;
 
-/** Long texts that an engine tokenizes at once, each on a thread. It is CPU work: more would only take cores from the steps. */
+/** Long texts that an engine tokenizes at once, each on a thread. More would take cores from the steps: it is CPU work. */
 export const TOKENIZED_AT_ONCE = 2;
 
 export type KvKind = "split" | "unified";
 
-/** What one engine process is started with. */
+/** The settings of one engine process. */
 export interface EngineConfig {
   /** The name that clients ask for. */
   model: string;
@@ -31,11 +31,11 @@ export interface EngineConfig {
   cacheTypeK: CacheType;
   cacheTypeV: CacheType;
   /**
-   * auto: as the calibration finds. Without one on, but off on a CPU where attention heads are too small for it to pay;
-   * there on for many tokens of embeddings.
+   * auto: the faster setting of the calibration. Without a calibration it is on, but off on a CPU with small attention heads,
+   * where it is on for embedding batches of many tokens.
    */
   flashAttention: "auto" | "on" | "off";
-  /** The directory that keeps what steps took when a model was first loaded; null does not time any. */
+  /** The directory with the step times of a model's first load; null times no steps. */
   calibrationDir: string | null;
   /** A directory with an own build of llama.cpp, else null. */
   llamaDir: string | null;
@@ -48,21 +48,21 @@ export interface EngineConfig {
   batchTax: number;
   /** Most milliseconds of a step without online work; null derives it from the objective for the first token. */
   batchStepMs: number | null;
-  /** Milliseconds without a step after which the server takes the process for hung, and ends it. */
+  /** Milliseconds without a step after which the server takes the process for hung, and kills it. */
   timeoutMs: number;
   /** Memory in bytes that weights and cache together may take; null measures what is free. */
   memory: number | null;
-  /** Bytes of host memory for prefixes that the cache has no room for; null derives it from what is free. */
+  /** Bytes of host memory for offloaded prefixes; null derives it from the free memory. */
   parkMemory: number | null;
-  /** Most tokens of a chat's thoughts where the request says nothing; null is without bound. */
+  /** Most tokens of a chat's reasoning where the request sets no bound; null is without bound. */
   reasoningBudget: number | null;
-  /** Whose prompts reuse whose: those of one owner alone, or everyone's. */
+  /** The prompts that share prefixes: those of one owner, or all. */
   cacheScope: CacheScope;
-  /** One of `TOOL_FORMAT_NAMES`; null takes the one that the chat template asks for. */
+  /** One of `TOOL_FORMAT_NAMES`; null takes the format of the chat template. */
   toolFormat: string | null;
 }
 
-/** A LoRA adapter in GGUF format; at scale 0 it changes nothing, at 1 what it was trained to. */
+/** A LoRA adapter in GGUF format; scale 0 has no effect, 1 the trained one. */
 export interface Adapter {
   path: string;
   scale: number;
@@ -74,17 +74,17 @@ export type CacheScope = (typeof CACHE_SCOPES)[number];
 export const CACHE_TYPES = ["f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"] as const;
 export type CacheType = (typeof CACHE_TYPES)[number];
 
-/** What a model would take, told by its header alone; all in bytes. */
+/** The memory that a model needs, by its header alone; in bytes. */
 export interface ModelNeeds {
-  /** With room for one request of the whole context, or for what the options ask of the cache; of one that only embeds, all. */
+  /** With room for one request of the whole context, or for the cache that the options set; for a model that only embeds, all. */
   least: number;
   /** With room for as many as may run at once, and for embeddings beside them. */
   wanted: number;
-  /** What was free, where weights and cache would lie. */
+  /** Free memory where weights and cache would lie. */
   free: number;
 }
 
-/** How a model makes one vector of a text. */
+/** The ways in which a model makes one vector of a text. */
 export const POOLINGS = ["mean", "cls", "last", "rank"] as const;
 export type Pooling = (typeof POOLINGS)[number];
 
@@ -96,17 +96,17 @@ export interface EmbeddingFacts {
   context: number;
 }
 
-/** What a calibration came to. */
+/** The result of a calibration. */
 export interface CalibrationFacts {
-  /** What it took; 0 where an earlier one of the same model, libraries and machine was read. */
+  /** Its duration in milliseconds; 0 where an earlier one of the same model, libraries and machine was read. */
   ms: number;
-  /** Steps that were timed. */
+  /** Timed steps. */
   steps: number;
   /** Fewest tokens of a chunk that attention is efficient for; 1 where any number is. */
   tileRows: number;
 }
 
-/** What is known of a loaded model. */
+/** The properties of a loaded model. */
 export interface ModelFacts {
   model: string;
   path: string;
@@ -125,37 +125,37 @@ export interface ModelFacts {
   /** KV cells in all, and the bytes they take. */
   cells: number;
   cacheBytes: number;
-  /** Host memory that prefixes may take which the cache has no room for. */
+  /** Host memory in bytes for offloaded prefixes. */
   parkBytes: number;
   vocabulary: number;
   /** The compute backend in use: cpu, cuda, vulkan, metal. */
   backend: string;
-  /** Names of the devices that hold weights, as the backend tells them. */
+  /** Names of the devices that hold weights, as the backend reports them. */
   devices: string[];
   threads: number;
   stepTokens: number;
   /** Whether steps are computed with flash attention; auto where llama.cpp chose. */
   flashAttention: EngineConfig["flashAttention"];
-  /** What steps were timed before the first request; null: none were. */
+  /** Null: no steps were timed before the first request. */
   calibration: CalibrationFacts | null;
-  /** As they are before the first request. */
+  /** The objectives before the first request. */
   objectives: Objectives;
   /** full, sliding-window, recurrent, hybrid: prefixes are reused on full alone. */
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
-  /** False: the model has no template of its own and ChatML stands in. */
+  /** False: the model has no template of its own, and ChatML is used. */
   chatTemplate: boolean;
-  /** How the model writes tool calls: one of `TOOL_FORMAT_NAMES`; empty where it does not generate. */
+  /** The format of its tool calls: one of `TOOL_FORMAT_NAMES`; empty where the model does not generate. */
   toolFormat: string;
   /** False: the model only embeds, or ranks. */
   generates: boolean;
-  /** Null: there is no memory for it. */
+  /** Null: there is no memory for embeddings. */
   embedding: EmbeddingFacts | null;
   /** The llama.cpp release and where its library lies. */
   build: string;
   libraryDir: string;
   /**
-   * Names the model's name and files, its adapters, the types of its cache, the backend and the build of llama.cpp: equal
-   * fingerprints give equal results for equal seeds, as far as the backend does. Of weights it is a sample of every tensor.
+   * A hash of the model's name, its files and adapters, the types of its cache, the backend and the build of llama.cpp: equal
+   * fingerprints give equal results for equal seeds, as far as the backend does. Of the weights it has a sample of every tensor.
    */
   fingerprint: string;
 }

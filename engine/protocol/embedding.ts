@@ -1,42 +1,42 @@
 import type { Tier } from "./request.ts";
 import type { TimeShare } from "./step.ts";
 
-/** One text to be read: `pair` is a query and a document, told to a model that ranks. */
+/** One text to embed; `pair` is a query and a document for a model that ranks. */
 export type EmbeddingInput =
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] }
   | { kind: "pair"; query: string; document: string };
 
-/** Texts whose meaning is wanted as one vector each; a model that ranks gives a vector of one score. */
+/** Texts to turn into one vector each; a model that ranks gives a vector of one score. */
 export interface EmbeddingRequest {
   /** Unique among all requests. */
   id: number;
   tier: Tier;
-  /** Whose it is, as an opaque name. */
+  /** An opaque name. */
   owner: string;
-  /** What it came by: its time is told under this name. */
+  /** The path of the request; its time is reported under it. */
   endpoint: string;
   inputs: EmbeddingInput[];
 }
 
-/** One per piece of embedding work: what one decode between two steps has brought. */
+/** One per embedding batch, which is one decode between two steps. */
 export interface PieceMessage {
   type: "piece";
-  /** Requests whose first input began. */
+  /** Requests whose first input is in this batch. */
   started: number[];
-  /** Of length 1, or of scores as they come from a model that ranks. */
+  /** Of length 1; raw scores from a model that ranks. */
   vectors: { id: number; index: number; vector: Float32Array }[];
   stats: PieceStats;
 }
 
 export interface PieceStats {
-  /** Its decode, and what was read of it. */
+  /** Milliseconds of its decode and of reading its vectors. */
   ms: number;
-  /** Whether somebody waits for it: it was of tier priority or default. */
+  /** True for tiers priority and default. */
   online: boolean;
-  /** Inputs and tokens that it computed. */
+  /** Computed inputs and tokens. */
   inputs: number;
   tokens: number;
-  /** Of `ms`. */
+  /** The parts of `ms`. */
   shares: TimeShare[];
 }

@@ -12,7 +12,7 @@ import type { TokenAnswer, TokenQuestion } from "./tokenize.ts";
  *
  * Life of a request: `submit` → `accepted` (its prompt is counted, it is queued) or `refused`;
  * then step messages carry `started` once per sequence and its outputs until one has `finish`.
- * `cancel` ends a request at any time: nothing more is sent for it but `cancelled`.
+ * `cancel` ends a request at any time: only `cancelled` is sent for it after that.
  * Life of an `embed`: `accepted` or `refused`, then piece messages until every input has its vector.
  */
 
@@ -44,11 +44,11 @@ export type FromEngine =
   | { type: "failed"; message: string }
   | { type: "accepted"; id: number; promptTokens: number; promptText: string | null }
   | { type: "refused"; id: number; error: EngineError }
-  /** Every `cancel`, when the step or piece has ended that computed when it came: the proof that this one did not hang. */
+  /** The answer to every `cancel`, after the step or embedding batch that computed when it came: proof that it did not hang. */
   | { type: "cancelled"; id: number }
-  /** An unexpected error of one request, which is answered by a 500 of its own: without the error's message, which may quote it. */
+  /** An unexpected error of one request, whose 500 is sent apart. Without the error's message, which may quote the request. */
   | { type: "fault"; stack: string }
-  /** Null from an engine that has no steps: its model only embeds. */
+  /** Null from an engine without steps, whose model only embeds. */
   | { type: "status"; status: EngineStatus | null }
   | { type: "tokenized"; id: number; answer: TokenAnswer | { error: EngineError } }
   | PieceMessage

@@ -3,18 +3,18 @@ export type FinishReason = "stop" | "length" | "tool_calls";
 
 /** A piece of a tool call. */
 export interface ToolCallDelta {
-  /** Which of the answer's calls. */
+  /** The call's index within the answer. */
   index: number;
-  /** Both of a call's first piece alone. */
+  /** `id` and `name` come with a call's first piece alone. */
   id?: string;
   name?: string;
   /** More of its JSON text. */
   arguments: string;
 }
 
-/** A token and the logarithm of its probability as the model gives it: before temperature, penalties and biases. */
+/** A token and the logarithm of its probability before temperature, penalties and biases. */
 export interface TokenLogprob {
-  /** Perhaps half a character; of a control token, which shows nothing, its name. */
+  /** Perhaps half a character; of a control token, which adds nothing to the text, its name. */
   bytes: Uint8Array;
   logprob: number;
 }
@@ -24,24 +24,24 @@ export interface RankedLogprob extends TokenLogprob {
   top: TokenLogprob[];
 }
 
-/** Of a prompt's token; null for the first, which nothing stands before. */
+/** Of a prompt's token; the logarithm is null for the first one. */
 export type PromptLogprob = Omit<RankedLogprob, "logprob"> & { logprob: number | null };
 
 export interface SequenceOutput {
   id: number;
-  /** Which of the request's n sequences. */
+  /** The index among the request's n sequences. */
   index: number;
   /** Text that became certain in this step; may be empty (half a character, or the start of a stop string). */
   text: string;
-  /** The same for the model's thoughts (`<think>`). */
+  /** The same for the model's reasoning (`<think>`). */
   reasoning: string;
-  /** Of calls; left out where the step brought none. */
+  /** Absent where the step added nothing to a call. */
   toolCalls?: ToolCallDelta[];
   /** Tokens generated since this sequence's last output. */
   tokens: number;
-  /** Of the tokens that `text` is made of; absent unless asked for. */
+  /** Of the tokens of `text`; absent unless requested. */
   logprobs?: RankedLogprob[];
-  /** With a sequence's first output, where asked for. */
+  /** With a sequence's first output; absent unless requested. */
   promptLogprobs?: PromptLogprob[];
   finish: SequenceFinish | null;
 }
@@ -55,6 +55,6 @@ export interface SequenceFinish {
 export interface SequenceStart {
   id: number;
   index: number;
-  /** Prompt tokens that were not computed again. */
+  /** Prompt tokens taken from the prefix cache. */
   cachedTokens: number;
 }

@@ -1,6 +1,6 @@
 export interface ChatMessage {
   role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
-  /** Content parts are flattened to text before they come here. */
+  /** Content parts are flattened to text by the server. */
   content: string | null;
   name?: string;
   reasoning_content?: string;
@@ -12,14 +12,14 @@ export interface ChatMessage {
 export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 
-/** What a request says of the thoughts before its answer. */
+/** What a request sets for the reasoning before its answer. */
 export interface Thinking {
   effort: ReasoningEffort | null;
-  /** Most tokens of the thoughts, then they are closed; Infinity is without bound, null the engine's own default. */
+  /** Most tokens of the reasoning, after which it is closed; Infinity is without bound, null the engine's default. */
   budget: number | null;
 }
 
-/** A function that the model may call, as the client described it. */
+/** A function that the model may call, in the client's description. */
 export interface FunctionTool {
   type: "function";
   function: { name: string; description?: string; parameters?: Record<string, unknown>; strict?: boolean };
@@ -32,13 +32,13 @@ export type Prompt =
       /** Values for the template's own switches. */
       variables: Record<string, unknown>;
       thinking: Thinking;
-      /** None: the template shows no tools, and no call is looked for in the answer. */
+      /** Empty: the template renders no tools, and no call is looked for in the answer. */
       tools: FunctionTool[];
     }
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] };
 
-/** Why a prompt is refused that fills the context alone; `size` is what it has. Both processes refuse some of them. */
+/** The message for a prompt that fills the context alone; `size` is its size. Both processes refuse some of these. */
 export function tooLongText(context: number, size: string): string {
   return (
     `This model's maximum context length is ${context} tokens, and the prompt alone has ${size}. ` +

@@ -1,7 +1,7 @@
 import type { EngineError } from "./messages.ts";
 import { type Prompt, tooLongText } from "./prompt.ts";
 
-/** A request that can't be answered for its own reasons; `error` is what its client is told. */
+/** A request that can't be answered; `error` is the answer to its client. */
 export class RequestRefusal extends Error {
   override readonly name: string = "RequestRefusal";
   readonly error: EngineError;
@@ -12,7 +12,12 @@ export class RequestRefusal extends Error {
   }
 }
 
-/** Why a prompt of these tokens can't run, on a model of so long a context and so large a vocabulary; null when it can. */
+/**
+ * Why a prompt of these tokens can't run; null when it can.
+ *
+ * @param context the model's, in tokens
+ * @param vocabulary the number of its tokens
+ */
 export function promptRefusal(
   tokens: readonly number[],
   kind: Prompt["kind"],
@@ -26,7 +31,7 @@ export function promptRefusal(
   return tokens.length < context ? null : tooLong(kind, context, `${tokens.length}`);
 }
 
-/** Of a prompt whose tokens are more than the context; `size` is what it has. */
+/** For a prompt of more tokens than the context; `size` is its size. */
 export function tooLong(kind: Prompt["kind"], context: number, size: string): EngineError {
   return { code: "context_length_exceeded", param: paramOf(kind), message: tooLongText(context, size) };
 }
@@ -35,13 +40,13 @@ export function invalidGrammar(message: string): EngineError {
   return { code: "invalid_value", param: null, message };
 }
 
-/** Of a request whose grammar leaves nothing to draw. */
+/** For a request whose grammar allows no further token. */
 export function deadEnd(): EngineError {
   const message = "The grammar allows nothing that this model's vocabulary can write next.";
   return { code: "grammar_dead_end", param: null, message };
 }
 
-/** Of a sequence that can't start though nothing else runs: a fault of ours, for the longest request was to fit. */
+/** For a sequence that can't start while nothing else runs: a bug of the engine, since the longest request must fit. */
 export function noRoom(): EngineError {
   const message = "The engine has no room for this request, though it computes nothing else.";
   return { code: "internal_error", param: null, message };

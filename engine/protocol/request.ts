@@ -1,7 +1,7 @@
 import type { Prompt } from "./prompt.ts";
 
 export const TIERS = ["priority", "default", "flex", "batch"] as const;
-/** The promise a request bought, best first. */
+/** The promise that a request bought; the order is best first. */
 export type Tier = (typeof TIERS)[number];
 
 export interface Sampling {
@@ -11,7 +11,7 @@ export interface Sampling {
   /** 0 is off. */
   topK: number;
   minP: number;
-  /** These two count the generated text only. */
+  /** These two count the generated text alone. */
   frequencyPenalty: number;
   presencePenalty: number;
   /** Counts the prompt too; 1 is off. */
@@ -21,24 +21,24 @@ export interface Sampling {
   seed: number | null;
 }
 
-/** What the output must look like. */
+/** The form that the output must have. */
 export interface GrammarRule {
   /** GBNF; its first rule is `root`. */
   gbnf: string;
   /**
-   * Nothing is enforced until the answer holds one of these strings; from that string's first character on it is.
-   * null: from the answer's first token. Thoughts before the answer are free in either case.
+   * The grammar is enforced from the first character of one of these strings on, once the answer holds it; null: from the
+   * answer's first token. Reasoning before the answer is free in either case.
    */
   triggers: readonly string[] | null;
-  /** GBNF of what the model's form of answers has before `root`; left out for nothing. Names no rules. */
+  /** GBNF of the text that the model's form of answers has before `root`, if any. Names no rules. */
   lead?: string;
 }
 
-/** What a request wants to know of its tokens' probabilities. */
+/** The log probabilities that a request asks for. */
 export interface LogprobsWanted {
-  /** So many of the best tokens at each place, beside the one that stands there. */
+  /** The number of best tokens at each position, beside the token that stands there. */
   top: number;
-  /** Of the prompt's tokens too. */
+  /** True: of the prompt's tokens too. */
   prompt: boolean;
 }
 
@@ -46,16 +46,16 @@ export interface EngineRequest {
   /** Unique for as long as the server lives. */
   id: number;
   tier: Tier;
-  /** Whose it is, as an opaque name. */
+  /** An opaque name. */
   owner: string;
-  /** What it came by, such as `/v1/completions`: its time is told under this name. */
+  /** The path of the request, such as `/v1/completions`; its time is reported under it. */
   endpoint: string;
   prompt: Prompt;
   /** Sequences over the one prompt. */
   n: number;
-  /** Most tokens to generate for each sequence, perhaps none; null runs until the context is full. */
+  /** Most tokens to generate for each sequence, 0 included; null runs until the context is full. */
   maxTokens: number | null;
-  /** No end token and no stop string ends a sequence before this many tokens. */
+  /** Tokens before which no end token and no stop string ends a sequence. */
   minTokens: number;
   stop: string[];
   stopTokenIds: number[];
@@ -64,7 +64,7 @@ export interface EngineRequest {
   grammar: GrammarRule | null;
   /** Send the prompt's text back with `accepted`. */
   echo: boolean;
-  /** Null: nothing is computed for it. */
+  /** Null: none are computed. */
   logprobs: LogprobsWanted | null;
 }
 

@@ -2,37 +2,37 @@ import type { KvKind } from "./config.ts";
 import type { Tier } from "./request.ts";
 import type { Fit, Objectives } from "./step.ts";
 
-/** What the fit says of steps to come, in milliseconds and sequences or tokens. */
+/** Predictions of the step model, in milliseconds and sequences or tokens. */
 export interface StepOutlook {
-  /** Positions that each sequence is taken to have, none in common with another. */
+  /** Assumed positions of each sequence, none in common with another. */
   context: number;
-  /** Steps of `batch` decodes and nothing else. */
+  /** Steps of `batch` decodes alone. */
   decodes: { batch: number; ms: number }[];
-  /** A step of flex and batch alone is planned to take at most `ms`: so many decodes, or so many tokens of a fresh prompt. */
+  /** A step of flex and batch alone is planned to take at most `ms`: the decodes, or the tokens of a new prompt, that fit. */
   alone: { ms: number; decodes: number; prefill: number };
-  /** Beside so many online streams, which take `onlineMs` alone, a step takes at most `ms`: so many decodes more. */
+  /** Beside `streams` online streams, which take `onlineMs` alone, a step takes at most `ms`: the further decodes that fit. */
   beside: { streams: number; onlineMs: number; ms: number; decodes: number }[];
 }
 
 export interface EngineStatus {
-  /** Measured since the start: those with prompt tokens, those of decodes alone. */
+  /** Steps measured since the start: with prompt tokens, and of decodes alone. */
   steps: { prefill: number; decode: number };
   /**
-   * Of |measured − predicted| ÷ measured over the late steps, 0 before the first; and what 19 of 20 steps of flex and batch
-   * alone stay within, in multiples of their forecast.
+   * Median and mean of |measured − predicted| ÷ measured over recent steps, 0 before the first. `overrun` is the multiple of
+   * their prediction that 19 of 20 steps of flex and batch alone stay within.
    */
   error: { median: number; mean: number; overrun: number };
-  /** Most tokens of each kind in one step for which the fit is believed. */
+  /** Most tokens of each kind in one step for which the fit holds. */
   reach: { prefill: number; decode: number };
   /** Both null until enough decodes were measured. */
   fit: Fit | null;
   outlook: StepOutlook | null;
-  /** As they hold now. */
+  /** The present ones. */
   objectives: Objectives;
   kv: KvKind;
-  /** Reserved: those that flex and batch leave to online work when they start; of sequences too. */
+  /** Reserved: cells that flex and batch leave to online work when they start; the same for sequences. */
   cells: { total: number; used: number; reserved: number };
-  /** What ended sequences left for others to go on from. */
+  /** Idle prefixes of ended sequences, for later ones to start from. */
   prefixes: { count: number; cells: number };
   sequences: { total: number; reserved: number };
   /** Sequences. */

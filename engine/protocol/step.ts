@@ -1,25 +1,25 @@
 import type { SequenceOutput, SequenceStart } from "./output.ts";
 import type { Tier } from "./request.ts";
 
-/** The part of a step's or a piece's time that work of one tier from one endpoint is taken to have needed. */
+/** The part of the time of a step or embedding batch that is attributed to one tier and endpoint. */
 export interface TimeShare {
   tier: Tier;
   endpoint: string;
   ms: number;
 }
 
-/** What one step did, in milliseconds and counts. */
+/** Measurements of one step, in milliseconds and counts. */
 export interface StepStats {
   planMs: number;
   fillMs: number;
   decodeMs: number;
   sampleMs: number;
-  /** Detokenizing and stop strings of the step before, and posting its message: done while this one computes. */
+  /** Detokenizing and stop strings of the previous step, and posting its message: done while this one computes. */
   textMs: number;
   postMs: number;
   /** From the start of this step's plan to the end of its sampling. */
   totalMs: number;
-  /** What the step model said of decodeMs + sampleMs before the step; and of its online part alone, 0 without one. */
+  /** Predictions of decodeMs + sampleMs, for the step and for its online part alone (0 without one). */
   predictedMs: number;
   onlineMs: number;
   prefillTokens: number;
@@ -27,7 +27,7 @@ export interface StepStats {
   /** The same tokens by tier: priority and default; flex and batch. */
   onlineTokens: number;
   lowerTokens: number;
-  /** Sequences in this step's plan. */
+  /** Sequences in the plan of this step. */
   batchSize: number;
   running: number;
   waiting: number;
@@ -42,13 +42,13 @@ export interface StepStats {
   restored: number;
   /** Bytes of offloaded prefixes. */
   offloadedBytes: number;
-  /** Of `totalMs`. */
+  /** The parts of `totalMs`. */
   shares: TimeShare[];
 }
 
 /**
  * The cost of a step: t = o + p·prefill + d·decode + k·kv + r·read, and m more for each pass over the weights past the
- * first; a unified cache takes no other. All in milliseconds. `kv` are the positions that decodes attend over, `read` those
+ * first, of which a unified cache has none. All in milliseconds. `kv` are the positions that decodes attend over, `read` those
  * of prompts: a chunk shares the work on a position among its tokens, a decode does not.
  */
 export interface Fit {
@@ -60,48 +60,48 @@ export interface Fit {
   m: number;
 }
 
-/** Of online work in milliseconds: the time to the first token, and between two tokens of a stream. */
+/** Objectives of online work in milliseconds: the time to the first token, and between two tokens of a stream. */
 export interface Objectives {
   ttftMs: number;
   itlMs: number;
 }
 
-/** What an engine has to do for one tier. */
+/** The work of one tier in an engine. */
 export interface TierBacklog {
-  /** Sequences that wait for a place, and those that run. */
+  /** Waiting and running sequences. */
   waiting: number;
   running: number;
-  /** Prompt tokens that both have still to compute; without those that the cache is taken to have by then. */
+  /** Prompt tokens of both that are not computed yet, without those that the cache is expected to have by then. */
   prefill: number;
-  /** Tokens that those that run have generated, and that they may still generate at most. */
+  /** Tokens that running sequences have generated, and the most that they may still generate. */
   written: number;
   left: number;
 }
 
-/** Steps in a row that may leave flex out for online work. One step in 128 past the tax does not show in the 99th percentile. */
+/** Steps in a row without flex beside online work. One step in 128 past the tax does not show in the 99th percentile. */
 export const FLEX_STEPS = 128;
 
-/** What an engine has to do and what that costs there, for whoever decides whether it gets more. */
+/** The work in an engine and its cost there: the input of a predicted wait. */
 export interface Backlog {
   tiers: Record<Tier, TierBacklog>;
-  /** Sequences of flex that may run at once; of online tiers it is `ModelFacts.sequences`. */
+  /** Flex sequences that may run at once; for the other online tiers it is `ModelFacts.sequences`. */
   flexPlaces: number;
   /** Positions that the next token of a running sequence attends over, on average. */
   kvPerDecode: number;
-  /** Null until enough steps are measured. */
+  /** Null before enough steps are measured. */
   fit: Fit | null;
   objectives: Objectives;
-  /** Whether streams and prompts have steps of their own, by turns. */
+  /** True where streams and prompts have alternating steps of their own. */
   turns: boolean;
 }
 
-/** One per step: everything that became known since the last one. */
+/** One per step: all results since the previous one. */
 export interface StepMessage {
   type: "step";
   backlog: Backlog;
   /** Milliseconds since the step began. */
   agoMs: number;
-  /** The sequences of which this step was the first. */
+  /** The sequences that had their first step. */
   started: SequenceStart[];
   outputs: SequenceOutput[];
   stats: StepStats;

@@ -1,28 +1,28 @@
 import type { Prompt } from "./prompt.ts";
 
-/** What is asked of tokens and texts alone: no step has to answer it. */
+/** A question about tokens and texts, which needs no step. */
 export type TokenQuestion = TokenSource & {
-  /** Whether the texts of the tokens are wanted too. */
+  /** True: with the texts of the tokens. */
   pieces: boolean;
 };
 
 export type TokenSource =
-  /** The tokens of a prompt, as a request with it would have them; refused as that would be. */
+  /** The tokens of a prompt, exactly as of a request with it, refusals included. */
   | { kind: "prompt"; prompt: Prompt }
-  /** Of a text by itself: `opening` adds the token that begins texts, `special` reads control tokens' texts as these. */
+  /** Of a plain text: `opening` adds the token that begins texts, `special` turns control tokens' texts into these tokens. */
   | { kind: "text"; text: string; opening: boolean; special: boolean }
-  /** Tokens themselves, all of the model's vocabulary. */
+  /** Given tokens, all of the model's vocabulary. */
   | { kind: "tokens"; tokens: number[] };
 
 export interface TokenAnswer {
   tokens: Int32Array;
-  /** Null where they are not wanted. */
+  /** Null unless requested. */
   pieces: TokenPieces | null;
 }
 
-/** The bytes of tokens, with the texts of control tokens: one after the other, each perhaps half a character. */
+/** The bytes of tokens, control tokens' texts included, one after the other; each may be half a character. */
 export interface TokenPieces {
   bytes: Uint8Array;
-  /** Where each token's end. */
+  /** The end of each token's bytes. */
   ends: Uint32Array;
 }

@@ -8,7 +8,7 @@ import type { Library } from "./native/library/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 
-/** What the server is told of a model when it is loaded. */
+/** The properties of a loaded model, for the server. */
 export function factsOf(
   library: Library,
   model: Model,
@@ -16,9 +16,9 @@ export function factsOf(
   plan: MemoryPlan,
   found: {
     threads: number;
-    /** What the cells and states of the plan take. */
+    /** Bytes of the plan's cells and states. */
     cacheBytes: number;
-    /** Null where a model does not generate. */
+    /** Null for a model that does not generate. */
     calibration: Calibration | null;
     objectives: Objectives;
     parkBytes: number;

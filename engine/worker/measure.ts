@@ -6,7 +6,7 @@ import { loadLibrary } from "./native/library/library.ts";
 import { embeddingNeeds, memoryNeeds } from "./native/memory-plan.ts";
 import { loadModel } from "./native/model.ts";
 
-/** What a model would take here, without loading it. @throws Error that says why it can't be loaded */
+/** The memory that a model needs here, without loading it. @throws Error that says why it can't be loaded */
 export async function measure(config: EngineConfig): Promise<ModelNeeds> {
   const library = loadLibrary(config.llamaDir, config.gpu !== "off");
   const free = freeMemory(library, config).model;

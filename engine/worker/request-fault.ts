@@ -7,8 +7,8 @@ const FAULT: EngineError = {
 };
 
 /**
- * Answers one request by a 500 when its handling throws, and reports the error to the server: before a step nothing is at stake
- * but this request. `cancel` ends what there is of it already.
+ * Answers one request by a 500 when its handling throws, and reports the error to the server: before a step an error concerns
+ * this request alone. `cancel` ends the sequences that it has already.
  */
 export async function guarded(
   kind: "request" | "question",
@@ -27,9 +27,9 @@ export async function guarded(
   }
 }
 
-/** Name and places alone: the message of an error may quote what a client wrote. */
+/** Name and stack frames alone: the message of an error may quote what a client wrote. */
 function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  const places = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  return [error.name, ...places].join("\n");
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return [error.name, ...frames].join("\n");
 }

@@ -3,7 +3,7 @@ import type { Library } from "./native/library/library.ts";
 import type { MemoryPlan } from "./native/memory-plan.ts";
 import type { Model } from "./native/model.ts";
 
-/** What an operator should know of a model that is served all the same; each null when there is nothing to say. */
+/** Warnings for the operator about a model that is served all the same; each null where it does not apply. */
 
 export function shortContext(config: EngineConfig, model: Model, plan: MemoryPlan): string | null {
   const wanted = Math.min(model.trainedContext, DEFAULT_CONTEXT);

@@ -9,10 +9,10 @@ import type { TextPart, Tokenizer } from "./tokenizer.ts";
 
 export interface BuiltPrompt {
   tokens: number[];
-  /** Tokens at the beginning that the client did not write. */
+  /** Tokens at the beginning that are not the client's. */
   opening: number;
   startsInReasoning: boolean;
-  /** Tokens after which thoughts are closed; null: the engine's default. */
+  /** Tokens after which reasoning is closed; null: the engine's default. */
   thoughtBudget: number | null;
 }
 
@@ -37,8 +37,8 @@ export class PromptBuilder {
   /**
    * Null when the request is cancelled meanwhile.
    *
-   * @throws RequestRefusal for messages that the model's template refuses, and for texts that are too long whatever their
-   * tokens are
+   * @throws RequestRefusal for messages that the model's template refuses, and for texts of more bytes than the context's
+   * tokens can have
    */
   async build(prompt: Prompt, owner: TextOwner): Promise<BuiltPrompt | null> {
     const plain = { startsInReasoning: false, thoughtBudget: null };
@@ -46,7 +46,7 @@ export class PromptBuilder {
     const { vocabulary, template, renderer, now } = this.#parts;
     const opening = openingOf(vocabulary);
     if (prompt.kind === "text") {
-      // A plain prompt is the user's from end to end: nothing in it may become a control token.
+      // All of a plain prompt is the user's: none of its text may become a control token.
       const tokens = await this.#tokens(prompt.kind, [{ text: prompt.text, special: false }], opening, owner);
       return tokens === null ? null : { tokens, opening: opening.length, ...plain };
     }

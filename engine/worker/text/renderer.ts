@@ -11,18 +11,18 @@ import {
 } from "./template/chat-template.ts";
 import { type TextOwner, TokenizeQueue } from "./tokenize-queue.ts";
 
-/** Of messages, tools and variables as JSON. Above this many characters they are rendered on the thread: it can take a second. */
+/** JSON characters of messages, tools and variables above which a chat is rendered on the thread: that can take a second. */
 const LONG_CHARACTERS = 8 * 1024;
-/** Pieces of a prompt that are taken whatever the context is; each is a token at least. */
+/** Pieces of a prompt that any context allows; each is a token at least. */
 const LEAST_PIECES = 65_536;
-/** Arguments of calls are JSON in JSON: a body's bounds do not count what they hold. */
+/** The thread's heap in MiB. A body's bounds do not count the values in tool calls' arguments, which are JSON in JSON. */
 const MOST_HEAP_MB = 1024;
 
 /** A thread that serves rendering.ts's jobs. */
 export interface RenderThread {
   postMessage(job: RenderJob): void;
   on(event: "message", listener: (reply: RenderReply) => void): unknown;
-  /** It is over, or about to be. */
+  /** The thread has ended or is about to. */
   on(event: "error" | "exit", listener: () => void): unknown;
 }
 
@@ -33,7 +33,7 @@ export interface RendererParts {
   start?: (source: TemplateSource) => RenderThread;
 }
 
-/** What a chat's prompt is rendered from. */
+/** The input of a chat's prompt. */
 export type Chat = Omit<RenderJob, "id" | "now">;
 
 interface Pending {
@@ -41,7 +41,7 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-/** Renders chats: short ones at once, long ones on a thread of their own, which the first of them starts. */
+/** Renders chats: short ones at once, long ones on a thread, which the first long one starts. */
 export class Renderer {
   readonly #parts: Required<RendererParts>;
   readonly #queue = new TokenizeQueue();
@@ -56,17 +56,17 @@ export class Renderer {
   /**
    * Null when the request is cancelled meanwhile.
    *
-   * @throws RequestRefusal
+   * @throws RequestRefusal for a chat that the template refuses, or that has no room in the context
    */
   async render(chat: Chat, now: Date, owner: TextOwner): Promise<RenderedPrompt | null> {
     const { messages, variables, tools } = chat;
     if (!isLongerThan([messages, variables, tools], LONG_CHARACTERS)) {
       return this.#parts.template.render(messages, variables, now, tools);
     }
-    return this.#queue.run(owner, () => this.#ask({ ...chat, id: ++this.#lastId, now: now.getTime() }));
+    return this.#queue.run(owner, () => this.#post({ ...chat, id: ++this.#lastId, now: now.getTime() }));
   }
 
-  #ask(job: RenderJob): Promise<RenderedPrompt> {
+  #post(job: RenderJob): Promise<RenderedPrompt> {
     this.#thread ??= this.#started();
     const thread = this.#thread;
     return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { RequestRefusal } from "../../protocol/refusal.ts";
 import { ChatTemplate, type RenderedPrompt, type TemplateSource } from "./template/chat-template.ts";
 import type { PromptPiece } from "./template/special-token-escaping.ts";
 
-/** What a thread is asked to render. */
+/** A chat for the thread to render. */
 export interface RenderJob {
   id: number;
   messages: ChatMessage[];
@@ -14,10 +14,10 @@ export interface RenderJob {
   now: number;
 }
 
-/** A rendered prompt as few values, since a client may make a piece of every few characters; literal pieces alternate with others. */
+/** A rendered prompt as few values, since a client can make a piece of every few characters. Literal pieces alternate with others. */
 export interface PackedPrompt extends Omit<RenderedPrompt, "pieces"> {
   text: string;
-  /** Where each piece ends in the text. */
+  /** The end of each piece in the text. */
   ends: Uint32Array;
   firstLiteral: boolean;
 }
@@ -30,7 +30,7 @@ export interface RenderPort {
   postMessage(reply: RenderReply): void;
 }
 
-/** Answers what comes over the port, one after the other. */
+/** Renders the jobs that come over the port, one after the other. */
 export function serveRendering(port: RenderPort, source: TemplateSource): void {
   const template = ChatTemplate.of(source);
   port.on("message", ({ id, messages, variables, tools, now }) => {

@@ -1,4 +1,4 @@
-import { setImmediate as rest } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FromEngine } from "../../protocol/messages.ts";
 import type { Prompt } from "../../protocol/prompt.ts";
 import { RequestRefusal } from "../../protocol/refusal.ts";
@@ -8,18 +8,18 @@ import { openingOf } from "./prompt-builder.ts";
 import type { TextOwner } from "./tokenize-queue.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** Tokens whose bytes are collected before a step has its turn: some milliseconds. */
+/** Tokens whose bytes are collected before the event loop runs: some milliseconds. */
 const READ_AT_ONCE = 4096;
 
 export interface TokenQuestionsParts {
   vocabulary: Pick<Vocabulary, "addBos" | "bos" | "bytes">;
   tokenizer: Pick<Tokenizer, "tokens">;
-  /** The tokens of a prompt; null when nobody wants them any more. @throws RequestRefusal */
+  /** The tokens of a prompt; null when the question is cancelled meanwhile. @throws RequestRefusal */
   prompt: (prompt: Prompt, owner: TextOwner) => Promise<ArrayLike<number> | null>;
   post: (message: FromEngine) => void;
 }
 
-/** Answers what a model's tokenizer alone can. Long texts stand behind those of default requests. */
+/** Answers questions about tokens. Long texts wait behind those of default requests. */
 export class TokenQuestions {
   readonly #parts: TokenQuestionsParts;
   readonly #wanted = new Set<number>();
@@ -82,7 +82,7 @@ export class TokenQuestions {
         ends[first + i] = end;
       }
       parts.push(Buffer.concat(some));
-      await rest();
+      await nextTurn();
       if (!isWanted()) return null;
     }
     return { bytes: Buffer.concat(parts), ends };

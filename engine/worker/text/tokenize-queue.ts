@@ -3,7 +3,7 @@ import { TIERS, type Tier } from "../../protocol/request.ts";
 
 const ONLINE: readonly Tier[] = ["priority", "default"];
 
-/** Whose text it is. */
+/** The request that a text belongs to. */
 export interface TextOwner {
   tier: Tier;
   /** False once the request was cancelled. */
@@ -11,37 +11,37 @@ export interface TextOwner {
 }
 
 /**
- * Long texts on their way to another thread, or grammars that are compiled: a bounded number at once, the others wait in the
- * order of their tiers. Flex and batch leave one place to online work, however long their texts are.
+ * Runs a bounded number of long tasks at once (tokenizing on another thread, rendering, compiling grammars); the others wait in
+ * the order of their tiers. Flex and batch leave one task to online work, however long their texts are.
  */
 export class TokenizeQueue {
-  readonly #waiting = TIERS.map((tier) => ({ tier, admit: [] as (() => void)[] }));
+  readonly #waiting = TIERS.map((tier) => ({ tier, starts: [] as (() => void)[] }));
   #running = 0;
 
-  /** Null for what is cancelled before its turn. */
+  /** Null for a task that is cancelled before it starts. */
   async run<T>({ tier, isWanted }: TextOwner, tokenize: () => Promise<T>): Promise<T | null> {
     await this.#enter(tier);
     try {
       return isWanted() ? await tokenize() : null;
     } finally {
       this.#running--;
-      this.#admit();
+      this.#startNext();
     }
   }
 
   #enter(tier: Tier): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.find((queue) => queue.tier === tier)!.admit.push(resolve);
-      this.#admit();
+      this.#waiting.find((queue) => queue.tier === tier)!.starts.push(resolve);
+      this.#startNext();
     });
   }
 
-  #admit(): void {
-    for (const { tier, admit } of this.#waiting) {
-      const places = ONLINE.includes(tier) ? TOKENIZED_AT_ONCE : TOKENIZED_AT_ONCE - 1;
-      while (this.#running < places && admit.length > 0) {
+  #startNext(): void {
+    for (const { tier, starts } of this.#waiting) {
+      const atOnce = ONLINE.includes(tier) ? TOKENIZED_AT_ONCE : TOKENIZED_AT_ONCE - 1;
+      while (this.#running < atOnce && starts.length > 0) {
         this.#running++;
-        admit.shift()!();
+        starts.shift()!();
       }
     }
   }

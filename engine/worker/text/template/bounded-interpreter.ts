@@ -8,7 +8,7 @@ interface Node {
   type: string;
 }
 
-/** What is used of the package's interpreter, whose own types are not found by TypeScript. */
+/** The used members of the package's interpreter, whose own types TypeScript does not find. */
 const PlainInterpreter: new (
   environment: Environment,
 ) => {
@@ -17,15 +17,15 @@ const PlainInterpreter: new (
   evaluateBlock(nodes: Node[], scope: unknown): Value;
 } = Interpreter;
 
-/** A turn of a loop counts as so many steps: this interpreter makes nine values and their methods for each. */
+/** Steps that a loop's turn counts as: this interpreter makes nine values and their methods for each. */
 const STEPS_PER_TURN = 32;
-/** Items of a list that is made or to be looped over, and characters of a text that is made, that take as long as a step. */
+/** Items of a new or iterated list, and characters of a new text, that take as long as one step. */
 const ITEMS_PER_STEP = 8;
 const CHARACTERS_PER_STEP = 1024;
-/** What can make much of little. */
+/** Expressions that can make a large value of small ones. */
 const GROWING = new Set(["BinaryExpression", "CallExpression", "FilterExpression"]);
 
-/** A template took more steps than it may: as a rule its loops have no end. */
+/** A template took more steps than allowed; as a rule one of its loops has no end. */
 export class EndlessTemplate extends Error {
   override readonly name = "EndlessTemplate";
 
@@ -34,13 +34,13 @@ export class EndlessTemplate extends Error {
   }
 }
 
-/** Runs a template within a number of steps: expressions that are evaluated, turns of loops, and large values that are made. */
+/** Runs a template within a number of steps: evaluated expressions, turns of loops, and the sizes of new values. */
 export class BoundedInterpreter extends PlainInterpreter {
   readonly #loops: Loops;
   readonly #mostSteps: number;
   #steps = 0;
 
-  /** `loops`: those of the program that is to run. */
+  /** @param loops those of the program */
   constructor(environment: Environment, loops: Loops, mostSteps: number) {
     super(environment);
     this.#loops = loops;
@@ -48,25 +48,25 @@ export class BoundedInterpreter extends PlainInterpreter {
   }
 
   override evaluate(node: Node | undefined, scope: unknown): Value {
-    this.#take(1);
+    this.#count(1);
     const value = super.evaluate(node, scope);
     if (node !== undefined && (GROWING.has(node.type) || this.#loops.iterables.has(node)))
-      this.#take(stepsOf(value.value));
+      this.#count(stepsOf(value.value));
     return value;
   }
 
   override evaluateBlock(nodes: Node[], scope: unknown): Value {
-    if (this.#loops.bodies.has(nodes)) this.#take(STEPS_PER_TURN);
+    if (this.#loops.bodies.has(nodes)) this.#count(STEPS_PER_TURN);
     return super.evaluateBlock(nodes, scope);
   }
 
-  #take(steps: number): void {
+  #count(steps: number): void {
     this.#steps += steps;
     if (this.#steps > this.#mostSteps) throw new EndlessTemplate(this.#mostSteps);
   }
 }
 
-/** The parts of a parsed template that are loops: what they run over, and what they do. */
+/** The loops of a parsed template: the expressions that they iterate over, and their bodies. */
 export class Loops {
   readonly iterables = new Set<unknown>();
   readonly bodies = new Set<unknown>();
@@ -79,7 +79,7 @@ export class Loops {
     if (typeof node !== "object" || node === null) return;
     if ("iterable" in node && "body" in node) {
       const { iterable } = node;
-      // Of `for x in list if test` the list alone is evaluated.
+      // In `for x in list if test` only the list is evaluated.
       this.iterables.add(isSelection(iterable) ? iterable.lhs : iterable);
       this.bodies.add(node.body);
     }

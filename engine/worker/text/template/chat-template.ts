@@ -5,7 +5,7 @@ import type { ToolFormat } from "../../../tools/syntax/format.ts";
 import type { ReasoningTags } from "../output/reasoning-tags.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
-import { type Guard, type PromptPiece, StandIns } from "./special-token-escaping.ts";
+import { type Guard, type PromptPiece, SpecialTokenEscaping } from "./special-token-escaping.ts";
 import { SpecialTokens } from "./special-tokens.ts";
 import { templateMessages } from "./template-messages.ts";
 import { reasoningTags, type TemplateTraits, templateTraits } from "./template-traits.ts";
@@ -16,27 +16,27 @@ const CHATML =
   "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 const LONGEST_REASON = 300;
-/** The one that tools are told of in where the template does not show them. */
+/** The format of tool instructions where the template does not render tools. */
 const FALLBACK_FORMAT = "hermes";
-/** For templates that show tools and name no format: bare JSON is what they ask for. */
+/** For templates that render tools and name no format: they ask for bare JSON. */
 const UNNAMED_FORMAT = "llama";
 
-/** What of a model's vocabulary its template needs. */
+/** The part of a model's vocabulary that its template needs. */
 export interface TemplateVocabulary {
-  /** Texts of the tokens that begin and end a text; "" where there is none. */
+  /** Texts of the tokens that begin and end a text; "" for none. */
   bos: string;
   eos: string;
-  /** Texts of the tokens that a tokenizer makes only when it parses special tokens (types CONTROL and UNKNOWN). */
+  /** Texts of the tokens that only a tokenizer which parses special tokens produces (types CONTROL and UNKNOWN). */
   specialTokens: string[];
   /** Whether one token, of any type, has this text. */
   hasToken?: (text: string) => boolean;
 }
 
-/** What an equal ChatTemplate is made of on another thread. */
+/** Plain data from which another thread makes an equal ChatTemplate. */
 export interface TemplateSource {
   source: string | null;
   vocabulary: Omit<TemplateVocabulary, "hasToken">;
-  /** Tokens' texts that tell which tags stand around thoughts. */
+  /** Tokens' texts that decide which tags enclose reasoning. */
   tagTokens: string[];
   format: string | null;
 }
@@ -44,9 +44,9 @@ export interface TemplateSource {
 export interface RenderedPrompt {
   /** In order; their texts together are the prompt. */
   pieces: PromptPiece[];
-  /** The template wrote the BOS token itself: the tokenizer must not add another. */
+  /** True when the template wrote the BOS token: the tokenizer must not add another. */
   startsWithBos: boolean;
-  /** The prompt ends with an opened thought: the first generated text is reasoning. */
+  /** True when the prompt ends with an open reasoning tag: the first generated text is reasoning. */
   startsInReasoning: boolean;
 }
 
@@ -62,17 +62,17 @@ export class TemplateError extends RequestRefusal {
 /**
  * A model's chat template.
  *
- * No text of a client can forge a role. Its special tokens are stand-ins while the template renders (see `StandIns`).
- * A template can still make one out of ordinary text: `'<' + name + '>'`, or `replace('<image>', '')` between two
- * halves. So the messages are rendered a second time, closed against that, if they hold anything it could be made of;
- * and when the special tokens of the two renderings differ, the closed one is the prompt.
+ * No text of a client can forge a role. Special tokens in it are replaced while the template renders (see
+ * `SpecialTokenEscaping`). A template can still make one out of ordinary text: `'<' + name + '>'`, or `replace('<image>', '')`
+ * between two halves. So the messages are rendered a second time, closed against that, if they hold any part of a special
+ * token; and when the special tokens of the two renderings differ, the closed one is the prompt.
  */
 export class ChatTemplate {
-  /** True: ChatML stands in, for the reason that `warning` gives. */
+  /** True when ChatML is used instead, for the reason in `warning`. */
   readonly fallback: boolean;
   readonly warning: string | null;
   readonly reasoningTags: ReasoningTags | null;
-  /** How the model writes tool calls, as far as its template tells. */
+  /** The model's format of tool calls, by its template or the option. */
   readonly toolFormat: ToolFormat;
   /** Plain data. */
   readonly parts: TemplateSource;
@@ -85,7 +85,7 @@ export class ChatTemplate {
     return new ChatTemplate(source, { ...vocabulary, hasToken: (text) => tagTokens.includes(text) }, format);
   }
 
-  /** `format` names the tool format where the template is not to decide. */
+  /** @param format names the tool format; null: the template decides */
   constructor(source: string | null, vocabulary: TemplateVocabulary, format: string | null = null) {
     const { template, traits, warning } = usable(source);
     this.#template = template;
@@ -101,7 +101,7 @@ export class ChatTemplate {
     this.parts = { source, vocabulary: texts, tagTokens, format };
   }
 
-  /** The means that it has to steer how much the model thinks. */
+  /** The template's controls of how much the model reasons. */
   get thinking(): ThinkingTraits {
     return this.#traits.thinking;
   }
@@ -109,7 +109,9 @@ export class ChatTemplate {
   /**
    * Renders the messages and the beginning of the assistant's turn (unless `variables.add_generation_prompt` is
    * false). A last message of the assistant is a finished turn, as for OpenAI, and a new one begins after it.
-   * `now` is for templates that write the date. Throws a `TemplateError`.
+   *
+   * @param now for templates that write the date
+   * @throws TemplateError
    */
   render(
     messages: ChatMessage[],
@@ -132,21 +134,21 @@ export class ChatTemplate {
     }
     const shaped = templateMessages(messages, this.#traits, tools);
     const { describedArguments, noTools } = this.#traits;
-    const shown =
+    const rendered =
       tools.length > 0 && this.#traits.tools ? tools.map((tool) => templateTool(tool, describedArguments)) : noTools;
-    const userText = JSON.stringify([shaped, variables, shown]);
-    const standIns = new StandIns(this.#tokens, this.#template.source, userText);
+    const userText = JSON.stringify([shaped, variables, rendered]);
+    const escaping = new SpecialTokenEscaping(this.#tokens, this.#template.source, userText);
     const guarded = (guard: Guard) => ({
       // A role is one of the protocol's names, which templates compare and write between special tokens.
-      messages: shaped.map(({ role, ...rest }) => ({ ...(standIns.protect(rest, guard) as object), role })),
-      tools: standIns.protect(shown, guard),
-      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, standIns.protect(value, guard)])),
+      messages: shaped.map(({ role, ...rest }) => ({ ...(escaping.protect(rest, guard) as object), role })),
+      tools: escaping.protect(rendered, guard),
+      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, escaping.protect(value, guard)])),
     });
     try {
-      const pieces = standIns.split(this.#rendered(guarded, now));
+      const pieces = escaping.split(this.#rendered(guarded, now));
       return { pieces, startsWithBos: this.#startsWithBos(pieces), startsInReasoning: this.#endsInThought(pieces) };
     } catch (error) {
-      throw templateError(error, standIns);
+      throw templateError(error, escaping);
     }
   }
 
@@ -196,14 +198,14 @@ function usable(source: string | null): { template: JinjaTemplate; traits: Templ
   return { ...tried(CHATML), warning: "The model has no chat template; ChatML stands in for it." };
 }
 
-/** Throws where it is no Jinja, or does not end. */
+/** @throws Error for a source that is not Jinja; EndlessTemplate for one that does not end */
 function tried(source: string): { template: JinjaTemplate; traits: TemplateTraits } {
   const template = new JinjaTemplate(source);
   return { template, traits: templateTraits(template) };
 }
 
-function templateError(error: unknown, standIns: StandIns): TemplateError {
-  const reason = standIns.restore(reasonOf(error)).slice(0, LONGEST_REASON);
+function templateError(error: unknown, escaping: SpecialTokenEscaping): TemplateError {
+  const reason = escaping.restore(reasonOf(error)).slice(0, LONGEST_REASON);
   return error instanceof TemplateRefusal
     ? new TemplateError("invalid_value", "messages", `The model's chat template refuses these messages: ${reason}`)
     : new TemplateError("template_error", "messages", `The model's chat template fails on these messages: ${reason}`);

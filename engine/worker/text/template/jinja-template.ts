@@ -2,23 +2,23 @@ import { Environment, Template } from "@huggingface/jinja";
 import { BoundedInterpreter, Loops } from "./bounded-interpreter.ts";
 import { strftime } from "./strftime.ts";
 
-/** Jinja's own sandbox has this bound: a template can't ask for a list that fills the memory. */
+/** Numbers in a range. Jinja's own sandbox has this bound, so that no list fills the memory. */
 const LONGEST_RANGE = 100_000;
 
 /**
- * Steps of one rendering. Of 4,097 messages and 128 tools, llama.cpp's templates take up to 1,500,000; one, which looks through
- * the messages for each message, more than 3,000,000.
+ * Steps of one rendering. For 4,097 messages and 128 tools, llama.cpp's templates take up to 1,500,000; one, which searches
+ * the messages for each message, takes more than 3,000,000.
  */
 const MOST_STEPS = 4_000_000;
 
-/** Names that a template gets from here; a client can't give them another meaning. */
+/** Names that a template gets from this class; a client can't set them. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(
   "messages tools bos_token eos_token raise_exception strftime_now range namespace true false none True False None".split(
     " ",
   ),
 );
 
-/** What a template said with `raise_exception`. */
+/** A template called `raise_exception`. */
 export class TemplateRefusal extends Error {
   override readonly name = "TemplateRefusal";
 }
@@ -29,7 +29,7 @@ export class JinjaTemplate {
   readonly #program: Template["parsed"];
   readonly #loops: Loops;
 
-  /** Throws where the source is not Jinja. */
+  /** @throws Error for a source that is not Jinja */
   constructor(source: string) {
     this.source = source;
     this.#program = new Template(source).parsed;
@@ -37,9 +37,7 @@ export class JinjaTemplate {
     this.#loops = new Loops(this.#program);
   }
 
-  /**
-   * Throws a `TemplateRefusal`, an `EndlessTemplate` past `mostSteps`, or whatever else goes wrong inside.
-   */
+  /** @throws TemplateRefusal; EndlessTemplate past `mostSteps`; any error of the interpreter */
   render(variables: Record<string, unknown>, now: Date, mostSteps = MOST_STEPS): string {
     // Not Template.render: its `strftime_now` reads the clock itself, and a second definition throws.
     const environment = new Environment();

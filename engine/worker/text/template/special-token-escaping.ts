@@ -1,15 +1,15 @@
 import type { SpecialTokens } from "./special-tokens.ts";
 
-/** A stretch of a prompt. Literal text is tokenized without looking for special tokens in it. */
+/** A part of a prompt. Literal text is tokenized without parsing special tokens in it. */
 export interface PromptPiece {
   text: string;
   literal: boolean;
 }
 
-/** `open` guards what a string holds by itself; `closed` also what a template could complete or let fall together. */
+/** `open` guards whole special tokens in a string; `closed` also parts that a template could complete or join. */
 export type Guard = "open" | "closed";
 
-/** Of messages, tools and JSON schemas. */
+/** Field names of messages, tools and JSON schemas. */
 const FIELDS: ReadonlySet<string> = new Set(
   (
     "role content name reasoning_content tool_calls tool_call_id id type function arguments description parameters " +
@@ -19,25 +19,25 @@ const FIELDS: ReadonlySet<string> = new Set(
 
 const PRIVATE_USE = /[\uE000-\uF8FF]|\\u(?:e[0-9a-f]{3}|f[0-8][0-9a-f]{2})/gi;
 const ASTRAL_PRIVATE_USE = /[\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}]/gu;
-const STAND_IN = /[\uE000-\uF8FF\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}]|\\u(?:e[0-9a-f]{3}|f[0-8][0-9a-f]{2})/giu;
+const REPLACEMENT = /[\uE000-\uF8FF\u{F0000}-\u{FFFFD}\u{100000}-\u{10FFFD}]|\\u(?:e[0-9a-f]{3}|f[0-8][0-9a-f]{2})/giu;
 
 /**
- * Keeps special tokens in a client's text from becoming special: each is one private-use character while the
- * template renders, and comes back afterwards as a literal piece.
+ * Keeps special tokens in a client's text from becoming special: each is replaced by one private-use character while the
+ * template renders, and restored afterwards as a literal piece.
  *
  * A private-use character survives what templates do to text: it is no white space, has no case, is one UTF-16 unit
- * that no slice can cut, passes JSON (with `ensure_ascii` it comes out as an escape, which is known again), and equal
+ * that no slice can cut, passes JSON (with `ensure_ascii` it comes out as an escape, which is restored too), and equal
  * texts get equal characters, so comparing works. Only characters that occur neither in the client's text nor in the
- * template are taken; so private-use characters of the client stay what they are.
+ * template are used; so private-use characters of the client stay as they are.
  */
-export class StandIns {
+export class SpecialTokenEscaping {
   readonly #tokens: SpecialTokens;
   readonly #templateSource: string;
   readonly #free: Iterator<string>;
   readonly #byText = new Map<string, string>();
-  readonly #byStandIn = new Map<string, string>();
+  readonly #byReplacement = new Map<string, string>();
 
-  /** `userText` is everything that the client wrote, in any form that keeps its characters. */
+  /** @param userText all text of the client, in any form that keeps its characters */
   constructor(tokens: SpecialTokens, templateSource: string, userText: string) {
     this.#tokens = tokens;
     this.#templateSource = templateSource;
@@ -45,8 +45,8 @@ export class StandIns {
   }
 
   /**
-   * A copy of `value` with all of its strings guarded, the keys of objects too; not those that templates look fields up
-   * by, which are no text of a client and may be parts of tokens (`tool_calls` is one of `<|tool_calls_section_begin|>`).
+   * A copy of `value` with all of its strings guarded, keys of objects included. Field names that templates look up stay: they
+   * are no text of a client, and may be parts of tokens (`tool_calls` is one of `<|tool_calls_section_begin|>`).
    */
   protect(value: unknown, guard: Guard): unknown {
     if (typeof value === "string") return guard === "open" ? this.#open(value) : this.#closed(value);
@@ -60,12 +60,12 @@ export class StandIns {
     );
   }
 
-  /** Cuts what was rendered from guarded values at its stand-ins. Never gives an empty piece. */
+  /** Cuts text that was rendered from guarded values at its replacements. No piece is empty. */
   split(rendered: string): PromptPiece[] {
-    if (this.#byStandIn.size === 0) return rendered === "" ? [] : [{ text: rendered, literal: false }];
+    if (this.#byReplacement.size === 0) return rendered === "" ? [] : [{ text: rendered, literal: false }];
     const pieces: PromptPiece[] = [];
     let end = 0;
-    for (const match of rendered.matchAll(STAND_IN)) {
+    for (const match of rendered.matchAll(REPLACEMENT)) {
       const text = this.#original(match[0]);
       if (text === undefined) continue;
       if (match.index > end) pieces.push({ text: rendered.slice(end, match.index), literal: false });
@@ -78,14 +78,14 @@ export class StandIns {
     return pieces;
   }
 
-  /** `rendered` with the client's own text in place of the stand-ins. */
+  /** `rendered` with the client's own text in place of the replacements. */
   restore(rendered: string): string {
-    return rendered.replace(STAND_IN, (match) => this.#original(match) ?? match);
+    return rendered.replace(REPLACEMENT, (match) => this.#original(match) ?? match);
   }
 
   #original(match: string): string | undefined {
     const character = match.startsWith("\\u") ? String.fromCharCode(Number.parseInt(match.slice(2), 16)) : match;
-    return this.#byStandIn.get(character);
+    return this.#byReplacement.get(character);
   }
 
   #open(text: string): string {
@@ -93,42 +93,42 @@ export class StandIns {
   }
 
   /**
-   * Here no special token can begin or end in the client's text or lie around it, whatever a template does.
-   * A string that the template itself quotes is a switch's value (`high`), which has to compare equal.
+   * No special token can begin, end or lie in the result, whatever a template puts around it. A string that the template
+   * itself quotes is the value of a switch (`high`), which has to compare equal.
    */
   #closed(text: string): string {
-    if (this.#tokens.isPart(text)) return this.#isQuoted(text) ? this.#open(text) : this.#standIn(text);
+    if (this.#tokens.isPart(text)) return this.#isQuoted(text) ? this.#open(text) : this.#replaced(text);
     const start = this.#tokens.openStart(text);
-    const head = start > 0 ? this.#standIn(text.slice(0, start)) : "";
+    const head = start > 0 ? this.#replaced(text.slice(0, start)) : "";
     return head + this.#withoutTokens(text.slice(start), this.#tokens.beginning);
   }
 
-  /** The open end goes too: what follows in the prompt may be another text of the client that completes it. */
+  /** The open end is replaced too: another text of the client may follow in the prompt and complete it. */
   #withoutTokens(text: string, pattern: RegExp): string {
     let result = "";
     let end = 0;
     for (const match of text.matchAll(pattern)) {
-      result += text.slice(end, match.index) + this.#standIn(match[0]);
+      result += text.slice(end, match.index) + this.#replaced(match[0]);
       end = match.index + match[0].length;
     }
     const rest = end === 0 ? text : text.slice(end);
     const open = this.#tokens.openEnd(rest);
     if (open === 0) return result + rest;
-    return result + rest.slice(0, rest.length - open) + this.#standIn(rest.slice(rest.length - open));
+    return result + rest.slice(0, rest.length - open) + this.#replaced(rest.slice(rest.length - open));
   }
 
   #isQuoted(text: string): boolean {
     return this.#templateSource.includes(`"${text}"`) || this.#templateSource.includes(`'${text}'`);
   }
 
-  #standIn(text: string): string {
+  #replaced(text: string): string {
     const known = this.#byText.get(text);
     if (known !== undefined) return known;
     const next = this.#free.next();
-    // 137,000 different texts, or all private-use characters in one request: nobody means well by that.
+    // 137,000 different texts, or all private-use characters in one request: an attack.
     if (next.done) throw new Error("the messages use every private-use character of Unicode");
     this.#byText.set(text, next.value);
-    this.#byStandIn.set(next.value, text);
+    this.#byReplacement.set(next.value, text);
     return next.value;
   }
 }

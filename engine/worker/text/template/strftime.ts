@@ -3,7 +3,7 @@ const DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" 
 
 /**
  * Python's `strftime` in local time and the C locale (English names), as far as chat templates use it; `%-d` leaves
- * the leading zero out. A directive that is not known stays as it is.
+ * the leading zero out. An unknown directive stays as it is.
  */
 export function strftime(date: Date, format: string): string {
   return format.replace(/%(-?)([a-zA-Z%])/g, (whole, bare: string, directive: string) => {

@@ -4,26 +4,26 @@ import { RequestRefusal } from "../../../protocol/refusal.ts";
 import type { TemplateTraits } from "./template-traits.ts";
 import { toolInstructions, withCallsAsText, withInstructions } from "./tool-prompt.ts";
 
-/** The depth that the server allows a request's own JSON; arguments are JSON inside of a string, which it can't see. */
+/** The depth that the server allows in a request's JSON; it does not see into arguments, which are JSON in a string. */
 const DEEPEST = 64;
 /**
  * Values in the arguments of all calls together, which the server does not count either. The template's interpreter makes an
- * object with all its methods of each: five million took 15 s and 1 GB.
+ * object with all its methods for each: five million took 15 s and 1 GB.
  */
 const MOST_VALUES = 131_072;
-/** What the deprecated `function_call` and `function` messages have for an id. */
+/** The id of calls in the deprecated `function_call` and `function` messages, which have none. */
 const LEGACY_CALL_ID = "call_0";
 
 export type TemplateMessage = Record<string, unknown> & { role: string };
 
 /**
- * Messages as a template of these traits takes them:
- * - `developer` becomes `system` where the template does not know it, and `function` becomes `tool`;
- * - where it does not show calls, or not the tools that are offered, these become text (tool-prompt.ts);
+ * Messages in the form that a template of these traits accepts:
+ * - `developer` becomes `system` where the template has no such role, and `function` becomes `tool`;
+ * - where it does not render calls, or tools that are offered, these become text (tool-prompt.ts);
  * - where the template has no system role, these messages' text goes before the first user message's;
- * - where it takes one call a message, each call has its own, with its result;
+ * - where it accepts one call a message, each call has its own message, with its result;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
- * - thoughts of earlier answers are in the field where the template looks for them, or left out;
+ * - reasoning of earlier answers is in the field that the template reads, or left out;
  * - a tool call's arguments are parsed where the template wants an object, and its id is made short where it has to be;
  * - a result has the name of its tool.
  */
@@ -35,7 +35,7 @@ export function templateMessages(
   checkArguments(messages, traits);
   let shaped = withNames(messages.map((message) => withKnownRole(message, traits)));
   const instructed = tools.length > 0 && !traits.tools;
-  // Calls stand in the history in the form that the instructions ask for, whatever form the template has for them.
+  // Calls in the history have the form that the instructions ask for, even where the template has a form of its own.
   if (!traits.calls || instructed) shaped = withCallsAsText(shaped);
   else if (!traits.parallelCalls) shaped = withSingleCalls(shaped);
   if (instructed) shaped = withInstructions(shaped, toolInstructions(tools));
@@ -54,7 +54,7 @@ function checkArguments(messages: readonly ChatMessage[], { argumentsAs }: Templ
   throw new RequestRefusal({ code: "invalid_value", param: "messages", message });
 }
 
-/** Of a JSON text: what opens a container, or stands before another value. */
+/** The values of a JSON text, by the characters that open a container or precede another value. */
 function valuesIn(json: string): number {
   let count = 0;
   let inString = false;
@@ -82,7 +82,7 @@ function withNames(messages: ChatMessage[]): ChatMessage[] {
   });
 }
 
-/** Results follow their calls; one that belongs to none stays where it is. */
+/** Results follow their calls; a result without a call stays where it is. */
 function withSingleCalls(messages: ChatMessage[]): ChatMessage[] {
   const result: ChatMessage[] = [];
   const moved = new Set<ChatMessage>();
@@ -132,19 +132,19 @@ function templateMessage(message: ChatMessage, traits: TemplateTraits): Template
   }
   if (thoughts && traits.thoughtsAs !== null) {
     result[traits.thoughtsAs] = thoughts;
-    // Harmony has one place for what stands before a call: its templates refuse content and thoughts side by side.
+    // Harmony has one field for the text before a call: its templates refuse content and reasoning side by side.
     if (traits.thoughtsAs === "thinking" && calls?.length) result.content = traits.noContent;
   }
   return result;
 }
 
-/** Equal ids stay equal: a result finds its call. */
+/** Equal ids stay equal, so that a result matches its call. */
 function callId(id: string, traits: TemplateTraits): string {
   if (!traits.shortCallIds || /^[a-zA-Z0-9]{9}$/.test(id)) return id;
   return createHash("sha256").update(id).digest("hex").slice(0, 9);
 }
 
-/** Text that is not a JSON object stays text: models do write such, and clients send it back. */
+/** Text that is not a JSON object stays text: models do write such arguments, and clients send them back. */
 function callArguments(text: string, traits: TemplateTraits): unknown {
   if (traits.argumentsAs === "text") return text;
   try {

@@ -4,28 +4,28 @@ import { EndlessTemplate } from "./bounded-interpreter.ts";
 import type { JinjaTemplate } from "./jinja-template.ts";
 import type { ThinkingTraits } from "./reasoning-effort.ts";
 
-/** What a chat template understands; found by trying, for templates do not say. */
+/** The abilities of a chat template, found by rendering examples: templates do not declare them. */
 export interface TemplateTraits {
-  /** It shows system messages. False: it refuses or drops them (Gemma, early Mistral). */
+  /** False: it refuses or drops system messages (Gemma, early Mistral). */
   system: boolean;
   developer: boolean;
-  /** A tool call's arguments are an object for it (most), or their JSON text (DeepSeek). */
+  /** The form of a tool call's arguments: an object (most), or their JSON text (DeepSeek). */
   argumentsAs: "object" | "text";
-  /** What it takes for no tools: some walk through the list without asking whether there is one. */
+  /** Its value for no tools: some templates iterate over the list without a check. */
   noTools: null | [];
-  /** It shows the tools that it is given. */
+  /** True when it renders tools. */
   tools: boolean;
-  /** It fails on a tool's argument that has no description. */
+  /** True when it fails on a tool's argument without a description. */
   describedArguments: boolean;
-  /** It shows tool calls and their results. */
+  /** True when it renders tool calls and their results. */
   calls: boolean;
-  /** What it takes for the content of a message that has calls and no text. */
+  /** Its value for the content of a message that has calls and no text. */
   noContent: null | "";
-  /** It refuses ids of calls that are not nine letters or digits long. */
+  /** True when it refuses ids of calls that are not nine letters or digits long. */
   shortCallIds: boolean;
-  /** A message may have more than one call. */
+  /** True when it renders all calls of a message. */
   parallelCalls: boolean;
-  /** The field of an earlier answer in which it looks for the thoughts before it; null: it shows none (most). */
+  /** The field with the reasoning of an earlier answer; null: it renders none (most). */
   thoughtsAs: "reasoning_content" | "thinking" | null;
   thinking: ThinkingTraits;
 }
@@ -39,11 +39,11 @@ const REASONING_TAGS: ReasoningTags[] = [
 ];
 
 const QUESTION = { role: "user", content: "zebra-question" };
-/** With and without what clients may leave out. */
+/** With and without the description that clients may leave out. */
 const DESCRIBED_TOOL = tool({ type: "string", description: "where" });
 const BARE_TOOL = tool({ type: "string" });
 const EPOCH = new Date(0);
-/** Steps of one trial. Of llama.cpp's 70 templates none takes more than 1,500 for a question with a tool. */
+/** Steps of one trial. None of llama.cpp's 70 templates takes more than 1,500 for a question with a tool. */
 const TRIAL_STEPS = 50_000;
 /** Mistral's templates refuse an id that is not nine letters or digits long. */
 const SHORT_ID = "call00001";
@@ -54,8 +54,9 @@ function tool(city: Record<string, string>) {
 }
 
 /**
- * What it makes of these, with a turn of the assistant begun; null where it fails. Throws an EndlessTemplate: it would fail, or
- * take as long, with what clients send.
+ * The rendering of these variables and the beginning of an assistant's turn; null where it fails.
+ *
+ * @throws EndlessTemplate, which is no trait: the template would fail, or take as long, with clients' messages
  */
 function tried(template: JinjaTemplate, variables: Record<string, unknown>): string | null {
   const common = { bos_token: "", eos_token: "", documents: null, add_generation_prompt: true };
@@ -67,7 +68,7 @@ function tried(template: JinjaTemplate, variables: Record<string, unknown>): str
   }
 }
 
-/** Throws an EndlessTemplate where a few short messages take it too many steps. */
+/** @throws EndlessTemplate where a few short messages take too many steps */
 export function templateTraits(template: JinjaTemplate): TemplateTraits {
   const takes = (tools: null | []) => tried(template, { messages: [QUESTION], tools }) !== null;
   const noTools: null | [] = takes(null) || !takes([]) ? null : [];
@@ -87,7 +88,7 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
     const results = ids.map((id) => ({ role: "tool", content: `rain-${id}`, name: "weather", tool_call_id: id }));
     return [QUESTION, { role: "assistant", content: noContent, tool_calls: calls }, ...results];
   };
-  // By its arguments: some templates show the first call of a message and drop the others without a word.
+  // Calls are found by their arguments: some templates render the first call of a message and drop the others silently.
   const words = (...ids: string[]) => ["zebra", ...ids.flatMap((id) => [`stripe-${id}`, `rain-${id}`])];
   const form = forms.find((one) => shows(called(one, SHORT_ID), words(SHORT_ID)));
   const [second, long] = ["call00002", "call_0123456789abcdef"];
@@ -109,13 +110,13 @@ export function templateTraits(template: JinjaTemplate): TemplateTraits {
   };
 }
 
-/** Read and not tried: most templates that show thoughts show them in some turns alone. */
+/** By its source and not by a trial: most templates that render reasoning do so in some turns alone. */
 function shownThoughts(source: string): TemplateTraits["thoughtsAs"] {
   if (source.includes("reasoning_content")) return "reasoning_content";
   return /\.thinking\b|\[['"]thinking['"]\]/.test(source) ? "thinking" : null;
 }
 
-/** Levels that models are trained on, whether or not their template names them. */
+/** Levels that models are trained on, even where their template does not name them. */
 const USUAL_LEVELS: readonly string[] = ["low", "medium", "high"];
 
 function thinkingTraits(template: JinjaTemplate, tools: unknown[] | null): ThinkingTraits {
@@ -134,7 +135,7 @@ function thinkingTraits(template: JinjaTemplate, tools: unknown[] | null): Think
   };
 }
 
-/** The tags around a model's thoughts: those its template names, else those its vocabulary has as tokens. */
+/** The tags around a model's reasoning: those that its template names, else those that its vocabulary has as tokens. */
 export function reasoningTags(source: string, hasToken: (text: string) => boolean): ReasoningTags | null {
   const named = REASONING_TAGS.find(({ open, close }) => source.includes(open) || source.includes(close));
   return named ?? REASONING_TAGS.find(({ open, close }) => hasToken(open) && hasToken(close)) ?? null;

@@ -1,8 +1,8 @@
 import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
 
 /**
- * Tools for models whose templates know nothing of them, in the form of Hermes, which many models have seen: a part of
- * the system message tells of the tools, calls and results in the history are text.
+ * Tools for models whose templates do not render them, in the form of Hermes, on which many models were trained: a part of the
+ * system message lists the tools; calls and results in the history are text.
  */
 export function toolInstructions(tools: readonly FunctionTool[]): string {
   const described = tools.map((tool) => JSON.stringify(templateTool(tool)));
@@ -22,14 +22,14 @@ export function toolInstructions(tools: readonly FunctionTool[]): string {
   ].join("\n");
 }
 
-/** The messages with another part at the end of their system message, or with such a message before them. */
+/** The messages with the instructions at the end of their system message, or in a system message before them. */
 export function withInstructions(messages: readonly ChatMessage[], instructions: string): ChatMessage[] {
   const [first, ...others] = messages;
   if (first?.role !== "system") return [{ role: "system", content: instructions }, ...messages];
   return [{ ...first, content: [first.content ?? "", instructions].filter(Boolean).join("\n\n") }, ...others];
 }
 
-/** Calls as text of the assistant, results as the user's, those of one turn in one message. */
+/** Calls as text of the assistant, results as text of the user, those of one turn in one message. */
 export function withCallsAsText(messages: readonly ChatMessage[]): ChatMessage[] {
   const result: ChatMessage[] = [];
   let answering = false;
@@ -52,7 +52,7 @@ export function withCallsAsText(messages: readonly ChatMessage[]): ChatMessage[]
   return result;
 }
 
-/** A tool with all that templates read of one, whatever its client left out; `described`: arguments too. */
+/** A tool with every field that templates read, filled in where the client left it out. `described`: arguments get descriptions too. */
 export function templateTool({ function: { name, description, parameters } }: FunctionTool, described = false) {
   const schema = { type: "object", properties: {}, ...parameters };
   return {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Watchdog } from "../../../../engine/client/watchdog.ts";
 
-it("a process is silent when it said nothing for the whole limit", () => {
+it("a process is silent when it sent no message for the whole limit", () => {
   const dog = new Watchdog(10);
   expect([dog.tick(30), dog.tick(30), dog.tick(30)]).toEqual([false, false, true]);
 });
@@ -10,7 +10,7 @@ it("a word from it, and a time in which it owes nothing, start the limit anew", 
   const dog = new Watchdog(10);
   dog.tick(30);
   dog.tick(30);
-  dog.heard();
+  dog.alive();
   expect([dog.tick(30), dog.tick(30), dog.tick(30)]).toEqual([false, false, false]);
   expect([dog.tick(null), dog.tick(30), dog.tick(30)]).toEqual([false, false, false]);
   expect(dog.tick(30)).toBe(true);

@@ -1,22 +1,21 @@
 import type { Network } from "../../../grammar/gbnf/network.ts";
 
 /**
- * Ways to read the text so far that are followed at once, free and called edges included. Only a grammar that is very
- * ambiguous has more, and text that would lead there is taken as not allowed: it could be read in a number of ways that
- * doubles with every character.
+ * Ways to read the text so far that are followed at once, free and called edges included. Only a very ambiguous grammar has
+ * more, and text that leads there counts as not allowed: the number of ways could double with every character.
  */
 const MOST_WAYS = 4096;
-/** States that are remembered; after these it begins anew, and those that sequences stand in live on with them. */
+/** Cached states. At this number the cache is emptied; sequences keep the states that they are in. */
 const MOST_STATES = 4096;
 
 /**
- * Ways that may be followed before they are paid for by tokens, and what each token pays. A way costs about a microsecond
- * once, later it is remembered; so a grammar that leads to ever new ways can't take more than some milliseconds a token.
+ * Ways that may be followed before tokens refill the credit, and the refill of each token. A way costs about a microsecond once,
+ * later it is cached; so a grammar that leads to ever new ways takes some milliseconds a token at most.
  */
 const MOST_CREDIT = 200_000;
 const TOKEN_CREDIT = 10_000;
 
-/** Where calls return to, innermost first. Each is made once, so that equal ones are the same object. */
+/** The return nodes of rule calls, innermost first. Each is made once, so that equal ones are the same object. */
 class Calls {
   readonly id: number;
   readonly node: number;
@@ -44,12 +43,12 @@ interface Way {
   calls: Calls;
 }
 
-/** All that may come after some text. */
+/** The possible continuations of some text. */
 export class State {
-  /** Whether the text is complete. */
+  /** True when the text may end here. */
   readonly complete: boolean;
   readonly ways: readonly Way[];
-  /** By class of byte; null: nothing begins so; undefined: not known yet. */
+  /** By class of byte; null: not allowed; undefined: not computed yet. */
   readonly next: (State | null | undefined)[];
 
   constructor(ways: readonly Way[], complete: boolean, classes: number) {
@@ -58,19 +57,19 @@ export class State {
     this.next = new Array<State | null | undefined>(classes);
   }
 
-  /** Nothing may come after it. */
+  /** True when no byte may follow. */
   get over(): boolean {
     return this.ways.length === 0;
   }
 }
 
 /**
- * Walks a network byte by byte, all its ways at once, and remembers each step: what is walked often is a look-up (lazy
- * determinization, as regular expression engines do it). Its work and its memory are bounded whatever the grammar.
+ * Walks a network byte by byte, all its ways at once, and caches each step: a frequent step is a look-up (lazy determinization,
+ * as in regular expression engines). Its work and its memory are bounded for every grammar.
  */
 export class Automaton {
   readonly #network: Network;
-  /** By node: whether calls that return there can return further at once, and so need not be remembered. */
+  /** By node: 1 where calls that return there return further at once, so that the return node need not be kept. */
   readonly #tails: Uint8Array;
   #states = new Map<string, State>();
   #nextCalls = 0;
@@ -88,12 +87,12 @@ export class Automaton {
     return this.#start;
   }
 
-  /** Whether some bytes were last refused for want of credit alone. */
+  /** True while bytes may be refused for lack of credit alone. */
   get exhausted(): boolean {
     return this.#credit <= 0;
   }
 
-  /** A token was taken: what follows may cost something again. */
+  /** A token was taken: refills the credit. */
   pay(): void {
     this.#credit = Math.min(MOST_CREDIT, this.#credit + TOKEN_CREDIT);
   }
@@ -120,7 +119,7 @@ export class Automaton {
     this.#states = new Map();
     const outermost = new Calls(this.#nextCalls++, -1, null);
     const start = this.#settle([{ node: this.#network.entries[this.#network.root]!, calls: outermost }]);
-    // The root's own beginning has more ways than may be followed: no text is allowed.
+    // Where the root's own beginning has too many ways, no text is allowed.
     return start ?? new State([], false, this.#network.classCount);
   }
 

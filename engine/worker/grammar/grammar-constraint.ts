@@ -5,19 +5,19 @@ import type { Automaton, State } from "./automaton.ts";
 import { type Left, maskLogits } from "./logit-mask.ts";
 import type { VocabularyGrammars } from "./vocabulary-grammar.ts";
 
-/** White space that a model may write between its thoughts and the answer; in bytes. */
+/** Bytes of white space that a model may write between its reasoning and the answer. */
 const MOST_GAP = 16;
 
 /**
- * Where a sequence stands:
+ * The position of a sequence:
  *
- * | phase    | what comes                                               | ends with                      |
+ * | phase    | allowed                                                  | ends with                      |
  * |----------|----------------------------------------------------------|--------------------------------|
- * | opening  | nothing yet: thoughts may begin with their tag           | any token                      |
+ * | opening  | no text yet: reasoning may begin with its tag            | any token                      |
  * | thoughts | anything, no end token                                   | the close tag                  |
- * | gap      | a little white space, no end token                       | any other character            |
- * | search   | anything: none of the triggers was there                 | a trigger                      |
- * | grammar  | what the grammar allows                                  | an end token, when complete    |
+ * | gap      | up to `MOST_GAP` of white space, no end token            | any other character            |
+ * | search   | anything: no trigger so far                              | a trigger                      |
+ * | grammar  | text of the grammar                                      | an end token, when complete    |
  *
  * Text is held as one character per byte.
  */
@@ -31,26 +31,26 @@ type Position =
 export interface ConstraintOptions {
   rule: GrammarRule;
   grammars: VocabularyGrammars;
-  /** Null: the model does not think. */
+  /** Null: the model does not reason. */
   reasoningTags: ReasoningTags | null;
-  /** The prompt ends inside a thought. */
+  /** True when the prompt ends inside reasoning. */
   startsInReasoning: boolean;
-  /** Called when one that was not ready is. */
+  /** Called when a constraint that was not ready becomes ready. */
   wake: () => void;
 }
 
-/** Holds one sequence to its grammar. No token is drawn that it does not allow. */
+/** Restricts one sequence to its grammar: only allowed tokens are drawn. */
 export class GrammarConstraint {
   readonly #options: ConstraintOptions;
   readonly #open: string | null;
   readonly #close: string;
   readonly #triggers: readonly string[] | null;
   #position: Position;
-  /** Its own from its start on, whichever are kept. */
+  /** Held from the sequence's start on, also when the cache drops it. */
   #automaton: Automaton | null = null;
   #compiling = false;
-  /** Of the token that was asked for last, so that taking it is no second walk. */
-  #asked: { token: number; next: Position | null } | null = null;
+  /** The position after the token that was checked last, so that accept() needs no second walk. */
+  #checked: { token: number; next: Position | null } | null = null;
 
   constructor(options: ConstraintOptions) {
     const { reasoningTags, startsInReasoning, rule } = options;
@@ -62,7 +62,7 @@ export class GrammarConstraint {
       startsInReasoning && reasoningTags !== null ? { phase: "thoughts", tail: "" } : { phase: "opening" };
   }
 
-  /** Whether it may be asked for tokens. The first call takes its automaton, or begins to have it compiled. */
+  /** True when tokens can be checked. The first call takes the automaton from the cache, or starts to compile it. */
   ready(owner: TextOwner): boolean {
     if (this.#automaton === null && !this.#compiling) {
       const { grammars, rule } = this.#options;
@@ -72,7 +72,7 @@ export class GrammarConstraint {
     return this.#automaton !== null;
   }
 
-  /** Nothing may come any more but an end token. */
+  /** True when only an end token may follow. */
   get over(): boolean {
     return this.#position.phase === "grammar" && this.#position.state.over;
   }
@@ -81,16 +81,16 @@ export class GrammarConstraint {
     return this.#after(token) !== null;
   }
 
-  /** Takes a token that it allows. */
+  /** Takes an allowed token. @throws Error for another one */
   accept(token: number): void {
     const next = this.#after(token);
     if (next === null) throw new Error(`The grammar does not allow token ${token}.`);
     this.#position = next;
-    this.#asked = null;
+    this.#checked = null;
     if (next.phase === "grammar") next.automaton.pay();
   }
 
-  /** Makes tokens that may not come impossible to draw; `refused` is one that was drawn. */
+  /** Makes tokens that are not allowed impossible to draw; `refused` is such a token that was drawn. */
   restrict(logits: Float32Array, refused: number): Left {
     const mask = this.#mask();
     if (mask !== null) return maskLogits(logits, mask);
@@ -101,7 +101,7 @@ export class GrammarConstraint {
     return { count: 2, token: -1 };
   }
 
-  /** Null while nearly everything is allowed. */
+  /** Null while nearly all tokens are allowed. */
   #mask(): Uint32Array | null {
     const { phase } = this.#position;
     if (phase === "thoughts" || phase === "search") return null;
@@ -126,8 +126,8 @@ export class GrammarConstraint {
   }
 
   #after(token: number): Position | null {
-    if (this.#asked?.token !== token) this.#asked = { token, next: this.#follow(token) };
-    return this.#asked.next;
+    if (this.#checked?.token !== token) this.#checked = { token, next: this.#follow(token) };
+    return this.#checked.next;
   }
 
   #follow(token: number): Position | null {

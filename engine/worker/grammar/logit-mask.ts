@@ -1,8 +1,8 @@
-/** What a mask has left to draw from. */
+/** The tokens that a mask leaves. */
 export interface Left {
   /** Tokens that can be drawn: 0, 1, or 2 for more. */
   count: 0 | 1 | 2;
-  /** One of them; −1 without. */
+  /** One of them; −1 for none. */
   token: number;
 }
 
@@ -20,7 +20,7 @@ export function maskLogits(logits: Float32Array, mask: Uint32Array): Left {
       logits.fill(Number.NEGATIVE_INFINITY, from, to);
       continue;
     }
-    // Inside of a string nearly every word is full.
+    // Inside of a string nearly every word of the mask is full.
     if (bits === ALL && count > 1) continue;
     for (let i = from; i < to; i++) {
       if (((bits >>> (i - from)) & 1) === 0) {

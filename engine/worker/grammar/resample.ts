@@ -3,7 +3,7 @@ import type { GrammarConstraint } from "./grammar-constraint.ts";
 /** One sequence's draw. */
 export interface Draw {
   constraint: GrammarConstraint | null;
-  /** Its row of logits, rules applied. */
+  /** The row of its logits, rules applied. */
   row: number;
   token: number;
 }
@@ -14,14 +14,14 @@ export interface Redrawing<D extends Draw> {
   sample: (draws: D[]) => Promise<number[]>;
 }
 
-/** Draws of one token before a sequence counts as stuck. Once the vocabulary is masked, one more is enough. */
+/** Draws of one token before a sequence counts as stuck. Once the vocabulary is masked, one more draw is enough. */
 const MOST_ROUNDS = 16;
 
 /**
- * Replaces every token that its grammar refuses. Nearly all are allowed as they were drawn, and testing one token costs a
- * microsecond; only for one that is refused the whole vocabulary is masked and drawn from again.
+ * Replaces every token that its grammar refuses. Nearly all drawn tokens are allowed, and the check of one costs a microsecond;
+ * only for a refused one the whole vocabulary is masked and drawn from again.
  *
- * @returns the draws that are left without a token: their grammar allows none that may be drawn
+ * @returns the draws without a token: their grammar allows none that can be drawn
  */
 export async function redrawRefused<D extends Draw>(
   draws: readonly D[],

@@ -3,28 +3,28 @@ import type { PausedWork } from "../../../grammar/gbnf/paused-work.ts";
 export interface SlicesParts {
   /** Milliseconds, monotonic. */
   now: () => number;
-  /** Resolves when everything else on this thread has had its turn. */
-  rest: () => Promise<unknown>;
+  /** Resolves after one turn of the event loop. */
+  nextTurn: () => Promise<unknown>;
 }
 
-/** Milliseconds that a computation may hold the thread of the steps. */
+/** Milliseconds of one slice, in which the thread of the steps does no other work. */
 const SLICE_MS = 2;
 
-/** Runs long computations on the thread of the steps, a slice at a time, those that are under way in turn. */
+/** Runs long computations on the thread of the steps, one slice at a time, in round robin. */
 export class Slices {
   readonly #parts: SlicesParts;
-  /** Each runs one slice, and returns whether more is left. */
-  readonly #turns: (() => boolean)[] = [];
+  /** Each runs one slice of a computation, and returns whether more is left. */
+  readonly #pending: (() => boolean)[] = [];
   #running = false;
 
   constructor(parts: SlicesParts) {
     this.#parts = parts;
   }
 
-  /** Rejects with what the computation throws. The first slice runs at once where no other computation is under way. */
+  /** Rejects with the computation's error. The first slice runs at once where no other computation is pending. */
   run<T>(work: PausedWork<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#turns.push(() => {
+      this.#pending.push(() => {
         try {
           const { done, value } = this.#slice(work);
           if (done) resolve(value);
@@ -40,9 +40,9 @@ export class Slices {
 
   async #drain(): Promise<void> {
     this.#running = true;
-    for (let turn = this.#turns.shift(); turn !== undefined; turn = this.#turns.shift()) {
-      if (turn()) this.#turns.push(turn);
-      if (this.#turns.length > 0) await this.#parts.rest();
+    for (let slice = this.#pending.shift(); slice !== undefined; slice = this.#pending.shift()) {
+      if (slice()) this.#pending.push(slice);
+      if (this.#pending.length > 0) await this.#parts.nextTurn();
     }
     this.#running = false;
   }

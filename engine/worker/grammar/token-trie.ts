@@ -1,21 +1,21 @@
 import type { Automaton, State } from "./automaton.ts";
 
 /**
- * The tokens of a vocabulary by their bytes, as a tree that is laid out in one walk from its root: what begins alike is
- * walked once, and what may not follow is left out with all that begins with it.
+ * The tokens of a vocabulary by their bytes, as a tree laid out in depth-first order: a common beginning is walked once, and a
+ * byte that may not follow skips all tokens below it.
  */
 export class TokenTrie {
-  /** Tokens in all, those without bytes included. */
+  /** All tokens, those without bytes included. */
   readonly size: number;
   readonly #bytes: Uint8Array;
   readonly #depths: Uint16Array;
-  /** Where the walk goes on when a node is left out. */
+  /** The node at which the walk goes on when a node is skipped. */
   readonly #skips: Int32Array;
-  /** The token that ends at a node, or −1; others of the same bytes follow in `#twins`. */
+  /** The token that ends at a node, or −1; further tokens of the same bytes are in `#twins`. */
   readonly #tokens: Int32Array;
   readonly #twins = new Map<number, number[]>();
 
-  /** @param pieces each token's bytes; one without bytes is in no text */
+  /** @param pieces each token's bytes; a token without bytes is in no text */
   constructor(pieces: readonly Uint8Array[]) {
     this.size = pieces.length;
     const order = pieces.flatMap((piece, token) => (piece.length > 0 ? [token] : []));
@@ -84,7 +84,7 @@ export class TokenTrie {
   }
 }
 
-/** How many bytes two pieces begin with in common. */
+/** The length of the common beginning of two pieces. */
 function shared(one: Uint8Array, other: Uint8Array): number {
   const most = Math.min(one.length, other.length);
   let length = 0;

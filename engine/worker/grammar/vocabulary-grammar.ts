@@ -1,4 +1,4 @@
-import { setImmediate as rest } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { compiledGbnf } from "../../../grammar/gbnf/compile-gbnf.ts";
 import type { GrammarRule } from "../../protocol/request.ts";
 import { type TextOwner, TokenizeQueue } from "../text/tokenize-queue.ts";
@@ -6,7 +6,7 @@ import { Automaton, type State } from "./automaton.ts";
 import { Slices } from "./slices.ts";
 import { TokenTrie } from "./token-trie.ts";
 
-/** What is asked of a vocabulary. */
+/** The part of a vocabulary that grammars need. */
 export interface TokenBytes {
   readonly size: number;
   readonly endTokens: readonly number[];
@@ -16,18 +16,18 @@ export interface TokenBytes {
 
 type Grammar = Pick<GrammarRule, "gbnf" | "lead">;
 
-/** Grammars that are kept; one has at most some megabytes. */
+/** Cached grammars; one has at most some megabytes. */
 const MOST_GRAMMARS = 32;
 const MASK_BYTES = 64 * 1024 * 1024;
 
-/** Grammars over one vocabulary: compiled once, with the tokens that each of their states allows. Bounded in memory. */
+/** A cache of compiled grammars over one vocabulary, with the allowed tokens of their states. Bounded in memory. */
 export class VocabularyGrammars {
   readonly vocabulary: TokenBytes;
   readonly #trie: TokenTrie;
   readonly #slices: Slices;
-  /** Those that are compiled at once are few, as each takes some megabytes. */
+  /** Bounds the grammars that are compiled at once, as each takes some megabytes. */
   readonly #submitted = new TokenizeQueue();
-  /** Sequences that have started do not wait behind requests that are submitted. */
+  /** A queue of its own, so that started sequences do not wait behind submitted requests. */
   readonly #started = new TokenizeQueue();
   readonly #automatons = new Map<string, Automaton>();
   readonly #compiling = new Map<string, Promise<Automaton>>();
@@ -35,7 +35,7 @@ export class VocabularyGrammars {
   readonly #mostMasks: number;
 
   /** Walks the whole vocabulary: 0.3 s for 150,000 tokens. */
-  constructor(vocabulary: TokenBytes, slices = new Slices({ now: () => performance.now(), rest })) {
+  constructor(vocabulary: TokenBytes, slices = new Slices({ now: () => performance.now(), nextTurn })) {
     this.vocabulary = vocabulary;
     this.#slices = slices;
     const none = new Uint8Array(0);
@@ -45,7 +45,7 @@ export class VocabularyGrammars {
   }
 
   /**
-   * Compiles the grammar of a submitted request beside the steps: a large one takes a quarter of a second.
+   * Compiles the grammar of a submitted request beside the steps; a large one takes a quarter of a second.
    *
    * @throws GbnfError
    */
@@ -53,7 +53,7 @@ export class VocabularyGrammars {
     if (this.kept(rule) === null) await this.#submitted.run(owner, () => this.#compiled(rule));
   }
 
-  /** Null for one that is not kept. One that is counts as asked for. */
+  /** Null for a grammar that is not cached. A hit makes it the most recently used one. */
   kept(rule: Grammar): Automaton | null {
     const key = keyOf(rule);
     const automaton = this.#automatons.get(key) ?? null;
@@ -62,18 +62,18 @@ export class VocabularyGrammars {
   }
 
   /**
-   * For a sequence that has started, compiles beside the steps a grammar that is no longer kept.
+   * Compiles a grammar that the cache has dropped, for a started sequence, beside the steps.
    *
-   * @returns null when the sequence is cancelled before its turn
+   * @returns null when the sequence is cancelled before the compilation starts
    */
   again(rule: Grammar, owner: TextOwner): Promise<Automaton | null> {
     return this.#started.run(owner, () => this.#compiled(rule));
   }
 
-  /** The tokens that may come now, one bit each; end tokens where the text is complete. Not to be written to. */
+  /** The tokens that may follow, one bit each; end tokens where the text is complete. Callers do not change it. */
   allowed(automaton: Automaton, state: State): Uint32Array {
     const mask = this.#masks.get(state) ?? this.#made(automaton, state);
-    // One that was cut short for want of credit says too little.
+    // A mask that was computed without enough credit lacks tokens.
     if (!automaton.exhausted) keep(this.#masks, state, mask, this.#mostMasks);
     return mask;
   }
@@ -105,7 +105,7 @@ function keyOf({ gbnf, lead = "" }: Grammar): string {
   return `${lead}\n${gbnf}`;
 }
 
-/** Puts an entry last, and drops the first, which was not asked for the longest. */
+/** Puts an entry last, and drops the first, which is the least recently used one. */
 function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);

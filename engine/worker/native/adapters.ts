@@ -7,9 +7,9 @@ import type { Library } from "./library/library.ts";
 import type { Pointer } from "./library/structs.ts";
 import type { Model } from "./model.ts";
 
-/** Adapters in memory, for contexts of the model that they were loaded for. They are freed with it. */
+/** Loaded adapters, for contexts of the model that they were loaded for. They are freed with the model. */
 export class Adapters {
-  /** Bytes of their files, which is what they take in memory. */
+  /** Bytes of their files, which is their size in memory. */
   readonly bytes: number;
   readonly #pointers: bigint[];
   readonly #scales: number[];
@@ -20,7 +20,7 @@ export class Adapters {
     this.#scales = scales;
   }
 
-  /** Every token that the context computes from here on goes through them. */
+  /** Sets the adapters for every later decode of the context. */
   apply(llama: Llama, context: Pointer): void {
     const count = this.#pointers.length;
     if (count === 0) return;
@@ -30,7 +30,7 @@ export class Adapters {
   }
 }
 
-/** @throws Error with llama.cpp's own words when a file is no adapter, or one of another model */
+/** @throws Error with llama.cpp's message when a file is no adapter, or an adapter of another model */
 export async function loadAdapters(library: Library, model: Model, adapters: readonly Adapter[]): Promise<Adapters> {
   const pointers: bigint[] = [];
   let bytes = 0;
@@ -45,15 +45,15 @@ export async function loadAdapters(library: Library, model: Model, adapters: rea
 async function loadAdapter(library: Library, model: Model, path: string): Promise<bigint> {
   const { llama } = library;
   const pointer = await call(llama.llama_adapter_lora_init, model.pointer, path);
-  const refused = (why: string) =>
+  const failure = (why: string) =>
     new Error(`The adapter ${basename(path)} can't be put on this ${model.architecture} model: ${why}.`);
   if (pointer === null) {
     const complaint = library.complaints().at(-1) ?? "llama.cpp gave no reason";
-    throw refused(complaint.replace(/^\w+: (failed to apply lora adapter: )?/, ""));
+    throw failure(complaint.replace(/^\w+: (failed to apply lora adapter: )?/, ""));
   }
-  // It would have to be switched on by a token in the middle of a sequence.
+  // A token in the middle of a sequence would have to activate it.
   if (Number(llama.llama_adapter_get_alora_n_invocation_tokens(pointer)) > 0) {
-    throw refused("it is an activated LoRA, which is not supported");
+    throw failure("it is an activated LoRA, which is not supported");
   }
   return pointer;
 }

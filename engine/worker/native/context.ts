@@ -16,8 +16,9 @@ import { MOST_SCORED } from "./sampling/scored-rows.ts";
 
 /** enum ggml_type */
 export const CACHE_TYPES = { f32: 0, f16: 1, q4_0: 2, q4_1: 3, q5_0: 6, q5_1: 7, q8_0: 8, bf16: 30 } as const;
-/** Below this vocabulary drawing a token costs less than the way to another thread and back. */
+/** Tokens of a vocabulary below which drawing a token costs less than a call on another thread. */
 const PARALLEL_VOCABULARY = 16_384;
+/** Cached views of logit rows. */
 const MOST_ROW_VIEWS = 1024;
 
 /** llama.cpp's answers to a decode that did not succeed (llama.h). */
@@ -25,7 +26,7 @@ const NO_ROOM = 1;
 
 export class DecodeError extends Error {
   override readonly name = "DecodeError";
-  /** Whether the cache had no place for the batch: fewer tokens, or fewer sequences, may pass. */
+  /** True when the cache had no cells for the batch: fewer tokens, or fewer sequences, may succeed. */
   readonly noRoom: boolean;
 
   constructor(status: number) {
@@ -35,7 +36,7 @@ export class DecodeError extends Error {
 }
 
 /**
- * One llama_context: the batch of a step, its decode, its logits. While a decode runs nothing else here may be called.
+ * One llama_context: the batch of a step, its decode, its logits. While a decode runs no other method may be called.
  */
 export class Context {
   readonly batch: DecodeBatch;
@@ -60,7 +61,7 @@ export class Context {
     const pointer = library.llama.llama_init_from_model(model.pointer, {
       ...library.llama.llama_context_default_params(),
       n_ctx: plan.cells,
-      // One call of llama_decode is one graph, so that nothing longer than a step ever has to be waited for.
+      // One call of llama_decode is one graph, so that no wait is longer than a step.
       n_batch: config.stepTokens,
       n_ubatch: config.stepTokens,
       n_seq_max: plan.ids,
@@ -93,37 +94,37 @@ export class Context {
     const status = await call(this.#llama.llama_decode, this.#context, this.batch.struct);
     if (status !== 0) throw new DecodeError(status);
     this.memory.decoded();
-    // A GPU may still be computing: without this the first look at the logits would block the JavaScript thread.
+    // A GPU may still compute: without this call the first access to the logits would block the JavaScript thread.
     if (this.#gpu) await call(this.#llama.llama_synchronize, this.#context);
   }
 
   /** Draws a token for each row. @returns tokens in the order of the rows */
   async sample(samplers: Sampler[], rows: number[]): Promise<number[]> {
-    const { llama_sampler_sample: sample, llama_get_logits_ith: look } = this.#llama;
+    const { llama_sampler_sample: sample, llama_get_logits_ith: access } = this.#llama;
     const chains = samplers.reduce((count, { chain }) => count + (chain === null ? 0 : 1), 0);
     const parallel = chains > 1 && this.#vocabulary >= PARALLEL_VOCABULARY;
-    // The first look at the logits reorders them, which is not safe on several threads at once.
-    if (parallel) look(this.#context, rows[0]!);
+    // The first access to the logits reorders them, which is not safe on several threads at once.
+    if (parallel) access(this.#context, rows[0]!);
     const draws = samplers.map(({ chain }, i) => {
       if (chain === null) return null;
       return parallel ? call(sample, chain, this.#context, rows[i]!) : sample(chain, this.#context, rows[i]!);
     });
-    // While other threads draw the rest.
+    // Greedy rows, while other threads draw the others.
     return Promise.all(draws.map((draw, i) => draw ?? argmax(this.logits(rows[i]!))));
   }
 
-  /** Gives its memory back; nothing here may be called any more. */
+  /** Frees its memory; no method may be called after it. */
   free(): void {
     this.#llama.llama_free(this.#context);
   }
 
-  /** A row's logits, in llama.cpp's own memory: good until the next decode, and what is written there is sampled. */
+  /** A row's logits in llama.cpp's own memory: valid until the next decode; sampling sees changes to them. */
   logits(row: number): Float32Array {
     const address = this.#llama.llama_get_logits_ith(this.#context, row);
     if (address === null) throw new Error(`Row ${row} has no logits.`);
     let view = this.#rows.get(address);
     if (view === undefined) {
-      // The rows lie in one buffer that seldom moves, so the same addresses come again and again.
+      // The rows lie in one buffer that seldom moves, so the same addresses recur.
       if (this.#rows.size > MOST_ROW_VIEWS) this.#rows.clear();
       view = new Float32Array(koffi.view(address, this.#vocabulary * 4));
       this.#rows.set(address, view);

@@ -5,7 +5,7 @@ import type { EmbeddingPlan } from "./embedding-plan.ts";
 import type { Library } from "./library/library.ts";
 import type { Model } from "./model.ts";
 
-/** The contexts that pieces are computed in: one for all, and where that pays a small one for pieces of few tokens. */
+/** The contexts of embedding batches: a large one, and where that is faster a small one for batches of few tokens. */
 export class EmbeddingContextPair {
   readonly #many: EmbeddingContext;
   readonly #few: EmbeddingContext | null;
@@ -27,15 +27,15 @@ export class EmbeddingContextPair {
   }
 
   /**
-   * The one for a piece of so many tokens.
+   * The context for a batch of `tokens` tokens.
    *
-   * @param complete whether all of its inputs begin and end in it: others find their cells in one place alone
+   * @param complete whether all of its inputs begin and end in it: the cells of others are in the large context alone
    */
   for(tokens: number, complete: boolean): EmbeddingContext {
     return this.#few !== null && complete && tokens < this.#fewTokens ? this.#few : this.#many;
   }
 
-  /** Forgets what an id holds. Never while a decode runs. */
+  /** Frees the cells of an id. Never while a decode runs. */
   remove(id: number): void {
     this.#many.remove(id);
     this.#few?.remove(id);

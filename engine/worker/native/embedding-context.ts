@@ -12,8 +12,8 @@ import type { Pointer } from "./library/structs.ts";
 import type { Model } from "./model.ts";
 
 /**
- * A llama_context of its own on the loaded weights, which gives vectors instead of tokens. All inputs of a piece share its
- * cells: they are few at a time, and one pass takes them all.
+ * A llama_context of its own on the loaded weights, which gives vectors instead of tokens. All inputs of a batch share its
+ * cells: they are few at a time, and one pass computes them all.
  */
 export class EmbeddingContext {
   readonly batch: DecodeBatch;
@@ -68,16 +68,16 @@ export class EmbeddingContext {
     if (this.#gpu) await call(this.#llama.llama_synchronize, this.#context);
   }
 
-  /** What the last decode made of the tokens of an id: a copy. */
+  /** A copy of the vector that the last decode made for an id. */
   pooled(id: number): Float32Array {
     const address = this.#llama.llama_get_embeddings_seq(this.#context, id);
     if (address === null) throw new Error(`Sequence ${id} has no vector.`);
     return new Float32Array(koffi.view(address, this.#width * 4)).slice();
   }
 
-  /** Forgets what an id holds. */
+  /** Frees the cells of an id. */
   remove(id: number): void {
-    // An encoder keeps nothing.
+    // An encoder has no cells.
     if (this.#memory !== null) this.#llama.llama_memory_seq_rm(this.#memory, id, -1, -1);
   }
 }

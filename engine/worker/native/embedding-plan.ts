@@ -4,37 +4,36 @@ import { cellsWithin, type MemoryFacts } from "./memory-plan.ts";
 import type { Model } from "./model.ts";
 
 /**
- * Inputs that one piece may begin or go on with. The most tokens of a piece are a multiple of it: llama.cpp reserves a graph
- * of as many tokens for every sequence, rounds up, and where it pools it then aborts the process over the difference.
+ * Inputs of one embedding batch. The most tokens of a batch are a multiple of it: llama.cpp reserves a graph of equally many
+ * tokens for every sequence, rounds up, and where it pools it then aborts the process over the difference.
  */
 export const MOST_INPUTS = 64;
-/** llama.cpp has the logits of every token of an embedding context: so much memory bounds the tokens of a piece. */
+/** Bytes of logits, which bound the tokens of a batch: llama.cpp allocates them for every token of an embedding context. */
 const LOGITS_BYTES = 128 * 1024 * 1024;
 const FLOAT_BYTES = 4;
 const LEAST_TOKENS = MOST_INPUTS;
 /**
- * On a CPU inputs that share cells pay for each other: without flash attention every token is held against all cells of
- * the piece, and masked afterwards; with it only what is masked in blocks is passed over. llama.cpp rounds the cells that
- * it looks at up to 256; past these tokens nothing is gained.
+ * Tokens of a batch of several inputs on a CPU, where inputs that share cells slow each other down: without flash attention
+ * every token attends to all cells of the batch and is masked afterwards; with it only fully masked blocks are skipped.
+ * llama.cpp rounds the cells of a pass up to 256; more tokens than these bring no gain.
  */
 const TOGETHER_ON_CPU = { flash: 256, plain: 64 };
-/** The same beside streams, which wait for every piece: the smallest that has most of the gain. */
+/** The same beside streams, which wait for every batch: the smallest number with most of the gain. */
 const BESIDE_ON_CPU = 96;
 /**
- * Rows from which llama.cpp's CPU kernel of flash attention works in tiles. Heads that are too small for it to pay with
- * fewer rows gain from then on (64 inputs of 12 tokens on the demo model, one thread: 44 ms without, 26 ms with it in pieces
- * of 192 tokens; but an input of 40 tokens alone 2.3 ms without and 3.4 ms with it).
+ * Rows from which llama.cpp's CPU kernel of flash attention works in tiles. Small heads, which are slower with it for fewer
+ * rows, gain from then on (64 inputs of 12 tokens on the demo model, one thread: 44 ms without, 26 ms with it in batches of 192
+ * tokens; but an input of 40 tokens alone 2.3 ms without and 3.4 ms with it).
  */
 const FLASH_TILE = MOST_INPUTS;
-/** Attention over a whole input at once takes memory by the square of its length: longer ones must be asked for. */
+/** Default context of an encoder, in tokens: attention over a whole input takes memory by the square of its length. */
 const ENCODER_CONTEXT = 2048;
 const CELL_PADDING = 256;
-/** llama.cpp's architectures that keep no cells (llama_model::create_memory): every token sees all others. */
+/** llama.cpp's architectures without cells (llama_model::create_memory): every token attends to all others. */
 const ENCODERS = /bert|gemma-embedding/;
 
 /**
- * Whether pieces are computed with flash attention: where heads are small it pays on a CPU from a tile of tokens on alone
- * (FLASH_TILE).
+ * Whether embedding batches use flash attention: with small heads on a CPU it is faster only from a tile of tokens on (FLASH_TILE).
  */
 export type FlashUse = "always" | "tiles" | "never";
 
@@ -48,17 +47,17 @@ export interface EmbeddingShape {
   cellBytes: number;
   /** Bytes of one sequence's state over all recurrent layers. */
   stateBytes: number;
-  /** Whether an input must be computed in one piece. */
+  /** True when an input must be computed in one batch. */
   whole: boolean;
-  /** Whether a GPU computes. */
+  /** True when a GPU computes. */
   gpu: boolean;
   flash: FlashUse;
 }
 
-/** What one llama_context for embeddings is made with. */
+/** The sizes of one llama_context for embeddings. */
 export interface EmbeddingRoom {
   cells: number;
-  /** Most tokens of one piece. */
+  /** Most tokens of one batch. */
   tokens: number;
   flashAttention: EngineConfig["flashAttention"];
 }
@@ -69,23 +68,23 @@ export interface EmbeddingPlan {
   whole: boolean;
   /** The longest input, in tokens. */
   context: number;
-  /** Tokens that one input alone, that several together, and that several beside streams may have in one piece. */
+  /** Most tokens of one batch: of one input alone, of several together, and of several beside streams. */
   batchTokens: number;
   togetherTokens: number;
   besideTokens: number;
   cells: number;
-  /** Whose pieces of fewer tokens than a tile are computed apart, without flash attention; else null. */
+  /** A context without flash attention for batches of fewer tokens than a tile; null where none is needed. */
   few: EmbeddingRoom | null;
-  /** What it takes at most, once it is made: cells and logits. */
+  /** Most bytes of its cells and logits. */
   bytes: number;
 }
 
 /**
- * The room for embeddings beside the generations of the same weights, worked out when the model is loaded and taken when
- * the first input comes. Where memory is short the longest input is shorter.
+ * Plans the memory of embeddings beside generation with the same weights, at the model's load; it is allocated for the first
+ * input. Where memory is short the longest input is shorter.
  *
- * @param freeBytes what is left for it
- * @returns null when not even a short input has room
+ * @param freeBytes memory left for embeddings
+ * @returns null when there is no memory even for a short input
  */
 export function planEmbedding(
   config: Pick<EngineConfig, "context" | "stepTokens">,
@@ -93,7 +92,7 @@ export function planEmbedding(
   freeBytes: number,
 ): EmbeddingPlan | null {
   const { pooling, width, whole, trainedContext, vocabulary } = shape;
-  // Where there is an output matrix, logits stand in the graph and in what they are copied to.
+  // With an output matrix, logits take memory in the graph and in the buffer that they are copied to.
   const rowBytes = vocabulary * FLOAT_BYTES * (whole ? 1 : 2);
   const most = Math.min(config.stepTokens, Math.floor(LOGITS_BYTES / rowBytes));
   const pieceTokens = Math.max(LEAST_TOKENS, most - (most % MOST_INPUTS));
@@ -116,7 +115,7 @@ export function planEmbedding(
   const wanted = config.context ?? Math.min(trainedContext, DEFAULT_CONTEXT);
   const logitBytes = pieceTokens * rowBytes;
   const affordable = cellsWithin(free - logitBytes - states, shape.cellBytes);
-  // Beside one long input that is computed piece by piece there is room for others.
+  // Beside one long input, computed in several batches, there are cells for others.
   const cells = Math.min(pad(wanted + pieceTokens), affordable);
   const context = Math.min(wanted, cells - pieceTokens);
   if (context < Math.min(wanted, LEAST_TOKENS)) return null;
@@ -124,12 +123,12 @@ export function planEmbedding(
   return { ...fixed, context, batchTokens: pieceTokens, cells, bytes };
 }
 
-/** What embeddings take where memory is not short. */
+/** Bytes that embeddings take where memory is not short. */
 export function wantedBytes(config: Pick<EngineConfig, "context" | "stepTokens">, shape: EmbeddingShape): number {
   return planEmbedding(config, shape, Number.MAX_SAFE_INTEGER)?.bytes ?? 0;
 }
 
-/** What of a model decides how it embeds. One that generates pools by the mean: its file says nothing of it. */
+/** The properties of a model that decide how it embeds. A generating model pools by the mean: its file names no pooling. */
 export function embeddingShape(
   model: Model,
   config: EngineConfig,
@@ -152,7 +151,7 @@ export function embeddingShape(
 
 function flashUse(model: Model, config: EngineConfig): FlashUse {
   if (config.flashAttention === "off") return "never";
-  // What is off of itself for decodes, which have few rows, pays for pieces with many.
+  // Where it is off for decodes, which have few rows, it is faster for batches with many.
   return flashAttention(config, model) === "off" ? "tiles" : "always";
 }
 

@@ -5,16 +5,16 @@ import type { Model } from "./model.ts";
 /** enum llama_flash_attn_type */
 export const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
 /**
- * llama.cpp's CPU kernel for few rows spends a fixed effort on every key: with heads of 32 numbers decoding is 2.2 times
- * as fast without it (llama-batched-bench, demo model, 8 and 32 sequences, 64 + 128 tokens: 5,170 against 2,360 and 5,610
+ * Numbers of a head from which flash attention is on. llama.cpp's CPU kernel for few rows has a fixed cost for every key: with
+ * heads of 32 numbers decoding is 2.2 times as fast without it (llama-batched-bench, demo model, 8 and 32 sequences, 64 + 128 tokens: 5,170 against 2,360 and 5,610
  * against 2,450 tokens/s). With heads of 64 it is on par at short contexts and wins prefill by a third.
  */
 const FLASH_ATTENTION_HEAD = 64;
-/** Of the free memory, what attention without tiles may take for the scores of a step. */
+/** The share of the free memory that attention without flash may take for the scores of a step. */
 const SCORES_SHARE = 1 / 16;
 const SCORE_BYTES = 4;
 
-/** Whether a context that decodes has flash attention where nothing was timed; auto leaves it to llama.cpp, which asks the device. */
+/** Flash attention of a decoding context without a calibration; auto leaves it to llama.cpp, which checks the device. */
 export function flashAttention(config: EngineConfig, model: Model): EngineConfig["flashAttention"] {
   if (config.flashAttention !== "auto") return config.flashAttention;
   const gpu = model.devices.some((device) => device.kind === "gpu");
@@ -22,8 +22,8 @@ export function flashAttention(config: EngineConfig, model: Model): EngineConfig
 }
 
 /**
- * Whether a context may be made without flash attention: it then holds the scores of all tokens of a step against all
- * cells of a sequence.
+ * True when there is memory for a context without flash attention, which holds the scores of all tokens of a step against
+ * all cells of a sequence.
  */
 export function mayLackFlash(
   config: Pick<EngineConfig, "cacheTypeV" | "memory" | "stepTokens">,
@@ -37,7 +37,7 @@ export function mayLackFlash(
   return scores <= (config.memory === null ? Math.max(SLACK_BYTES, SCORES_SHARE * freeBytes) : SLACK_BYTES);
 }
 
-/** llama.cpp keeps a quantized V cache with flash attention alone. */
+/** llama.cpp allows a quantized V cache only with flash attention. */
 function needsFlash({ cacheTypeV }: Pick<EngineConfig, "cacheTypeV">): boolean {
   return cacheTypeV.includes("_");
 }

@@ -4,17 +4,17 @@ import type { Pointer } from "./library/structs.ts";
 const NO_FLAGS = 0;
 
 /**
- * llama.cpp's memory of one context: who holds which cells. Never called while a decode runs.
+ * llama.cpp's memory of one context: the cells of each sequence id. Never called while a decode runs.
  *
- * Where every id has a stream of its own, a copy moves its bytes at the next decode alone. Until then the state of both
- * ids is not what it will be: it can be neither saved nor loaded.
+ * Where every id has a stream of its own, a copy moves its bytes only at the next decode. Until then the states of both ids
+ * can be neither saved nor loaded.
  */
 export class NativeMemory {
   readonly #llama: Llama;
   readonly #context: Pointer;
   readonly #memory: Pointer;
   readonly #streams: boolean;
-  /** Ids that a copy which has yet to move reads or writes. */
+  /** Ids that a pending copy reads or writes. */
   readonly #moving = new Set<number>();
 
   /** @param streams whether every id has cells of its own */
@@ -51,7 +51,7 @@ export class NativeMemory {
     return this.#llama.llama_state_seq_set_data_ext(this.#context, state, state.length, id, NO_FLAGS) > 0;
   }
 
-  /** A decode has moved what was to be copied. */
+  /** A decode has completed the pending copies. */
   decoded(): void {
     this.#moving.clear();
   }

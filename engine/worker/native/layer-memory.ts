@@ -1,28 +1,28 @@
-/** What of a model's header tells how its layers remember. Numbers are null where the file has none. */
+/** The properties in a model's header that decide the memory of its layers. Numbers are null where the file has none. */
 export interface LayerFacts {
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   layers: number;
-  /** Heads of keys and values in a layer, as llama.cpp tells of the first. */
+  /** Heads of keys and values in the first layer, by llama.cpp. */
   kvHeads: number;
   heads: number;
   width: number;
   /** A number under `{architecture}.` in the file. */
   number(key: string): number | null;
-  /** The same of a list with one number for each layer; empty where there is none. */
+  /** The same for a list with one number for each layer; empty where there is none. */
   list(key: string): readonly number[];
 }
 
-/** What a model remembers of sequences, over all layers. */
+/** The memory of one sequence, over all layers. */
 export interface LayerMemory {
-  /** Heads of keys and values that a token has. */
+  /** Heads of keys and values of one token. */
   kvHeads: number;
-  /** Bytes of state that a sequence has, however long it is. */
+  /** Bytes of state of one sequence of any length. */
   stateBytes: number;
 }
 
-/** llama.cpp keeps the state of recurrent layers as 32-bit floats. */
+/** Bytes of one number of a recurrent layer's state, which llama.cpp keeps as 32-bit floats. */
 const STATE_BYTES = 4;
-/** Layers between two that attend, of architectures whose files need not say so. */
+/** Architectures whose files may leave out the interval between two layers that attend. */
 const USUAL_INTERVAL = /^(qwen3next|qwen35|qwen35moe)$/;
 
 /** Adds up layer by layer: in hybrid models some attend, and some keep a state of constant size. */
@@ -49,7 +49,7 @@ export function layerMemory(architecture: string, facts: LayerFacts): LayerMemor
   return all;
 }
 
-/** Numbers that a recurrent layer keeps of a sequence (llama_hparams::n_embd_r and n_embd_s of llama.cpp's pinned release). */
+/** Numbers of a sequence's state in a recurrent layer (llama_hparams::n_embd_r and n_embd_s of llama.cpp's pinned release). */
 function stateSize({ number, heads, width }: LayerFacts): number {
   const of = (key: string) => number(key) ?? 0;
   const kernel = of("ssm.conv_kernel");

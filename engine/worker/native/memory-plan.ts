@@ -8,21 +8,21 @@ import {
 
 /** llama.cpp's limit on sequence ids in one context (LLAMA_MAX_SEQ). */
 export const MOST_IDS = 256;
-/** llama.cpp rounds the cells of a sequence up to this. */
+/** Cells that llama.cpp rounds a sequence's cells up to. */
 const CELL_PADDING = 256;
-/** Kept free beside weights and cache for compute buffers and the rest of the machine. */
+/** Bytes kept free beside weights and cache for compute buffers and other processes. */
 export const SLACK_BYTES = 256 * 1024 * 1024;
-/** The share of the free memory that the cache may take when no limit is set. */
+/** The share of the free memory for the cache, without a limit. */
 const CACHE_SHARE = 0.5;
-/** The share of what is left beside weights and cache that embeddings may take when no limit is set. */
+/** The share of the memory left beside weights and cache for embeddings, without a limit. */
 const EMBEDDING_SHARE = 0.5;
-/** The share of the host's free memory that parked prefixes may take when no limit is set, and the most of it. */
+/** The share of the host's free memory for offloaded prefixes, without a limit, and its most in bytes. */
 const PARKING_SHARE = 1 / 8;
 const MOST_PARKING_BYTES = 8 * 1024 ** 3;
 
 export interface MemoryFacts {
   trainedContext: number;
-  /** Bytes of one token's keys and values over all layers; 0 where none attends. */
+  /** Bytes of one token's keys and values over all layers; 0 where no layer attends. */
   cellBytes: number;
   /** Bytes of one sequence's state over all recurrent layers. */
   stateBytes: number;
@@ -42,11 +42,11 @@ export interface MemoryPlan {
 }
 
 /**
- * Decides the kind and the size of the cache before anything is allocated. A split cache is the faster one as long as
- * every sequence can have a whole context of its own; where memory is short, or the model's memory is not plain attention
- * (ids can't be moved there), a unified one shares what there is.
+ * Decides the kind and the size of the cache before memory is allocated. A split cache is the faster one as long as every
+ * sequence can have a whole context of its own. Where memory is short, or the model's memory is not plain attention (ids can't
+ * be moved there), sequences share a unified one.
  *
- * @throws Error that says what does not fit and which option to lower
+ * @throws Error with the missing memory and the option to change
  */
 export function planMemory(
   config: Pick<EngineConfig, "context" | "sequences" | "kv" | "cells" | "memory">,
@@ -68,7 +68,7 @@ export function planMemory(
     return { kv: kind, context, cells: wanted, ids: config.sequences };
   }
   const cells = pad(config.cells ?? Math.min(wanted, Math.max(affordable, CELL_PADDING)));
-  // What was measured as free may be off; what was given as the limit is kept.
+  // A limit is kept exactly; measured free memory is an estimate.
   if (config.memory !== null && cells > affordable)
     throw tooLarge(cells * facts.cellBytes, budget, config.cells === null ? null : "--cells");
   const longest = Math.min(context, cells);
@@ -87,17 +87,17 @@ export function cacheBytes({ cells, ids }: Pick<MemoryPlan, "cells" | "ids">, fa
   return cells * facts.cellBytes + ids * facts.stateBytes;
 }
 
-/** Cells that fit into so many bytes, in llama.cpp's units. */
+/** The cells that fit into these bytes, in llama.cpp's units. */
 export function cellsWithin(bytes: number, cellBytes: number): number {
-  // A model that does not attend has them by name alone.
+  // The cells of a model that does not attend take no memory.
   if (cellBytes === 0) return Number.MAX_SAFE_INTEGER - (Number.MAX_SAFE_INTEGER % CELL_PADDING);
   return Math.floor(bytes / cellBytes / CELL_PADDING) * CELL_PADDING;
 }
 
 /**
- * What a plan for these options takes at least and at most; `least` as a limit always has a plan.
+ * The least and the most memory of a plan for these options; with `least` as the limit there always is a plan.
  *
- * @param embeddingBytes what embeddings take beside the cache when they have all that they could use
+ * @param embeddingBytes memory of embeddings beside the cache where memory is not short
  */
 export function memoryNeeds(
   config: Pick<EngineConfig, "context" | "sequences" | "kv" | "cells">,
@@ -112,22 +112,22 @@ export function memoryNeeds(
   return { least: bytes(least), wanted: bytes(wanted) + Math.ceil(embeddingBytes), free: facts.freeBytes };
 }
 
-/** The same of a model that has no cache, for it only embeds. */
+/** The same for a model without a cache, which only embeds. */
 export function embeddingNeeds(facts: MemoryFacts, embeddingBytes: number): ModelNeeds {
   const bytes = besideWeights(facts, embeddingBytes);
   return { least: bytes, wanted: bytes, free: facts.freeBytes };
 }
 
-/** A byte more, as what is divided by the size of a cell later is rounded down. */
+/** One byte more, since the later division by the size of a cell rounds down. */
 function besideWeights({ weightBytes }: MemoryFacts, bytes: number): number {
   return weightBytes + SLACK_BYTES + Math.ceil(bytes) + 1;
 }
 
 /**
- * What embeddings may take: of a limit what weights and cache leave in it, else half of that. Where they leave little,
- * half of what is kept free.
+ * Bytes for embeddings. Without a limit: half of the memory that weights and cache leave. With a limit: all that they leave of
+ * it but SLACK_BYTES, or half of it if that is more.
  *
- * @param cacheBytes what generations take
+ * @param cacheBytes memory of the cache of generation
  */
 export function embeddingBudget(
   { memory }: Pick<EngineConfig, "memory">,
@@ -139,9 +139,9 @@ export function embeddingBudget(
 }
 
 /**
- * Bytes of host memory that states of prefixes may take which the cache had no room for.
+ * Bytes of host memory for offloaded prefixes.
  *
- * @param leftBytes what is free on the host beside weights and cache
+ * @param leftBytes free memory of the host beside weights and cache
  */
 export function planParking(
   config: Pick<EngineConfig, "parkMemory">,

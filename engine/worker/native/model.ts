@@ -12,7 +12,7 @@ import { Vocabulary } from "./vocabulary.ts";
 
 const SPLIT_MODES = { none: 0, layer: 1, row: 2 } as const;
 const ALL_LAYERS = -1;
-/** enum llama_load_mode: neither mapped nor read */
+/** enum llama_load_mode: weights are neither mapped nor read */
 const NO_LOAD_MODE = 0;
 
 /** Bytes of one element of the cache, by type. */
@@ -27,16 +27,16 @@ const CACHE_TYPE_BYTES = {
   q4_0: 18 / 32,
 };
 
-/** Loaded weights and what is known of them. */
+/** Loaded weights and their properties. */
 export class Model {
   readonly pointer: Pointer;
   readonly vocabulary: Vocabulary;
   readonly chatTemplate: string | null;
   readonly architecture: string;
   readonly memory: ModelFacts["memory"];
-  /** How an embedding model pools, as its file says; null for one that generates. */
+  /** The pooling of an embedding model, by its file; null for a model that generates. */
   readonly pooling: Pooling | null;
-  /** What a model that ranks wants to read, with places for {query} and {document}; null for the usual pair. */
+  /** The prompt of a model that ranks, with {query} and {document}; null for the usual pair. */
   readonly rankTemplate: string | null;
   /** The devices that hold weights. */
   readonly devices: Device[];
@@ -52,12 +52,12 @@ export class Model {
     this.architecture = this.metadata("general.architecture") ?? "unknown";
     this.memory = this.#memoryKind();
     this.#layers = this.#layerMemory(library, path);
-    // llama.cpp's numbers: 0 is none, and 1 to 4 stand in this order.
+    // In llama.cpp's numbers 0 is none, and 1 to 4 have this order.
     this.pooling = POOLINGS[Number(this.metadata(`${this.architecture}.pooling_type`) ?? 0) - 1] ?? null;
     this.rankTemplate = this.pooling === "rank" ? library.llama.llama_model_chat_template(pointer, "rerank") : null;
   }
 
-  /** Such as "llama 0.5B Q8_0". llama.cpp knows the size of common shapes alone, and says "?B" of all others. */
+  /** Such as "llama 0.5B Q8_0". llama.cpp names the size of common shapes alone, and "?B" for all others. */
   get description(): string {
     const buffer = new Uint8Array(256);
     const length = this.#llama.llama_model_desc(this.pointer, buffer, buffer.length);
@@ -101,7 +101,7 @@ export class Model {
     return length < 0 ? null : Buffer.from(buffer.subarray(0, Math.min(length, buffer.length - 1))).toString();
   }
 
-  /** @param freeBytes what was free where the weights lie, before they were loaded */
+  /** @param freeBytes free memory where the weights lie, before they were loaded */
   memoryFacts(config: EngineConfig, freeBytes: number): MemoryFacts {
     const { kvHeads, stateBytes } = this.#layers;
     const keys = this.headSize;
@@ -147,9 +147,9 @@ export class Model {
 /**
  * Loads the weights on another thread.
  *
- * @param progress hears 0 to 1
- * @param headerAlone gives a model that tells all about itself and computes nothing: no weight is read
- * @throws Error with llama.cpp's own words when the file is missing, corrupt or of an unknown architecture
+ * @param progress called with 0 to 1
+ * @param headerAlone reads no weights: the model has all of its properties and can't compute
+ * @throws Error with llama.cpp's message when the file is missing, corrupt or of an unknown architecture
  */
 export async function loadModel(
   library: Library,
@@ -160,11 +160,11 @@ export async function loadModel(
   const { llama } = library;
   const gpus = library.devices.filter((device) => device.kind === "gpu");
   const layers = config.gpu === "off" ? 0 : config.gpu === "auto" ? ALL_LAYERS : config.gpu;
-  let told = -1;
+  let reported = -1;
   const onProgress = koffi.register((share: number) => {
     const percent = Math.floor(share * 100);
-    if (percent > told) progress(share);
-    told = percent;
+    if (percent > reported) progress(share);
+    reported = percent;
     return true;
   }, koffi.pointer(PROGRESS_CALLBACK));
   try {

@@ -7,27 +7,27 @@ const CONTROL = 8;
 const PIECE_BYTES = 512;
 
 export interface TokenizeOptions {
-  /** Whether texts of control tokens become these tokens. */
+  /** True: texts of control tokens become these tokens. */
   special: boolean;
-  /** Whether the tokens that the model wants before and behind a text are added; default false. */
+  /** True: the model's tokens before and behind a text are added; default false. */
   framed?: boolean;
 }
 
-/** Text to tokens and back. Everything here may be called while a decode runs. */
+/** Text to tokens and back. All methods may be called while a decode runs. */
 export class Vocabulary {
   readonly size: number;
   /** −1 where the vocabulary has none. */
   readonly bos: number;
   readonly eos: number;
   readonly addBos: boolean;
-  /** What a model that ranks expects at the end of a text, and between two; −1 for nothing. */
+  /** Tokens that a model that ranks expects at the end of a text, and between two; −1 for none. */
   readonly closing: number;
   readonly separator: number;
   /** Bytes of the longest token's text. */
   readonly longestToken: number;
   /** Tokens that end a generation. */
   readonly endTokens: number[] = [];
-  /** The texts that tokenize to control tokens when a template writes them, and must not when a user does. */
+  /** The texts that tokenize to control tokens in a template's text, and must not in a client's. */
   readonly specialTexts: string[] = [];
   readonly #llama: Llama;
   readonly #vocab: Pointer;
@@ -63,18 +63,18 @@ export class Vocabulary {
     return this.#ends.has(token);
   }
 
-  /** Whether one token, of whatever kind, has exactly this text. */
+  /** True when one token of any kind has exactly this text. */
   isToken(text: string): boolean {
     const tokens = this.tokenizeNow(Buffer.from(text), { special: true });
     return tokens.length === 1 && this.text(tokens[0]!) === text;
   }
 
-  /** Lets these control tokens show in the output as their text: marks that the server itself looks for there. */
+  /** Makes these control tokens add their text to the output, where the engine looks for these marks. */
   show(texts: readonly string[]): void {
     for (const [token, bytes] of this.hidden(texts)) this.#pieces[token] = bytes;
   }
 
-  /** The tokens of these texts that do not show in the output, with the bytes that they would show. */
+  /** The tokens of these texts that add nothing to the output, with the bytes of their texts. */
   hidden(texts: readonly string[]): Map<number, Uint8Array> {
     const found = new Map<number, Uint8Array>();
     for (let token = 0; texts.length > 0 && token < this.size; token++) {
@@ -94,18 +94,18 @@ export class Vocabulary {
     return this.#render(token, true);
   }
 
-  /** The bytes that a generated token adds to the output: none for control tokens, perhaps half a character. */
+  /** The bytes that a generated token adds to the output: perhaps half a character, none for control tokens. */
   piece(token: number): Uint8Array {
     this.#pieces[token] ??= this.#render(token, false);
     return this.#pieces[token];
   }
 
-  /** The tokens of a UTF-8 text, made on another thread. */
+  /** The tokens of a UTF-8 text, tokenized on another thread. */
   async tokenize(text: Uint8Array, how: TokenizeOptions): Promise<Int32Array> {
     const { llama_tokenize: tokenize } = this.#llama;
     const into = (tokens: Int32Array) =>
       call(tokenize, this.#vocab, text, text.length, tokens, tokens.length, how.framed ?? false, how.special);
-    const tokens = roomFor(text);
+    const tokens = bufferFor(text);
     const count = await into(tokens);
     if (count >= 0) return tokens.subarray(0, count);
     const enough = new Int32Array(-count);
@@ -117,7 +117,7 @@ export class Vocabulary {
     const { llama_tokenize: tokenize } = this.#llama;
     const into = (tokens: Int32Array) =>
       tokenize(this.#vocab, text, text.length, tokens, tokens.length, how.framed ?? false, how.special);
-    const tokens = roomFor(text);
+    const tokens = bufferFor(text);
     const count = into(tokens);
     if (count >= 0) return tokens.subarray(0, count);
     const enough = new Int32Array(-count);
@@ -134,9 +134,9 @@ export class Vocabulary {
 }
 
 /**
- * A token stands for at least one byte as a rule, and some tokenizers put a space in front. Those that normalize may make
- * more of a text (U+FDFA, 3 bytes, becomes 18 letters): then llama.cpp answers how many tokens there are, as a negative number.
+ * A token has at least one byte as a rule, and some tokenizers put a space in front. Tokenizers that normalize may make more
+ * tokens (U+FDFA, 3 bytes, becomes 18 letters): then llama.cpp returns their number, negated.
  */
-function roomFor(text: Uint8Array): Int32Array {
+function bufferFor(text: Uint8Array): Int32Array {
   return new Int32Array(text.length + 8);
 }

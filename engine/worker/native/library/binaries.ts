@@ -9,9 +9,9 @@ const ARCHITECTURES: Partial<Record<string, string>> = { x64: "x64", arm64: "arm
 
 /**
  * The directory with llama.cpp's libraries for this machine, from node-llama-cpp's platform packages, best first. The GPU
- * packages (hundreds of megabytes) are there only where set-up found a use for them.
+ * packages (hundreds of megabytes) are installed only where set-up found a GPU.
  *
- * @throws Error that says what to install
+ * @throws Error that names the missing packages
  */
 export function bundledBinaries(gpu: boolean): string {
   const machine = `${PLATFORMS[platform] ?? platform}-${ARCHITECTURES[arch] ?? arch}`;
@@ -51,7 +51,7 @@ function packageBinaries(name: string): string | null {
   return null;
 }
 
-/** Where the packages may lie: in .engine/ of a checkout, beside this package, or below node-llama-cpp. */
+/** The possible locations of the packages: .engine/ of a checkout, beside this package, below node-llama-cpp. */
 function requires(): NodeJS.Require[] {
   const own = createRequire(import.meta.url);
   const places = [own];

@@ -9,7 +9,7 @@ import {
   RELEASE,
 } from "./structs.ts";
 
-/** What is called of libllama; names and meanings are llama.h's. */
+/** The used functions of libllama; names and meanings are those of llama.h. */
 export interface LlamaFunctions {
   llama_log_set(callback: Pointer, user: Pointer): void;
   llama_backend_init(): void;
@@ -177,8 +177,8 @@ export function bind<F>(library: LibraryHandle, table: Record<keyof F, [string, 
 export const bindLlama = (library: LibraryHandle): Llama => bind<LlamaFunctions>(library, LLAMA);
 
 /**
- * Structs pass by value, so a library of another release would read garbage. The sizes of both structs and the defaults
- * that sit at known offsets tell a foreign layout before anything is called with it.
+ * Structs pass by value, so a library of another release would read garbage. The sizes of both structs and the defaults at
+ * known offsets reveal another layout before a function is called with it.
  *
  * @throws Error that names both releases
  */

@@ -3,14 +3,15 @@ import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import type { Gguf } from "./ggml-bindings.ts";
 import { GgufHeader } from "./gguf-header.ts";
 
-/** Bytes of each tensor that are read: to read all of a large model would take as long as loading it once more. */
+/** Sampled bytes of each tensor: reading all of a large model would take as long as a second load. */
 const SAMPLE_BYTES = 1024;
+/** Bytes of the header in one read. */
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * A name for the contents of a GGUF file and the parts that it was split into: a hash of their headers, which hold metadata,
+ * Identifies the contents of a GGUF file and the parts that it was split into: a hash of their headers, which hold metadata,
  * vocabulary, chat template and the list of tensors, and of bytes from the middle of every tensor. Fine-tunes of one model
- * have equal headers as a rule, and other weights. Where the file lies, and when it was written, makes no difference.
+ * have equal headers as a rule, and other weights. The path and the time of the file do not count.
  */
 export function fileIdentity(gguf: Gguf, path: string): string {
   const hash = createHash("sha256");
@@ -38,7 +39,7 @@ function read(file: number, at: number, length: number): Uint8Array {
   return buffer.subarray(0, readSync(file, buffer, 0, length, at));
 }
 
-/** Split models are files `…-00001-of-00003.gguf`, and the first of them is named. */
+/** A split model is files `…-00001-of-00003.gguf`, of which the path names the first. */
 function partsOf(path: string): string[] {
   const [, before, count] = /^(.*)-00001-of-(\d{5})\.gguf$/.exec(path) ?? [];
   if (before === undefined || count === undefined) return [path];

@@ -31,7 +31,7 @@ const GGML_BASE: Record<keyof GgmlBaseFunctions, [string, string[]]> = {
   ggml_backend_dev_memory: ["void", ["void*", "_Out_ size_t*", "_Out_ size_t*"]],
 };
 
-/** Reading of a GGUF file's header (gguf.h). */
+/** Readers of a GGUF file's header (gguf.h). */
 interface GgufFunctions {
   gguf_init_from_file(path: string, params: { no_alloc: boolean; ctx: Pointer }): Pointer;
   gguf_free(gguf: Pointer): void;

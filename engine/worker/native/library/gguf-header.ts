@@ -2,7 +2,7 @@ import koffi from "koffi";
 import type { Gguf } from "./ggml-bindings.ts";
 import type { Pointer } from "./structs.ts";
 
-/** enum gguf_type, of those that are whole numbers or truth values */
+/** Readers by enum gguf_type, for the types of integers and booleans. */
 const READERS: Record<number, (data: ArrayBuffer) => ArrayLike<number>> = {
   4: (data) => new Uint32Array(data),
   5: (data) => new Int32Array(data),
@@ -11,20 +11,20 @@ const READERS: Record<number, (data: ArrayBuffer) => ArrayLike<number>> = {
 const ELEMENT_BYTES: Record<number, number> = { 4: 4, 5: 4, 7: 1 };
 const ARRAY = 9;
 
-/** Where the bytes of a tensor lie, from the beginning of the file. */
+/** The bytes of a tensor, from the beginning of the file. */
 export interface TensorPlace {
   offset: number;
   bytes: number;
 }
 
-/** The header of a GGUF file, as ggml reads it: llama.cpp itself tells nothing of lists in it, nor of where tensors lie. */
+/** The header of a GGUF file, read by ggml: llama.cpp itself gives neither lists of metadata nor tensors' offsets. */
 export class GgufHeader {
-  /** Where tensors begin: all before that is metadata and the list of tensors. */
+  /** The size of metadata and the list of tensors; tensors begin after it. */
   readonly bytes: number;
   readonly tensors: readonly TensorPlace[];
   readonly #lists: ReadonlyMap<string, readonly number[]>;
 
-  /** @param keys the lists of whole numbers that are wanted. @throws Error when the file can't be read */
+  /** @param keys the lists of integers to read. @throws Error when the file can't be read */
   constructor(gguf: Gguf, path: string, keys: readonly string[]) {
     const pointer = gguf.gguf_init_from_file(path, { no_alloc: true, ctx: null });
     if (pointer === null) throw new Error(`The header of ${path} can't be read.`);
@@ -41,7 +41,7 @@ export class GgufHeader {
     }
   }
 
-  /** Empty where the file has no such list of whole numbers, perhaps one number for all. */
+  /** Empty where the file has no such list of integers; it may have one number for all layers instead. */
   list(key: string): readonly number[] {
     return this.#lists.get(key) ?? [];
   }

@@ -23,11 +23,11 @@ export interface Library {
   directory: string;
   build: string;
   devices: Device[];
-  /** Why the backend of a GPU that lies there computes nothing; null when one does, none lies there or none is wanted. */
+  /** Why an installed GPU backend has no device; null when it has one, or when none is installed or allowed. */
   idleGpu: string | null;
-  /** What llama.cpp has complained about since the last call, newest last; empty once quiet() was called. */
+  /** The last warnings and errors of llama.cpp, newest last; empty after quiet(). */
   complaints(): string[];
-  /** Ends the collecting of complaints: from then on llama.cpp writes to stderr, which costs no call into JavaScript. */
+  /** Stops collecting complaints: from then on llama.cpp writes to stderr, which needs no call into JavaScript. */
   quiet(): void;
 }
 
@@ -38,7 +38,7 @@ const MOST_COMPLAINTS = 50;
 /**
  * @param llamaDir a directory with an own build of llama.cpp, or null for the bundled binaries
  * @param gpu whether a GPU build of the bundled binaries may be used
- * @throws Error that says where it looked, or that the library is of another release
+ * @throws Error that names the directory without a library, or the other release
  */
 export function loadLibrary(llamaDir: string | null, gpu: boolean): Library {
   // koffi runs native code on stacks of its own: 128 KiB for asynchronous calls is too little for tokenizers that recurse.
@@ -89,8 +89,8 @@ function find(directory: string, name: RegExp): string {
 }
 
 /**
- * llama.cpp passes over a backend that can't be loaded without a word, and computes on the CPU. Loaded once more by itself,
- * it says what it lacks: CUDA's runtime, as a rule, which no driver brings.
+ * llama.cpp skips a backend that can't be loaded silently, and computes on the CPU. Loading it once more by itself gives the
+ * reason: a missing CUDA runtime as a rule, which is no part of the driver.
  */
 function idleGpu(directory: string): string | null {
   const file = readdirSync(directory).find((name) => /^(lib)?ggml-(cuda|vulkan)\.(so|dll)/.test(name));

@@ -3,7 +3,7 @@ import koffi from "koffi";
 /** An address in native memory; null is NULL. */
 export type Pointer = bigint | null;
 
-/** llama.cpp's release whose struct layouts stand below. */
+/** The llama.cpp release of the struct layouts below. */
 export const RELEASE = "0.5.0";
 
 export interface ModelParams {
@@ -119,6 +119,6 @@ koffi.struct("llama_sampler_chain_params", { no_perf: "bool" });
 export const LOG_CALLBACK = koffi.proto("void log_callback(int level, const char* text, void* user)");
 export const PROGRESS_CALLBACK = koffi.proto("bool progress_callback(float progress, void* user)");
 
-/** gguf_init_params, by its name among koffi's types. */
+/** The name of gguf_init_params among koffi's types. */
 export const GGUF_INIT_PARAMS = "gguf_init_params";
 koffi.struct(GGUF_INIT_PARAMS, { no_alloc: "bool", ctx: "void*" });

@@ -1,6 +1,6 @@
 /**
- * The token with the highest logit, of equals the lowest id: what llama.cpp's greedy sampler draws, which first copies the
- * row into structs three times its size. Eight at a time, for nearly every comparison is lost: faster than one by one, and
+ * The token with the highest logit, of equals the lowest id: the same draw as of llama.cpp's greedy sampler, which first copies
+ * the row into structs three times its size. Eight at a time, since nearly every comparison fails: faster than one by one, and
  * both are faster than the copy.
  *
  * As there, a NaN is never higher than another logit, and stays the highest when it is the first.
@@ -28,7 +28,7 @@ export function argmax(logits: Float32Array): number {
   return highest(logits, end, length, best);
 }
 
-/** The highest of those from `from` to before `to` and of the one at `best`. */
+/** The index of the highest logit in [from, to) and at `best`. */
 function highest(logits: Float32Array, from: number, to: number, best: number): number {
   let index = best;
   for (let i = from; i < to; i++) if (logits[i]! > logits[index]!) index = i;

@@ -1,4 +1,4 @@
-/** The best of a distribution, and what turns any of its logits into a log probability: minus `logSum`. */
+/** The best of a distribution; any of its logits minus `logSum` is a log probability. */
 export interface TopLogits {
   /** The ids of the highest logits, highest first; of equals the lowest id first. */
   tokens: number[];
@@ -7,7 +7,7 @@ export interface TopLogits {
   logSum: number;
 }
 
-/** e^−x at steps of 1/64 up to where it adds nothing to a sum of a million terms that a float32 could show. */
+/** e^−x at steps of 1/64, up to values that no longer change a float32 sum of a million terms. */
 const STEPS = 64;
 const FAR = 40;
 const TABLE = Float64Array.from({ length: FAR * STEPS + 1 }, (_, i) => Math.exp(-i / STEPS));
@@ -59,7 +59,7 @@ function sumBelow(row: Float32Array, most: number): number {
   return sum;
 }
 
-/** The highest so far, in order. */
+/** The highest logits so far, in order. */
 class Best {
   readonly tokens: number[] = [];
   readonly logits: number[] = [];
@@ -69,7 +69,7 @@ class Best {
     this.#count = count;
   }
 
-  /** @returns what a further logit must exceed */
+  /** @returns the least logit, which a further one must exceed */
   insert(token: number, logit: number): number {
     const { tokens, logits } = this;
     let place = logits.length;

@@ -2,7 +2,7 @@ import type { Sampling } from "../../../protocol/request.ts";
 import type { Llama } from "../library/bindings.ts";
 import type { Pointer } from "../library/structs.ts";
 
-/** How one sequence draws a token from a row of logits. Must be freed. */
+/** Draws one sequence's tokens from rows of logits. Must be freed. */
 export class Sampler {
   /** llama.cpp's chain; null draws the highest logit, for which no chain is needed (argmax.ts). */
   readonly chain: Pointer;
@@ -10,7 +10,7 @@ export class Sampler {
 
   /**
    * Truncation comes before temperature, as in llama.cpp: with top_p 0.9 the nucleus is that of the model's own
-   * distribution. Penalties and biases are not here: they touch few tokens, and are written into the logits beforehand.
+   * distribution. Penalties and biases are not in the chain: they change few tokens, and are written into the logits before.
    */
   constructor(llama: Llama, sampling: Sampling, seed: number) {
     this.#llama = llama;

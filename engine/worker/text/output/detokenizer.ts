@@ -1,13 +1,13 @@
 import { TextDecoder } from "node:util";
 
 /**
- * One sequence's bytes to text. A character whose bytes come with several tokens appears with its last one; bytes
- * that are no UTF-8 become U+FFFD as WHATWG's decoder does it; a byte order mark is text like any other.
+ * One sequence's bytes to text. A character whose bytes come with several tokens appears with the last of them. Bytes that
+ * are not UTF-8 become U+FFFD, as in WHATWG's decoder; a byte order mark stays text.
  */
 export class Detokenizer {
-  /** Made with the first byte that is not ASCII: most sequences of English or code never need it. */
+  /** Null before the first byte that is not ASCII: most sequences of English or code never need a decoder. */
   #decoder: TextDecoder | null = null;
-  /** The decoder may hold the beginning of a character. */
+  /** True while the decoder may hold the beginning of a character. */
   #holding = false;
 
   /** The text that became certain with these bytes; "" while a character is incomplete. */
@@ -15,7 +15,7 @@ export class Detokenizer {
     const ascii = asciiText(bytes);
     if (ascii !== null && !this.#holding) return ascii;
     this.#decoder ??= new TextDecoder("utf-8", { ignoreBOM: true });
-    // An ASCII byte ends whatever was incomplete, so after an ASCII piece nothing is held.
+    // An ASCII byte ends an incomplete character, so that the decoder holds nothing after an ASCII piece.
     this.#holding = ascii === null || ascii === "";
     return this.#decoder.decode(bytes, { stream: true });
   }

@@ -1,23 +1,22 @@
 import type { SequenceText } from "./sequence-text.ts";
 
-/** Tokens that a character may take to become whole before its thought is closed in the middle of it. */
+/** Tokens that an incomplete character gets before the reasoning is closed in the middle of it. */
 const MOST_FOR_CHARACTER = 3;
 
 /**
- * Closes a sequence's thoughts when they have had their tokens: from then on the tokens of the close tag are taken in
- * place of those that are drawn, one per step, and the model goes on with its answer. Once: a thought that an answer
- * opens again is text. And where the answer's grammar allows: one that asks for the open tag itself, as text, may hold
- * what looks like a thought and must not be left.
+ * Closes a sequence's reasoning when its budget of tokens is used: from then on the tokens of the close tag replace the drawn
+ * ones, one per step, and the model goes on with its answer. Once: reasoning that an answer opens again is text. And only where
+ * the answer's grammar allows the close tag: a grammar may ask for the open tag as text.
  */
 export class ReasoningBudget {
   readonly #tokens: number;
   readonly #closing: readonly number[];
-  /** Tokens of the close tag that were taken. */
+  /** Tokens of the close tag so far. */
   #taken = 0;
   #waited = 0;
 
   /**
-   * @param tokens most tokens of the thoughts; the close tag comes on top
+   * @param tokens most tokens of the reasoning, without the close tag
    * @param closing the close tag's tokens, at least one
    */
   constructor(tokens: number, closing: readonly number[]) {
@@ -25,7 +24,12 @@ export class ReasoningBudget {
     this.#closing = closing;
   }
 
-  /** The token to take in place of `drawn`; `text` has all tokens before it, `allows` tells what may come next. */
+  /**
+   * The token to take in place of `drawn`.
+   *
+   * @param text has all tokens before it
+   * @param allows whether the grammar allows a token next
+   */
   take(
     drawn: number,
     text: Pick<SequenceText, "thinking" | "reasoningTokens" | "midCharacter">,

@@ -1,36 +1,36 @@
 import { StopMatcher } from "./stop-strings.ts";
 
-/** What stands around a model's thoughts in its output. */
+/** The tags around a model's reasoning in its output. */
 export interface ReasoningTags {
   open: string;
   close: string;
-  /** The control token that the open tag begins with, where it is not one as a whole. */
+  /** The control token that the open tag begins with, where the whole tag is not one token. */
   openToken?: string;
 }
 
-/** A model that writes nothing but white space must not have it held back for ever. In characters. */
+/** Characters of white space that are held back: a model may write white space alone, without end. */
 const MOST_WHITE_SPACE = 64;
 
-/** Text that became certain: of the answer, and of the thoughts before it. */
+/** Text that can't change any more: of the answer, and of the reasoning before it. */
 export interface SplitText {
   text: string;
   reasoning: string;
 }
 
 /**
- * Splits a sequence's text into thoughts and answer. Its phases follow one another, none comes twice:
+ * Splits a sequence's text into reasoning and answer. Its phases follow one another, each at most once:
  *
  * | phase     | the text is                                              | ends with                |
  * |-----------|----------------------------------------------------------|--------------------------|
  * | beginning | white space, then perhaps the open tag: held until known | any other character      |
- * | thoughts  | reasoning, less white space at its start                 | the close tag            |
+ * | thoughts  | reasoning, without white space at its start              | the close tag            |
  * | gap       | white space after the close tag: dropped                 | any other character      |
  * | answer    | text, tags in it included                                |                          |
  *
- * Only an open tag at the very start begins thoughts, so that an answer may speak about tags. Where the prompt has
- * opened the thought already (`inside`), a beginning without the tag is thoughts too. White space around the tags is
- * the template's, not the answer's: llama-server and DeepSeek's own service drop it too; white space before the close
- * tag stays, for it has been streamed by then.
+ * Only an open tag at the very start begins reasoning, so that an answer may contain tags. Where the prompt has opened the
+ * reasoning already (`inside`), a beginning without the tag is reasoning too. White space around the tags is the template's
+ * and not the answer's: llama-server and DeepSeek's own service drop it too. White space before the close tag stays, since it
+ * was streamed before the tag.
  */
 export class ReasoningSplitter {
   readonly #tags: ReasoningTags;
@@ -46,17 +46,17 @@ export class ReasoningSplitter {
     this.#close = new StopMatcher([tags.close]);
   }
 
-  /** Whether the next text is a thought as far as is known: its token counts as reasoning. */
+  /** True while the next text counts as reasoning. */
   get inside(): boolean {
     return this.#phase === "thoughts" || (this.#phase === "beginning" && this.#opened);
   }
 
-  /** Whether it is not known yet if the text begins with thoughts. */
+  /** True before it is certain whether the text begins with reasoning. */
   get undecided(): boolean {
     return this.#phase === "beginning" && !this.#opened;
   }
 
-  /** No more thoughts can come: every later text is the answer's, unchanged. */
+  /** True when no further reasoning can come: all later text is the answer's, unchanged. */
   get done(): boolean {
     return this.#phase === "answer";
   }
@@ -74,7 +74,7 @@ export class ReasoningSplitter {
     }
   }
 
-  /** At the end of the text: what was held back belongs to the phase that it was held in. */
+  /** At the end of the text: held text belongs to the phase in which it was held. */
   flush(): SplitText {
     const held = this.#held + this.#close.flush();
     this.#held = "";
@@ -112,7 +112,7 @@ export class ReasoningSplitter {
     return answer;
   }
 
-  /** Without the white space at the start of the thoughts. */
+  /** Without the white space at the start of the reasoning. */
   #trimmed(text: string): string {
     if (this.#reasoningBegan) return text;
     const trimmed = text.trimStart();

@@ -6,26 +6,26 @@ import { ReasoningSplitter, type ReasoningTags, type SplitText } from "./reasoni
 import { StopMatcher } from "./stop-strings.ts";
 
 export interface SequenceTextOptions {
-  /** Stop strings; they are looked for in the answer's text alone, so that no thought and no call holds one. */
+  /** Stop strings. They are matched in the answer's text alone, not in reasoning and not in calls. */
   stop: readonly string[];
-  /** Null: the model does not think, all text is answer. */
+  /** Null: the model does not reason, and all text is the answer. */
   reasoningTags: ReasoningTags | null;
-  /** The prompt ends inside a thought. */
+  /** True when the prompt ends inside reasoning. */
   startsInReasoning: boolean;
-  /** Reads calls; left out, all of the answer is text. `newId` is for a call that the model gave no id. */
+  /** Parses tool calls; absent: all of the answer is text. `newId` makes the id of a call that has none. */
   calls?: { parser: ToolParser; newId: () => string };
 }
 
 export interface CertainText extends SplitText {
-  /** Left out where there are none. */
+  /** Absent where there are none. */
   calls?: readonly ToolCallDelta[];
-  /** A stop string is complete: the sequence is over, and nothing more will come of it. */
+  /** True when a stop string is complete: the sequence ends with this text. */
   stopped: boolean;
 }
 
 const NOTHING: Readonly<CertainText> = { text: "", reasoning: "", stopped: false };
 
-/** One sequence's way from token bytes to text: characters, thoughts and answer, tool calls, then stop strings. */
+/** Turns one sequence's token bytes into text: characters, reasoning and answer, tool calls, then stop strings. */
 export class SequenceText {
   readonly #detokenizer = new Detokenizer();
   #reasoning: ReasoningSplitter | null;
@@ -44,32 +44,32 @@ export class SequenceText {
     this.#stop = stop.length === 0 ? null : new StopMatcher(stop);
   }
 
-  /** Tokens of the thoughts so far, their tags included. */
+  /** Tokens of the reasoning so far, its tags included. */
   get reasoningTokens(): number {
     return this.#reasoningTokens;
   }
 
-  /** Whether the next text is a thought as far as is known. */
+  /** True while the next text counts as reasoning. */
   get thinking(): boolean {
     return this.#reasoning?.inside ?? false;
   }
 
-  /** The last token ended within a character. */
+  /** True when the last token ended within a character. */
   get midCharacter(): boolean {
     return this.#midCharacter;
   }
 
-  /** Whether the answer has called a tool. */
+  /** True when the answer has called a tool. */
   get called(): boolean {
     return this.#called > 0;
   }
 
-  /** Characters (UTF-16 units) of the answer so far, with those that may still turn out to begin a stop string. */
+  /** Characters (UTF-16 units) of the answer so far, held ones that may begin a stop string included. */
   get answered(): number {
     return this.#answered;
   }
 
-  /** Whether the last token was a thought, or of what stands around thoughts. */
+  /** True when the last token was of the reasoning, its tags or the white space around them. */
   get thought(): boolean {
     if (this.#calls?.parser.thinking) return true;
     const reasoning = this.#reasoning;
@@ -78,7 +78,7 @@ export class SequenceText {
 
   /**
    * Takes one token's bytes (perhaps none). Not armed: no stop string can become complete with this token.
-   * The result is shared where it is empty: read it, don't keep it.
+   * An empty result is shared between calls: callers read it and do not change it.
    */
   push(bytes: Uint8Array, armed = true): Readonly<CertainText> {
     this.#tokens += 1;
@@ -89,13 +89,13 @@ export class SequenceText {
     const wasInside = reasoning.inside;
     const split = reasoning.push(text);
     if (wasInside) this.#reasoningTokens += 1;
-    // The open tag is known: all tokens so far were part of it.
+    // The open tag is complete: all tokens so far were part of it.
     else if (reasoning.inside || split.reasoning !== "") this.#reasoningTokens = this.#tokens;
     if (reasoning.done) this.#reasoning = null;
     return this.#answer(split.text, split.reasoning, armed);
   }
 
-  /** At the end for any other cause than a stop string: what was held back. */
+  /** The held text, when the sequence ends for another cause than a stop string. */
   finish(armed = true): Readonly<CertainText> {
     const last = this.#detokenizer.flush();
     if (this.#reasoning === null) return this.#end(last, "", armed);
@@ -117,18 +117,18 @@ export class SequenceText {
     const parser = this.#calls?.parser;
     const events: ToolEvent[] =
       parser === undefined ? [{ kind: "text", text }] : [...parser.push(text), ...parser.finish()];
-    const told = this.#tell(events, reasoning, armed);
-    return { ...told, text: told.text + (this.#stop?.flush() ?? "") };
+    const last = this.#collect(events, reasoning, armed);
+    return { ...last, text: last.text + (this.#stop?.flush() ?? "") };
   }
 
   #read(parser: ToolParser, text: string, reasoning: string, armed: boolean): Readonly<CertainText> {
     const wasThinking = parser.thinking;
-    const told = this.#tell(parser.push(text), reasoning, armed);
+    const read = this.#collect(parser.push(text), reasoning, armed);
     if (wasThinking || parser.thinking) this.#reasoningTokens += 1;
-    return told;
+    return read;
   }
 
-  #tell(events: readonly ToolEvent[], before: string, armed: boolean): CertainText {
+  #collect(events: readonly ToolEvent[], before: string, armed: boolean): CertainText {
     let text = "";
     let reasoning = before;
     const calls: ToolCallDelta[] = [];

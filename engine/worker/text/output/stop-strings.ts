@@ -1,13 +1,13 @@
 /**
- * Finds the first stop string in text that comes in pieces, and holds back only what could still begin one.
+ * Finds the first stop string in text that comes in pieces, and holds back only text that may begin one.
  *
  * The text is read character by character: the moment any stop string is complete, the sequence stops; of two that
- * end together the longer counts, for it began first. So the result does not depend on where the pieces were cut, and
- * nothing waits for a longer stop string once a shorter one inside of it is complete. One Knuth-Morris-Pratt automaton
- * per stop string: linear in the text, and what is held is shorter than the longest stop string.
+ * end together the longer counts, since it began first. So the result does not depend on where the pieces were cut, and a
+ * complete stop string inside of a longer one ends the sequence at once. One Knuth-Morris-Pratt automaton per stop string:
+ * linear in the text, and the held text is shorter than the longest stop string.
  *
- * Text pushed while not armed can't complete a stop string, but it can begin one that an armed push completes:
- * `min_tokens` promises a number of tokens, not that the text before them is out of reach.
+ * Text pushed while not armed can't complete a stop string, but it can begin one that an armed push completes: `min_tokens`
+ * bounds the number of tokens and not the text that stop strings match.
  */
 export class StopMatcher {
   readonly #stops: StopString[];
@@ -24,12 +24,12 @@ export class StopMatcher {
     return this.#stopped;
   }
 
-  /** What the push that stopped brought behind the stop string. */
+  /** The text behind the stop string in the push that completed it. */
   get after(): string {
     return this.#after;
   }
 
-  /** The text that is certain now. Once stopped: what stood before the stop string, and later nothing. */
+  /** The text that can't become part of a stop string any more; of the push that stops, the text before the stop string. */
   push(text: string, armed = true): string {
     if (this.#stopped) return "";
     if (this.#stops.length === 0) return text;
@@ -51,7 +51,7 @@ export class StopMatcher {
     return longestBegun === 0 ? all : all.slice(0, -longestBegun);
   }
 
-  /** At the end of the text: what was held back, for no stop string came of it. */
+  /** The held text, at the end of the text without a stop string. */
   flush(): string {
     const held = this.#held;
     this.#held = "";
@@ -69,9 +69,9 @@ export class StopMatcher {
 
 class StopString {
   readonly text: string;
-  /** How many characters of it the end of the text so far is; never all of them. */
+  /** Its first characters that are the end of the text so far; never all of them. */
   begun = 0;
-  /** For each count of matched characters, the next smaller count that the same text also is a match of. */
+  /** For each count of matched characters, the next smaller count that the same text matches too. */
   readonly #fallbacks: Uint32Array;
 
   constructor(text: string) {

@@ -38,7 +38,7 @@ class Rig extends StepRig {
     super(sequences, 400);
     let time = 0;
     const rest = () => (this.#held ? new Promise<void>((resolve) => this.#paused.push(resolve)) : Promise.resolve());
-    this.grammars = new VocabularyGrammars(VOCABULARY, new Slices({ now: () => time++, rest }));
+    this.grammars = new VocabularyGrammars(VOCABULARY, new Slices({ now: () => time++, nextTurn: rest }));
   }
 
   /** Compiles what is submitted; from then on slices are held. */

@@ -20,7 +20,7 @@ const VOCABULARY = {
 /** Slices on a clock that goes on by a millisecond with every look, and what happened between two of them. */
 function slices(onRest: () => void = () => {}) {
   let time = 0;
-  const counted = { rests: 0, slices: new Slices({ now: () => time++, rest }) };
+  const counted = { rests: 0, slices: new Slices({ now: () => time++, nextTurn: rest }) };
   async function rest() {
     counted.rests++;
     onRest();

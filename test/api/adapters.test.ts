@@ -37,8 +37,8 @@ test("an adapter at scale 0 gives the base's answer, at scale 1 another", async 
 
 test("models list their adapters, and have different fingerprints", async () => {
   const { data } = await server.client.models.list();
-  const told = data.map((model) => ("nightshift" in model ? model.nightshift : null));
-  expect(told).toMatchObject([
+  const own = data.map((model) => ("nightshift" in model ? model.nightshift : null));
+  expect(own).toMatchObject([
     { adapters: [] },
     { adapters: [{ name: "poet.gguf", scale: 0 }] },
     { adapters: [{ name: "poet.gguf", scale: 1 }] },

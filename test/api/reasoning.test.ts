@@ -48,7 +48,7 @@ async function think(fields: object = {}, question = "Count from 3 to 7.") {
 
 describe("a budget", () => {
   test.each(["thinking_token_budget", "thinking_budget_tokens", "reasoning_budget_tokens"])(
-    "%s closes the thought, and the answer goes on",
+    "%s closes the reasoning before the answer",
     async (field) => {
       const { content, thoughts, tokens } = await think({ [field]: 5 });
       expect(tokens).toBe(5 + closing);

@@ -54,11 +54,11 @@ export class TestServer {
       detached: true,
     });
     this.pid = this.#child.pid!;
-    const hear = (chunk: Buffer) => {
+    const receive = (chunk: Buffer) => {
       this.output += chunk.toString();
     };
-    this.#child.stdout!.on("data", hear);
-    this.#child.stderr!.on("data", hear);
+    this.#child.stdout!.on("data", receive);
+    this.#child.stderr!.on("data", receive);
     const orphan = () => this.killGroup("SIGKILL");
     process.once("exit", orphan);
     // "close" follows after the output has been read to its end.

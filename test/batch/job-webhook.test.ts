@@ -12,7 +12,7 @@ import { receiver, SECRET } from "../faults/webhook-rig.ts";
 import { occupied, postChat } from "./job-rig.ts";
 
 test("a job's end is told by its batch's webhook, and its answer is there by then", async () => {
-  const { url, heard } = await receiver((_, response) => response.writeHead(204).end());
+  const { url, received } = await receiver((_, response) => response.writeHead(204).end());
   const folder = mkdtempSync(join(tmpdir(), "nightshift-config-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const config = join(folder, "nightshift.yaml");
@@ -25,18 +25,18 @@ test("a job's end is told by its batch's webhook, and its answer is there by the
     const putOff = await postChat(server, { messages: [user("What is 7 + 8?")] }, "respond-async, wait=0");
     expect(putOff.status).toBe(202);
     const job = jobSchema.parse(await putOff.json());
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     busy.leave();
-    await until("the webhook", () => heard.length > 0);
+    await until("the webhook", () => received.length > 0);
 
     const client = new OpenAI({ apiKey: "none", webhookSecret: SECRET });
-    const { headers, body } = heard[0]!;
+    const { headers, body } = received[0]!;
     const event = await client.webhooks.unwrap(body, new Headers(headers as Record<string, string>));
     expect(event).toMatchObject({ type: "batch.completed", data: { id: job.batch_id } });
     const answered = await fetch(`${server.origin}/v1/nightshift/jobs/${job.id}`);
     expect(answered.status).toBe(200);
     expect(await answered.json()).toMatchObject({ choices: [{ message: { content: "15" } }] });
-    expect(heard).toHaveLength(1);
+    expect(received).toHaveLength(1);
   } finally {
     await server.stop();
   }

@@ -6,7 +6,7 @@ const deploy = new URL("../../deploy/", import.meta.url);
 const read = (path: string) => parse(readFileSync(new URL(path, deploy), "utf8"));
 const compose = read("compose.observability.yaml");
 
-it("compose mounts files that are there, and publishes to this machine alone", () => {
+it("compose mounts existing files, and publishes on loopback only", () => {
   for (const { volumes, ports } of Object.values<{ volumes: string[]; ports: string[] }>(compose.services)) {
     const sources = volumes.map((volume) => volume.split(":")[0]!);
     for (const source of sources) {
@@ -17,7 +17,7 @@ it("compose mounts files that are there, and publishes to this machine alone", (
   }
 });
 
-it("Prometheus reads its rules and its token where compose puts them, and Grafana the dashboard", () => {
+it("Prometheus and Grafana read the files that compose mounts", () => {
   const { rule_files, scrape_configs } = read("prometheus/prometheus.yml");
   const { prometheus, grafana } = compose.services;
   const mounted = (service: { volumes: string[] }) => service.volumes.map((volume) => volume.split(":")[1]!);

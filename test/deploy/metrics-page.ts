@@ -11,7 +11,7 @@ const UNITS: readonly (readonly [ending: RegExp, unit: string])[] = [
   [/_state$|_writable$/, "0 or 1"],
 ];
 
-/** docs/metrics.md: every metric that a server served. */
+/** docs/metrics.md: every metric of a server. */
 export function metricsPage(metrics: Iterable<ServedMetric>): string {
   const all = [...metrics].sort((a, b) => (a.name < b.name ? -1 : 1));
   const ofProcess = (metric: ServedMetric) => /^nightshift_(process|nodejs)_/.test(metric.name);

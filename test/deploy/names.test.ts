@@ -38,7 +38,7 @@ const recorded = new Map(
 const dashboard: Dashboard = JSON.parse(read("deploy/grafana/nightshift.json"));
 const shown = dashboard.panels.filter(({ type }) => type !== "row");
 
-/** Prometheus gives these to every series. */
+/** Labels that Prometheus adds to every series. */
 const FROM_PROMETHEUS = ["instance", "job"];
 
 let served: Served;
@@ -46,7 +46,7 @@ beforeAll(async () => {
   served = await servedAfterTraffic();
 });
 
-/** What of the expression no server serves. */
+/** Series and labels of the expression that no server has. */
 function strange(text: string): string[] {
   const { selectors, groupings } = readExpression(text);
   const known = selectors.flatMap(({ name }) => labelsOf(name));
@@ -61,7 +61,7 @@ function strangeIn({ name, matchers }: Selector): string[] {
   return matchers.flatMap(({ label, operator, value }) => {
     const where = `${name}{${label}${operator}"${value}"}`;
     if (!labelsOf(name).includes(label)) return [where];
-    // Of whatever a variable stands for, and of labels that Prometheus adds, nothing is known here.
+    // Values of variables, and labels that Prometheus adds, are unknown here.
     if (value.includes("$") || FROM_PROMETHEUS.includes(label) || recorded.has(name)) return [];
     const values = served.valuesOf(name, label);
     const wanted = operator === "=" || operator === "!=" ? [value] : value.split("|");
@@ -73,17 +73,17 @@ function labelsOf(name: string): string[] {
   return [...served.labelsOf(name), ...(recorded.get(name)?.groupings ?? []), ...FROM_PROMETHEUS];
 }
 
-/** The labels that the result can have. */
+/** Labels of the result. */
 function resultLabels({ selectors, groupings }: Expression): string[] {
   return groupings.length > 0 ? groupings : selectors.flatMap(({ name }) => labelsOf(name));
 }
 
-/** Variables of Grafana that stand where PromQL wants a duration. */
+/** Variables of Grafana in the place of a duration. */
 function filledIn(text: string): string {
   return text.replaceAll("$__rate_interval", "1m");
 }
 
-it("docs/metrics.md has every metric that is served", async () => {
+it("docs/metrics.md has every metric of a server", async () => {
   for (const { name, labels } of served.metrics.values()) {
     expect(name).toMatch(/^nightshift_/);
     expect(["endpoint", "model", "status", "tier"]).toEqual(expect.arrayContaining([...labels]));
@@ -91,7 +91,7 @@ it("docs/metrics.md has every metric that is served", async () => {
   await expect(metricsPage(served.metrics.values())).toMatchFileSnapshot("../../docs/metrics.md");
 });
 
-it("what no server serves is found", () => {
+it("the check finds unknown series and labels", () => {
   expect(strange('rate(nightshift_batch_lines_total{status="gone"}[5m])')).toHaveLength(1);
   expect(strange("nightshift_no_such_thing")).toEqual(["nightshift_no_such_thing"]);
   expect(strange("sum by (batch) (nightshift_requests_running)")).toEqual(["by (batch)"]);
@@ -113,7 +113,7 @@ describe("the alerts", () => {
   it.each([
     ["time_to_first_token_seconds", "ttft"],
     ["inter_token_latency_seconds", "itl"],
-  ])("of %s compare with the objective that is served, at the percentile of their burn rate", (metric, short) => {
+  ])("of %s compare the percentile of their burn rate with the served objective", (metric, short) => {
     const own = rules.filter(({ record }) => record?.includes(`_${short}_`));
     expect(own).toHaveLength(8);
     for (const { record = "", expr } of own) {
@@ -147,7 +147,7 @@ describe("the dashboard", () => {
     }
   });
 
-  it("marks what is served, and its variables are read from what is served", () => {
+  it("has annotations and variables of served series", () => {
     const marks = dashboard.annotations.list.flatMap(({ expr }) => (expr === undefined ? [] : [expr]));
     expect(marks.flatMap(strange)).toEqual([]);
     const queries = dashboard.templating.list.flatMap(({ query }) => (typeof query === "string" ? [] : [query.query]));
@@ -158,7 +158,7 @@ describe("the dashboard", () => {
     }
   });
 
-  it("has panels of their own place and number", () => {
+  it("has panels with distinct positions and ids", () => {
     const taken = new Set<string>();
     for (const { gridPos } of dashboard.panels) {
       expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);

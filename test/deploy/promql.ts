@@ -1,4 +1,4 @@
-/** One series that an expression asks for: its name, the labels that it must have, and what they must be. */
+/** One series of an expression: its name, required labels and their matchers. */
 export interface Selector {
   name: string;
   matchers: { label: string; operator: "=" | "!=" | "=~" | "!~"; value: string }[];
@@ -6,7 +6,7 @@ export interface Selector {
 
 export interface Expression {
   selectors: Selector[];
-  /** Of by, without, on, ignoring, group_left and group_right. */
+  /** Labels of by, without, on, ignoring, group_left and group_right. */
   groupings: string[];
 }
 
@@ -23,8 +23,8 @@ interface Token {
 }
 
 /**
- * Reads out of a PromQL expression which series and labels it needs. Whether the expression is well formed beyond that is
- * for promtool to say. Throws on what is no token, and on brackets that do not match.
+ * The series and labels that a PromQL expression needs. promtool checks whether the expression is well formed beyond that.
+ * Throws on unknown tokens and unmatched brackets.
  */
 export function readExpression(text: string): Expression {
   const tokens = tokenize(text);
@@ -63,7 +63,7 @@ function tokenize(text: string): Token[] {
   return tokens;
 }
 
-/** `sum by (…) (…)`: an aggregation's labels may stand before what it aggregates. */
+/** `sum by (…) (…)`: an aggregation's labels may precede its argument. */
 function isAggregation(next: string | undefined): boolean {
   return next === "by" || next === "without";
 }

@@ -7,10 +7,10 @@ import { until } from "../api/until.ts";
 import { chatLine, jsonl, submit } from "../batch/batch-rig.ts";
 import { Served } from "./served.ts";
 
-/** Series that are there only while a batch is in progress and its rate is known. */
+/** Series that exist only while a batch is in progress and its rate is known. */
 const FLEETING = ["eta_seconds", "deadline_slack_seconds", "nearest_deadline_seconds", "oldest_age_seconds"];
 
-/** What a real server serves after traffic of every kind, on a machine whose driver's tool shows a GPU. */
+/** The metrics of a real server after traffic of every kind, on a machine whose nvidia-smi shows a GPU. */
 export async function servedAfterTraffic(): Promise<Served> {
   const tools = mkdtempSync(join(tmpdir(), "nightshift-tools-"));
   writeFileSync(join(tools, "nvidia-smi"), '#!/bin/sh\necho "37, 1024, 81920"\n');

@@ -1,6 +1,6 @@
 import { type Sample, Scrape } from "../api/scrape.ts";
 
-/** One metric as /metrics explains and serves it. */
+/** One metric with its help and labels at /metrics. */
 export interface ServedMetric {
   name: string;
   type: string;
@@ -9,10 +9,10 @@ export interface ServedMetric {
   labels: Set<string>;
 }
 
-/** All that a server served over several scrapes: some series are there only at times. */
+/** The series of several scrapes: some exist only at times. */
 export class Served {
   readonly metrics = new Map<string, ServedMetric>();
-  /** By the name of the series (with _bucket, _sum, _count), the values of each label. */
+  /** The values of each label, by the name of the series (with _bucket, _sum, _count). */
   readonly #series = new Map<string, Map<string, Set<string>>>();
 
   add(text: string): void {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** What a request could leave behind: descriptors of both processes, handles and timers, and its place. */
+/** Gauges of possible leaks: descriptors of both processes, handles and timers, running and waiting requests. */
 const LEFTOVERS = [
   "nightshift_process_open_fds",
   "nightshift_engine_open_fds",
@@ -24,7 +24,7 @@ async function leftovers(): Promise<number[]> {
   return LEFTOVERS.map((name) => metrics.sum(name));
 }
 
-/** So many streams at once, aborted before, at and after their first chunks. */
+/** This many concurrent streams, aborted before, at and after their first chunks. */
 async function abortWave(size: number): Promise<void> {
   const streams = Array.from({ length: size }, async (_, i) => {
     const abort = new AbortController();
@@ -51,22 +51,22 @@ async function abortWave(size: number): Promise<void> {
   await Promise.all(streams);
 }
 
-test("a thousand aborted streams leave no descriptor, handle, listener, timer or place behind", async () => {
-  // The first ones open what stays: the engine's threads, caches, connections to the store.
+test("a thousand aborted streams leak no descriptor, handle, listener, timer or sequence", async () => {
+  // The first streams open lasting resources: the engine's threads, caches, connections to the store.
   await abortWave(50);
   await server.idle();
   expect(await ask(server.client, "Capital of France?")).toBe("The capital of France is Paris.");
   await server.idle();
   const before = await leftovers();
   for (let wave = 0; wave < 20; wave++) await abortWave(50);
-  // A few connections of the test's own may be open at one time and closed at the other.
+  // A few connections of the test's own may be open at one reading and closed at the other.
   const slack = [6, 0, 6, 0, 0, 0];
   await until("all that the streams held to be free", async () =>
     (await leftovers()).every((count, i) => count <= before[i]! + slack[i]!),
   );
   expect((await server.metrics()).sum("nightshift_requests_total", { status: "cancelled" })).toBeGreaterThan(1000);
   expect(server.output).not.toContain("MaxListenersExceededWarning");
-  // All sixteen places are there again.
+  // All sixteen sequences are free again.
   const { choices } = await complete(server.client, "What is 7 + 8?", { n: 16 });
   expect(choices.map(({ message }) => message.content)).toEqual(Array.from({ length: 16 }, () => "15"));
 });

@@ -3,7 +3,7 @@ import { startKeyedServer } from "./keys-rig.ts";
 
 const GUESS = `ns_0123456789abcdef_${"x".repeat(43)}`;
 
-test("fault 33: an address that tries keys is held up, others are not, and who was right before is let in", async () => {
+test("an address that tries keys is limited, except for keys that were right before", async () => {
   const server = await startKeyedServer({ trustedProxy: ["127.0.0.1"] });
   const [early, late] = [await server.key(), await server.key()];
   const models = (key: string, from: string) =>
@@ -15,9 +15,9 @@ test("fault 33: an address that tries keys is held up, others are not, and who w
   const refused = await models(GUESS, "10.0.0.1");
   expect(refused.status).toBe(429);
   expect(Number(refused.headers.get("retry-after-ms"))).toBeGreaterThan(0);
-  // After that time the key is looked at, and SDKs obey x-should-retry before Retry-After.
+  // After that time a key is checked; SDKs obey x-should-retry before Retry-After.
   expect(refused.headers.get("x-should-retry")).toBeNull();
-  // Not even a right guess tells.
+  // A right guess is refused too.
   expect((await models(late.key, "10.0.0.1")).status).toBe(429);
   expect((await models(early.key, "10.0.0.1")).status).toBe(200);
   expect((await models(late.key, "10.0.0.2")).status).toBe(200);
@@ -26,7 +26,7 @@ test("fault 33: an address that tries keys is held up, others are not, and who w
   expect(counted).toContain('nightshift_authentication_refused_total{status="429"} 7\n');
 });
 
-test("X-Forwarded-For of whoever is no trusted proxy changes nothing", async () => {
+test("X-Forwarded-For without a trusted proxy has no effect", async () => {
   const server = await startKeyedServer();
   const statuses = [];
   for (let attempt = 0; attempt < 22; attempt++) {
@@ -36,7 +36,7 @@ test("X-Forwarded-For of whoever is no trusted proxy changes nothing", async () 
   expect(statuses.slice(-2)).toEqual([429, 429]);
 });
 
-test("only the part of X-Forwarded-For that a trusted proxy wrote is believed", async () => {
+test("only the part of X-Forwarded-For by a trusted proxy counts", async () => {
   const server = await startKeyedServer({ trustedProxy: ["127.0.0.0/8"] });
   const statuses = [];
   for (let attempt = 0; attempt < 22; attempt++) {

@@ -7,7 +7,7 @@ import { ADMIN_KEY, startKeyedServer } from "./keys-rig.ts";
 const LINE = `${JSON.stringify({ custom_id: "1", method: "POST", url: "/v1/chat/completions", body: CHAT })}\n`;
 const BATCH = { endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
 
-test("fault 28: what another owner has is 404, as what is not there; a second key of its owner has it", async () => {
+test("resources of another owner are 404; a second key of their owner reads them", async () => {
   const server = await startKeyedServer();
   const [a, twin, b] = [await server.key(), await server.key(), await server.key({ owner: "b" })];
   const client = server.client(a.key);
@@ -39,7 +39,7 @@ test("fault 28: what another owner has is 404, as what is not there; a second ke
     ["a job", (other) => other.get(`/nightshift/jobs/${batch.id.replace("batch_", "job_")}`)],
   ];
   for (const [what, call] of calls) {
-    // An administrator is an owner as any other.
+    // An administrator is an owner like any other.
     for (const stranger of [b.key, ADMIN_KEY]) {
       const error: unknown = await call(server.client(stranger)).catch((thrown: unknown) => thrown);
       expect(error, what).toBeInstanceOf(OpenAI.NotFoundError);
@@ -56,7 +56,7 @@ test("fault 28: what another owner has is 404, as what is not there; a second ke
   expect(await server.client(twin.key).batches.retrieve(batch.id)).toMatchObject({ status: "completed" });
 });
 
-test("fault 28: a batch over another owner's file is created, and fails as for an unknown one", async () => {
+test("a batch over another owner's file fails as for an unknown one", async () => {
   const server = await startKeyedServer();
   const [a, b] = [server.client((await server.key()).key), server.client((await server.key({ owner: "b" })).key)];
   const file = await a.files.create({ file: await toFile(Buffer.from(LINE), "in.jsonl"), purpose: "batch" });
@@ -68,7 +68,7 @@ test("fault 28: a batch over another owner's file is created, and fails as for a
   expect(await a.files.delete(file.id)).toMatchObject({ deleted: true });
 });
 
-test("equal Idempotency-Keys of two owners are two batches", async () => {
+test("equal Idempotency-Keys of two owners make two batches", async () => {
   const server = await startKeyedServer();
   const headers = { "Idempotency-Key": "once" };
   const ids = [];

@@ -9,7 +9,7 @@ const LINES = Array.from({ length: 3 }, (_, index) =>
   JSON.stringify({ custom_id: `${index}`, method: "POST", url: "/v1/chat/completions", body: CHAT }),
 ).join("\n");
 
-/** A batch of which lines are in the engine and don't end by themselves, and the key that it was made with. */
+/** A batch with endless lines in the engine, and the key that created it. */
 async function runningBatch(server: KeyedServer) {
   const [key, other] = [await server.key(), await server.key()];
   const client = server.client(key.key);
@@ -25,7 +25,7 @@ async function runningBatch(server: KeyedServer) {
   return { id, key, client, status };
 }
 
-test("fault 30: a key that is revoked while its batch runs is 401 at once; the batch goes on, charged to the key", async () => {
+test("a revoked key is 401 at once; its batch continues, charged to the key", async () => {
   const server = await startKeyedServer();
   const { key, client, status } = await runningBatch(server);
   expect((await server.call(ADMIN_KEY, "DELETE", `/v1/nightshift/keys/${key.id}`)).status).toBe(200);
@@ -40,7 +40,7 @@ test("fault 30: a key that is revoked while its batch runs is 401 at once; the b
   expect(sums).toMatchObject([{ owner: "a", keyId: key.id, batch: 1, requests: 3 }]);
 });
 
-test("fault 30: revoked with cancel_batches, its batch is cancelled too", async () => {
+test("a key revoked with cancel_batches has its batch cancelled", async () => {
   const server = await startKeyedServer();
   const { key, status } = await runningBatch(server);
   const path = `/v1/nightshift/keys/${key.id}?cancel_batches=true`;

@@ -10,7 +10,7 @@ const layers = z.array(
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const OPEN = ["/", "/health", "/ready", "/openapi.json"];
 
-test("fault 29: every route of the router needs a key but /, /health, /ready and /openapi.json; /metrics its token", async () => {
+test("every route needs a key but /, /health, /ready, /openapi.json and /metrics", async () => {
   const server = await startKeyedServer({ host: "0.0.0.0", metricsToken: "a token for metrics" });
   const routes = layers
     .parse(server.app.router.stack)
@@ -23,13 +23,13 @@ test("fault 29: every route of the router needs a key but /, /health, /ready and
       if (status !== 401) open.add(path);
     }
   }
-  // A token of its own, as asked for by GET; other methods are 405.
+  // /metrics needs its own token by GET; other methods are 405.
   expect((await server.call(null, "GET", "/metrics")).status).toBe(401);
   open.delete("/metrics");
   expect([...open].sort()).toEqual(OPEN.toSorted());
 });
 
-test("what is open names no model, and does not tell what an engine said", async () => {
+test("open routes name no model and no output of an engine", async () => {
   const server = await startKeyedServer();
   server.engine.state = { name: "failed", reason: "/home/someone/a.gguf is broken" };
   const ready = await server.call(null, "GET", "/ready");
@@ -38,7 +38,7 @@ test("what is open names no model, and does not tell what an engine said", async
   for (const path of OPEN) expect(await (await server.call(null, "GET", path)).text()).not.toMatch(/"demo"|someone/);
 });
 
-test("a key does what its scopes say and nothing else; an administrator's everything", async () => {
+test("a key may call the operations of its scopes, an administrator's all", async () => {
   const server = await startKeyedServer();
   for (const scope of SCOPES) {
     const { key } = await server.key({ scopes: [scope] });

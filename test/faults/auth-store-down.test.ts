@@ -4,7 +4,7 @@ import { CHAT } from "../unit/server/test-server.ts";
 import { startKeyedServer } from "./keys-rig.ts";
 
 test.each<StoreErrorCode>(["busy", "io", "full", "corrupt", "closed", "internal"])(
-  "fault 31: a store that is %s makes an unknown key 503, not 401; keys in memory still work",
+  "a store that is %s makes an unknown key 503; keys in memory still work",
   async (code) => {
     const server = await startKeyedServer();
     const known = await server.key();

@@ -13,14 +13,14 @@ afterEach(() => server.stop());
 
 const demo = readFileSync(DEMO_MODEL);
 
-/** The demo model with bytes in its middle of the header written over. */
+/** The demo model with overwritten bytes in the middle of its header. */
 function corrupt(): Buffer {
   const bytes = Buffer.from(demo);
   bytes.fill(0xff, 64, 4096);
   return bytes;
 }
 
-/** The magic and version of a GGUF file, and then noise. */
+/** The magic and version of a GGUF file, followed by noise. */
 function garbage(): Buffer {
   const bytes = Buffer.alloc(64 * 1024);
   for (let i = 0; i < bytes.length; i++) bytes[i] = (i * 2_654_435_761) >>> 13;
@@ -43,7 +43,7 @@ function file(name: string, bytes: Buffer): string {
 }
 
 describe.each(BAD)("a %s GGUF", (name, bytes) => {
-  test("alone: the server ends with 1 and names the model and why", async () => {
+  test("ends the server with 1, and names the model and the reason", async () => {
     server = new TestServer(["--model", `bad=${file(name, bytes)}`]);
     expect(await server.exited).toEqual({ code: 1, signal: null });
     expect(server.output).toMatch(/bad|gguf/);
@@ -52,7 +52,7 @@ describe.each(BAD)("a %s GGUF", (name, bytes) => {
   });
 });
 
-test("beside a good one: that one serves, the bad one is 503 with its reason", async () => {
+test("a bad model beside a good one is 503 with its reason", async () => {
   const path = file("half", demo.subarray(0, demo.length - 100_000));
   server = await startServer("--model", `good=${DEMO_MODEL}`, "--model", `bad=${path}`);
   expect(await ask(server.client, "Capital of Peru?", { model: "good" })).toBe("The capital of Peru is Lima.");
@@ -70,7 +70,7 @@ test("beside a good one: that one serves, the bad one is 503 with its reason", a
   });
 });
 
-test("a file that is no GGUF: the server ends with 1 and names it", async () => {
+test("a file that is no GGUF ends the server with 1, and is named", async () => {
   server = new TestServer(["--model", file("notes", Buffer.from("Dear diary, ".repeat(100)))]);
   expect(await server.exited).toEqual({ code: 1, signal: null });
   expect(server.output).toContain("notes.gguf");

@@ -6,16 +6,16 @@ import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "..
 import { KilledServers } from "./killed-servers.ts";
 
 const LINES = Array.from({ length: 40 }, (_, i) =>
-  // Every tenth is one that its endpoint refuses when it runs: it fills the context.
+  // Every tenth line fails when it runs: its prompt fills the context.
   chatLine(`line-${i}`, i % 10 === 9 ? "What? ".repeat(4000) : `What is ${i % 20} + 3?`),
 );
 
-/** Submits to a server that may die before it answers; the batch is there all the same, or was never made. */
+/** Submits to a server that may die before it answers; the batch exists then, or was never created. */
 async function submitTo(server: TestServer): Promise<void> {
   await submit(server.client, jsonl(LINES)).catch(() => {});
 }
 
-/** Every line once, counts and charges that add up, nothing left over, in the newest of so many batches. */
+/** Checks the newest of this many batches: every line once, consistent counts and charges, no leftovers. */
 async function expectConserved(server: TestServer, dataDir: string, batches: number): Promise<void> {
   const { data } = await server.client.batches.list({ limit: 100 });
   expect(data).toHaveLength(batches);
@@ -60,7 +60,7 @@ const FAILPOINTS = [
 describe("kill -9 of the server", () => {
   const servers = new KilledServers(FAILPOINTS, [], "Listening; the models are loading");
 
-  test.each(FAILPOINTS)("at %s: each line once, one charge, files whole", async (failpoint) => {
+  test.each(FAILPOINTS)("at %s leaves each line once, one charge and complete files", async (failpoint) => {
     const doomed = await servers.running();
     const { data: earlier } = await doomed.client.batches.list({ limit: 100 });
     await servers.arm(failpoint);
@@ -69,7 +69,7 @@ describe("kill -9 of the server", () => {
     await expectConserved(server, servers.dataDir, earlier.length + 1);
   });
 
-  test("again and again, at every point in turn, until one run is clean", async () => {
+  test("repeatedly, at every point in turn, leaves a clean run at last", async () => {
     const dataDir = freshDataDir();
     const serve = async (failpoint: string) => {
       const server = new TestServer(["--data-dir", dataDir], { NIGHTSHIFT_FAILPOINTS: failpoint });

@@ -9,7 +9,7 @@ import { CONFIG, FAST_RESTART } from "./engine-fixture.ts";
 const ENTRY = fileURLToPath(new URL("../../dist/engine/worker/main.js", import.meta.url));
 const POISON = "the poisoned well";
 
-/** A real engine process that dies whenever it meets a prompt with the poison. */
+/** A real engine process that dies at each prompt with the poison. */
 function mortalEngine() {
   vi.stubEnv("NIGHTSHIFT_FAILPOINTS", `engine.submit:abort-on=${POISON}`);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -29,7 +29,7 @@ function mortalEngine() {
 }
 
 describe("a line that kills the engine", () => {
-  test("among 64: it fails alone, and its 63 neighbours complete", async () => {
+  test("fails alone among 64, and its 63 neighbours complete", async () => {
     const { engine, restarts } = mortalEngine();
     await engine.ready();
     const rig = await nightRig(engine, { calmMs: 400 });
@@ -41,12 +41,12 @@ describe("a line that kills the engine", () => {
     const errors = rig.read(batch.error_file_id);
     expect(ids([...output, ...errors])).toEqual(ids(lines));
     expect(errors).toMatchObject([{ custom_id: "l41", response: null, error: { code: "engine_died" } }]);
-    // Halves of 64, 32, …, 2 and three times alone: one death each.
+    // One death each for halves of 64, 32, …, 2, and three deaths alone.
     expect(restarts()).toBeLessThanOrEqual(9);
     await engine.ready();
   });
 
-  test("two among 8: both fail, and the engine is never given up", async () => {
+  test("fails with a second one among 8, and the engine is never given up", async () => {
     const { engine } = mortalEngine();
     await engine.ready();
     const rig = await nightRig(engine, { calmMs: 400 });

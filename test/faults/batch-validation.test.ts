@@ -6,7 +6,7 @@ import { chatLine, freshDataDir, jsonl, reaches, submit, uploadText } from "../b
 
 const FILE = jsonl([chatLine("a", "hi")]);
 
-/** A line of nearly the 10 MiB that one may have, with so much more in memory. */
+/** A line of nearly 10 MiB, the limit, that takes far more memory when parsed. */
 function longLine(id: string, repeated: string): string {
   const more = repeated.repeat(Math.floor((10 * 1024 ** 2 - 1000) / repeated.length)).slice(0, -1);
   const head = `{"custom_id":"${id}","method":"POST","url":"/v1/chat/completions"`;
@@ -20,7 +20,7 @@ async function serve(dataDir: string, failpoints = ""): Promise<TestServer> {
 }
 
 describe("a file that ends the process that validates it", () => {
-  test("fails its batch after three tries; the server serves on", async () => {
+  test("fails its batch after three attempts, and the server continues", async () => {
     const server = new TestServer([], { NIGHTSHIFT_FAILPOINTS: "validation.begun" });
     try {
       await server.says("Ready");
@@ -32,7 +32,7 @@ describe("a file that ends the process that validates it", () => {
     }
   });
 
-  test("fails its batch when three servers were killed while they validated it", async () => {
+  test("fails its batch after three servers were killed while validating it", async () => {
     const dataDir = freshDataDir();
     for (let start = 0; start < 3; start++) {
       const doomed = await serve(dataDir, "validate.lines");
@@ -73,7 +73,7 @@ describe("one server", () => {
     expect(batch.errors?.data).toMatchObject([{ code: "invalid_json_line" }]);
   });
 
-  test("has no more open files after many batches that were cancelled while they were validated", async () => {
+  test("keeps its open files over many batches cancelled in validation", async () => {
     const { client } = server;
     const input_file_id = await uploadText(client, FILE);
     const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length;

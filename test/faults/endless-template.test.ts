@@ -8,7 +8,7 @@ import { DEMO_MODEL, startServer } from "../api/server.ts";
 
 const LOOPS = ["i", "j", "k"].reduceRight((body, name) => `{% for ${name} in range(3000) %}${body}{% endfor %}`, "");
 
-test("chat templates without end, and of very many control tokens, keep neither load nor engine", async () => {
+test("endless chat templates, and many control tokens, block neither loading nor engine", async () => {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-templates-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const at = (name: string) => join(folder, `${name}.gguf`);

@@ -11,13 +11,13 @@ function alive(pid: number): boolean {
 }
 
 describe("kill -9 of the engine under load", () => {
-  it("ends open streams with an error, retries what was not seen yet, and serves again", async () => {
+  it("ends open streams with an error, and retries requests without output", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const streams = Array.from({ length: 8 }, () => rig.run("drip"));
-    await Promise.all(streams.map((stream) => stream.hears("output")));
+    await Promise.all(streams.map((stream) => stream.receives("output")));
     const unseen = rig.run("hold");
-    await unseen.hears("accepted");
+    await unseen.receives("accepted");
     const before = rig.pid;
     process.kill(before, "SIGKILL");
 
@@ -26,9 +26,9 @@ describe("kill -9 of the engine under load", () => {
       expect(error).toMatchObject({ status: 503, type: "server_error", code: "engine_died" });
       expect(error.message).toContain("may be retried");
       expect(error.retryAfter).toBeGreaterThanOrEqual(1);
-      expect(stream.heard.filter((what) => what === "failed")).toHaveLength(1);
+      expect(stream.received.filter((what) => what === "failed")).toHaveLength(1);
     }
-    // The observer shows nothing of a process that is gone.
+    // The observer reports no state of a dead process.
     expect(rig.processes).toEqual([]);
     const late = await rig.run("count:1").failure();
     expect(late).toMatchObject({ status: 503, code: "engine_restarting" });
@@ -46,28 +46,28 @@ describe("kill -9 of the engine under load", () => {
     expect(rig.engine.pending).toBe(0);
   });
 
-  it("runs a request that nobody saw once more, with the same id and from the start", async () => {
+  it("runs a request without output again, with the same id and from the start", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const run = rig.run(`crash-once:${freshFile()}`, { n: 2 });
     expect(await run.ended).toBe("finished");
-    expect(run.heard).toEqual(["accepted", "mayRestart", "accepted", "started 0", "started 1", "output", "output"]);
+    expect(run.received).toEqual(["accepted", "mayRestart", "accepted", "started 0", "started 1", "output", "output"]);
     expect(rig.lines.filter((line) => line === "submit 1 crash-once")).toHaveLength(2);
     expect(rig.engine.pending).toBe(0);
   });
 
-  it("retries once only: a request that kills the engine twice fails, and its neighbour survives", async () => {
+  it("retries once: a request that kills the engine twice fails, its neighbour completes", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const poison = rig.run("crash");
     expect(await poison.failure()).toMatchObject({ status: 503, code: "engine_died" });
-    expect(poison.heard).toEqual(["accepted", "mayRestart", "accepted", "failed"]);
+    expect(poison.received).toEqual(["accepted", "mayRestart", "accepted", "failed"]);
     expect(rig.restarts).toBeGreaterThanOrEqual(1);
     await rig.engine.ready();
     expect(await rig.run("count:2").ended).toBe("finished");
   });
 
-  it("does not retry what was seen", async () => {
+  it("does not retry a request with output", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const run = rig.run("count-and-crash:5");
@@ -75,24 +75,24 @@ describe("kill -9 of the engine under load", () => {
     expect(run.text).toBe("1 ");
   });
 
-  it("forgets a request that is cancelled while it waits for the restart", async () => {
+  it("drops a request that is cancelled during the restart", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const run = rig.run("hold");
-    await run.hears("accepted");
+    await run.receives("accepted");
     process.kill(rig.pid, "SIGKILL");
-    await run.hears("mayRestart");
+    await run.receives("mayRestart");
     run.ticket.cancel();
     expect(rig.engine.pending).toBe(0);
     await rig.engine.ready();
     expect(await rig.run("count:1").ended).toBe("finished");
     expect(rig.lines.filter((line) => line.startsWith("submit 1 "))).toHaveLength(1);
-    expect(run.heard).toEqual(["accepted", "mayRestart"]);
+    expect(run.received).toEqual(["accepted", "mayRestart"]);
   });
 });
 
 describe("an engine that hangs", () => {
-  it("is killed and replaced when it owes an answer and says nothing", async () => {
+  it("is killed and replaced when a pending answer does not come", async () => {
     const pass = stopWatchdogs();
     const rig = new Rig("", { hangTimeoutMs: HANG_MS });
     await rig.engine.ready();
@@ -100,7 +100,7 @@ describe("an engine that hangs", () => {
     const run = rig.run("silent");
     await rig.logged("submit 1 silent");
     pass(HANG_MS + TICK_MS);
-    await run.hears("mayRestart");
+    await run.receives("mayRestart");
     const state = rig.engine.state;
     expect(state).toMatchObject({ name: "restarting", reason: expect.stringContaining("sent no message") });
     expect(alive(before)).toBe(false);
@@ -109,15 +109,15 @@ describe("an engine that hangs", () => {
     expect(await run.failure()).toMatchObject({ code: "engine_died" });
   });
 
-  it("is killed where every client leaves before the timeout, and none is there at its end", async () => {
+  it("is killed also where every client disconnects before the timeout", async () => {
     const pass = stopWatchdogs();
-    // It is not started again: the state stays as the death left it.
+    // No restart: the state stays as at the death.
     const rig = new Rig("", { hangTimeoutMs: HANG_MS, restart: { ...FAST_RESTART, firstMs: 600_000, capMs: 600_000 } });
     await rig.engine.ready();
     const before = rig.pid;
     while (rig.engine.state.name === "ready") {
       const run = rig.run("hang");
-      await Promise.race([run.hears("accepted"), run.hears("mayRestart"), run.ended]);
+      await Promise.race([run.receives("accepted"), run.receives("mayRestart"), run.ended]);
       run.ticket.cancel();
       expect(rig.engine.pending).toBe(0);
       pass(TICK_MS);
@@ -126,15 +126,15 @@ describe("an engine that hangs", () => {
     expect(alive(before)).toBe(false);
   });
 
-  it("is left alone after a request was cancelled that no step hangs in", async () => {
+  it("is not killed after the cancellation of a request, while its steps run", async () => {
     const pass = stopWatchdogs();
     const rig = new Rig("", { hangTimeoutMs: HANG_MS });
     await rig.engine.ready();
     const before = rig.pid;
     const left = rig.run("hold");
-    await left.hears("accepted");
+    await left.receives("accepted");
     left.ticket.cancel();
-    // Its answers come after that to the cancellation.
+    // Its answers follow that to the cancellation.
     expect(await rig.run("count:1").ended).toBe("finished");
     pass(3 * HANG_MS);
     expect(await rig.run("count:1").ended).toBe("finished");
@@ -142,7 +142,7 @@ describe("an engine that hangs", () => {
     expect(rig.restarts).toBe(0);
   });
 
-  it("is left alone while it owes nothing or answers", async () => {
+  it("is not killed while it is idle or answers", async () => {
     const pass = stopWatchdogs();
     const rig = new Rig("", { hangTimeoutMs: HANG_MS });
     await rig.engine.ready();
@@ -150,8 +150,8 @@ describe("an engine that hangs", () => {
     pass(3 * HANG_MS);
     const run = rig.run("drip");
     for (let limits = 0; limits < 3; limits++) {
-      const heard = rig.steps.length;
-      await expect.poll(() => rig.steps.length).toBeGreaterThan(heard);
+      const received = rig.steps.length;
+      await expect.poll(() => rig.steps.length).toBeGreaterThan(received);
       pass(HANG_MS);
     }
     run.ticket.cancel();
@@ -160,7 +160,7 @@ describe("an engine that hangs", () => {
     expect(rig.restarts).toBe(0);
   });
 
-  it("is killed when it makes no progress while it loads", async () => {
+  it("is killed when loading makes no progress", async () => {
     const pass = stopWatchdogs();
     const loadTimeoutMs = 3 * HANG_MS;
     const rig = new Rig("hang-loading", { hangTimeoutMs: HANG_MS, loadTimeoutMs });
@@ -174,8 +174,8 @@ describe("an engine that hangs", () => {
   });
 });
 
-describe("a model that can't be loaded", () => {
-  it("fails at once when it says so; its words go to the log, not to clients", async () => {
+describe("a model that cannot be loaded", () => {
+  it("fails at once when the engine reports it; the report goes to the log only", async () => {
     const rig = new Rig("unloadable:The file is truncated.");
     await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
     expect(rig.restarts).toBe(0);
@@ -187,14 +187,14 @@ describe("a model that can't be loaded", () => {
     await expect(rig.engine.ready()).rejects.toThrow("The file is truncated.");
   });
 
-  it("is tried again after a backoff, and serves when the cause has passed", async () => {
+  it("is tried again after a backoff, and serves when the cause is gone", async () => {
     const rig = new Rig(`unloadable-first:${freshFile()}`, { restart: { ...FAST_RESTART, firstReloadMs: 20 } });
     await expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
     await expect.poll(() => rig.engine.state.name).toBe("ready");
     expect(await rig.run("count:1").ended).toBe("finished");
   });
 
-  it("where requests have it loaded, is unloaded after the backoff, and the next one has it loaded again", async () => {
+  it("on demand, is unloaded after the backoff, and loaded by the next request", async () => {
     const restart = { ...FAST_RESTART, firstReloadMs: 20 };
     const rig = new Rig(`unloadable-first:${freshFile()}`, { restart, first: "unloaded" });
     const failed = expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
@@ -206,14 +206,14 @@ describe("a model that can't be loaded", () => {
     expect(await rig.run("count:1").ended).toBe("finished");
   });
 
-  it("is tried again at once by load(), when the old process is gone", async () => {
+  it("is tried again at once by load(), after the old process has ended", async () => {
     const rig = new Rig(`unloadable-first:${freshFile()}`);
     await expect(rig.engine.ready()).rejects.toThrow("No memory for the weights.");
     rig.engine.load();
     await expect.poll(() => rig.engine.state.name).toBe("ready");
   });
 
-  it("gets a second attempt when the process dies while it loads, then fails with its last words", async () => {
+  it("gets a second attempt when the process dies, then fails with its last output", async () => {
     const rig = new Rig("die-loading");
     await expect(rig.engine.ready()).rejects.toThrow(/exit code 7[\s\S]*the last words of the engine/);
     expect(rig.restarts).toBe(1);
@@ -227,11 +227,11 @@ describe("a model that can't be loaded", () => {
     expect(await rig.run("count:1").ended).toBe("finished");
   });
 
-  it("is tried again up to the breaker where it was loaded before, and then fails who waits", async () => {
+  it("is tried up to the breaker if it was loaded before, then fails waiting requests", async () => {
     const rig = new Rig(`unloadable-later:${freshFile()}`);
     await rig.engine.ready();
     const run = rig.run("hold");
-    await run.hears("accepted");
+    await run.receives("accepted");
     process.kill(rig.pid, "SIGKILL");
     expect(await run.failure()).toMatchObject({ status: 503, code: "engine_failed" });
     expect(rig.engine.state).toMatchObject({
@@ -244,13 +244,13 @@ describe("a model that can't be loaded", () => {
 });
 
 describe("a crash loop", () => {
-  it("opens the breaker after five deaths with no request finished between them", async () => {
+  it("opens the breaker after five deaths without a finished request between them", async () => {
     const rig = new Rig("");
     let deaths = 0;
     while (deaths < 5) {
       await rig.engine.ready();
       const run = rig.run("drip");
-      await run.hears("output");
+      await run.receives("output");
       process.kill(rig.pid, "SIGKILL");
       await run.failure();
       deaths += 1;
@@ -266,13 +266,13 @@ describe("a crash loop", () => {
     expect(await rig.run("count:1").ended).toBe("finished");
   });
 
-  it("goes on as long as requests finish between the deaths", async () => {
+  it("leaves the breaker closed while requests finish between the deaths", async () => {
     const rig = new Rig("");
     for (let deaths = 0; deaths < 6; deaths++) {
       await rig.engine.ready();
       expect(await rig.run("count:1").ended).toBe("finished");
       const run = rig.run("drip");
-      await run.hears("output");
+      await run.receives("output");
       process.kill(rig.pid, "SIGKILL");
       await run.failure();
     }

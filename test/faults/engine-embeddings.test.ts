@@ -6,8 +6,8 @@ import type { EmbeddingListener } from "../../engine/engine.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { Rig } from "./engine-fixture.ts";
 
-/** What a listener heard of one request for vectors. */
-class Heard implements EmbeddingListener {
+/** Events of the listener of one request for vectors. */
+class Received implements EmbeddingListener {
   readonly events: string[] = [];
   readonly vectors: number[][] = [];
   readonly ended: Promise<ApiError | "finished">;
@@ -46,11 +46,11 @@ class Heard implements EmbeddingListener {
   }
 }
 
-function embed(rig: Rig, texts: string[], restarts = true): Heard {
-  const heard = new Heard(texts.length, restarts);
+function embed(rig: Rig, texts: string[], restarts = true): Received {
+  const received = new Received(texts.length, restarts);
   const inputs = texts.map((text) => ({ kind: "text" as const, text }));
-  rig.engine.embed({ tier: "default", owner: "local", endpoint: "/v1/embeddings", inputs }, heard);
-  return heard;
+  rig.engine.embed({ tier: "default", owner: "local", endpoint: "/v1/embeddings", inputs }, received);
+  return received;
 }
 
 function onceFile(): string {
@@ -59,27 +59,27 @@ function onceFile(): string {
   return join(folder, "once");
 }
 
-test("every input's vector comes in its place", async () => {
+test("vectors have the order of the inputs", async () => {
   const rig = new Rig("");
   await rig.engine.ready();
-  const heard = embed(rig, ["a", "b", "c"]);
-  expect(await heard.ended).toBe("finished");
-  expect(heard.events).toEqual(["accepted", "started"]);
-  expect(heard.vectors).toEqual([0, 1, 2].map((index) => [index, 1]));
+  const received = embed(rig, ["a", "b", "c"]);
+  expect(await received.ended).toBe("finished");
+  expect(received.events).toEqual(["accepted", "started"]);
+  expect(received.vectors).toEqual([0, 1, 2].map((index) => [index, 1]));
   expect(rig.engine.pending).toBe(0);
 });
 
-test("when the engine dies the request runs once more, from its start", async () => {
+test("after a death of the engine the request runs once more, from its start", async () => {
   const rig = new Rig("");
   await rig.engine.ready();
-  const heard = embed(rig, [`crash-once:${onceFile()}`, "b"]);
-  expect(await heard.ended).toBe("finished");
-  expect(heard.events).toEqual(["accepted", "mayRestart", "accepted", "started"]);
+  const received = embed(rig, [`crash-once:${onceFile()}`, "b"]);
+  expect(await received.ended).toBe("finished");
+  expect(received.events).toEqual(["accepted", "mayRestart", "accepted", "started"]);
 });
 
-test("one that may not restart fails with the death", async () => {
+test("a request that may not restart fails with the engine's death", async () => {
   const rig = new Rig("");
   await rig.engine.ready();
-  const heard = embed(rig, [`crash-once:${onceFile()}`], false);
-  expect(await heard.ended).toMatchObject({ status: 503, code: "engine_died" });
+  const received = embed(rig, [`crash-once:${onceFile()}`], false);
+  expect(await received.ended).toMatchObject({ status: 503, code: "engine_died" });
 });

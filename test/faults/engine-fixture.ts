@@ -22,7 +22,7 @@ export const FAST_RESTART = {
   capReloadMs: 600_000,
 };
 
-/** What an engine is started with, but for its model file. */
+/** Configuration of an engine without its model file. */
 export const CONFIG: EngineConfig = {
   model: "fake",
   path: "",
@@ -52,11 +52,11 @@ export const CONFIG: EngineConfig = {
   toolFormat: null,
 };
 
-/** A watchdog ticks eight times within it. */
+/** Milliseconds; a watchdog ticks eight times within it. */
 export const HANG_MS = 80_000;
 export const TICK_MS = HANG_MS / 8;
 
-/** Stops the ticks of the watchdogs that are made from now on, to the end of the test; they come by the function that is returned. */
+/** Stops the ticks of new watchdogs until the end of the test; the returned function makes one tick. */
 export function stopWatchdogs(): (ms: number) => void {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => {
@@ -76,7 +76,7 @@ export class Rig {
   readonly engine: Engine;
   readonly lines: string[] = [];
   readonly steps: StepStats[] = [];
-  /** Of the process that runs now, as the observer heard. */
+  /** Of the running process, by the observer. */
   readonly processes: (number | null)[] = [];
   restarts = 0;
   readonly #events = new EventEmitter();
@@ -111,7 +111,7 @@ export class Rig {
     onTestFinished(() => this.engine.close());
   }
 
-  /** The running process, which the fake tells as its model's fingerprint. */
+  /** The running process, which the fake reports as its model's fingerprint. */
   get pid(): number {
     return Number(this.engine.facts?.fingerprint);
   }
@@ -126,9 +126,9 @@ export class Rig {
   }
 }
 
-/** One request and all that its listener heard. Like the server's, it restarts only while it has heard no output. */
+/** One request and the events of its listener. Like the server's, it may restart only before its first output. */
 export class Run implements RequestListener {
-  readonly heard: string[] = [];
+  readonly received: string[] = [];
   readonly ticket: Ticket;
   readonly ended: Promise<ApiError | "finished">;
   text = "";
@@ -144,8 +144,8 @@ export class Run implements RequestListener {
     this.ticket = engine.submit(submission, this);
   }
 
-  async hears(what: string): Promise<void> {
-    while (!this.heard.includes(what)) await once(this.#events, "heard");
+  async receives(what: string): Promise<void> {
+    while (!this.received.includes(what)) await once(this.#events, "received");
   }
 
   async failure(): Promise<ApiError> {
@@ -175,11 +175,11 @@ export class Run implements RequestListener {
 
   mayRestart(): boolean {
     this.#note("mayRestart");
-    return !this.heard.includes("output");
+    return !this.received.includes("output");
   }
 
   #note(what: string): void {
-    this.heard.push(what);
-    this.#events.emit("heard");
+    this.received.push(what);
+    this.#events.emit("received");
   }
 }

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { HANG_MS, Rig, stopWatchdogs, TICK_MS } from "./engine-fixture.ts";
 
-test("those who ask at once share one answer", async () => {
-  // Of the time that an answer may take nothing passes.
+test("concurrent status queries share one answer", async () => {
+  // The timeout of an answer does not advance.
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => {
     vi.useRealTimers();
@@ -13,12 +13,12 @@ test("those who ask at once share one answer", async () => {
   expect(await rig.engine.inspect()).toEqual({ asked: 2 });
 });
 
-test("an engine that is not ready has nothing to tell", async () => {
+test("an engine that is not ready has a null status", async () => {
   const rig = new Rig("hang-loading");
   expect(await rig.engine.inspect()).toBeNull();
 });
 
-test("an engine that dies before it answers is told as null at once", async () => {
+test("an engine that dies before its answer has a null status at once", async () => {
   const rig = new Rig("");
   await rig.engine.ready();
   process.kill(rig.pid, "SIGSTOP");
@@ -27,7 +27,7 @@ test("an engine that dies before it answers is told as null at once", async () =
   expect(await asked).toBeNull();
 });
 
-test("answers are no sign of life: an engine whose step hangs is killed although it is asked", async () => {
+test("an engine whose step hangs is killed although it answers status queries", async () => {
   const pass = stopWatchdogs();
   const rig = new Rig("", { hangTimeoutMs: HANG_MS });
   await rig.engine.ready();
@@ -36,20 +36,20 @@ test("answers are no sign of life: an engine whose step hangs is killed although
     await rig.engine.inspect();
     pass(TICK_MS);
   }
-  await run.hears("mayRestart");
+  await run.receives("mayRestart");
   expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("sent no message") });
 });
 
-test("a decode that hangs is found however many new requests are accepted beside it", async () => {
+test("a hanging decode is found beside newly accepted requests", async () => {
   const pass = stopWatchdogs();
   const rig = new Rig("", { hangTimeoutMs: HANG_MS });
   await rig.engine.ready();
   const run = rig.run("hold");
-  await run.hears("accepted");
+  await run.receives("accepted");
   for (let ms = 0; ms <= HANG_MS; ms += TICK_MS) {
-    await rig.run("hold").hears("accepted");
+    await rig.run("hold").receives("accepted");
     pass(TICK_MS);
   }
-  await run.hears("mayRestart");
+  await run.receives("mayRestart");
   expect(rig.engine.state).toMatchObject({ reason: expect.stringContaining("sent no message") });
 });

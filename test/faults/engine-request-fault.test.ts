@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ask, endless, stream } from "../api/ask.ts";
 import { TestServer } from "../api/server.ts";
 
-test("an unexpected error in the engine costs one request a 500 and a log line, and nothing else", async () => {
+test("an unexpected error in the engine fails one request with 500 and a log line", async () => {
   const server = new TestServer(["--threads", "1"], { NIGHTSHIFT_FAILPOINTS: "engine.submit:throw-on=zebra" });
   onTestFinished(() => server.stop());
   await server.says("Ready");

@@ -3,13 +3,13 @@ import { RESTART_POLICY } from "../../engine/restart-policy.ts";
 import { Rig } from "./engine-fixture.ts";
 
 describe("a request", () => {
-  it("hears accepted, started and outputs per sequence, and its steps are observed", async () => {
+  it("gets accepted, started and outputs per sequence, and its steps are observed", async () => {
     const rig = new Rig("");
     expect((await rig.engine.ready()).model).toBe("fake");
     const run = rig.run("count:2", { n: 3 });
     expect(rig.engine.pending).toBe(1);
     expect(await run.ended).toBe("finished");
-    expect(run.heard.slice(0, 5)).toEqual(["accepted", "started 0", "started 1", "started 2", "output"]);
+    expect(run.received.slice(0, 5)).toEqual(["accepted", "started 0", "started 1", "started 2", "output"]);
     expect(run.text).toBe("1 1 1 2 2 2 ");
     expect(rig.engine.pending).toBe(0);
     expect(rig.steps.length).toBeGreaterThanOrEqual(1);
@@ -23,21 +23,21 @@ describe("a request", () => {
     expect(rig.engine.pending).toBe(0);
   });
 
-  it("that is cancelled hears nothing more, and the engine is told once", async () => {
+  it("that is cancelled gets no further event, and one cancellation is sent", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const run = rig.run("drip");
-    await run.hears("output");
+    await run.receives("output");
     run.ticket.cancel();
     run.ticket.cancel();
-    const heard = run.heard.length;
+    const received = run.received.length;
     await rig.logged("cancel 1");
     expect(await rig.run("count:3").ended).toBe("finished");
-    expect(run.heard).toHaveLength(heard);
+    expect(run.received).toHaveLength(received);
     expect(rig.lines.filter((line) => line === "cancel 1")).toHaveLength(1);
   });
 
-  it("that ended is cancelled without harm", async () => {
+  it("that has ended can be cancelled without an effect", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const run = rig.run("count:1");
@@ -50,17 +50,17 @@ describe("a request", () => {
   it("is refused with Retry-After while the model loads, after submit has returned", async () => {
     const rig = new Rig("");
     const run = rig.run("count:1");
-    expect(run.heard).toEqual([]);
+    expect(run.received).toEqual([]);
     const error = await run.failure();
     expect(error).toMatchObject({ status: 503, code: "model_loading" });
     expect(error.retryAfter).toBeGreaterThanOrEqual(1);
     const cancelled = rig.run("count:1");
     cancelled.ticket.cancel();
     await rig.engine.ready();
-    expect(cancelled.heard).toEqual([]);
+    expect(cancelled.received).toEqual([]);
   });
 
-  it("whose listener throws is cancelled, and its neighbours go on", async () => {
+  it("whose listener throws is cancelled, and its neighbours continue", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const bad = rig.run("drip");
@@ -75,12 +75,12 @@ describe("a request", () => {
 });
 
 describe("close", () => {
-  it("fails what is pending, ends the process, and refuses from then on", async () => {
+  it("fails pending requests, ends the process, and refuses later requests", async () => {
     const rig = new Rig("");
     await rig.engine.ready();
     const pid = rig.pid;
     const run = rig.run("drip");
-    await run.hears("output");
+    await run.receives("output");
     const closed = rig.engine.close();
     expect(await run.failure()).toMatchObject({ status: 503, code: "server_shutting_down" });
     await closed;
@@ -98,13 +98,13 @@ describe("close", () => {
     expect(() => process.kill(pid, 0)).toThrow();
   });
 
-  it("stops a restart that is under way", async () => {
+  it("stops a restart in progress", async () => {
     const rig = new Rig("", { restart: { ...RESTART_POLICY, firstMs: 60_000, capMs: 60_000 } });
     await rig.engine.ready();
     const run = rig.run("hold");
-    await run.hears("accepted");
+    await run.receives("accepted");
     process.kill(rig.pid, "SIGKILL");
-    await run.hears("mayRestart");
+    await run.receives("mayRestart");
     const ready = rig.engine.ready();
     await rig.engine.close();
     await expect(ready).rejects.toThrow("closed");

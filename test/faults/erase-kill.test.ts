@@ -13,7 +13,7 @@ const FAILPOINTS = ["erase.begun", "erase.batches", "erase.files"];
 
 const servers = new KilledServers(FAILPOINTS, [], "Ready");
 
-test.each(FAILPOINTS)("kill -9 at %s: the next start carries the erasure through, and sums stay", async (failpoint) => {
+test.each(FAILPOINTS)("kill -9 at %s: the next start completes the erasure, and sums stay", async (failpoint) => {
   const doomed = await servers.running();
   const db = new Database(join(servers.dataDir, "nightshift.db"), { readonly: true });
   onTestFinished(() => void db.close());

@@ -1,6 +1,6 @@
 /**
- * Speaks the engine's protocol without a model. What goes wrong is told by the configured path (while it loads) and by
- * each request's prompt text. What it is told and does, it also writes to stderr, a line each.
+ * Speaks the engine's protocol without a model. Its faults are chosen by the configured path (while it loads) and by each
+ * request's prompt text. It writes every message and action to stderr, a line each.
  */
 import { existsSync, writeFileSync } from "node:fs";
 
@@ -8,7 +8,7 @@ const [, , ...unused] = process.argv;
 if (unused.length > 0) throw new Error("The fake engine takes no arguments");
 
 let silent = false;
-/** A step hangs: what only comes after it never comes. */
+/** True while a step hangs, which delays all later messages for ever. */
 let hung = false;
 let asked = 0;
 const live = new Map();
@@ -21,7 +21,7 @@ function say(line) {
   process.stderr.write(`${line}\n`);
 }
 
-/** True the first time that it is asked about a file, over all processes. */
+/** True at the first call for a file, over all processes. */
 function firstTime(file) {
   if (existsSync(file)) return false;
   writeFileSync(file, "");
@@ -106,7 +106,7 @@ function submit(request) {
   live.set(id, timer);
 }
 
-/** Each input's vector begins with its place. */
+/** The vector of each input begins with the input's index. */
 function embed({ id, inputs }) {
   const [what, rest] = split(inputs[0].text);
   say(`embed ${id} ${what}`);
@@ -122,7 +122,7 @@ process.on("message", (message) => {
   if (message.type === "start") load(message.config);
   else if (message.type === "submit") submit(message.request);
   else if (message.type === "embed") embed(message.request);
-  // Also while it is silent otherwise, as a real one does whose step hangs.
+  // Also while it sends nothing else, as a real engine whose step hangs.
   else if (message.type === "inspect") process.send({ type: "status", status: { asked: ++asked } });
   else {
     clearInterval(live.get(message.id));

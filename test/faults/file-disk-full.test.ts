@@ -36,14 +36,12 @@ async function onSmallDisk(reserve: string): Promise<{ server: TestServer; dir: 
 
 const FULL = { status: 507, code: "insufficient_storage" };
 
-test("a disk that fills up while files come in: 507, nothing torn, and files again once there is room", async ({
-  skip,
-}) => {
+test("a disk that fills up during uploads is 507, and accepts files after a deletion", async ({ skip }) => {
   const small = await onSmallDisk("0");
   if (small === null) return skip("mounting a small file system needs root");
   const { server, dir } = small;
   const contents = Array.from({ length: 6 }, () => randomBytes(8 * MiB));
-  // Together they do not fit, whatever order they come in.
+  // Together they do not fit, in any order.
   writeFileSync(join(dir, "ballast"), Buffer.alloc(20 * MiB));
   const outcomes = await Promise.all(contents.map((bytes) => upload(server, bytes)));
   const kept = outcomes.filter((outcome) => typeof outcome === "string");
@@ -61,7 +59,7 @@ test("a disk that fills up while files come in: 507, nothing torn, and files aga
   expect((await server.client.files.list()).data.map(({ id }) => id).sort()).toEqual([...kept, again].sort());
 });
 
-test("the reserve is left to the server: refused before a byte is taken, and reading goes on", async ({ skip }) => {
+test("an upload into the disk reserve is refused before its first byte", async ({ skip }) => {
   const small = await onSmallDisk("16MiB");
   if (small === null) return skip("mounting a small file system needs root");
   const { server, dir } = small;
@@ -69,7 +67,7 @@ test("the reserve is left to the server: refused before a byte is taken, and rea
   expect(id).toMatch(/^file-/);
   expect(await upload(server, randomBytes(30 * MiB))).toEqual(FULL);
   expect(readdirSync(join(dir, "files"))).toEqual([id]);
-  // What was announced is refused before it is sent; the next one is counted as it comes.
+  // An announced length is refused before it is sent; the next upload is counted as it arrives.
   const chunk = new Uint8Array(MiB);
   const parts = [`--X\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n`, ...Array(30).fill(chunk)];
   const response = await fetch(`${server.origin}/v1/files`, {
@@ -85,7 +83,7 @@ test("the reserve is left to the server: refused before a byte is taken, and rea
     ...{ duplex: "half" },
   });
   expect(response.status).toBe(507);
-  // The SDK would send it all again, twice.
+  // The SDK would send the file again, twice.
   expect(response.headers.get("x-should-retry")).toBe("false");
   await until("tmp to be empty", () => readdirSync(join(dir, "tmp")).length === 0);
   expect((await server.ready()).status).toBe(200);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Whatever a request did, nothing of it stays when it is over.
+// No request leaves a file behind.
 afterEach(() => until("tmp to be empty", () => readdirSync(join(server.dataDir, "tmp")).length === 0));
 
 const B = "X-BOUNDARY";
@@ -40,7 +40,7 @@ function head(length: number | null, path = "/v1/files"): string {
   return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=${B}\r\n${size}\r\n\r\n`;
 }
 
-describe("file names are data alone", () => {
+describe("file names are data", () => {
   test.each([
     ['"../../etc/passwd"', "passwd"],
     ['"/etc/passwd"', "passwd"],
@@ -71,7 +71,7 @@ describe("file names are data alone", () => {
     expect(await response.json()).toMatchObject({ error: { code: "invalid_value", param: "file" } });
   });
 
-  test("are told to the browser as RFC 6266 has it", async () => {
+  test("are sent to browsers by RFC 6266", async () => {
     const { id } = await created(PURPOSE + filePart('"夜 shift.jsonl"', "x") + END);
     const { headers } = await fetch(`${server.url}/v1/files/${id}/content`);
     expect(headers.get("content-disposition")).toBe(
@@ -91,7 +91,7 @@ describe("file names are data alone", () => {
   );
 });
 
-describe("a form that is no good is a 400", () => {
+describe("an invalid form is a 400", () => {
   test.each([
     ["no file", PURPOSE + END],
     ["nothing at all", END],
@@ -132,7 +132,7 @@ describe("a form that is no good is a 400", () => {
     ["application/json", 415],
     ["multipart/mixed; boundary=X", 415],
     ["", 415],
-  ])("or of Content-Type %j a %d", async (type, status) => {
+  ])("with Content-Type %j is a %d", async (type, status) => {
     expect((await post(PURPOSE + filePart("x", "y") + END, type)).status).toBe(status);
   });
 
@@ -148,7 +148,7 @@ describe("a form that is no good is a 400", () => {
 describe("an upload that breaks off", () => {
   const half = PURPOSE + filePart("x", "content").slice(0, -4);
 
-  test("by a closed connection leaves nothing, and the server serves on", async () => {
+  test("by a closed connection leaves no file", async () => {
     const errors = server.lines.filter(({ level }) => level === "error").length;
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(server.port, head(1000) + half)));
     await until("20 files on their way", () => readdirSync(join(server.dataDir, "tmp")).length === 20);
@@ -169,12 +169,12 @@ describe("an upload that breaks off", () => {
 });
 
 describe("too many bytes are a 413", () => {
-  test("before any is sent, where the client waits for 100 Continue", async () => {
+  test("before any is sent, where the client expects 100 Continue", async () => {
     const waiting = head(10 ** 9).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
     expect(await exchange(server.port, waiting)).toMatch(/^HTTP\/1.1 413 [\s\S]*"code":"file_too_large"/);
   });
 
-  test("as they come, where their number is not said", async () => {
+  test("as they arrive, without a Content-Length", async () => {
     const { socket, answer } = await streamTo(head(null, `/v1/uploads/${await pendingUpload()}/parts`));
     const chunk = Buffer.alloc(1024 * 1024, "x");
     const framed = Buffer.concat([Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from("\r\n")]);

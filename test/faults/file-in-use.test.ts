@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startTestServer } from "../unit/server/test-server.ts";
 import { newBatch } from "../unit/store/rows.ts";
 
-test("the input of a running batch cannot be deleted, and the SDK does not try again", async () => {
+test("the input of a running batch cannot be deleted, and the SDK does not retry", async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   let calls = 0;

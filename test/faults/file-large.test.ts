@@ -11,7 +11,7 @@ const HEAD = [
   '--X\r\nContent-Disposition: form-data; name="file"; filename="in.jsonl"\r\n\r\n',
 ].join("");
 
-/** A form of so many bytes of file that is never whole anywhere. `held` may hold it up. */
+/** A form with a file of this many bytes, streamed in pieces. `held` may delay it. */
 function form(bytes: number, held: (sent: number) => Promise<void> = async () => {}): ReadableStream<Uint8Array> {
   const chunk = Buffer.alloc(MB, '{"custom_id":"a"}\n');
   let sent = 0;
@@ -40,7 +40,7 @@ function peakMemory(pid: number): number {
   return Number(kib) * 1024;
 }
 
-test("200 MB are taken in bounded memory", async () => {
+test("an upload of 200 MB takes bounded memory", async () => {
   const server = await startServer();
   onTestFinished(() => server.stop());
   const before = peakMemory(server.pid);
@@ -50,7 +50,7 @@ test("200 MB are taken in bounded memory", async () => {
   expect(peakMemory(server.pid) - before).toBeLessThan(80 * MB);
 });
 
-test("kill -9 in the middle of an upload: nothing of it is left, and what was answered is there", async () => {
+test("kill -9 during an upload leaves only the files that were answered", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-files-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const first = await startServer("--data-dir", dataDir);

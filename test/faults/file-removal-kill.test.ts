@@ -11,7 +11,7 @@ async function serve(dataDir: string, failpoint = ""): Promise<TestServer> {
   return server;
 }
 
-test("kill -9 between the last file's row and its bytes: the next start removes the bytes", async () => {
+test("after kill -9 between row and bytes of a removed file, the start removes the bytes", async () => {
   const dataDir = freshDataDir();
   const doomed = await serve(dataDir, "file.unlink");
   const file = await doomed.client.files.create({

@@ -9,9 +9,9 @@ import { until } from "../api/until.ts";
 import { openSocket } from "../unit/server/http/raw-socket.ts";
 import { startTestServer, type TestServer } from "../unit/server/test-server.ts";
 
-/** For bodies that are not forms: less than the half minute after which a form's rate is looked at. */
+/** Milliseconds for bodies that are not forms: less than the half minute after which a form's rate is checked. */
 const BODY_MS = 10_000;
-/** Real time, as the kernel takes part; opening the file must not take so long. */
+/** Milliseconds of real time, as the kernel takes part; opening the file must be faster. */
 const STALL_MS = 2000;
 
 let server: TestServer;
@@ -29,7 +29,7 @@ const HEAD = [
   '--X\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\nthe beginning',
 ].join("");
 
-/** Resolves when the server has closed the connection of the answer that it begins next. */
+/** Resolves when the server has closed the connection of its next response. */
 function nextAnswerClosed(): Promise<void> {
   return new Promise((resolve) => {
     const begun = (message: unknown) => {
@@ -50,7 +50,7 @@ async function upload(bytes: number): Promise<string> {
   return ((await response.json()) as { id: string }).id;
 }
 
-test("a file may take longer than other bodies, but not come at a drip", async () => {
+test("a file may take longer than other bodies, above a minimum rate", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "setTimeout", "clearTimeout"] });
   const socket = await openSocket(server.port, HEAD);
   let answer = "";
@@ -61,7 +61,7 @@ test("a file may take longer than other bodies, but not come at a drip", async (
   await vi.advanceTimersByTimeAsync(2 * BODY_MS);
   for (let i = 1; i <= 3; i++) {
     socket.write(Buffer.alloc(40_000));
-    // The parser keeps a few bytes back: they may be the beginning of the boundary.
+    // The parser keeps a few bytes, which may be the beginning of the boundary.
     await until("40 kB to arrive", () => statSync(tmp()[0]!).size > i * 40_000 - 100);
     await vi.advanceTimersByTimeAsync(30_000);
   }
@@ -74,7 +74,7 @@ test("a file may take longer than other bodies, but not come at a drip", async (
   socket.destroy();
 });
 
-test("a client that reads nothing of a download is dropped", async () => {
+test("a client that does not read a download is disconnected", async () => {
   const id = await upload(30_000_000);
   const dropped = nextAnswerClosed();
   const socket = connect({ port: server.port, host: "127.0.0.1" });
@@ -87,12 +87,12 @@ test("a client that reads nothing of a download is dropped", async () => {
     received += data.byteLength;
   });
   await closed;
-  // What lay in the buffers of the two kernels, and no more.
+  // At most the content of the two kernels' buffers.
   expect(received).toBeGreaterThan(0);
   expect(received).toBeLessThan(30_000_000);
 });
 
-test("a file that somebody removed from the disk is an error of the server, and told as one", async () => {
+test("a file that was removed from the disk is a server error", async () => {
   const id = await upload(10);
   rmSync(join(server.dataDir, "files", id));
   const response = await fetch(`${server.url}/v1/files/${id}/content`);

@@ -5,14 +5,14 @@ import { startKeyedServer } from "./keys-rig.ts";
 const PATH = "/v1/chat/completions";
 const FLEX = { ...CHAT, service_tier: "flex" };
 
-/** A server whose requests wait for ever, with so many of flex. */
+/** A server whose requests wait for ever, with this many of flex. */
 async function flooded(requests: number) {
   const server = await startKeyedServer({ queueLimit: 4 });
   const { key } = await server.key({ owner: "one" });
   /** Resolves as soon as the engine has the request. */
   const waits = (body: object) => {
     const answer = server.call(key, "POST", PATH, body);
-    // The server ends before those are answered that wait to the end.
+    // The server ends before requests that wait to the end are answered.
     answer.catch(() => {});
     return new Promise<{ answer: typeof answer }>((resolve) => {
       server.engine.script = () => resolve({ answer });
@@ -23,7 +23,7 @@ async function flooded(requests: number) {
   return { waits, waiting, ask: (body: object) => server.call(key, "POST", PATH, body) };
 }
 
-test("flex that fills the queue refuses no better tier: its last request gives way with 429", async () => {
+test("a better tier displaces the last flex request of a full queue, with 429", async () => {
   const { waits, waiting, ask } = await flooded(4);
   expect((await ask(FLEX)).status).toBe(429);
   await waits(CHAT);
@@ -34,11 +34,11 @@ test("flex that fills the queue refuses no better tier: its last request gives w
   });
   for (let i = 0; i < 3; i++) await waits(CHAT);
   expect((await Promise.all(waiting)).map((answer) => answer.status)).toEqual([429, 429, 429, 429]);
-  // Now it is full of its own tier.
+  // Now the queue is full of online requests.
   expect((await ask(CHAT)).status).toBe(503);
 });
 
-test("while there is room for all nobody gives way", async () => {
+test("no request is displaced while the queue has room", async () => {
   const { waits, waiting } = await flooded(3);
   await waits(CHAT);
   const first = await Promise.race([...waiting, Promise.resolve("none")]);

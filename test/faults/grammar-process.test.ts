@@ -18,7 +18,7 @@ function started(options: GrammarProcessOptions): GrammarProcess {
   return made;
 }
 
-test("a process makes the grammars that are made here, and tells why there is none", async () => {
+test("the process makes the same grammars, and the same errors", async () => {
   const grammars = started({});
   expect(await grammars.make(GOOD)).toEqual({ grammar: schemaGrammar(PERSON) });
   const { pid } = grammars;
@@ -27,7 +27,7 @@ test("a process makes the grammars that are made here, and tells why there is no
   expect(grammars.pid).toBe(pid);
 });
 
-test("a schema that exhausts the process's memory is lost alone: the next one starts it again", async () => {
+test("a schema that exhausts the process's memory fails alone", async () => {
   const grammars = started({ heapMb: 14 });
   await expect(grammars.make(LARGE)).rejects.toThrow(GrammarLost);
   expect(await grammars.make(GOOD)).toEqual({ grammar: schemaGrammar(PERSON) });

@@ -15,7 +15,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** Opens connections that send nothing; resolves when each is open or was closed again. */
+/** Opens connections that send no bytes; resolves when each is open or was closed again. */
 async function openIdle(count: number): Promise<{ closed: () => number }> {
   let closed = 0;
   const { port } = new URL(server.origin);
@@ -24,7 +24,7 @@ async function openIdle(count: number): Promise<{ closed: () => number }> {
       const socket = connect(Number(port), "127.0.0.1");
       idle.push(socket);
       socket.on("error", () => {}).once("close", () => closed++);
-      // Its answer has to be read, or its end is never seen.
+      // The response has to be read, or the end is never seen.
       socket.resume();
       return new Promise<void>((resolve) => void socket.once("connect", resolve).once("close", resolve));
     }),
@@ -41,8 +41,8 @@ function get(path: string, agent: Agent): Promise<number> {
   });
 }
 
-test("idle connections up to the limit of open files: who is connected is served, the store has its files, others get in later", async () => {
-  // Far fewer files than --max-connections has connections; the hard limit too, which Node would raise the soft one to.
+test("idle connections up to the limit of open files leave the store its files", async () => {
+  // Far fewer files than --max-connections; the hard limit too, to which Node would raise the soft one.
   const cli = ["dist/server/cli.js", "serve"];
   const shell = 'ulimit -n 600 && exec "$0" "$@"';
   server = new TestServer([], {}, ["sh", "-c", shell, process.execPath, ...cli]);
@@ -74,6 +74,6 @@ test.each([
   [1024, 4096, 384],
   [1024, 100, 100],
   [64, 4096, 16],
-])("of %s open files, %i connections come to %i", (openFiles, wanted, connections) => {
+])("with %s open files, a limit of %i connections becomes %i", (openFiles, wanted, connections) => {
   expect(connectionsWithin(openFiles, wanted)).toBe(connections);
 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { bundledBinaries } from "../../engine/worker/native/library/binaries.ts";
 import { startServer } from "../api/server.ts";
 
-/** The bundled libraries and a backend for CUDA that no loader takes, as one that lacks CUDA's runtime. */
+/** The bundled libraries and a CUDA backend that fails to load, as without CUDA's runtime. */
 function withBrokenCuda(): string {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-llama-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -17,14 +17,14 @@ function withBrokenCuda(): string {
 
 const WARNING = /the CPU computes: libggml-cuda\.so can't be loaded: .+\. docs\/operations\.md/;
 
-/** What the server says until it is ready. */
+/** The server's output until it is ready. */
 async function said(...args: string[]): Promise<string> {
   const server = await startServer("--llama-dir", withBrokenCuda(), ...args);
   await server.stop();
   return server.output;
 }
 
-test("a GPU's library that can't be loaded is named with the reason, and the CPU computes", async () => {
+test("a GPU library that fails to load is named with the reason, and the CPU computes", async () => {
   expect(await said()).toMatch(WARNING);
   expect(await said("--gpu", "off")).not.toContain("libggml-cuda");
 });

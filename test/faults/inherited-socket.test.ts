@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ask } from "../api/ask.ts";
 import { readied, SERVE, TestServer } from "../api/server.ts";
 
-/** A listening socket, and how a process is started that systemd has passed it to. */
+/** A listening socket, and the arguments of a process that inherits it from systemd. */
 async function listening(host: string) {
   const holder: Server & { _handle?: { fd: number } } = createServer();
   await new Promise<void>((resolve) => holder.listen(0, host, resolve));
@@ -12,7 +12,7 @@ async function listening(host: string) {
   const start = (...args: string[]) => {
     const command = ["sh", "-c", 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"', "sh", ...SERVE] as const;
     const server = new TestServer(args, {}, command, [holder._handle!.fd]);
-    // From now on the server alone accepts connections.
+    // From now on only the server accepts connections.
     holder.close();
     onTestFinished(() => server.stop());
     return server;
@@ -20,14 +20,14 @@ async function listening(host: string) {
   return { port, start };
 }
 
-test("a socket that systemd passes is served instead of --host and --port", async () => {
+test("a socket of systemd replaces --host and --port", async () => {
   const { port, start } = await listening("127.0.0.1");
   const server = await readied(start());
   expect(new URL(server.origin).port).toBe(`${port}`);
   expect(await ask(server.client, "Capital of France?")).toBe("The capital of France is Paris.");
 });
 
-test("one that others reach is refused where --host is loopback", async () => {
+test("a socket beyond loopback is refused where --host is loopback", async () => {
   const { start } = await listening("0.0.0.0");
   const server = start();
   expect((await server.exited).code).not.toBe(0);

@@ -28,7 +28,7 @@ export async function startKeyedServer(options: Partial<Options> = {}) {
   return {
     ...server,
     call,
-    /** A key with its secret; of owner a, and with the usual scopes, unless the terms say otherwise. */
+    /** A key with its secret; by default of owner a, with the default scopes. */
     async key(terms: object = {}) {
       const response = await call(ADMIN_KEY, "POST", "/v1/nightshift/keys", { name: "test", owner: "a", ...terms });
       return keySchema.extend({ key: z.string() }).parse(await response.json());

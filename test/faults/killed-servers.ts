@@ -7,8 +7,8 @@ import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
 /**
- * Servers of one data directory, one after the other: a test has one killed at a failpoint, and the next one, which
- * takes over what that left, is the one that the next test kills. This saves every second start.
+ * Servers of one data directory, one after the other: a test kills one at a failpoint, and the next server, which recovers
+ * from that, is the one that the next test kills. This saves every second start.
  */
 export class KilledServers {
   dataDir = "";
@@ -17,7 +17,7 @@ export class KilledServers {
   readonly #args: readonly string[];
   readonly #message: string;
 
-  /** @param message what a server has logged when a test gets it */
+  /** @param message the log message after which a test gets the server */
   constructor(failpoints: readonly string[], args: readonly string[], message: string) {
     this.#failpoints = failpoints;
     this.#args = args;
@@ -25,7 +25,7 @@ export class KilledServers {
     afterAll(() => this.#clear());
   }
 
-  /** The server that runs, or a new one. After a test that failed it begins with a new directory. */
+  /** The running server, or a new one. After a failed test it has a new directory. */
   async running(): Promise<TestServer> {
     onTestFailed(() => this.#clear());
     if (this.#server !== null) return this.#server;
@@ -38,8 +38,8 @@ export class KilledServers {
   }
 
   /**
-   * From now on the running server dies when it passes this failpoint. First all that an earlier batch leaves to be
-   * cleaned up must be gone, so that nothing but the test's own work passes it.
+   * From now on the running server dies when it passes this failpoint. First the clean-up of earlier batches must be over,
+   * so that only the test's own work passes it.
    */
   async arm(failpoint: string): Promise<void> {
     const db = new Database(join(this.dataDir, "nightshift.db"), { readonly: true });
@@ -52,7 +52,7 @@ export class KilledServers {
     writeFileSync(this.#mark(failpoint), "");
   }
 
-  /** Resolves with the next server when the running one has died; rejects when it was not killed. */
+  /** Resolves with the next server after the death of the running one; rejects when it was not killed. */
   async next(failpoint: string): Promise<TestServer> {
     const exit = await (await this.running()).exited;
     if (exit.signal !== "SIGKILL") throw new Error(`The server ended with ${JSON.stringify(exit)}`);

@@ -14,7 +14,7 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "nightshift-log-"));
   const pipe = join(dir, "log");
   execFileSync("mkfifo", [pipe]);
-  // Open at both ends, so that neither waits for the other; nobody reads until a test does.
+  // Open at both ends, so that neither waits for the other; unread until a test reads.
   descriptor = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
 });
 afterEach(() => {
@@ -22,7 +22,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-/** All that is in the pipe now. */
+/** The present content of the pipe. */
 function drain(): string {
   const piece = Buffer.alloc(1 << 20);
   let text = "";
@@ -38,14 +38,14 @@ function drain(): string {
   }
 }
 
-test("a log that nobody reads holds nobody up: lines beyond its bound are dropped and counted", async () => {
+test("an unread log blocks no request: lines beyond its bound are dropped and counted", async () => {
   const { logger, dropped } = await openLog({ level: "info", format: "json", descriptor });
   const line = "x".repeat(1000);
   for (let i = 0; i < 3000; i++) logger.info({ i, line }, "kept");
   expect(dropped()).toBe(0);
   for (let i = 0; i < 3000; i++) logger.info({ i, line }, "too much");
   expect(dropped()).toBeGreaterThan(1000);
-  // Whoever reads again gets what was kept, in whole lines, and there is room for new ones.
+  // A later reader gets the kept lines, each complete, and there is room for new ones.
   let text = drain();
   const lines = () => text.split("\n").slice(0, -1);
   await until("lines that were kept", () => {
@@ -58,7 +58,7 @@ test("a log that nobody reads holds nobody up: lines beyond its bound are droppe
   expect(dropped()).toBe(before);
 });
 
-test("a server whose output nobody reads serves on, and ends when it is told to", async () => {
+test("a server with unread output serves, and ends at SIGTERM", async () => {
   const cli = new URL("../../dist/server/cli.js", import.meta.url).pathname;
   const port = 20_000 + (process.pid % 20_000);
   const options = ["--port", String(port), "--data-dir", join(dir, "data"), "--log-level", "trace", "--threads", "1"];
@@ -72,7 +72,7 @@ test("a server whose output nobody reads serves on, and ends when it is told to"
         () => false,
       );
     await until("the server to be ready", ready);
-    // Each refusal is a line at level debug; together they are several times what a pipe holds.
+    // Each refusal is a line at level debug; together they are several times the size of a pipe.
     for (let i = 0; i < 60; i++) {
       const answers = Array.from({ length: 20 }, () => fetch(`${origin}/v1/chat/completions`, refused));
       for (const { status } of await Promise.all(answers)) expect(status).toBe(400);
@@ -86,7 +86,7 @@ test("a server whose output nobody reads serves on, and ends when it is told to"
   }
 });
 
-test("a log whose reader has gone is given up, and its lines are counted", async () => {
+test("a log without a reader is given up, and its lines are counted", async () => {
   const pipe = join(dir, "gone");
   execFileSync("mkfifo", [pipe]);
   const both = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
@@ -94,7 +94,7 @@ test("a log whose reader has gone is given up, and its lines are counted", async
   closeSync(both);
   const { logger, dropped, flush } = await openLog({ level: "info", format: "json", descriptor: writing });
   await until("lines to be dropped", () => {
-    logger.info({}, "nobody hears it");
+    logger.info({}, "unread line");
     return dropped() > 0;
   });
   await flush();

@@ -7,7 +7,7 @@ import { exchange } from "../unit/server/http/raw-socket.ts";
 const ADMIN_KEY = "administrator of this test";
 const EVIL = 'x\r\n{"level":30,"msg":"forged"}\r\nSet-Cookie: a=b\u001b[31m\u2028\u0007';
 
-/** As bad as the name of a file may be. */
+/** The worst name that a file may have. */
 const UGLY = 'x";\u2028Set-Cookie: a=b\u202e%0d%0a';
 
 let server: TestServer;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("fault 35: line ends and escapes in custom_id, filename, metadata, names and x-request-id reach neither log nor header", async () => {
+test("line ends and escapes in client texts reach neither log nor header", async () => {
   const client = server.client.withOptions({ apiKey: ADMIN_KEY });
   const body = { model: "demo", messages: [{ role: "user", content: "Hi" }], max_tokens: 1 };
   const line = JSON.stringify({ custom_id: EVIL, method: "POST", url: "/v1/chat/completions", body });

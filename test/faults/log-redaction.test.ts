@@ -28,7 +28,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** What follows the prefix that finds the key: 256 bits in base64url, which may have underscores of its own. */
+/** The part after the key's prefix: 256 bits in base64url, which may contain underscores. */
 const secretPart = (key: string) => key.slice(-43);
 
 const post = (path: string, body: unknown, secret: string) =>
@@ -41,7 +41,7 @@ test("the engine process has no key in its environment", () => {
   }
 });
 
-test("fault 34: no key, prompt or body is in a log line, an error or the metrics", async () => {
+test("no key, prompt or body is in a log line, an error or the metrics", async () => {
   const answers: string[] = [];
   const note = async (response: Response) => void answers.push(await response.text());
   const message = { role: "user", content: PROMPT };

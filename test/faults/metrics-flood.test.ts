@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** Whatever a client can choose. */
+/** Values that a client can choose. */
 async function odd(i: number): Promise<void> {
   const { client, origin } = server;
   const word = `odd-${i}`;
@@ -35,7 +35,7 @@ async function scrape(): Promise<{ bytes: number; series: number }> {
   return { bytes: text.length, series: text.split("\n").filter((line) => /^\w/.test(line)).length };
 }
 
-test("nothing that clients send adds a series to /metrics", async () => {
+test("no request of a client adds a series to /metrics", async () => {
   const batchOf = (word: string) =>
     submit(server.client, jsonl([chatLine(word, word), { ...chatLine(`${word}-2`, word), url: `/v1/${word}` }]), {
       metadata: { [word]: word },
@@ -43,7 +43,7 @@ test("nothing that clients send adds a series to /metrics", async () => {
   await complete(server.client, "Hello!");
   await odd(0);
   await reaches(server.client, (await batchOf("first")).id, "failed");
-  // The ledger counts within 100 ms of the answer.
+  // The ledger's row follows the answer within 100 ms.
   await server.reaches("nightshift_ledger_cost_usd_total", 1e-9);
   const before = await scrape();
   await Promise.all(Array.from({ length: 20 }, (_, i) => odd(i + 1)));

@@ -7,7 +7,7 @@ import { until } from "../api/until.ts";
 let server: TestServer;
 afterEach(() => server.stop());
 
-/** `npm start` with a stream that has begun, and lasts until the steps are released; the server's own process is npm's grandchild, or its child. */
+/** `npm start` with a started stream that lasts until the steps are released; the server is npm's grandchild or child. */
 async function busyServer() {
   const steps = new HeldSteps();
   server = await readied(new TestServer([], steps.env, ["npm", "start", "--"]));
@@ -22,7 +22,7 @@ async function busyServer() {
   return { steps, lastChunk };
 }
 
-test("SIGTERM to `npm start` reaches the server, which lets the stream finish, and npm waits for it and exits with 0", async () => {
+test("SIGTERM to `npm start` lets the stream finish, and npm exits with 0", async () => {
   const { steps, lastChunk } = await busyServer();
   server.kill("SIGTERM");
   await server.readyIs(503);
@@ -31,7 +31,7 @@ test("SIGTERM to `npm start` reaches the server, which lets the stream finish, a
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
-test("Ctrl-C, which the server gets from the terminal and from npm, counts once", async () => {
+test("Ctrl-C counts once, although terminal and npm both send it", async () => {
   const { steps, lastChunk } = await busyServer();
   server.killGroup("SIGINT");
   await server.says("Shutting down: running requests may finish; a second signal ends at once");
@@ -40,13 +40,13 @@ test("Ctrl-C, which the server gets from the terminal and from npm, counts once"
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
-test("Ctrl-C again ends it at once", async () => {
+test("a second Ctrl-C ends the server at once", async () => {
   const { lastChunk } = await busyServer();
   const cut = expect(lastChunk()).rejects.toThrow();
   server.killGroup("SIGINT");
   await server.says("Shutting down: running requests may finish; a second signal ends at once");
   const { pid } = (await server.says("Listening; the models are loading")) as { pid: number };
-  // Signals that come before a process has run are one to it: on a busy machine two Ctrl-C may be no more than two signals.
+  // Signals that arrive before a process has run merge into one: on a busy machine two Ctrl-C may be only two signals.
   await until("the server to be gone", () => {
     server.killGroup("SIGINT");
     return !isAlive(pid);

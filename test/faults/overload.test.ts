@@ -10,7 +10,7 @@ import { readied, TestServer } from "../api/server.ts";
 import { saying } from "../unit/server/fake-engine.ts";
 import { startTestServer } from "../unit/server/test-server.ts";
 
-/** Two streams that last as long as the steps are held; resolves when both have their first token. */
+/** Two streams that last while the steps are held; resolves when both have their first token. */
 async function occupy(server: TestServer) {
   const streams = await Promise.all(
     ["Count from 1 to 20.", "Count from 2 to 20."].map((asked) => stream(server.client, asked, endless(3000))),
@@ -21,7 +21,7 @@ async function occupy(server: TestServer) {
 
 const NONE: TierBacklog = { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 };
 const CROWD: TierBacklog = { waiting: 200, running: 32, prefill: 40_000, written: 0, left: 3200 };
-/** What an engine says that has minutes of work before a new request of any tier. */
+/** The backlog of an engine with minutes of work before a new request of any tier. */
 const CROWDED: Backlog = {
   tiers: { priority: CROWD, default: CROWD, flex: CROWD, batch: NONE },
   flexPlaces: 1,
@@ -40,7 +40,7 @@ async function fakeServer(options: Partial<Options>) {
   return { ...server, client, sum };
 }
 
-test("who would wait for too long is 503, flex 429, neither is charged, and both are taken when there is room", async () => {
+test("a long predicted wait is 503, flex 429, uncharged, and both succeed later", async () => {
   const server = await fakeServer({ maxWaitMs: 2000, flexWaitMs: 60_000 });
   server.engine.script = saying("5");
   server.engine.backlog = CROWDED;
@@ -64,7 +64,7 @@ test("who would wait for too long is 503, flex 429, neither is charged, and both
   expect((await complete(server.client, "What is 2 + 3?", { service_tier: "flex" })).service_tier).toBe("flex");
 });
 
-test("a flex request that was let in and waits for too long is 429, and the online one behind it is answered", async () => {
+test("an admitted flex request that waits too long is 429; the online one is answered", async () => {
   const server = await fakeServer({ flexWaitMs: 200 });
   const submitted = server.engine.next();
   const flex = failure(complete(server.client, "What is 2 + 3?", { service_tier: "flex" }));
@@ -77,7 +77,7 @@ test("a flex request that was let in and waits for too long is 429, and the onli
   expect(await waiting).toBe("15");
 });
 
-describe("where answers have been short", () => {
+describe("after short answers", () => {
   const steps = new HeldSteps();
   let server: TestServer;
   beforeAll(async () => {
@@ -86,7 +86,7 @@ describe("where answers have been short", () => {
   });
   afterAll(() => server.stop());
 
-  test("the predicted wait grows with the queue, and no better tier waits longer", async () => {
+  test("the predicted wait grows with the queue, and better tiers never wait longer", async () => {
     const predicted = async () => {
       const metrics = await server.metrics();
       const of = (tier: string) => metrics.sum("nightshift_predicted_wait_seconds", { model: "demo", tier });

@@ -7,11 +7,11 @@ import { startKeyedServer } from "./keys-rig.ts";
 const PATH = "/v1/chat/completions";
 const LARGE = { ...CHAT, messages: [{ role: "user", content: "x".repeat(100_000) }] };
 
-/** A server whose requests wait for ever, and two owners of it: one who floods, and one who has asked for nothing yet. */
+/** A server whose requests wait for ever, with two owners: one that floods, and one without a request so far. */
 async function flooded(requests: number, options: Partial<Options>) {
   const server = await startKeyedServer(options);
   const [flood, guest] = [await server.key({ owner: "flood" }), await server.key({ owner: "guest" })];
-  /** The answer's status, or 200 as soon as the engine has the request. */
+  /** The response's status, or 200 as soon as the engine has the request. */
   const asks = (secret: string, body: object = CHAT): Promise<number> =>
     new Promise((resolve, reject) => {
       server.engine.script = () => resolve(200);
@@ -21,7 +21,7 @@ async function flooded(requests: number, options: Partial<Options>) {
   return { server, flood: flood.key, guest: guest.key, asks };
 }
 
-test("an owner who fills the queue leaves an equal part of it to another, and gets no more", async () => {
+test("an owner that fills the queue leaves an equal part to another", async () => {
   const { flood, guest, asks } = await flooded(4, { queueLimit: 4 });
   expect(await asks(flood)).toBe(503);
   expect(await asks(flood, LARGE)).toBe(503);
@@ -31,7 +31,7 @@ test("an owner who fills the queue leaves an equal part of it to another, and ge
   expect(await asks(flood)).toBe(503);
 });
 
-test("a wait that one owner's flood makes is not foretold to another, whose turn comes before most of it", async () => {
+test("an owner's flood does not raise the predicted wait of another", async () => {
   const { server, flood, guest, asks } = await flooded(200, { maxWaitMs: 2000 });
   const none: TierBacklog = { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 };
   const backlog: Backlog = {

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("a request over the queue's limit is 503 with Retry-After; who runs and who waits finish", async () => {
+test("a request over the queue limit is 503 with Retry-After, and earlier ones finish", async () => {
   steps.allow(5);
   const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
   await running[Symbol.asyncIterator]().next();
@@ -32,7 +32,7 @@ test("a request over the queue's limit is 503 with Retry-After; who runs and who
   expect((await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" })).toBe(2);
 });
 
-test("the SDK's own retries get through as soon as there is room", async () => {
+test("the SDK's own retries succeed when the queue has room", async () => {
   const patient = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: "none", maxRetries: 2 });
   steps.allow(5);
   const running = await stream(server.client, "Count from 1 to 20.", endless(3000));

@@ -5,7 +5,7 @@ import { owner as ownerSchema } from "../../openapi/resources/owners.ts";
 import { saying } from "../unit/server/fake-engine.ts";
 import { ADMIN_KEY, type KeyedServer, startKeyedServer } from "./keys-rig.ts";
 
-/** What the fake engine's answer costs: 3 prompt tokens, 2 cached ones and 1 of the answer, in nano-dollars. */
+/** Cost of the fake engine's answer in nano-dollars: 3 prompt tokens, 2 of them cached, and 1 of the answer. */
 const COST = 3 * 1000 + 2 * 500 + 2000;
 const CHAT = { model: "demo", messages: [{ role: "user", content: "hi" }], max_tokens: 8 };
 
@@ -24,7 +24,7 @@ async function spending(server: KeyedServer) {
   return ownerSchema.parse(await response.json()).spending;
 }
 
-/** What the ledger's rows add up to. */
+/** The sum of the ledger's rows. */
 function ledgerOf(dataDir: string): { rows: number; nano: number } {
   const db = new Database(join(dataDir, "nightshift.db"), { readonly: true });
   onTestFinished(() => void db.close());
@@ -44,9 +44,9 @@ it.each([
       return Array.from({ length: 4 }, () => bound.then(() => server.key()));
     },
   ],
-])("100 requests at once at the last cent of %s: one more than there is, and no other", async (_name, make) => {
+])("100 concurrent requests at the last cent of %s overspend by one request", async (_name, make) => {
   const server = await startKeyedServer();
-  // Two requests are paid for, and a nano-dollar is left.
+  // The budget pays for two requests and a nano-dollar.
   const keys = await Promise.all(make(server, (2 * COST + 1) / 1e9));
   const secrets = keys.map(({ key }) => key);
   for (let i = 0; i < 2; i++) {
@@ -62,7 +62,7 @@ it.each([
   expect(await statuses(server, secrets, 3)).toEqual([429, 429, 429]);
 });
 
-it("100 requests that fail, or whose clients leave before anything came, hold nothing back and cost nothing", async () => {
+it("100 failed or abandoned requests leave no reservation and cost nothing", async () => {
   const server = await startKeyedServer();
   const { key } = await server.key({ budget: { daily_usd: 1 } });
   const leaving = new AbortController();

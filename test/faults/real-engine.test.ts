@@ -6,7 +6,7 @@ import { HeldSteps } from "../api/held-steps.ts";
 import { isAlive, readied, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
-/** Stopped at the end of the test, which may run beside others. */
+/** A server that stops at the end of its test, which may run beside others. */
 async function started(context: TestContext, server: TestServer): Promise<TestServer> {
   context.onTestFinished(() => server.stop());
   return readied(server);
@@ -22,7 +22,7 @@ async function drain(chunks: AsyncIterable<unknown>): Promise<unknown> {
   }
 }
 
-/** Streams of which each has been sent something. */
+/** Streams that have each received output. */
 async function runningStreams(server: TestServer, count: number) {
   const opened = Array.from({ length: count }, async (_, i) => {
     const chunks = await stream(server.client, `Count from ${i} to 20.`, endless(3000));
@@ -42,7 +42,7 @@ const QUESTIONS: [string, string][] = [
 ];
 
 describe("kill -9 of the engine process under load", () => {
-  test("open streams get an error event, all others are run again, and it serves on", async (context) => {
+  test("ends open streams with an error event, and runs other requests again", async (context) => {
     const steps = new HeldSteps();
     const loads = new HeldLoads();
     const failpoints = [steps, loads].map(({ env }) => env.NIGHTSHIFT_FAILPOINTS).join(",");
@@ -85,7 +85,7 @@ describe("kill -9 of the engine process under load", () => {
     await server.idle();
   });
 
-  test("an error event is the last of a stream, without [DONE]", async (context) => {
+  test("makes the error event the last of a stream, without [DONE]", async (context) => {
     const server = await started(context, new TestServer([]));
     const response = await server.post("/v1/chat/completions", {
       ...{ model: "demo", messages: [{ role: "user", content: "Count from 1 to 20." }], stream: true },
@@ -100,8 +100,8 @@ describe("kill -9 of the engine process under load", () => {
   });
 });
 
-// These two wait for timeouts and backoffs for most of their time.
-test.concurrent("an engine that hangs under load is killed and started again", async (context) => {
+// These two spend most of their time in timeouts and backoffs.
+test.concurrent("an engine that hangs under load is killed and restarted", async (context) => {
   const { expect } = context;
   const server = await started(context, new TestServer(["--engine-timeout", "5"]));
   const [engine] = server.enginePids;
@@ -114,13 +114,13 @@ test.concurrent("an engine that hangs under load is killed and started again", a
   expect((await server.metrics()).sum("nightshift_engine_restarts_total")).toBe(1);
 });
 
-test.concurrent("an engine that is killed again and again is given up, and the server says so", async (context) => {
+test.concurrent("an engine that dies repeatedly is given up, and reported as failed", async (context) => {
   const { expect } = context;
   const server = await started(context, new TestServer([]));
   const killed = new Set<number>();
   const failed = async () => (await (await server.ready()).text()).includes('"failed"');
   await until("the engine to be given up", async () => {
-    // One that is killed while it loads is tried again later.
+    // An engine that is killed while it loads is tried again later.
     if ((await server.ready()).status !== 200) return failed();
     for (const pid of server.enginePids) {
       if (killed.has(pid)) continue;

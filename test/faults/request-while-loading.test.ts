@@ -6,7 +6,7 @@ import { TestServer } from "../api/server.ts";
 let server: TestServer;
 afterEach(() => server.stop());
 
-test("while a model loads, /ready is 503 with its progress and requests are 503 with Retry-After", async () => {
+test("while a model loads, /ready has its progress and requests are 503 with Retry-After", async () => {
   const loads = new HeldLoads();
   loads.hold();
   server = new TestServer([], loads.env);

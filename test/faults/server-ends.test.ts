@@ -7,7 +7,7 @@ import { until } from "../api/until.ts";
 let server: TestServer;
 afterEach(() => server.stop());
 
-/** A server with a stream that has begun, and that lasts until `steps` are released. */
+/** A server with a started stream that lasts until `steps` are released. */
 async function busyServer(tokens: number, ...args: string[]) {
   const steps = new HeldSteps();
   server = await readied(new TestServer(args, steps.env));
@@ -17,7 +17,7 @@ async function busyServer(tokens: number, ...args: string[]) {
   return { steps, chunks, engines: server.enginePids };
 }
 
-test("kill -9 of the server ends its engine process too, busy or not", async () => {
+test("kill -9 of the server ends its engine process, busy or idle", async () => {
   const { chunks, engines } = await busyServer(4000);
   expect(engines).toHaveLength(1);
   server.kill("SIGKILL");
@@ -29,7 +29,7 @@ test("kill -9 of the server ends its engine process too, busy or not", async () 
   ).rejects.toThrow();
 });
 
-test("SIGTERM: not ready at once, nothing new, the stream finishes, exit 0", async () => {
+test("SIGTERM refuses new requests, lets the stream finish and exits with 0", async () => {
   const { steps, chunks, engines } = await busyServer(100);
   server.kill("SIGTERM");
   await server.readyIs(503);
@@ -43,7 +43,7 @@ test("SIGTERM: not ready at once, nothing new, the stream finishes, exit 0", asy
   expect(engines.some(isAlive)).toBe(false);
 });
 
-test("SIGTERM with a short grace ends what still runs, which hears why, and the process with 0", async () => {
+test("SIGTERM with a short grace ends streams with the reason, and exits with 0", async () => {
   const { chunks } = await busyServer(4000, "--shutdown-grace", "0");
   server.kill("SIGTERM");
   const failure = await Promise.resolve()
@@ -55,7 +55,7 @@ test("SIGTERM with a short grace ends what still runs, which hears why, and the 
   expect(await server.exited).toEqual({ code: 0, signal: null });
 });
 
-test("a second signal ends it at once", async () => {
+test("a second signal ends the server at once", async () => {
   const { engines } = await busyServer(4000);
   server.kill("SIGTERM");
   await server.says("Shutting down: running requests may finish; a second signal ends at once");

@@ -9,7 +9,7 @@ export interface SmallDisk {
   unmount(): void;
 }
 
-/** Mounts a tmpfs of so many bytes; null where this user may not mount, which is every user but root. */
+/** Mounts a tmpfs of this many bytes; null where this user may not mount, which is every user but root. */
 export function mountSmallDisk(bytes: number, options = ""): SmallDisk | null {
   const path = mkdtempSync(join(tmpdir(), "nightshift-disk-"));
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}${options}`, "tmpfs", path]);

@@ -13,16 +13,14 @@ async function serve(dataDir: string, ...more: string[]): Promise<TestServer> {
   return server;
 }
 
-/** To the last byte, as dd does it. */
+/** Fills the disk to the last byte, as dd does. */
 function fill(dir: string): string {
   const ballast = join(dir, "ballast");
   spawnSync("dd", ["if=/dev/zero", `of=${ballast}`, "bs=4k"]);
   return ballast;
 }
 
-test("a server that was killed starts on a full disk, answers, and goes on with its batch once there is room", async ({
-  skip,
-}) => {
+test("a killed server starts on a full disk, and resumes its batch with free space", async ({ skip }) => {
   const disk = mountSmallDisk(64 * 1024 * 1024);
   if (disk === null) return skip("mounting a small file system needs root");
   onTestFinished(() => disk.unmount());
@@ -46,7 +44,7 @@ test("a server that was killed starts on a full disk, answers, and goes on with 
   expect(ids((await results(second.client, batch)).all)).toEqual(ids(lines));
 });
 
-test("a first start with API keys on a full disk ends with a sentence", async ({ skip }) => {
+test("a first start with API keys on a full disk ends with an error message", async ({ skip }) => {
   const disk = mountSmallDisk(4 * 1024 * 1024);
   if (disk === null) return skip("mounting a small file system needs root");
   onTestFinished(() => disk.unmount());

@@ -7,7 +7,7 @@ import { startKeyedServer } from "./keys-rig.ts";
 const upload = async (client: OpenAI, bytes: number) =>
   client.files.create({ file: await toFile(Buffer.alloc(bytes, "x"), "notes.txt"), purpose: "user_data" });
 
-it("a file beyond what a key may store is 507 insufficient_storage, whichever key of the owner stored the rest", async () => {
+it("a file beyond a key's storage is 507, counting files of all keys of the owner", async () => {
   const server = await startKeyedServer();
   const small = server.client((await server.key({ storage_bytes: 11_000 })).key);
   const free = server.client((await server.key()).key);
@@ -21,12 +21,12 @@ it("a file beyond what a key may store is 507 insufficient_storage, whichever ke
   await expect(upload(small, 1)).rejects.toMatchObject({ status: 507 });
   await free.files.delete(kept.id);
   await upload(small, 3000);
-  // Nothing of what was refused is left on disk.
+  // The refused file leaves nothing on disk.
   expect(readdirSync(join(server.dataDir, "tmp"))).toEqual([]);
   expect(readdirSync(join(server.dataDir, "files"))).toHaveLength(3);
 });
 
-it("parts of an upload count from the moment they are stored", async () => {
+it("parts of an upload count as soon as they are stored", async () => {
   const server = await startKeyedServer();
   const client = server.client((await server.key({ storage_bytes: 10_000 })).key);
   const terms = { filename: "a.txt", mime_type: "text/plain", purpose: "user_data" as const };

@@ -6,9 +6,7 @@ import { ledgerRow, newBatch } from "../unit/store/rows.ts";
 import { openTestStore } from "../unit/store/test-store.ts";
 import { mountSmallDisk } from "./small-disk.ts";
 
-test("a full disk fails writes whole, says not writable, goes on reading, and recovers when space returns", async ({
-  skip,
-}) => {
+test("a full disk fails complete writes, leaves reads, and recovers with free space", async ({ skip }) => {
   const disk = mountSmallDisk(4 * 1024 * 1024);
   if (disk === null) return skip("mounting a small file system needs root");
   onTestFinished(() => disk.unmount());
@@ -41,12 +39,12 @@ function fill(path: string): void {
     try {
       writeFileSync(path, Buffer.alloc(size), { flag: "a" });
     } catch {
-      // No room for so much; half of it may fit.
+      // No space for all of it; half of it may fit.
     }
   }
 }
 
-/** Some pages may be left in the log's file from before. */
+/** Some pages of earlier writes may be left in the log's file. */
 async function insertUntilRefused(store: Store): Promise<{ written: number; failure: unknown }> {
   const rows = Array.from({ length: 200 }, () => ledgerRow());
   for (let written = 0; written < 1_000_000; written += rows.length) {

@@ -7,7 +7,7 @@ import { migrate } from "../../store/thread/migrate.ts";
 import { fileRow } from "../unit/store/rows.ts";
 import { freshFolder, testStore } from "../unit/store/test-store.ts";
 
-/** A process with the built store, or with a part of it, that says a line and then waits to be killed. */
+/** A process with the built store, or a part of it, that prints a line and then waits to be killed. */
 async function processThat(script: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -24,7 +24,7 @@ async function processThat(script: string): Promise<ChildProcess> {
 
 const built = (file: string) => JSON.stringify(fileURLToPath(new URL(`../../dist/store/${file}`, import.meta.url)));
 
-test("a second process is refused while the first lives, and admitted the moment it is killed; nothing is lost", async () => {
+test("a second process is refused until the first is killed, and finds all its rows", async () => {
   const folder = freshFolder();
   const first = await processThat(`
     const { openStore } = await import(${built("store.js")});
@@ -46,7 +46,7 @@ test("a second process is refused while the first lives, and admitted the moment
 const FIRST = "CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1);";
 const SECOND = "CREATE TABLE b (y INTEGER); INSERT INTO b SELECT x FROM a; DROP TABLE a;";
 
-test("a migration that is killed half way leaves the version before, and the next start completes it", async () => {
+test("a killed migration leaves the version before, and the next start completes it", async () => {
   const path = `${freshFolder()}/nightshift.db`;
   const migrating = await processThat(`
     import { createRequire } from "node:module";
@@ -56,7 +56,7 @@ test("a migration that is killed half way leaves the version before, and the nex
     db.pragma("journal_mode = WAL");
     migrate(db, [${JSON.stringify(FIRST)}]);
     db.function("wait_for_the_end", () => {
-      // Synchronously, or the line would wait for the end of this call.
+      // Synchronous, or the line would wait for the end of this call.
       process.stdout._handle?.setBlocking?.(true);
       process.stdout.write("half way\\n");
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);

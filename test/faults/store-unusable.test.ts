@@ -7,7 +7,7 @@ import { ledgerRow } from "../unit/store/rows.ts";
 import { freshFolder, openTestStore, testStore } from "../unit/store/test-store.ts";
 import { mountSmallDisk } from "./small-disk.ts";
 
-/** A data directory with some pages in it, closed. */
+/** A closed data directory whose database has some pages. */
 async function filled(): Promise<{ folder: string; path: string }> {
   const folder = freshFolder();
   const store = await openTestStore(folder);
@@ -16,7 +16,7 @@ async function filled(): Promise<{ folder: string; path: string }> {
   return { folder, path: join(folder, "nightshift.db") };
 }
 
-test("a corrupt page is refused with the file and advice, and the file stays as it is", async () => {
+test("a corrupt page ends the start with advice, and the file stays unchanged", async () => {
   const { folder, path } = await filled();
   const file = openSync(path, "r+");
   const pages = Math.floor(statSync(path).size / 4096);
@@ -31,7 +31,7 @@ test("a corrupt page is refused with the file and advice, and the file stays as 
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test("a large database is checked beside its use: damage turns /ready and names the file and what to do", async () => {
+test("damage of a large database, found beside its use, turns /ready 503 with advice", async () => {
   const { folder, path } = await filled();
   const db = new Database(path);
   db.exec("REPLACE INTO probe VALUES (1, zeroblob(70000000))");
@@ -46,7 +46,7 @@ test("a large database is checked beside its use: damage turns /ready and names 
   expect(store.state).toMatchObject({ reason: expect.stringContaining(path) });
 });
 
-test("a file that is no database is refused, and stays", async () => {
+test("a file that is no database is refused and stays unchanged", async () => {
   const folder = freshFolder();
   const path = join(folder, "nightshift.db");
   writeFileSync(path, "not a database\n".repeat(1000));
@@ -54,7 +54,7 @@ test("a file that is no database is refused, and stays", async () => {
   expect(readFileSync(path, "utf8")).toMatch(/^not a database/);
 });
 
-test("a database of a newer version is refused with advice, and nothing in it changes", async () => {
+test("a database of a newer version is refused with advice and stays unchanged", async () => {
   const { folder, path } = await filled();
   const db = new Database(path);
   db.pragma("user_version = 999");
@@ -68,7 +68,7 @@ test("a database of a newer version is refused with advice, and nothing in it ch
   after.close();
 });
 
-test("a refused store gives the data directory free again", async () => {
+test("a refused store releases the data directory", async () => {
   const { folder, path } = await filled();
   const set = (version: number) => {
     const db = new Database(path);
@@ -90,7 +90,7 @@ test("a data directory that cannot be written is refused with its path and advic
   await expect(refused).rejects.toThrow(/--data-dir/);
 });
 
-/** Permissions do not bind root, a read-only file system does. */
+/** Permissions do not apply to root, a read-only file system does. */
 function readOnlyFolder(): string | null {
   const disk = mountSmallDisk(1024 * 1024, ",ro");
   if (disk !== null) {

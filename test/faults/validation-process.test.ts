@@ -42,7 +42,7 @@ function job(text: string, more: Partial<ValidationJob> = {}): ValidationJob {
 
 const GOOD = jsonl([chatLine("a", "hi")]);
 const MANY = jsonl(Array.from({ length: 3000 }, (_, i) => chatLine(`l${i}`, "hi")));
-/** 8 MB of JSON and, parsed, a million strings of 24 bytes and more: far more than the small heaps of these tests hold. */
+/** 8 MB of JSON and, parsed, a million strings of 24 bytes and more: more than the small heaps of these tests. */
 const TOO_LARGE = jsonl([
   {
     custom_id: "a",
@@ -63,7 +63,7 @@ function started(options: Partial<ValidationProcessOptions> = {}): ValidationPro
   return validation;
 }
 
-/** A job that waits, its chunks being taken by nobody, in a process that runs. */
+/** A waiting job with unread chunks, in a running process. */
 async function held(validation: ValidationProcess, owner = "a") {
   let chunks = 0;
   const over = validation.validate(
@@ -82,7 +82,7 @@ async function held(validation: ValidationProcess, owner = "a") {
 const GOOD_OUTCOME = { valid: true, model: "demo", lines: 1 };
 
 describe("the validation process", () => {
-  test("gives the lines of several files at once, and stays", async () => {
+  test("checks several files at once, and stays", async () => {
     const validation = started();
     const ids: string[] = [];
     const take = async ({ customIds }: NewLines) => void ids.push(...customIds);
@@ -97,7 +97,7 @@ describe("the validation process", () => {
     expect(validation.pid).toBe(pid);
   });
 
-  test("killed: every job that it had is lost, and the next file starts it again", async () => {
+  test("loses all jobs when killed, and the next file starts it again", async () => {
     const validation = started();
     const [one, two] = [await held(validation), await held(validation, "b")];
     process.kill(one.pid, "SIGKILL");
@@ -107,14 +107,14 @@ describe("the validation process", () => {
     expect(validation.pid).not.toBe(one.pid);
   });
 
-  test("out of heap: it ends by itself, and no process beside it", async () => {
+  test("ends alone when its heap is exhausted", async () => {
     const validation = started({ heapMb: 16 });
     const lost = validation.validate(job(TOO_LARGE), nothing, never);
     await expect(lost).rejects.toBeInstanceOf(ValidationLost);
     expect(await validation.validate(job(GOOD), nothing, never)).toEqual(GOOD_OUTCOME);
   });
 
-  test("hung: it is killed when it sends nothing any longer", async () => {
+  test("is killed when it hangs", async () => {
     const validation = started({ silenceMs: HOUR });
     const { over, pid } = await held(validation);
     process.kill(pid, "SIGSTOP");
@@ -129,7 +129,7 @@ describe("the validation process", () => {
     await until("the process to be gone", () => !isAlive(pid));
   });
 
-  test("cancelled jobs end at once, and leave no open file behind", async () => {
+  test("ends cancelled jobs at once, without an open file", async () => {
     const validation = started();
     await validation.validate(job(GOOD), nothing, never);
     const openFiles = () => readdirSync(`/proc/${validation.pid}/fd`).length;
@@ -145,7 +145,7 @@ describe("the validation process", () => {
     await until("all files to be closed", () => openFiles() <= before);
   });
 
-  test("what may pass is no loss: a file that can't be read, a store that takes no lines, no process", async () => {
+  test("does not count temporary failures of files, store or start as a loss", async () => {
     const validation = started();
     const absent = { ...job(GOOD), path: join(folder, "absent") };
     const reasonOf = (over: Promise<unknown>) => over.then(null, (reason: unknown) => reason);
@@ -162,7 +162,7 @@ describe("the validation process", () => {
     for (const reason of reasons) expect(reason).not.toBeInstanceOf(ValidationLost);
   });
 
-  test("of a file that is validated alone is another one: its end ends no other validation", async () => {
+  test("for a single file is separate: its end ends no other validation", async () => {
     const processes = new ValidationProcesses({ ...OPTIONS, heapMb: 16 });
     onTestFinished(() => processes.stop());
     let release = () => {};

@@ -11,34 +11,34 @@ import { Rig, receiver, SECRET } from "./webhook-rig.ts";
 const HOUR = 3_600_000;
 
 describe("a webhook receiver", () => {
-  it("that works gets the event once, signed as the openai SDK wants it", async () => {
-    const { url, heard } = await receiver((_, response) => response.writeHead(204).end());
+  it("gets an event once, signed for the openai SDK", async () => {
+    const { url, received } = await receiver((_, response) => response.writeHead(204).end());
     const rig = await Rig.start([url]);
     await rig.queue();
-    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
+    expect(await rig.receives(1)).toEqual(["delivered batch.completed"]);
     const client = new OpenAI({ apiKey: "none", webhookSecret: SECRET });
-    const { headers, body } = heard[0]!;
+    const { headers, body } = received[0]!;
     const event = await client.webhooks.unwrap(body, new Headers(headers as Record<string, string>));
     expect(event).toMatchObject({ id: "evt_1", object: "event", type: "batch.completed", data: { id: "batch_1" } });
     expect(headers).toMatchObject({ "webhook-id": "evt_1", "content-type": "application/json" });
     rig.pass(4 * 24 * HOUR);
     await rig.delivery.close(1000);
-    expect(heard).toHaveLength(1);
+    expect(received).toHaveLength(1);
     expect(await rig.waiting()).toEqual([]);
   });
 
-  it("that fails is tried again later, with the same id, the same body and a new time", async () => {
+  it("that fails is retried with the same id and body and a new timestamp", async () => {
     let status = 500;
-    const { url, heard } = await receiver((_, response) => response.writeHead(status).end());
+    const { url, received } = await receiver((_, response) => response.writeHead(status).end());
     const rig = await Rig.start([url]);
     await rig.queue("batch.failed");
-    await rig.hears(1);
+    await rig.receives(1);
     const [row] = await rig.waiting();
     expect(row).toMatchObject({ attempts: 1, lastError: "HTTP 500", nextAtMs: rig.now + 5000 });
     status = 200;
     rig.pass(5000);
-    expect(await rig.hears(2)).toEqual(["failed batch.failed", "delivered batch.failed"]);
-    const [first, second] = heard;
+    expect(await rig.receives(2)).toEqual(["failed batch.failed", "delivered batch.failed"]);
+    const [first, second] = received;
     expect(second!.headers["webhook-id"]).toBe(first!.headers["webhook-id"]);
     expect(second!.body).toBe(first!.body);
     expect(Number(second!.headers["webhook-timestamp"]) - Number(first!.headers["webhook-timestamp"])).toBe(5);
@@ -46,101 +46,101 @@ describe("a webhook receiver", () => {
   });
 
   it("that fails for three days is given up", async () => {
-    const { url, heard } = await receiver((_, response) => response.writeHead(503).end());
+    const { url, received } = await receiver((_, response) => response.writeHead(503).end());
     const rig = await Rig.start([url]);
     await rig.queue();
     let count = 1;
-    while (!(await rig.hears(count)).includes("dead 1")) {
+    while (!(await rig.receives(count)).includes("dead 1")) {
       const [row] = await rig.waiting();
       rig.pass(row!.nextAtMs - rig.now);
       count++;
     }
-    expect(heard.length).toBe(count);
+    expect(received.length).toBe(count);
     expect(count).toBeGreaterThan(15);
     expect(await rig.waiting()).toEqual([]);
   });
 
-  it("waits for no longer than its backoff after the wall clock is set back", async () => {
+  it("is retried after its backoff, also when the wall clock is set back", async () => {
     let status = 503;
-    const { url, heard } = await receiver((_, response) => response.writeHead(status).end());
+    const { url, received } = await receiver((_, response) => response.writeHead(status).end());
     const rig = await Rig.start([url]);
     await rig.queue();
-    await rig.hears(1);
+    await rig.receives(1);
     status = 200;
     rig.setClock(-2 * 3_600_000);
     rig.pass(5_000 * 1.25);
-    expect(await rig.hears(2)).toContain("delivered batch.completed");
-    expect(heard).toHaveLength(2);
+    expect(await rig.receives(2)).toContain("delivered batch.completed");
+    expect(received).toHaveLength(2);
   });
 
-  it("is not given up by a clock that was looked at only once", async () => {
+  it("is not given up by an unconfirmed clock", async () => {
     const { url } = await receiver((_, response) => response.writeHead(503).end());
     const rig = await Rig.start([url]);
     await rig.queue();
-    await rig.hears(1);
+    await rig.receives(1);
     rig.settled = false;
     rig.pass(30 * 86_400_000);
-    expect(await rig.hears(2)).toEqual(["failed batch.completed", "failed batch.completed"]);
+    expect(await rig.receives(2)).toEqual(["failed batch.completed", "failed batch.completed"]);
     rig.settled = true;
     rig.pass(60_000);
-    expect(await rig.hears(3)).toContain("dead 1");
+    expect(await rig.receives(3)).toContain("dead 1");
   });
 
-  it.each([301, 302, 307, 308, 304])("that answers %i is not followed, and has failed", async (status) => {
+  it.each([301, 302, 307, 308, 304])("that answers %i is not followed, and counts as failed", async (status) => {
     const target = await receiver((_, response) => response.writeHead(200).end());
     const { url } = await receiver((_, response) => response.writeHead(status, { location: target.url }).end());
     const rig = await Rig.start([url]);
     await rig.queue();
-    expect(await rig.hears(1)).toEqual(["failed batch.completed"]);
+    expect(await rig.receives(1)).toEqual(["failed batch.completed"]);
     expect((await rig.waiting())[0]?.lastError).toBe(`HTTP ${status}: redirects are not followed`);
-    expect(target.heard).toEqual([]);
+    expect(target.received).toEqual([]);
   });
 
-  it("that says 410 gets nothing more, neither what waits nor what comes", async () => {
+  it("that answers 410 gets no pending and no later event", async () => {
     let status = 500;
-    const { url, heard } = await receiver((_, response) => response.writeHead(status).end());
+    const { url, received } = await receiver((_, response) => response.writeHead(status).end());
     const other = await receiver((_, response) => response.writeHead(200).end());
     const rig = await Rig.start([url, other.url]);
     await rig.queue();
     await rig.queue();
-    await rig.hears(4);
+    await rig.receives(4);
     status = 410;
     await rig.queue();
-    const told = await rig.hears(6);
+    const told = await rig.receives(6);
     expect(told.slice(4).sort()).toEqual(["dead 3", "delivered batch.completed"]);
     await rig.queue();
     rig.pass(HOUR);
-    expect((await rig.hears(7))[6]).toBe("delivered batch.completed");
-    expect(heard).toHaveLength(3);
+    expect((await rig.receives(7))[6]).toBe("delivered batch.completed");
+    expect(received).toHaveLength(3);
     expect(await rig.waiting()).toEqual([]);
   });
 
-  it("that was gone when an event of its was still on the way into the store does not get that one", async () => {
-    const { url, heard } = await receiver((_, response) => response.writeHead(200).end());
+  it("that answered 410 does not get an event that is being stored", async () => {
+    const { url, received } = await receiver((_, response) => response.writeHead(200).end());
     const rig = await Rig.start([url]);
     const queued = rig.queue();
     rig.endpoints.disable(url);
     await queued;
-    expect(await rig.hears(1)).toEqual(["dead 1"]);
-    expect(heard).toEqual([]);
+    expect(await rig.receives(1)).toEqual(["dead 1"]);
+    expect(received).toEqual([]);
   });
 
-  it("that never answers is left after the timeout", async () => {
+  it("that never answers fails after the timeout", async () => {
     const { url } = await receiver(() => {});
     const rig = await Rig.start([url], { timeoutMs: 100 });
     await rig.queue();
-    expect(await rig.hears(1)).toEqual(["failed batch.completed"]);
+    expect(await rig.receives(1)).toEqual(["failed batch.completed"]);
     expect((await rig.waiting())[0]?.lastError).toBe("no answer within 0.1 s");
   });
 
-  it("whose name never resolves is left after the timeout too", async () => {
+  it("whose name never resolves fails after the timeout", async () => {
     const rig = await Rig.start(["https://slow.test/"], { timeoutMs: 100, resolve: () => new Promise(() => {}) });
     await rig.queue();
-    await rig.hears(1);
+    await rig.receives(1);
     expect((await rig.waiting())[0]?.lastError).toBe("no answer within 0.1 s");
   });
 
-  it("that answers without end is cut off, and its status counts", async () => {
+  it("that answers without end is cut off, by its status", async () => {
     let written = 0;
     let closed = false;
     const { url } = await receiver((_, response) => {
@@ -157,17 +157,17 @@ describe("a webhook receiver", () => {
     });
     const rig = await Rig.start([url]);
     await rig.queue();
-    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
+    expect(await rig.receives(1)).toEqual(["delivered batch.completed"]);
     await expect.poll(() => closed).toBe(true);
-    // What sockets buffer on the way, and far from all that there would be.
+    // About the content of socket buffers, and far less than the whole answer.
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it("that drips its answer slower than the timeout has answered all the same", async () => {
+  it("that answers slower than the timeout counts as answered", async () => {
     const { url } = await receiver((_, response) => response.writeHead(202).write("."));
     const timeout = new AbortController();
     const timeouts = vi.spyOn(AbortSignal, "timeout").mockReturnValue(timeout.signal);
-    // It is over as soon as the answer has begun.
+    // The delivery is over as soon as the answer has begun.
     const begun = () => void setImmediate(() => timeout.abort());
     subscribe("http.client.response.finish", begun);
     onTestFinished(() => {
@@ -176,10 +176,10 @@ describe("a webhook receiver", () => {
     });
     const rig = await Rig.start([url]);
     await rig.queue();
-    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
+    expect(await rig.receives(1)).toEqual(["delivered batch.completed"]);
   });
 
-  it("that is not there, hangs up or speaks no HTTP is tried again", async () => {
+  it("that is absent, hangs up or speaks no HTTP is retried", async () => {
     for (const answer of ["", "SSH-2.0-OpenSSH_9.6\r\n"]) {
       const server = createServer((socket) =>
         socket
@@ -192,16 +192,16 @@ describe("a webhook receiver", () => {
       const { port } = server.address() as AddressInfo;
       const rig = await Rig.start([`http://127.0.0.1:${port}/`]);
       await rig.queue();
-      await rig.hears(1);
+      await rig.receives(1);
       server.close();
       await once(server, "close");
       rig.pass(10_000);
-      expect(await rig.hears(2)).toEqual(["failed batch.completed", "failed batch.completed"]);
+      expect(await rig.receives(2)).toEqual(["failed batch.completed", "failed batch.completed"]);
       expect((await rig.waiting())[0]?.lastError).toContain("ECONNREFUSED");
     }
   });
 
-  it("that is slow holds up no other, and is met by four connections at most", async () => {
+  it("that is slow delays no other, and gets four connections at most", async () => {
     let open = 0;
     let most = 0;
     const events = new EventEmitter();
@@ -218,42 +218,42 @@ describe("a webhook receiver", () => {
     const full = once(events, "full");
     // More than one page of rows.
     for (let i = 0; i < 130; i++) await rig.queue();
-    await rig.hears(130);
-    expect(quick.heard).toHaveLength(130);
+    await rig.receives(130);
+    expect(quick.received).toHaveLength(130);
     await full;
     const release = setInterval(() => events.emit("go"), 1);
     onTestFinished(() => clearInterval(release));
-    await rig.hears(260);
+    await rig.receives(260);
     expect(most).toBe(4);
-    expect(slow.heard).toHaveLength(130);
+    expect(slow.received).toHaveLength(130);
   });
 
-  it("that is no longer configured is no reason to lose the event at once", async () => {
+  it("that is no longer configured keeps its event for a time", async () => {
     const store = await testStore();
-    const { url, heard } = await receiver((_, response) => response.writeHead(200).end());
+    const { url, received } = await receiver((_, response) => response.writeHead(200).end());
     const before = await Rig.start([url], {}, store);
     await before.delivery.close(0);
     await before.queue();
     const without = await Rig.start([], {}, store);
     without.delivery.wake();
-    expect(await without.hears(1)).toEqual(["failed batch.completed"]);
+    expect(await without.receives(1)).toEqual(["failed batch.completed"]);
     await without.delivery.close(0);
     const after = await Rig.start([url], {}, store);
     after.pass(60_000);
-    expect(await after.hears(1)).toEqual(["delivered batch.completed"]);
-    expect(heard).toHaveLength(1);
+    expect(await after.receives(1)).toEqual(["delivered batch.completed"]);
+    expect(received).toHaveLength(1);
   });
 });
 
-describe("the end of the server", () => {
+describe("a shutdown", () => {
   it("lets a delivery end within the grace", async () => {
     const events = new EventEmitter();
     const { url } = await receiver((_, response) => {
       events.once("go", () => response.writeHead(200).end());
-      events.emit("heard");
+      events.emit("received");
     });
     const rig = await Rig.start([url]);
-    const begun = once(events, "heard");
+    const begun = once(events, "received");
     await rig.queue();
     await begun;
     const closed = rig.delivery.close(10_000);
@@ -262,16 +262,16 @@ describe("the end of the server", () => {
     expect(await rig.waiting()).toEqual([]);
   });
 
-  it("cuts off one that takes longer, and the next start sends it again with the same id", async () => {
+  it("cuts off a longer delivery, which the next start repeats with the same id", async () => {
     const events = new EventEmitter();
     let answers = false;
-    const { url, heard } = await receiver((_, response) => {
+    const { url, received } = await receiver((_, response) => {
       if (answers) response.writeHead(200).end();
-      events.emit("heard");
+      events.emit("received");
     });
     const store = await testStore();
     const rig = await Rig.start([url], {}, store);
-    const begun = once(events, "heard");
+    const begun = once(events, "received");
     await rig.queue();
     await begun;
     await rig.delivery.close(0);
@@ -279,15 +279,15 @@ describe("the end of the server", () => {
     answers = true;
     const next = await Rig.start([url], {}, store);
     next.delivery.wake();
-    await next.hears(1);
-    expect(heard.map(({ headers }) => headers["webhook-id"])).toEqual(["evt_1", "evt_1"]);
+    await next.receives(1);
+    expect(received.map(({ headers }) => headers["webhook-id"])).toEqual(["evt_1", "evt_1"]);
   });
 });
 
-describe("a store that can't be written", () => {
-  it("does not make a delivered event go out again and again", async () => {
+describe("a store that is not writable", () => {
+  it("does not make a delivered event repeat", async () => {
     const store = await testStore();
-    const { url, heard } = await receiver((_, response) => response.writeHead(200).end());
+    const { url, received } = await receiver((_, response) => response.writeHead(200).end());
     let failing = 1;
     const outbox = {
       ...store.outbox,
@@ -296,18 +296,18 @@ describe("a store that can't be written", () => {
     };
     const rig = await Rig.start([url], { store: outbox }, store);
     await rig.queue();
-    expect(await rig.hears(1)).toEqual(["delivered batch.completed"]);
-    expect(heard).toHaveLength(1);
+    expect(await rig.receives(1)).toEqual(["delivered batch.completed"]);
+    expect(received).toHaveLength(1);
   });
 });
 
-it("no secret, path or query gets into the log", async () => {
+it("the log has no secret, path or query", async () => {
   const { url } = await receiver((_, response) => response.writeHead(500).end());
   const rig = await Rig.start([url]);
   await rig.queue();
-  await rig.hears(1);
+  await rig.receives(1);
   rig.pass(4 * 24 * HOUR);
-  await rig.hears(2);
+  await rig.receives(2);
   expect(rig.logged).toHaveLength(2);
   for (const line of rig.logged) {
     expect(line).toContain("127.0.0.1");

@@ -13,22 +13,22 @@ import { testStore } from "../unit/store/test-store.ts";
 
 export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-export interface Heard {
+export interface Received {
   headers: IncomingMessage["headers"];
   body: string;
   url: string;
 }
 
-/** An HTTP server on loopback that remembers what it heard. */
-export async function receiver(answer: RequestListener): Promise<{ url: string; heard: Heard[]; port: number }> {
-  const heard: Heard[] = [];
+/** An HTTP server on loopback that records its requests. */
+export async function receiver(answer: RequestListener): Promise<{ url: string; received: Received[]; port: number }> {
+  const received: Received[] = [];
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk) => {
       body += chunk;
     });
     request.on("end", () => {
-      heard.push({ headers: request.headers, body, url: request.url ?? "" });
+      received.push({ headers: request.headers, body, url: request.url ?? "" });
       answer(request, response);
     });
   });
@@ -39,10 +39,10 @@ export async function receiver(answer: RequestListener): Promise<{ url: string; 
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/hook?token=inthepath`, heard, port };
+  return { url: `http://127.0.0.1:${port}/hook?token=inthepath`, received, port };
 }
 
-/** Delivery over a real store, with a clock that the test sets and a word for each thing that happens. */
+/** Delivery over a real store, with a clock that the test sets and a record of events. */
 export class Rig {
   now = Date.now();
   #monotonic = 0;
@@ -105,26 +105,26 @@ export class Rig {
     return id;
   }
 
-  /** Lets time pass; what is due then is tried. */
+  /** Advances the clock; due events are tried. */
   pass(ms: number): void {
     this.now += ms;
     this.#monotonic += ms;
     this.delivery.wake();
   }
 
-  /** Sets the wall clock by so much, without time passing. */
+  /** Moves the wall clock by this much, without the monotonic one. */
   setClock(ms: number): void {
     this.now += ms;
     this.delivery.wake();
   }
 
-  /** Resolves once so many things have happened. */
-  async hears(count: number): Promise<string[]> {
+  /** Resolves once this many events are recorded. */
+  async receives(count: number): Promise<string[]> {
     while (this.told.length < count) await once(this.#events, "told");
     return this.told;
   }
 
-  /** Everything that waits, due or not. */
+  /** All waiting events, due or not. */
   waiting(): Promise<OutboxRow[]> {
     return this.#store.outbox.due({ nowMs: Number.MAX_SAFE_INTEGER, limit: 1000 });
   }

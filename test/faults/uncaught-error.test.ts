@@ -6,13 +6,13 @@ import { isAlive, readied, TestServer } from "../api/server.ts";
 let server: TestServer;
 afterEach(() => server.stop());
 
-/** Makes an error in the server process that nothing catches, when the signal comes. */
+/** Raises an uncaught error in the server process at a signal. */
 const FAULTS = {
   unhandledRejection: "Promise.reject(new Error('a bug'))",
   uncaughtException: "setImmediate(()=>{throw(new(Error)('a bug'))})",
 };
 
-test.each(Object.entries(FAULTS))("%s: logged, not ready, the stream finishes, exit 1", async (event, fault) => {
+test.each(Object.entries(FAULTS))("%s is logged, lets the stream finish and exits with 1", async (event, fault) => {
   const script = encodeURIComponent(`process.on('SIGUSR2',()=>{${fault}})`);
   const steps = new HeldSteps();
   const options = { NODE_OPTIONS: `--import=data:text/javascript,${script}` };

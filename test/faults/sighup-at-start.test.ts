@@ -6,11 +6,11 @@ import { HeldLoads } from "../api/held-loads.ts";
 import { DEMO_MODEL, TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
-test("a SIGHUP while the server starts does not end it: the options are read again when it has started", async () => {
+test("a SIGHUP during the start reloads the options after it", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-hangup-"));
   const loads = new HeldLoads();
   loads.hold();
-  // Two models are measured before anything listens.
+  // Two models are measured before the server listens.
   const models = ["--model", `a=${DEMO_MODEL}`, "--model", `b=${DEMO_MODEL}`];
   const server = new TestServer(["--data-dir", dataDir, ...models], loads.env);
   onTestFinished(async () => {

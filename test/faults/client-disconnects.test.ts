@@ -14,7 +14,7 @@ async function cancelled(): Promise<number> {
   return (await server.metrics()).sum("nightshift_requests_total", { status: "cancelled" });
 }
 
-test("a stream that is aborted midway frees its sequence and counts as cancelled", async () => {
+test("an aborted stream frees its sequence and counts as cancelled", async () => {
   const before = await cancelled();
   steps.allow(20);
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
@@ -26,7 +26,7 @@ test("a stream that is aborted midway frees its sequence and counts as cancelled
   expect(await cancelled()).toBe(before + 1);
 });
 
-test("what an aborted stream had generated is counted", async () => {
+test("the tokens of an aborted stream are counted", async () => {
   const before = (await server.metrics()).sum("nightshift_generation_tokens_total");
   steps.allow(20);
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(4000)))[Symbol.asyncIterator]();
@@ -39,7 +39,7 @@ test("what an aborted stream had generated is counted", async () => {
   expect(after - before).toBeLessThan(4000);
 });
 
-test("a client that waits for a whole answer and goes frees its sequence too", async () => {
+test("a client that disconnects before a complete answer frees its sequence", async () => {
   const before = await cancelled();
   steps.allow(10);
   const abort = new AbortController();
@@ -54,7 +54,7 @@ test("a client that waits for a whole answer and goes frees its sequence too", a
   expect(await cancelled()).toBe(before + 1);
 });
 
-test("fifty aborted streams, most of them waiting, leave nothing behind", async () => {
+test("fifty aborted streams, most of them waiting, leave no sequence or request", async () => {
   const before = await cancelled();
   steps.allow(10);
   const aborts = Array.from({ length: 50 }, () => new AbortController());
@@ -80,7 +80,7 @@ test("fifty aborted streams, most of them waiting, leave nothing behind", async 
   await server.idle();
   expect(await cancelled()).toBe(before + 50);
   expect(await ask(server.client, "Capital of France?")).toBe("The capital of France is Paris.");
-  // All sixteen sequences are there again.
+  // All sixteen sequences are free again.
   const { choices } = await complete(server.client, "What is 7 + 8?", { n: 16 });
   expect(choices.map(({ message }) => message.content)).toEqual(Array.from({ length: 16 }, () => "15"));
 });

@@ -2,10 +2,10 @@ import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import { type OnlineTier, TIERS_AHEAD, type Tier } from "../../engine/protocol/request.ts";
 import { OwnerCounts } from "../../platform/owner-counts.ts";
 
-/** The weight of the latest piece in the running mean. */
+/** The weight of the latest embedding batch in the running mean. */
 const LATEST = 1 / 16;
 
-/** The embedding work that one model has to do, and how fast it goes. */
+/** The embedding work of one model, and its measured speed. */
 export class EmbeddingLoad {
   /** Tokens of requests that have not ended. */
   readonly #tokens: Record<Tier, OwnerCounts> = {
@@ -27,8 +27,8 @@ export class EmbeddingLoad {
   }
 
   /**
-   * What goes before a request of this owner that comes now, in milliseconds; 0 until a piece was measured. Beside streams
-   * it is more.
+   * The predicted wait of a new request of this owner, in milliseconds; 0 before the first embedding batch was measured. A
+   * lower bound: beside streams it is longer.
    */
   waitMs(tier: OnlineTier, owner: string): number {
     const before = (ahead: Tier) =>

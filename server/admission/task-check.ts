@@ -3,10 +3,10 @@ import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
 
-/** What an endpoint wants of a model. */
+/** The task that an endpoint needs its model for. */
 export type ModelTask = "generate" | "embed" | "rank";
 
-/** Throws 400 when the model is not made for it, with the endpoint that it is made for. */
+/** Throws 400 for a model that is not made for the task, and names the endpoint that it is made for. */
 export function requireTask(facts: Pick<ModelFacts, "model" | "generates" | "embedding">, task: ModelTask): void {
   const reason = whyNot(facts, task);
   if (reason !== null) throw invalidRequest("unsupported_model", "model", `The model '${facts.model}' ${reason}`);
@@ -27,14 +27,14 @@ function whyNot({ generates, embedding }: Pick<ModelFacts, "generates" | "embedd
   }
 }
 
-interface AskedVectors {
+interface RequestedVectors {
   inputs: readonly EmbeddingInput[];
   dimensions: number | null;
 }
 
-/** Throws 400 for what is known to be wrong before the engine is asked: token ids, lengths in tokens, dimensions. */
+/** Throws 400 for the faults that are known without the engine: token ids, lengths in tokens, dimensions. */
 export function checkInputs(
-  { inputs, dimensions }: AskedVectors,
+  { inputs, dimensions }: RequestedVectors,
   { vocabulary, embedding }: Pick<ModelFacts, "vocabulary" | "embedding">,
 ): void {
   for (const [index, input] of inputs.entries()) {

@@ -2,16 +2,16 @@ import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
 import type { Prompt } from "../../engine/protocol/prompt.ts";
 import { jsonWithin } from "../../grammar/schema/json-length.ts";
 
-/** How many tokens a prompt may have, before the engine has counted them. */
+/** The estimated tokens of a prompt, before the engine has counted them. */
 export interface PromptSize {
   usual: number;
-  /** A byte is at most one token; what a template puts around messages is less than what JSON does. */
+  /** Upper bound: a byte is at most one token, and a template adds less around messages than JSON does. */
   most: number;
 }
 
 const CHARS_PER_TOKEN = 4;
 
-/** At most `context` of each: of a prompt that is longer in any case nothing is written. */
+/** Each at most `context`: a longer prompt is refused, and never written as JSON in full. */
 export function promptSize(prompt: Prompt, context: number): PromptSize {
   const { usual, most } = fullSize(prompt, context);
   return { usual: Math.min(usual, context), most: Math.min(most, context) };

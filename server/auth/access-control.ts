@@ -5,7 +5,7 @@ import type { Access } from "../../openapi/document/operation.ts";
 import type { LedgerTier } from "../../store/tables/ledger.ts";
 import { callerOf } from "../http/context/caller.ts";
 
-/** Before the body is read. Throws 403 for a key that lacks the scope. */
+/** Runs before the body is read. Throws 403 for a key that lacks the scope. */
 export function requireAccess(access: Access): RequestHandler {
   return (req, _res, next) => {
     if (access === "open" || access === "token") return next();
@@ -17,7 +17,7 @@ export function requireAccess(access: Access): RequestHandler {
   };
 }
 
-/** Throws 403. */
+/** Throws 403 for a key that may not use the tier. */
 export function checkTier(caller: Caller, tier: LedgerTier): void {
   if (mayUseTier(caller, tier)) return;
   const allowed = caller.key?.tiers.join(", ") || "none";
@@ -25,7 +25,7 @@ export function checkTier(caller: Caller, tier: LedgerTier): void {
   throw new ApiError("tier_not_allowed", message, { param: "service_tier" });
 }
 
-/** Whose rows of the ledger a request is about: an administrator's about those asked for, null being all. */
+/** The owners whose ledger rows a request may read: for an administrator those asked for, null being all. */
 export function visibleOwners(caller: Caller, asked: readonly string[] | null): string[] | null {
   if (hasScope(caller, "admin")) return asked === null ? null : [...asked];
   return asked === null || asked.includes(caller.owner) ? [caller.owner] : [];

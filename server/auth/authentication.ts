@@ -20,21 +20,21 @@ export interface AuthenticationDeps {
 }
 
 const MOST_CHARACTERS = 1024;
-/** Seconds after which the store is worth another try. */
+/** Seconds of Retry-After while the store cannot check keys. */
 const RETRY_AFTER = 5;
 
-const ANYONE: Caller = { owner: LOCAL_OWNER, key: null };
+const LOCAL_CALLER: Caller = { owner: LOCAL_OWNER, key: null };
 
-/** While API keys are off, whoever reaches the server is its owner. */
+/** While API keys are off, every request belongs to the one local owner. */
 export const withoutKeys: RequestHandler = (req, _res, next) => {
-  setCaller(req, ANYONE);
+  setCaller(req, LOCAL_CALLER);
   next();
 };
 
 /**
- * Lets nobody past without an API key but to the open paths, which are compared as they are: what the router may take for
- * one of them besides needs a key. Nothing of the body is read. Throws 401, 429 when an address tries too many wrong keys,
- * and 503 when it can't be told whether the key is right.
+ * Requires an API key on every path but the open ones. Paths are compared literally: a spelling that only the router takes
+ * for an open path needs a key. Runs before the body is read. Throws 401, 429 when an address sent too many wrong keys, and
+ * 503 when the store cannot check the key.
  */
 export function authentication(
   { keys, limiter, metrics, log }: AuthenticationDeps,
@@ -68,7 +68,7 @@ export function authentication(
   };
 }
 
-/** Of `Authorization`, or where there is none of `x-api-key`. Throws 401, and never says anything of what was given. */
+/** The secret of `Authorization`, else of `x-api-key`. Throws 401 with a message that repeats nothing of the secret. */
 function secretOf(req: IncomingMessage): string {
   const bearer = only(req, "authorization");
   if (bearer === null) {
@@ -81,10 +81,10 @@ function secretOf(req: IncomingMessage): string {
   return checked(/^Bearer +(\S.*)$/i.exec(bearer)?.[1] ?? "", "Authorization: Bearer <key>");
 }
 
-/** The header's value; null where there is none. */
+/** The value of the header; null where there is none. Throws 401 for several. */
 function only(req: IncomingMessage, header: "authorization" | "x-api-key"): string | null {
   const given = req.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === header);
-  // Node keeps the first of several or joins them, a proxy in front may have looked at the last.
+  // Node keeps the first of several or joins them, while a proxy in front may have checked the last.
   if (given.length > 1) throw unauthorized(`Incorrect API key: there is more than one ${header} header.`);
   const value = req.headers[header];
   return typeof value === "string" ? value : null;
@@ -94,14 +94,14 @@ function checked(secret: string, form: string): string {
   if (secret === "" || secret.length > MOST_CHARACTERS) {
     throw unauthorized(`Incorrect API key: the header must be ${form}.`);
   }
-  // Node reads headers as latin1.
+  // Node decodes headers as latin1.
   return Buffer.from(secret, "latin1").toString();
 }
 
-/** The client's, as far as proxies that are trusted tell of it. */
+/** The client's address, from trusted proxies where there are any. */
 function addressOf(req: Request): string {
-  const told = req.ip ?? "";
-  return isIP(told) === 0 ? (req.socket.remoteAddress ?? "") : told;
+  const forwarded = req.ip ?? "";
+  return isIP(forwarded) === 0 ? (req.socket.remoteAddress ?? "") : forwarded;
 }
 
 function unauthorized(message: string): ApiError {
@@ -111,7 +111,7 @@ function unauthorized(message: string): ApiError {
 function tooManyFailures(waitMs: number): ApiError {
   const message = "Too many wrong API keys came from this address; try again later.";
   const code = "rate_limit_exceeded";
-  // The client's key may be right: after that time it is looked at, and a wrong one is 401, which SDKs do not retry.
+  // The key was not checked. After that time it is, and a wrong key is a 401, which SDKs do not retry.
   const retryAfter = waitMs / 1000;
   return new ApiError(code, message, { retryAfter });
 }

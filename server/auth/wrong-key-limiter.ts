@@ -1,23 +1,23 @@
 import { isIP } from "node:net";
 
-/** So many wrong keys in a row are taken from one address, and one more every REST_MS after that. */
+/** Wrong keys that one address may send at once; one more is allowed every REST_MS after that. */
 const MOST_FAILURES = 20;
 const REST_MS = 3000;
 const MOST_ADDRESSES = 10_000;
-/** Keys of one address that are remembered; a proxy's clients share one. */
+/** Valid keys remembered per address: the clients behind a proxy share one. */
 const MOST_KEYS = 64;
 
 interface Visitor {
-  /** Wrong keys that are not forgotten yet at `at`, in milliseconds. */
+  /** Wrong keys that still count at the time `at`, in milliseconds. */
   failures: number;
   at: number;
-  /** Ids of keys that were right. */
+  /** Ids of valid keys. */
   keys: Set<string>;
 }
 
 /**
- * Bounds how fast one address may try keys. Who used a key from there before is let in all the same: one client with a
- * wrong key must not lock out all that share its address. Bounded in memory: the address that was quiet the longest goes.
+ * Rate limit of wrong keys per address. Keys that were valid from the address before stay usable: one client with a wrong
+ * key must not lock out the others behind its address. Bounded in memory: the longest unused address is forgotten.
  */
 export class WrongKeyLimiter {
   readonly #now: () => number;
@@ -28,19 +28,19 @@ export class WrongKeyLimiter {
     this.#now = now;
   }
 
-  /** Milliseconds until keys of this address are looked at again; 0 when they are now. */
+  /** Milliseconds until keys of this address are checked again; 0 while they are. */
   waitMs(address: string): number {
     const visitor = this.#visitors.get(networkOf(address));
     if (visitor === undefined) return 0;
     return Math.max(0, (this.#left(visitor) - (MOST_FAILURES - 1)) * REST_MS);
   }
 
-  /** Whether any key was right from there. */
+  /** True when any key was valid from the address. */
   hasKeys(address: string): boolean {
     return (this.#visitors.get(networkOf(address))?.keys.size ?? 0) > 0;
   }
 
-  /** Whether this one was. */
+  /** True when this key was valid from the address. */
   knows(address: string, keyId: string): boolean {
     return this.#visitors.get(networkOf(address))?.keys.has(keyId) ?? false;
   }
@@ -77,7 +77,7 @@ export class WrongKeyLimiter {
   }
 }
 
-/** An IPv4 address, or the /64 that an IPv6 address lies in: whoever has one of those addresses has all of them. */
+/** An IPv4 address, or the /64 of an IPv6 address: one client usually has all addresses of a /64. */
 export function networkOf(address: string): string {
   const bare = address.replace(/%.*$/, "").replace(/^::ffff:(?=\d+\.)/i, "");
   if (isIP(bare) !== 6) return bare;

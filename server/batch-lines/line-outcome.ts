@@ -2,7 +2,7 @@ import type { Executed } from "../../batch/lines/line-execution.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import type { ModelLoad } from "../admission/model-load.ts";
 
-/** Work of a batch line in the engine. */
+/** A batch line in the engine. */
 interface LineWork<Outcome> {
   readonly outcome: Promise<Outcome>;
   /** Resolves when the engine starts it. */
@@ -13,18 +13,18 @@ interface LineWork<Outcome> {
 export interface Watched<Outcome> {
   outcome: Outcome;
   timedOut: boolean;
-  /** Online requests were in the engine too. */
+  /** True where online requests were in the engine at the same time. */
   withOthers: boolean;
 }
 
-/** Errors of an engine that had the request when it ended. */
+/** Codes of errors of an engine process that ended while it had the request. */
 const DEATHS = ["engine_died", "engine_failed"];
 
 /**
- * Waits for a line's work; ends it when the signal says so or it takes longer than `timeoutMs`, counted from when the engine
- * has started it: its wait in the engine's queue is not the line's fault.
+ * The outcome of a line, which is cancelled when the signal aborts, or `timeoutMs` after the engine has started it: its queue
+ * wait does not count.
  *
- * @param online what others have in the engine
+ * @param online the load of online requests
  */
 export async function watchLine<Outcome>(
   start: () => LineWork<Outcome>,
@@ -52,13 +52,13 @@ export function timedOutLine(timeoutMs: number): Executed {
   return { how: "timed_out", message: `This request took longer than ${Math.round(timeoutMs / 1000)} seconds.` };
 }
 
-/** What a failure of the engine comes to. */
+/** The outcome of a line whose engine failed. */
 export function failedLine(error: ApiError, version: string, withOthers: boolean): Executed {
   if (DEATHS.includes(error.code ?? "")) return { how: "engine_died", reason: error.message, withOthers };
   return refusedLine(error, version);
 }
 
-/** What is the request's own fault is its answer; what may pass is tried again. */
+/** A fault of the request is its answer; a line with a temporary error runs again. */
 export function refusedLine(error: ApiError, version: string): Executed {
   if (error.status === 429 || error.status === 503) return { how: "passing", reason: error.message };
   return { how: "answered", statusCode: error.status, body: JSON.stringify(error.body), usage: null, version };

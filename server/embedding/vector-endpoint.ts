@@ -4,7 +4,7 @@ import type { VectorPath } from "../metrics/request-meter.ts";
 import type { VectorRequest } from "./vector-request.ts";
 import { VectorRun, type VectorRunDeps } from "./vector-run.ts";
 
-/** An endpoint that reads its inputs and generates nothing: embeddings and ranks. */
+/** An endpoint of embeddings or ranks: it generates no tokens. */
 export class VectorEndpoint implements InferenceEndpoint {
   readonly label: VectorPath;
   readonly refusesUnread = true;

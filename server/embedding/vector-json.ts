@@ -1,12 +1,12 @@
 import type { EncodingFormat } from "../../openapi/resources/embeddings.ts";
 import { loopTurn } from "../../platform/loop-turn.ts";
 
-/** Numbers that are written before other clients get their turn: some 5 ms. */
+/** Numbers written in one slice of the event loop: some 5 ms. */
 const WRITTEN_AT_ONCE = 32_768;
 
 /**
- * The first numbers of a vector, of length 1 again: what models that were trained for it mean by fewer dimensions. The
- * vector itself where all are wanted.
+ * The first numbers of a vector, normalized to length 1: fewer dimensions of a model that was trained for them. The vector
+ * itself where all are requested.
  */
 export function shortened(vector: Float32Array, dimensions: number | null): Float32Array {
   if (dimensions === null || dimensions >= vector.length) return vector;
@@ -15,14 +15,14 @@ export function shortened(vector: Float32Array, dimensions: number | null): Floa
   return length === 0 ? short : short.map((value) => value / length);
 }
 
-/** Base64 of little-endian float32, as OpenAI's clients ask for. */
+/** Base64 of little-endian float32, the format of OpenAI's clients. */
 export function base64Of(vector: Float32Array): string {
   const bytes = Buffer.allocUnsafe(vector.length * 4);
   for (let i = 0; i < vector.length; i++) bytes.writeFloatLE(vector[i]!, i * 4);
   return bytes.toString("base64");
 }
 
-/** The list's items as JSON. Two thousand long vectors are seconds of writing: streams get their turns in between. */
+/** The list's items as JSON. Writing two thousand long vectors takes seconds, in slices of the event loop. */
 export async function embeddingItems(vectors: readonly Float32Array[], format: EncodingFormat): Promise<string> {
   let items = "";
   let written = 0;

@@ -2,7 +2,7 @@ import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
 import type { OnlineTier } from "../../engine/protocol/request.ts";
 import type { ModelTask } from "../admission/task-check.ts";
 
-/** A valid body of an endpoint that computes vectors or ranks, and how the endpoint writes its answer. */
+/** A valid body of an endpoint that computes vectors or ranks, with the writer of its answer. */
 export interface VectorRequest {
   model: string;
   tier: OnlineTier;
@@ -10,6 +10,6 @@ export interface VectorRequest {
   inputs: EmbeddingInput[];
   /** How many numbers of each vector are requested; null for all. */
   dimensions: number | null;
-  /** JSON text; may give the thread back in between. */
+  /** JSON text; written in slices of the event loop. */
   write(model: string, vectors: readonly Float32Array[], promptTokens: number): Promise<string>;
 }

@@ -73,7 +73,7 @@ export class VectorRun implements InferenceRun {
         outputTokens: 0,
         reasoningTokens: 0,
       },
-      // A client that left before anything was computed pays nothing.
+      // A client that disconnected before any input was computed pays nothing.
       charged: promptTokens > 0,
       send: status === "ok" ? () => this.#send(exchange, outcome.vectors, promptTokens) : null,
     };

@@ -3,7 +3,7 @@ import type { RequestMessage } from "../../openapi/generation/message.ts";
 
 type Content = RequestMessage["content"];
 
-/** A message as templates know it: its content as one text, unset fields left out. */
+/** A message for a template: its content as one text, without unset fields. */
 export function engineMessage(message: RequestMessage): ChatMessage {
   switch (message.role) {
     case "assistant":
@@ -30,7 +30,7 @@ function assistantMessage(message: Extract<RequestMessage, { role: "assistant" }
   };
 }
 
-/** Parts are joined by a line break, as llama-server and vLLM do it. */
+/** Joins parts by a line break, as llama-server and vLLM do. */
 function flatten(content: Content): string | null {
   if (content == null || typeof content === "string") return content ?? null;
   return content.map(partText).join("\n");

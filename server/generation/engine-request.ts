@@ -7,7 +7,7 @@ import { answerGrammar } from "../../openapi/generation/response-format.ts";
 import { offeredTools } from "../grammar/tool-choice.ts";
 import { engineMessage } from "./engine-message.ts";
 
-/** A checked body in the engine's terms. */
+/** The engine's request for a valid body. */
 export function chatSubmission(body: ChatRequest): Asked {
   const prompt: Prompt = {
     kind: "chat",
@@ -25,7 +25,7 @@ export function chatSubmission(body: ChatRequest): Asked {
   };
 }
 
-/** One submission per prompt. */
+/** One engine request per prompt. */
 export function completionSubmissions(body: CompletionRequest): Asked[] {
   const common = shared(body);
   const maxTokens = body.max_tokens ?? DEFAULT_MAX_TOKENS;
@@ -76,8 +76,8 @@ function sampling(body: ChatRequest | CompletionRequest): Sampling {
 }
 
 /**
- * An int64 to the uint32 that llama.cpp takes. The modulus keeps seed + i of all 128 choices away from 0xffffffff, which
- * llama.cpp reads as "draw one at random". Seeds beyond 2^53 have lost their low bits in JSON already.
+ * Folds an int64 to the uint32 of llama.cpp. The modulus keeps seed + i of all 128 choices below 0xffffffff, which
+ * llama.cpp takes as a request for a random seed. Seeds beyond 2^53 have lost their low bits in JSON already.
  */
 export function foldSeed(seed: number): number {
   const modulus = 2n ** 32n - 129n;
@@ -101,7 +101,7 @@ function templateVariables(body: ChatRequest): Record<string, unknown> {
   return { ...(body.verbosity != null && { verbosity: body.verbosity }), ...Object.fromEntries(given) };
 }
 
-/** vLLM's name of it, then llama-server's two. */
+/** The field has one name in vLLM and two in llama-server. */
 function thoughtBudget(body: ChatRequest): number | null {
   const tokens = body.thinking_token_budget ?? body.thinking_budget_tokens ?? body.reasoning_budget_tokens ?? null;
   return tokens === -1 ? Number.POSITIVE_INFINITY : tokens;

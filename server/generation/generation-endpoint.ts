@@ -11,10 +11,10 @@ import { GenerationRun, type GenerationRunDeps } from "./generation-run.ts";
 import type { GenerationRequest } from "./request.ts";
 import { checkTokens } from "./token-id-check.ts";
 
-/** How an API writes generations: its parser gives the writers of its answers along with the request. */
+/** The parser of one API. It returns the writers of the answer along with the request. */
 export interface Dialect {
   readonly endpoint: GenerationPath;
-  /** The beginning of its answers' ids. */
+  /** The prefix of the ids of answers. */
   readonly idPrefix: string;
   /** Throws the ApiError of an invalid body. */
   read(body: unknown): GenerationRequest;

@@ -5,7 +5,7 @@ import type { ToolChoice } from "../grammar/tool-choice.ts";
 import type { WholeChoice } from "./output/body-sink.ts";
 import type { AnswerIdentity, ChunkFormat } from "./output/chunk-format.ts";
 
-/** A checked body, and how its endpoint writes the answer. */
+/** A valid body of an endpoint that generates, with the writers of its answer. */
 export interface GenerationRequest {
   model: string;
   tier: OnlineTier;
@@ -14,7 +14,7 @@ export interface GenerationRequest {
   toolChoice: ToolChoice | null;
   stream: boolean;
   includeUsage: boolean;
-  /** Nothing is to be generated: only what it would be and cost is asked. */
+  /** True for a request that is not run: its answer is the rendered prompt and the cost. */
   dryRun: boolean;
   chunks(identity: AnswerIdentity): ChunkFormat;
   whole(identity: AnswerIdentity, choices: readonly WholeChoice[], usage: Usage): object;

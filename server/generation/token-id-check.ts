@@ -5,8 +5,8 @@ import { invalidRequest } from "../../openapi/api-error.ts";
 import { checkVocabulary } from "../../openapi/generation/vocabulary.ts";
 
 /**
- * Refuses token ids that the model does not have, before native code could use them as an index, and prompts of tokens that
- * fill the context alone: the engine would refuse them too, after a million ids were sent to it.
+ * Refuses token ids outside the vocabulary, which native code would use as an index, and prompts of tokens that fill the
+ * context: the engine would refuse them too, but only after a million ids were sent to it.
  */
 export function checkTokens(
   submissions: readonly Asked[],

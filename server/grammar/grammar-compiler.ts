@@ -2,18 +2,18 @@ import { type GrammarOutcome, type GrammarSource, withoutMaking } from "../../gr
 import { GrammarProcess, type GrammarProcessOptions } from "./grammar-process.ts";
 import { GrammarQueue } from "./grammar-queue.ts";
 
-/** What short sources take is mostly milliseconds: they don't wait for the long ones, which take up to seconds. */
+/** Characters of a short source. Short sources take milliseconds, and do not wait for long ones, which take up to seconds. */
 const SHORT_CHARACTERS = 8 * 1024;
 
 export interface Grammars {
   /**
-   * What a synchronous function returns or throws that reads a request. It runs again once the grammars that it missed are
-   * known, so it must have no effects. Rejects also with the signal's reason, and with what GrammarQueue.make rejects with.
+   * The result or the error of a synchronous function that needs grammars. The function runs again once the grammars that
+   * it missed are known, so it must have no effects. Rejects also with the signal's reason, and as GrammarQueue.make does.
    */
   run<T>(work: () => T, owner: string, signal: AbortSignal): Promise<T>;
 }
 
-/** Runs what needs grammars, with all that are not known yet made by other processes: one for short sources, one for long. */
+/** Has unknown grammars made by two processes: one for short sources, one for long ones. */
 export class GrammarCompiler implements Grammars {
   readonly #processes: Record<"short" | "long", GrammarProcess>;
   readonly #queues: Record<"short" | "long", GrammarQueue>;

@@ -4,11 +4,11 @@ import type { GrammarOutcome, GrammarSource } from "../../grammar/kept-grammars.
 import { programUrl } from "../../platform/installation.ts";
 
 export interface GrammarProcessOptions {
-  /** Megabytes of the process's JavaScript heap. */
+  /** Most megabytes of the process's JavaScript heap. */
   heapMb?: number;
-  /** How long one grammar may take: the process is killed then. */
+  /** Milliseconds that one grammar may take; then the process is killed. */
   limitMs?: number;
-  /** The program, built. */
+  /** The built program. */
   entry?: URL | string;
 }
 
@@ -22,12 +22,12 @@ export interface FromCompiler {
   outcome: GrammarOutcome;
 }
 
-/** The grammar did not come: the process ended, or took too long. */
+/** The process ended before it had made the grammar, or took too long. */
 export class GrammarLost extends Error {}
 
-/** The largest grammars take some 150 MB. */
+/** Megabytes; the largest grammars take some 150. */
 const HEAP_MB = 384;
-/** The slowest known schemas take two seconds on a busy machine. */
+/** Milliseconds; the slowest known schemas take 2,000 on a busy machine. */
 const LIMIT_MS = 20_000;
 
 interface Running {
@@ -37,8 +37,8 @@ interface Running {
 }
 
 /**
- * A process that makes grammars, one at a time; it starts with the first one and stays. A schema that takes seconds delays
- * no stream, and one that exhausts the heap, or meets a fault of the program, ends no server.
+ * A process that makes grammars, one at a time. It starts with the first one and stays. A schema that takes seconds delays
+ * no stream, and a schema that exhausts the heap, or triggers a fault of the program, does not end the server.
  */
 export class GrammarProcess {
   readonly #options: GrammarProcessOptions;
@@ -56,7 +56,7 @@ export class GrammarProcess {
     return this.#child?.pid ?? null;
   }
 
-  /** To be called when no other is being made. Rejects with GrammarLost. */
+  /** Must not be called while another grammar is being made. Rejects with GrammarLost. */
   async make(source: GrammarSource): Promise<GrammarOutcome> {
     if (this.#stopped) throw new GrammarLost("the server is shutting down");
     this.#child ??= this.#start();
@@ -66,7 +66,7 @@ export class GrammarProcess {
       return await new Promise<GrammarOutcome>((resolve, reject) => {
         const id = ++this.#lastId;
         this.#running = { id, resolve, reject };
-        // One that is dying takes nothing more; its end is reported by itself.
+        // A dying process takes no message; its exit is reported by the event.
         if (child.connected) child.send({ id, source } satisfies ToCompiler, () => {});
       });
     } finally {
@@ -89,10 +89,10 @@ export class GrammarProcess {
       serialization: "advanced",
       execArgv: [`--max-old-space-size=${heapMb}`],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
-      // It reads what clients wrote, and needs no key and no setting.
+      // It parses input of clients, and needs no key and no option.
       env: {},
     });
-    // It ends with its channel, unless it is stuck.
+    // It ends with its channel, unless it hangs.
     const kill = () => child.kill("SIGKILL");
     process.once("exit", kill);
     child.on("message", ({ id, outcome }: FromCompiler) => {
@@ -105,7 +105,7 @@ export class GrammarProcess {
       this.#running?.reject(new GrammarLost(how));
     };
     child.once("error", (error) => {
-      // Also raised when a signal could not be sent; only a process that never came to be ends here.
+      // Also emitted when a signal could not be sent; only a process that never started ends here.
       if (child.pid === undefined) over(error.message);
     });
     child.once("exit", (code, signal) => over(signal === null ? `exit code ${code}` : signal));

@@ -22,15 +22,15 @@ interface Waiter {
   reject: (error: unknown) => void;
 }
 
-/** A request has 131 at most: tools, and what its answer must be. */
+/** Most grammars that wait. A request has 131 at most: its tools, and the format of its answer. */
 const MOST_WAITING = 512;
 const MOST_OF_OWNER = MOST_WAITING / 2;
 const MOST_WAITING_CHARACTERS = 16 * 1024 * 1024;
-/** A process may end for other reasons than the grammar that it makes. */
+/** Attempts for each grammar: a process may end for reasons other than the grammar that it makes. */
 const TRIES = 2;
 const RETRY_SECONDS = 2;
 
-/** Grammars that wait for a maker. Owners take turns by the time that theirs take; equal sources are made once. */
+/** Grammars that wait for a process. Owners share it by a fair queue over time; equal sources are made once. */
 export class GrammarQueue {
   readonly #maker: GrammarMaker;
   readonly #now: () => number;
@@ -45,7 +45,7 @@ export class GrammarQueue {
     this.#now = now;
   }
 
-  /** Rejects with the signal's reason, with a 503 where too many wait, or with a 400 for what could not be made. */
+  /** Rejects with the signal's reason, with a 503 where too many wait, or with a 400 for a grammar that could not be made. */
   make(source: GrammarSource, owner: string, signal: AbortSignal): Promise<GrammarOutcome> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();

@@ -3,12 +3,12 @@ import { type GrammarSource, outcomeOf } from "../../grammar/kept-grammars.ts";
 import type { FromCompiler, ToCompiler } from "./grammar-process.ts";
 import { toolOutcome } from "./tool-grammar.ts";
 
-/** The process that makes grammars, see grammar-process.ts: one at a time. */
+/** The process that makes grammars, one at a time; see grammar-process.ts. */
 
 process.on("disconnect", () => process.exit());
 process.on("message", ({ id, source }: ToCompiler) => {
   const answer: FromCompiler = { id, outcome: outcomeOf(() => grammarOf(source)) };
-  // `disconnect` follows when the server has ended.
+  // The event `disconnect` follows when the server has ended.
   process.send?.(answer, undefined, undefined, () => {});
 });
 

@@ -4,23 +4,23 @@ import type { ChatRequest } from "../../openapi/generation/chat.ts";
 
 const ANY_OBJECT: JsonSchema = { type: "object" };
 
-/** What of a request says which tools may be called, and how. */
+/** The rules of a request for calls of tools. */
 export interface ToolChoice {
-  /** Those that may be called; of these the grammar is made. */
+  /** The tools that may be called; the grammar is made of these. */
   callable: FunctionTool[];
-  /** The answer is a call; else it may be text. */
+  /** True where the answer must be a call; else it may be text. */
   required: boolean;
-  /** Not every tool that the model sees may be called. */
+  /** True where some tools of the prompt may not be called. */
   restricted: boolean;
-  /** More than one call may be made. */
+  /** True where several calls are allowed. */
   parallel: boolean;
-  /** What an answer without a call must be: a JSON schema; null for any text. */
+  /** The JSON schema of an answer without a call; null for any text. */
   answer: JsonSchema | null;
 }
 
 /**
- * The tools that the model is shown: all, for a prompt that changes with the choice would share no prefix with the one
- * before. With `none` it is shown none, since a model that sees tools calls them.
+ * The tools in the prompt. These are all tools, since a prompt that changes with the choice would share no prefix with the
+ * one before. With `none` the prompt has none, since models call the tools of their prompt.
  */
 export function offeredTools({ tools, tool_choice: choice }: ChatRequest): FunctionTool[] {
   if (choice === "none") return [];

@@ -13,14 +13,14 @@ import { GrammarTooLarge, UnsupportedSchema } from "../../grammar/schema/unsuppo
 import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import type { ToolChoice } from "./tool-choice.ts";
 
-/** Of a grammar that holds all tools to their schemas: it takes a tenth of a second to compile, once, in the engine. */
+/** Most characters of a grammar that enforces the schemas of all tools: compiling it takes the engine a tenth of a second, once. */
 const MOST_CHARACTERS = 128 * 1024;
-/** Of a choice and its tools' schemas as JSON. Past it only the names of arguments are held to, but for strict tools. */
+/** Most characters of a choice and its tools' schemas as JSON. Above it, only the names of arguments are enforced, except for strict tools. */
 const MOST_SOURCE_CHARACTERS = 512 * 1024;
 
 /**
- * The submissions of a request, with the grammars that they take on the model at hand: that of its choice of tools, and
- * that of its answer in the form that this model gives all answers.
+ * The engine requests of a request, with their grammars for this model: the grammar of its choice of tools, and that of its
+ * answer in the form in which this model begins all answers.
  */
 export function enforceForm(
   { submissions, toolChoice }: { submissions: Asked[]; toolChoice: ToolChoice | null },
@@ -38,10 +38,10 @@ function led(asked: Asked, { answer }: ToolFormat): Asked {
   return { ...asked, grammar: { ...grammar, lead: answer } };
 }
 
-/** As toolRule, made once for equal choices. */
+/** toolRule, made once for equal choices. */
 function keptRule(choice: ToolChoice, format: ModelFacts["toolFormat"]): GrammarRule | null {
   if (isFree(choice)) return null;
-  // No grammar depends on what a tool is for.
+  // Grammars do not depend on descriptions.
   const callable = choice.callable.map(({ type, function: { name, parameters, strict } }) => {
     return { type, function: { name, parameters, strict } };
   });
@@ -63,7 +63,7 @@ interface ToolSource {
 }
 type ToolOutcome = { rule: GrammarRule | null } | { refusal: string };
 
-/** Of a tool that is not strict, the names of the arguments alone. */
+/** The tool with the names of its arguments alone, unless it is strict. */
 function withNamesAlone(tool: FunctionTool): FunctionTool {
   const { name, parameters } = tool.function;
   if (isStrict(tool) || parameters === undefined) return tool;
@@ -78,7 +78,7 @@ function tooLarge(): ApiError {
   return invalidRequest("invalid_value", "tools", "The grammar that these tools take is too large.");
 }
 
-/** What toolRule returns or throws for a source of the kind `tools`, as JSON. */
+/** The result or the error of toolRule for a source of the kind `tools`, as JSON. */
 export function toolOutcome(text: string): string {
   const { choice, format } = JSON.parse(text) as ToolSource;
   let outcome: ToolOutcome;
@@ -96,14 +96,13 @@ function isFree({ callable, required, restricted, parallel, answer }: ToolChoice
 }
 
 /**
- * The grammar that holds a model to a request's choice of tools; null where the model is free: it may call any tool, as
- * often as it likes, and none of them is strict.
+ * The grammar of a request's choice of tools; null where any tool may be called, any number of times, and none is strict.
  *
- * Where a call is required it begins with the answer. Else text may come first, and the grammar holds from where the
- * first call begins; or the answer is either calls or what `response_format` asks for. The arguments of strict tools follow
- * their schemas or the request is refused; of other tools, where their schemas can be enforced.
+ * Where a call is required, the grammar applies from the beginning of the answer. Else text may come first, and it applies
+ * from the first call on; or the answer is either calls or the format of `response_format`. Arguments of strict tools follow
+ * their schemas; those of other tools do where their schemas can be enforced.
  *
- * Throws the ApiError of a strict tool whose schema can't be.
+ * Throws the ApiError of a strict tool whose schema cannot be enforced.
  */
 export function toolRule(choice: ToolChoice, format: ToolFormat): GrammarRule | null {
   if (isFree(choice)) return null;
@@ -141,7 +140,7 @@ function isStrict({ function: { strict } }: FunctionTool): boolean {
   return strict === true;
 }
 
-/** Of a tool without parameters: its arguments are empty, and not anything. */
+/** The schema of a tool without parameters: its arguments are an empty object, not any object. */
 const NO_PARAMETERS: Record<string, unknown> = { type: "object", properties: {}, additionalProperties: false };
 
 function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool {
@@ -167,7 +166,7 @@ function callableTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool
   };
 }
 
-/** One whose arguments are any, unless it is strict. Their names stay, for formats that write them one by one. */
+/** The tool with arguments of any value, unless it is strict. Their names stay, for formats that write them one by one. */
 function looseTool(tool: FunctionTool, grammar: GrammarBuilder): CallableTool {
   if (isStrict(tool)) return callableTool(tool, grammar);
   const { name, parameters = {} } = tool.function;

@@ -5,11 +5,11 @@ import type { Log } from "../../platform/log.ts";
 import { callerOf } from "./context/caller.ts";
 import { contextOf } from "./context/request-context.ts";
 
-/** What a request used; no prompt and no answer. */
+/** Tokens and outcome of a request; no prompt and no answer. */
 export interface RequestUse {
   model: string;
   tier: string;
-  /** How it ended: a stream that fails has begun with a 200. */
+  /** The status does not tell it: a stream that fails has begun with a 200. */
   outcome: "ok" | "error" | "cancelled";
   inputTokens: number;
   cachedTokens: number;
@@ -18,14 +18,14 @@ export interface RequestUse {
 
 const uses = new WeakMap<IncomingMessage, RequestUse>();
 
-/** Puts what the request used into its line. */
+/** Adds the use to the line of the request. */
 export function noteUse(req: IncomingMessage, use: RequestUse): void {
   uses.set(req, use);
 }
 
 /**
- * One line for each request that was answered, failed or was left by its client. What is refused is no line at this
- * level: a flood of refusals shall not be one of lines.
+ * Logs one line for each request that was answered, failed or lost its client. Refused requests are not logged at this
+ * level: a flood of refusals must not become a flood of lines.
  */
 export function accessLog({ method, path }: Operation, log: Log): RequestHandler {
   return (req, res, next) => {

@@ -3,17 +3,17 @@ import { constants, gzip } from "node:zlib";
 import { dropWhenStalled } from "./connection/slow-reader.ts";
 import { stampProcessingTime } from "./context/request-context.ts";
 
-/** Smaller answers gain nothing that anybody would notice. */
+/** Bytes below which compression gains nothing noticeable. */
 const LEAST_BYTES = 64 * 1024;
 
-/** Whether a body of so many bytes is to be sent with gzip; says in Vary that this depends on the client. */
+/** True for a body of this many bytes that is to be sent with gzip. Sets Vary, since the answer depends on the client. */
 export function wantsCompressed(req: IncomingMessage, res: ServerResponse, bytes: number): boolean {
   if (bytes < LEAST_BYTES || req.method === "HEAD") return false;
   res.appendHeader("vary", "accept-encoding");
   return acceptsGzip(String(req.headers["accept-encoding"] ?? ""));
 }
 
-/** RFC 9110, 12.5.3: named, or covered by `*`, and not with a weight of 0. */
+/** True where gzip is named, or covered by `*`, with a weight above 0 (RFC 9110, 12.5.3). */
 function acceptsGzip(header: string): boolean {
   const weights = new Map(
     header.split(",").map((item): [string, number] => {
@@ -27,7 +27,7 @@ function acceptsGzip(header: string): boolean {
   return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
-/** Compresses on a thread of its own and sends; as it is where that fails. */
+/** Compresses on one of libuv's threads and sends; sends the body uncompressed where that fails. */
 export function sendCompressed(
   req: IncomingMessage,
   res: ServerResponse,

@@ -8,7 +8,7 @@ const EXPOSED = [
 ].join(", ");
 const MAX_AGE_SECONDS = "600";
 
-/** Lets pages of the named origins call the server. With none named nothing is said, and browsers keep to their own. */
+/** Allows pages of the named origins to call the server. With none named, no header is sent, and browsers refuse others. */
 export function cors(origins: readonly string[]): RequestHandler {
   const allowed = new Set(origins);
   return (req, res, next) => {

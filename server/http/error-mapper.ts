@@ -6,25 +6,25 @@ import { contextOf } from "./context/request-context.ts";
 import { pathAdvice } from "./path-advice.ts";
 import { sendError } from "./respond.ts";
 
-/** The one place where an error becomes a response. What is not an ApiError is ours: logged, and told without its inside. */
+/** The one place where an error becomes a response. Any error but an ApiError is logged, and answered without its details. */
 export function errorMapper(log: Log): ErrorRequestHandler {
   return (thrown: unknown, req, res, _next) => {
-    // Nobody is left to answer, and clients may leave.
+    // The client disconnected, which is no error.
     if (thrown instanceof ClientGone) return;
     const error = thrown instanceof ApiError ? thrown : asApiError(thrown);
     const requestId = contextOf(req).id;
     const { status, code, param } = error;
     if (thrown !== error) log.error({ requestId, status, code, err: thrown }, "request failed");
     else if (status >= 500 && status !== 503) log.error({ requestId, status, code }, "request failed");
-    // Too much at once is no fault, and a flood of it shall not be one of lines too; what makes a model or the store
-    // unavailable says so itself.
+    // Overload is no error, and a flood of refusals must not become a flood of lines. An unavailable model or store logs
+    // its reason itself.
     else log.debug({ requestId, status, code, param }, "request refused");
     if (res.headersSent) res.destroy();
     else if (!res.destroyed) sendError(req, res, error);
   };
 }
 
-/** Express and its router say what is wrong with a URL by errors that carry a status. */
+/** Express and its router throw errors with a status for an invalid URL. */
 function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof URIError) {
     const message = "The URL is not valid.";

@@ -4,9 +4,9 @@ import { ApiError, invalidRequest } from "../../openapi/api-error.ts";
 import { isLoopback, plainHost } from "../../platform/loopback.ts";
 
 /**
- * Against DNS rebinding: a page at evil.example whose name resolves to 127.0.0.1 reaches this server with its own name
- * in Host. An address in Host is no name that somebody could point elsewhere, and probes know nothing else. Ports are
- * not compared: they may be forwarded.
+ * Prevents DNS rebinding: a page at evil.example whose name resolves to 127.0.0.1 reaches this server with its own name in
+ * Host. An IP address in Host is accepted: no name can be pointed elsewhere, and health probes send nothing else. Ports are
+ * not compared, since they may be forwarded.
  */
 export function hostCheck(boundHost: string, allowedHosts: readonly string[]): RequestHandler {
   const names = new Set(["localhost", ...allowedHosts.map((name) => name.toLowerCase())]);
@@ -14,7 +14,7 @@ export function hostCheck(boundHost: string, allowedHosts: readonly string[]): R
   return (req, _res, next) => {
     const { host } = req.headers;
     const given = req.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host");
-    // Only HTTP/1.0 may come without it (RFC 9112, 3.2), and no browser speaks that.
+    // Only HTTP/1.0 allows a request without Host (RFC 9112, 3.2), and no browser uses that.
     if (given.length > 1 || (host === undefined && req.httpVersion !== "1.0")) {
       throw invalidRequest("malformed_request", null, "The request must have one Host header.");
     }

@@ -2,9 +2,9 @@ import type { Request, RequestHandler } from "express";
 import { ApiError } from "../../openapi/api-error.ts";
 
 /**
- * Where no API key is asked for, a page of any origin could call this server by its user's browser: a form with a file
- * needs no preflight. Browsers say where a request comes from (Origin, Fetch Metadata), and what comes from another
- * origin than the server's own or those of `--cors-origin` is refused. Following a link to this server is not.
+ * Without API keys, a page of any origin could call this server through its user's browser: a form with a file needs no
+ * preflight. Browsers send the origin of a request (Origin, Fetch Metadata). Requests from origins other than the server's
+ * own and those of `--cors-origin` are refused; following a link to this server is allowed.
  */
 export function originCheck(allowedOrigins: readonly string[]): RequestHandler {
   const allowed = new Set(allowedOrigins);

@@ -1,7 +1,7 @@
-/** What clients ask for below their base URL, and that is not served elsewhere. */
+/** Paths below the base URL that exist nowhere else: without /v1, the base URL is wrong. */
 const BELOW_V1 = /^\/(chat\/completions|completions|embeddings|rerank|models|files|uploads|batches)(\/|$)/;
 
-/** What clients of other APIs ask for. */
+/** Paths of other APIs. */
 const OTHERS: readonly [RegExp, string][] = [
   [/^(\/v1)?\/(responses|conversations)(\/|$)/, "The Responses API is"],
   [/^(\/v1)?\/messages(\/|$)/, "Anthropic's Messages API is"],
@@ -13,7 +13,7 @@ const OTHERS: readonly [RegExp, string][] = [
   ],
 ];
 
-/** What is most likely wrong with a path that is not served, as a sentence with a space before it; else nothing. */
+/** The likely mistake in an unknown path, as a sentence with a space before it; empty where none is known. */
 export function pathAdvice(path: string): string {
   if (path.startsWith("/v1/v1/")) return " The base URL has /v1 twice.";
   if (BELOW_V1.test(path)) return " The base URL lacks /v1 at its end.";

@@ -1,21 +1,21 @@
-/** What `Prefer: respond-async` (RFC 7240, 4.1) comes with. */
+/** The parameters of `Prefer: respond-async` (RFC 7240, 4.1). */
 export interface RespondAsync {
-  /** How long the client would wait for an answer, of `wait` (4.3); null when it does not say. */
+  /** Milliseconds of `wait` (4.3), for which the client accepts to wait; null where it names none. */
   waitMs: number | null;
 }
 
 const QUOTED = /"((?:[^"\\]|\\.)*)"/g;
 const SECONDS = /^\d{1,9}$/;
-/** Longer than anybody waits, and what a timer can hold. */
+/** Milliseconds: one day, which is longer than any client waits and fits into a timer. */
 const MOST_WAIT_MS = 86_400_000;
 
 /**
- * Whether a client would rather have a job than wait. A preference that is not understood is not there, and of several
- * of one name the first counts (RFC 7240, 2).
+ * The preference of a job over a long wait; null where the header has none. Unknown preferences are ignored, and of several
+ * with one name the first counts (RFC 7240, 2).
  */
 export function respondAsync(header: string | string[] | undefined): RespondAsync | null {
   const preferences = new Map<string, string>();
-  // A quoted value may hold commas and semicolons; one that does is none of those that are looked for.
+  // A quoted value may contain commas and semicolons. None of the preferences read here does.
   const plain = [header ?? []]
     .flat()
     .join(",")

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** The query of a request. `a=1&a=2` and `a[]=1` are lists for the names in `lists`; of others the last one counts. */
+/** The query of a request. `a=1&a=2` and `a[]=1` are lists for the names in `lists`; for other names the last value counts. */
 export function readQuery(req: IncomingMessage, lists: readonly string[] = []): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);
   for (const [key, value] of new URL(req.url ?? "/", "http://localhost").searchParams) {

@@ -11,18 +11,18 @@ const DRAINED_BYTES = 64 * 1024;
 const STALL_MS = 30_000;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Sends a whole JSON body. `stallMs`: how long the client may read nothing of it. */
+/** Sends a whole JSON body. `stallMs`: milliseconds that the client may read nothing of it. */
 export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = STALL_MS) {
   send(req, res, status, JSON_TYPE, text, stallMs);
 }
 
-/** Sends a value, which may be large, as a whole JSON body; see jsonPieces. */
+/** Sends a value, which may be large, as one JSON body; see jsonBytes. */
 export async function sendValue(req: IncomingMessage, res: ServerResponse, value: unknown, stallMs: number) {
   const bytes = await jsonBytes(value);
   if (!res.destroyed) send(req, res, 200, JSON_TYPE, bytes, stallMs);
 }
 
-/** Sends a table as RFC 4180 names it; browsers save it instead of showing it. */
+/** Sends a CSV table (RFC 4180); browsers save it instead of showing it. */
 export function sendCsv(req: IncomingMessage, res: ServerResponse, text: string): void {
   res.setHeader("content-disposition", "attachment");
   send(req, res, 200, "text/csv; charset=utf-8; header=present", text, STALL_MS);

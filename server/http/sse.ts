@@ -10,14 +10,14 @@ export interface StreamLimits {
 
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
-  // nginx buffers a proxied response unless it is told not to.
+  // nginx buffers a proxied response without this header.
   "x-accel-buffering": "no",
 };
 
-/** Streams with events that wait for the end of the step. */
+/** Streams with unwritten events of the current step. */
 let unwritten: EventStream[] = [];
 
-/** Runs as a microtask: after the loop over a step's outputs, before anything else happens. */
+/** Runs as a microtask: after the loop over a step's outputs, before any other task. */
 function writeAll(): void {
   const streams = unwritten;
   unwritten = [];
@@ -25,8 +25,8 @@ function writeAll(): void {
 }
 
 /**
- * A response as server-sent events. Everything that is pushed in one turn of the event loop, so all that one step gave
- * one stream, leaves in one write. The head is sent with the first event: until then an error can still be a status.
+ * A response as server-sent events. All events pushed in one turn of the event loop, which are those of one step, leave in
+ * one write. The head is sent with the first event: until then an error can still be a status.
  */
 export class EventStream {
   readonly #res: ServerResponse;
@@ -47,7 +47,7 @@ export class EventStream {
     this.#afterFirstWrite = afterFirstWrite;
   }
 
-  /** True from the first push on: the response can't become another one any more. */
+  /** True from the first push on: the status of the response is fixed. */
   get opened(): boolean {
     return this.#opened;
   }
@@ -65,7 +65,7 @@ export class EventStream {
     this.push(events);
   }
 
-  /** Only for the microtask. */
+  /** Called by the microtask alone. */
   write(): void {
     const res = this.#res;
     const events = this.#pending;
@@ -81,7 +81,7 @@ export class EventStream {
 
   /**
    * Node frames a chunk by four writes to the socket and a cork. At thousands of small events a second that is most of the
-   * cost, so the frame is put around the text here and Node is told that there is none to make.
+   * cost, so the text is framed here, and Node's framing is turned off.
    */
   #writeHead(): void {
     const res = this.#res;

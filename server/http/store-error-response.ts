@@ -1,7 +1,7 @@
 import { ApiError, unavailable } from "../../openapi/api-error.ts";
 import { StoreError } from "../../store/types/store-error.ts";
 
-/** Seconds after which another try makes sense. */
+/** Seconds of Retry-After while the store fails. */
 const RETRY_AFTER = 5;
 
 /** Awaits an operation of the store; its failure becomes the answer: 507 when the disk is full, else 503. */
@@ -14,7 +14,7 @@ export async function fromStore<T>(operation: Promise<T>): Promise<T> {
   }
 }
 
-/** The store's own words name files of this machine, so they go into the log alone. */
+/** The store's own messages name files of this machine; they are only logged. */
 function apiError(error: StoreError): Error {
   switch (error.code) {
     case "full":

@@ -2,7 +2,7 @@ import type { EngineStatus, StepOutlook } from "../../engine/protocol/status.ts"
 import type { MachinePrice } from "../../ledger/prices.ts";
 import type { BatchPrice, EngineReport } from "../../openapi/resources/engine.ts";
 
-/** How one engine is doing, as GET /v1/nightshift/engine tells it. */
+/** The status of one engine, as GET /v1/nightshift/engine returns it. */
 export function engineStatus(status: EngineStatus, machine: MachinePrice): NonNullable<EngineReport["status"]> {
   const { steps, error, reach, fit, outlook, kv, cells, prefixes, sequences } = status;
   const { running, waiting, objectives } = status;
@@ -51,7 +51,7 @@ function forecast({ context, decodes }: StepOutlook, reach: number, { onDemand, 
   };
 }
 
-/** USD per million tokens of a machine that makes `rate` of them in a second. */
+/** USD per million tokens on a machine that computes `rate` tokens in a second. */
 function perMillion(usdPerHour: number | null, rate: number): number | null {
   return usdPerHour === null ? null : (usdPerHour / (3600 * rate)) * 1e6;
 }

@@ -3,7 +3,7 @@ import type { FileRow } from "../../store/tables/files.ts";
 
 const { purpose: purposes } = file.shape;
 
-/** A row as the API shows it. */
+/** The API object of a file's row. */
 export function fileObject({ id, bytes, createdAt, expiresAt, filename, purpose }: FileRow): File {
   return {
     id,

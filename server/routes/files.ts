@@ -42,7 +42,7 @@ function createFile(files: FileStore): RequestHandler {
       maxBytes: MAX_FILE_BYTES,
       tooLarge: () => tooLarge("file", MAX_FILE_BYTES),
       admit: (bytes) => fromStore(files.admit(owner, bytes, storageBytes)),
-      // The purpose may come after the file: what is refused for it then was received in vain.
+      // The purpose may follow the file: a refusal for it then comes after the file was received.
       receive: async ({ bytes, filename: given, fields }) => {
         const filename = fileName(given, "file");
         const limit = fields.get("purpose") === "batch" ? MAX_BATCH_BYTES : MAX_FILE_BYTES;
@@ -96,7 +96,7 @@ function deleteFile(files: FileStore): RequestHandler {
   };
 }
 
-/** GET /v1/files/:file/content: the bytes, whatever Accept says; ranges too. `stallMs`: see sendJson. */
+/** GET /v1/files/:file/content: the bytes, independent of Accept; ranges too. `stallMs`: see sendJson. */
 function fileContent(files: FileStore, stallMs: number): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));
@@ -106,29 +106,29 @@ function fileContent(files: FileStore, stallMs: number): RequestHandler {
     const sent = new Promise<void>((resolve, reject) => {
       const options = { root: dirname(path), cacheControl: false, etag: false, lastModified: false };
       res.sendFile(basename(path), options, (error?: Error & { status?: number }) => {
-        // A client that leaves in the middle of a download is no error.
+        // A client that disconnects during a download is no error.
         if (error === undefined || error === null || res.headersSent || res.destroyed) resolve();
         else if (error.status === 416) reject(rangeNotSatisfiable());
         else reject(new Error(`The content of ${row.id} cannot be read`, { cause: error }));
       });
     });
     await sent.catch(async (error: unknown) => {
-      // Deleted between the row and the bytes: 404 as for any file that is gone.
+      // Deleted after its row was read: 404, as for any deleted file.
       if (!(error instanceof ApiError)) await fromStore(files.get(row.owner, row.id));
       throw error;
     });
   };
 }
 
-/** What a client may make of a name that some client chose: it is told as a download, and never guessed at (RFC 6266). */
+/** Sends the client's own name of the file as that of a download, and a type that no browser interprets (RFC 6266). */
 function describeContent(res: Response, { filename, purpose }: FileRow): void {
-  // Headers have room for a name, not for 4 kB of one; its end tells what it is.
+  // A header has no room for a name of 4 kB. Its end is kept, for the extension.
   res.attachment([...filename].slice(-200).join(""));
   const isLines = purpose === "batch" || purpose === "batch_output";
   res.setHeader("content-type", isLines ? "application/jsonl" : "application/octet-stream");
 }
 
-/** The flat fields of a form as the object that they mean. */
+/** The object that the flat fields of a form describe. */
 function bodyOf(fields: ReadonlyMap<string, string>): Record<string, unknown> {
   const anchor = fields.get("expires_after[anchor]");
   const seconds = fields.get("expires_after[seconds]");
@@ -147,6 +147,6 @@ async function orDiscard<T>(files: FileStore, incoming: Incoming, check: () => T
 }
 
 function rangeNotSatisfiable(): ApiError {
-  const message = "The requested range lies outside of the file.";
+  const message = "The requested range is outside the file.";
   return new ApiError("range_not_satisfiable", message);
 }

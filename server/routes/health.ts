@@ -5,7 +5,7 @@ import { readQuery } from "../http/query.ts";
 import { sendJson } from "../http/respond.ts";
 import type { ModelSet, ServedModel } from "../models/model-set.ts";
 
-/** 200 as long as the process answers. */
+/** 200 while the process runs. */
 export function health(version: string): RequestHandler {
   const body: Health = { status: "ok", version };
   const text = JSON.stringify(body);
@@ -13,9 +13,9 @@ export function health(version: string): RequestHandler {
 }
 
 /**
- * 200 when the store writes and a model takes requests, or would load for them: `ready` when every one does, else
- * `degraded`, which `?strict` makes 503. Else 503. With what each model is at.
- * Where not everybody may use every model, neither their names are for everybody nor what an engine last said.
+ * 200 when the store is writable and at least one model takes requests, or would be loaded for one: `ready` when all models
+ * do, else `degraded`, which `?strict` makes a 503. Else 503. The body has the state of each model. While API keys are on,
+ * it has neither the models' names nor the reasons of failed engines.
  */
 export function ready(
   models: ModelSet,
@@ -40,13 +40,13 @@ function statusOf(models: ModelSet, store: Pick<Store, "state">): Readiness["sta
   return serving === all.length ? "ready" : "degraded";
 }
 
-/** A model that is loaded when it is asked for counts as ready: who asks is answered. */
+/** A model that is loaded on demand counts as ready: its requests are answered. */
 function servable({ engine: { state } }: ServedModel): boolean {
   if (state.name === "loading") return state.onDemand === true;
   return state.name === "ready" || state.name === "unloading" || state.name === "unloaded";
 }
 
-/** The reason names files of this machine, and /ready is open to everyone: the log has it. */
+/** The reason names files of this machine and /ready needs no key: the reason is only logged. */
 function storeReadiness({ state }: Pick<Store, "state">): StoreReadiness {
   return state.writable ? { state: "writable" } : { state: "not_writable", code: state.code };
 }

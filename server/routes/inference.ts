@@ -26,7 +26,7 @@ export interface InferenceRouteParts
   options: AppOptions;
 }
 
-/** Routes that engines answer. All of them take the one path of `answer`. */
+/** Routes that engines answer, all on the path of `answer`. */
 export function inferenceRoutes(parts: InferenceRouteParts): Routes {
   const { clock, grammars, loads, metrics, models, options } = parts;
   const admission = new Admission(parts);

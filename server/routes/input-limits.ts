@@ -13,17 +13,17 @@ import { MOST_QUERY_CHARACTERS } from "../../openapi/resources/rerank.ts";
 
 const KiB = 1024;
 
-/** Most bytes of JSON bodies that hold no prompts; the others go by `--max-body`. */
+/** Most bytes of JSON bodies without prompts; `--max-body` bounds the others. */
 export const BODY_BYTES = { batch: 64 * KiB, key: 256 * KiB, owner: 16 * KiB, upload: 1024 * KiB } as const;
 
-/** What bounds one input of the server, whatever a client sends. */
+/** The bounds of one input of the server. */
 export interface InputLimits {
   bytes: string;
-  /** How many things it may name or hold, and how deep they lie. */
+  /** Counts and nesting of its content. */
   items: string;
-  /** How long it may take to come, and what keeps the work on it from holding up others. */
+  /** Time in which it must arrive, and how other requests are protected from the work on it. */
   time: string;
-  /** Where it lies meanwhile. */
+  /** Memory that it takes. */
   memory: string;
   /** Whose limit it counts against. */
   pays: string;
@@ -99,7 +99,7 @@ function form(bytes: number): InputLimits {
   };
 }
 
-/** What reaches the server by other ways than one operation's body. */
+/** Inputs other than the body of an operation. */
 export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
   "a connection": {
     bytes: "none of its own",
@@ -145,9 +145,9 @@ export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
   },
 };
 
-/** What bounds the body of an operation; undefined for one that reads a body and has no entry. */
+/** The bounds of an operation's body; undefined for one that reads a body and has no entry. */
 export function limitsOf({ method, path, request, form }: Operation): InputLimits | undefined {
-  // The tokenizer's paths are served without /v1 as llama-server has them.
+  // The tokenizer's paths exist without /v1 too, as in llama-server.
   const entry = BODIES[`${method} ${path}`] ?? BODIES[`${method} /v1${path}`];
   return entry ?? (request === undefined && form === undefined ? NO_BODY : undefined);
 }

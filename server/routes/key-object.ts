@@ -5,7 +5,7 @@ import type { KeyRow, KeyTermsRow } from "../../store/types/key-row.ts";
 
 const NANO = 1e9;
 
-/** A key as the API tells it. `secret` goes out once, with the answer that makes it. */
+/** The API object of a key. `secret` is returned once, by the request that creates it. */
 export function keyObject(row: KeyRow, secret?: string): KeyObject {
   const { scopes, models, tiers, limits, budget } = keyOf(row);
   return {
@@ -32,13 +32,13 @@ export function keyObject(row: KeyRow, secret?: string): KeyObject {
   };
 }
 
-/** The columns of a key to be made. */
+/** The columns of a new key. */
 export function termsOf(body: CreateKey): KeyTermsRow {
   const changes = changesOf({ ...body, scopes: body.scopes ?? [...DEFAULT_SCOPES] });
   return { ...NO_TERMS, scopes: "[]", name: body.name, ...changes };
 }
 
-/** The columns that a request changes: those of the fields that it has. */
+/** The columns of the fields that a request has. */
 export function changesOf(body: UpdateKey): Partial<KeyTermsRow> {
   const { budget } = body;
   const changes: { [K in keyof KeyTermsRow]: KeyTermsRow[K] | undefined } = {
@@ -62,7 +62,7 @@ export function budgetObject({ dailyNano, monthlyNano, softRatio }: Budget): Key
   return { daily_usd: inUsd(dailyNano), monthly_usd: inUsd(monthlyNano), soft_ratio: softRatio };
 }
 
-/** What a request changes of a budget: the fields that it has; null takes all bounds away. */
+/** The changes of a budget by the fields that a request has; null removes all bounds. */
 export function budgetChanges(budget: UpdateKey["budget"]): Partial<Budget> {
   return given(budgetColumns(budget));
 }
@@ -77,7 +77,7 @@ function budgetColumns(budget: UpdateKey["budget"]): { [K in keyof Budget]: Budg
 
 function given<T extends object>(changes: { [K in keyof T]: T[K] | undefined }): Partial<T> {
   const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
-  // Only names of T are left.
+  // Only names of T remain.
   return Object.fromEntries(entries) as Partial<T>;
 }
 

@@ -111,16 +111,16 @@ function checkExpiry(expiresAt: number | null | undefined, clock: Clock): void {
   throw invalidRequest("invalid_value", "expires_at", "Invalid 'expires_at': that time is over; DELETE revokes a key.");
 }
 
-/** Throws 404. */
+/** Throws 404 for a key that was not found. */
 function present<T>(id: string, found: T | null): T {
   if (found !== null) return found;
   const message = `No key found with id '${id.slice(0, 64)}'.`;
   throw new ApiError("not_found", message, { param: "id" });
 }
 
-/** Throws 409. */
+/** Throws 409 for a revoked key. */
 function usable<T>(found: T | "revoked"): T {
   if (found !== "revoked") return found;
-  const message = "The key is revoked, for good.";
+  const message = "The key is revoked, which cannot be undone. Create another one.";
   throw new ApiError("key_revoked", message);
 }

@@ -5,9 +5,8 @@ import { ApiError } from "../../openapi/api-error.ts";
 import { isLoopback } from "../../platform/loopback.ts";
 
 /**
- * Behind its own bearer token; without one it is open when the server is bound to loopback, and closed elsewhere. The
- * address of the peer proves nothing, and nor does loopback where a proxy on this machine opens the page to the world:
- * whoever sets a token has it asked for everywhere.
+ * Needs its own bearer token where one is set; without one it is open when the server is bound to loopback, and closed
+ * elsewhere. A token is required on loopback too: a proxy on this machine may open the page to the network.
  */
 export function metrics(registry: Registry, boundHost: string, token: string | null): RequestHandler {
   const open = token === null && isLoopback(boundHost);
@@ -29,7 +28,7 @@ function matches(given: string | undefined, expected: Buffer | null): boolean {
   return expected !== null && timingSafeEqual(digest(given ?? ""), expected);
 }
 
-/** Digests have one length, which timingSafeEqual asks for. */
+/** Digests have one length, which timingSafeEqual requires. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

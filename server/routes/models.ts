@@ -33,7 +33,7 @@ function listModels(models: ModelSet): RequestHandler {
   };
 }
 
-/** 404 model_not_found for any name that is not served, whatever it looks like. */
+/** Throws 404 model_not_found for any name that is not served. */
 function retrieveModel(models: ModelSet): RequestHandler {
   return (req, res) => {
     // Names may have slashes, plain or as %2F.
@@ -45,7 +45,7 @@ function retrieveModel(models: ModelSet): RequestHandler {
   };
 }
 
-/** A model by one of its names. */
+/** The API object of a model under one of its names. */
 function describe({ id, created, engine: { state, facts } }: ServedModel, name: string): Model {
   const nightshift = {
     alias_of: name === id ? null : id,

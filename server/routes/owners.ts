@@ -86,16 +86,16 @@ async function ownerObject({ owners, erasures, store, clock }: OwnerRouteParts, 
   };
 }
 
-/** Throws 404 for what no key's owner can be. */
+/** Throws 404 for a name that no owner can have. */
 function nameOf(given: unknown): string {
   const name = String(given);
   if (NAME.test(name)) return name;
   throw noSuchOwner(name);
 }
 
-/** It would revoke the key that asks, and nobody could see the end of it. */
+/** The erasure would revoke the key that requests it, and its end could not be observed. */
 function ownOwner(name: string): ApiError {
-  const message = `The key that asks belongs to '${name}'. Use an administrator's key of another owner.`;
+  const message = `The key of this request belongs to '${name}'. Use an administrator's key of another owner.`;
   return new ApiError("own_owner", message, { param: "owner" });
 }
 

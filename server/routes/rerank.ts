@@ -20,7 +20,7 @@ export function rerankReader(limits: RequestLimits): (body: unknown) => VectorRe
   };
 }
 
-/** The best first; equals in the order of the request. Of several scores of a model the first is the relevance. */
+/** Sorted by relevance, equal ones in the order of the request. The first score of a model is the relevance. */
 function ranked(
   { documents, top_n, return_documents }: RerankRequest,
   model: string,

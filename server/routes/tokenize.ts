@@ -132,7 +132,7 @@ async function tokenized(body: TokenizeRequest, { tokens, pieces }: TokenAnswer,
   return `{"tokens":[${list}],"count":${tokens.length},"max_model_len":${context}${strings}}`;
 }
 
-/** Its text, or the bytes of a piece that is not UTF-8 by itself. */
+/** The text of a token, or its bytes where they are not UTF-8. */
 function pieceOf(bytes: Buffer): string | number[] {
   const text = bytes.toString();
   return text.includes("\uFFFD") ? [...bytes] : text;

@@ -33,7 +33,7 @@ import type { AppOptions } from "../options/app-options.ts";
 
 const LISTS = ["group_by", "project_ids", "user_ids", "api_key_ids", "models"];
 
-/** Results on one page: about 14 MB of JSON. */
+/** Most results of one page: about 14 MB of JSON. */
 const MOST_RESULTS = 20_000;
 const HOUR = 3600;
 
@@ -90,7 +90,7 @@ function filtersOf(query: Filters, caller: Caller): Pick<UsageQuery, "owners" | 
   const by = new Set<string>(query.group_by);
   return {
     owners: visibleOwners(caller, query.project_ids ?? null),
-    // Nothing is booked on a user, so a filter by user finds nothing.
+    // Usage is not recorded by user: a filter by user matches nothing.
     keyIds: query.user_ids !== undefined ? [] : (query.api_key_ids ?? null),
     models: query.models ?? null,
     groupBy: {
@@ -104,7 +104,7 @@ function filtersOf(query: Filters, caller: Caller): Pick<UsageQuery, "owners" | 
   };
 }
 
-/** GET /v1/organization/costs, and beside list prices what the machine took */
+/** GET /v1/organization/costs: list prices, and beside them the costs of the machine. */
 function costs(reports: Reports, price: MachinePrice): RequestHandler {
   return async (req, res) => {
     const query = validate(costsQuery, readQuery(req, LISTS));
@@ -127,7 +127,7 @@ function costs(reports: Reports, price: MachinePrice): RequestHandler {
         tier: byItem || by.has("service_tier"),
       },
     };
-    // Whose the machine's time was is not kept: it is told to those alone who see everyone's costs.
+    // Machine time is not attributed to owners: only a caller that sees the costs of all owners gets it.
     const everyone = wanted.owners === null && wanted.keyIds === null;
     const [sums, machine] = await inTurn(reports, req, res, () =>
       Promise.all([sumsOf(reports, wanted), everyone ? reports.store.machine.sums(page) : null]),
@@ -139,7 +139,7 @@ function costs(reports: Reports, price: MachinePrice): RequestHandler {
 
 type SumsQuery = Omit<UsageQuery, "limit">;
 
-/** Throws 400 for more than a page holds. */
+/** Throws 400 for more results than a page holds. */
 async function sumsOf({ store }: Reports, query: SumsQuery): Promise<UsageSum[]> {
   const sums = await store.usage.sums({ ...query, limit: MOST_RESULTS + 1 });
   if (sums.length <= MOST_RESULTS) return sums;
@@ -147,7 +147,7 @@ async function sumsOf({ store }: Reports, query: SumsQuery): Promise<UsageSum[]>
   throw invalidRequest("too_many_results", "limit", message);
 }
 
-/** After the caller's earlier reports. */
+/** Runs a report after the caller's earlier ones. */
 function inTurn<T>({ queue }: Reports, req: Request, res: Response, report: () => Promise<T>): Promise<T> {
   const gone = disconnectSignal(res);
   const running = queue.run(callerOf(req).owner, () => fromStore(report()), gone);
@@ -156,7 +156,7 @@ function inTurn<T>({ queue }: Reports, req: Request, res: Response, report: () =
   });
 }
 
-/** As JSON, or as a table whose next page is named in a header. */
+/** Sends a page as JSON, or as CSV with the next page in a header. */
 function sendPage<Page extends { next_page: string | null }>(
   req: IncomingMessage,
   res: ServerResponse,
@@ -192,7 +192,7 @@ function pageFor(query: Range, { seconds, limit: usual, max }: Widths, clock: Cl
   return bucketPage({ startTime: query.start_time, endTime, width: seconds, limit, page: query.page ?? null });
 }
 
-/** Buckets of hours and days end with the running hour, so that it is read from its sums: they outlive the ledger's rows. */
+/** Buckets of hours and days end with the current hour, so that sums are read: these outlive the ledger's rows. */
 function presentEnd(now: number, width: number): number {
   return width % HOUR === 0 ? Math.ceil(now / HOUR) * HOUR : now;
 }

@@ -1,10 +1,10 @@
 import { setImmediate as rest } from "node:timers/promises";
 import type { TokenPieces } from "../../engine/protocol/tokenize.ts";
 
-/** Items that are written before other clients get their turn: some 5 ms. */
+/** Items written in one slice of the event loop: some 5 ms. */
 const WRITTEN_AT_ONCE = 16_384;
 
-/** The items of a list as JSON, `count` of them. A million of them is a second of writing: streams get their turns in between. */
+/** The `count` items of a list as JSON. Writing a million takes a second, in slices of the event loop. */
 export async function listText(count: number, item: (index: number) => string): Promise<string> {
   let text = "";
   for (let first = 0; first < count; first += WRITTEN_AT_ONCE) {
@@ -24,7 +24,7 @@ export function pieceAt({ bytes, ends }: TokenPieces, index: number): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, ends[index]! - start);
 }
 
-/** The text of all tokens together. */
+/** The text of all tokens. */
 export function wholeText({ bytes }: TokenPieces): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }

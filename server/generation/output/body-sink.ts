@@ -12,13 +12,13 @@ export interface WholeChoice {
   reasoning: string;
   calls: WholeToolCall[];
   finish: FinishReason;
-  /** Null unless asked for. */
+  /** Null unless requested. */
   logprobs: RankedLogprob[] | null;
-  /** Of the echoed prompt. */
+  /** Log probabilities of the echoed prompt. */
   promptLogprobs: PromptLogprob[];
 }
 
-/** Collects a call's choices for one body. */
+/** Collects the choices of a request for one body. */
 export class BodySink implements Sink {
   readonly opened: boolean = false;
   readonly #choices: WholeChoice[];
@@ -29,7 +29,7 @@ export class BodySink implements Sink {
     this.#firstToken = firstToken;
   }
 
-  /** Whole once the call is. */
+  /** Complete when the request is. */
   get choices(): readonly WholeChoice[] {
     return this.#choices;
   }
@@ -60,11 +60,11 @@ export class BodySink implements Sink {
   }
 
   complete(): void {
-    // The body is written from the choices by the caller of the call.
+    // The owner of the request writes the body from the choices.
   }
 
   fail(): void {
-    // Nobody has seen a byte: the error becomes the status.
+    // No byte was sent: the error becomes the status.
   }
 }
 

@@ -1,9 +1,9 @@
 import type { FinishReason, ToolCallDelta } from "../../../engine/protocol/output.ts";
 import type { Usage } from "../../../openapi/generation/usage.ts";
 import { chatLogprobs } from "./chat-logprobs.ts";
-import type { AnswerIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
+import type { AnswerIdentity, ChunkFormat, TextDelta } from "./chunk-format.ts";
 
-/** chat.completion.chunk */
+/** Events of type chat.completion.chunk. */
 export class ChatChunks implements ChunkFormat {
   readonly #head: string;
   readonly #tail: string;
@@ -19,7 +19,7 @@ export class ChatChunks implements ChunkFormat {
     return this.#chunk(choice, `{"role":"assistant","content":""}`, "null", "null");
   }
 
-  delta(choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: SaidPiece): string {
+  delta(choice: number, { text, reasoning, toolCalls = [], logprobs = [] }: TextDelta): string {
     const thought = reasoning === "" ? "" : `"reasoning_content":${JSON.stringify(reasoning)}`;
     const said = text === "" ? "" : `"content":${JSON.stringify(text)}`;
     const called = toolCalls.length === 0 ? "" : `"tool_calls":${JSON.stringify(toolCalls.map(callDelta))}`;

@@ -3,12 +3,12 @@ import type { ChatLogprobs } from "../../../openapi/generation/logprobs.ts";
 import { LateList, type Unwritten } from "../../../openapi/json/json-pieces.ts";
 import { tokenName } from "./token-text.ts";
 
-/** As chat completions write them. */
+/** Log probabilities in the format of chat completions. */
 export function chatLogprobs(tokens: readonly RankedLogprob[]): ChatLogprobs {
   return { content: tokens.map(ranked), refusal: null };
 }
 
-/** The same for many tokens. */
+/** The same for many tokens, written late, in slices. */
 export function lateChatLogprobs(tokens: readonly RankedLogprob[]): Unwritten<ChatLogprobs> {
   return { content: new LateList(tokens, ranked), refusal: null };
 }

@@ -1,7 +1,7 @@
 import type { FinishReason, PromptLogprob, SequenceOutput } from "../../../engine/protocol/output.ts";
 import type { Usage } from "../../../openapi/generation/usage.ts";
 
-/** What every chunk and every whole body of one call says about it. */
+/** Fields of every chunk and every body of one answer. */
 export interface AnswerIdentity {
   id: string;
   created: number;
@@ -10,14 +10,14 @@ export interface AnswerIdentity {
   fingerprint: string;
 }
 
-/** What of an output is told as it comes. */
-export type SaidPiece = Pick<SequenceOutput, "text" | "reasoning" | "toolCalls" | "logprobs">;
+/** The parts of an output that a stream sends at once. */
+export type TextDelta = Pick<SequenceOutput, "text" | "reasoning" | "toolCalls" | "logprobs">;
 
-/** Events of one call's stream, as whole `data: …\n\n` texts; all but the text itself is worked out once. */
+/** Writes the events of one stream, as whole `data: …\n\n` texts. Constant parts are written once. */
 export interface ChunkFormat {
-  /** A choice's first event; empty where the endpoint has none. `prompt` is echoed, with its probabilities if wanted. */
+  /** A choice's first event; empty where the endpoint has none. `prompt` is the echoed prompt, with its log probabilities where requested. */
   first(choice: number, prompt: string, logprobs?: readonly PromptLogprob[]): string;
-  delta(choice: number, said: SaidPiece): string;
+  delta(choice: number, said: TextDelta): string;
   last(choice: number, reason: FinishReason): string;
   usage(usage: Usage): string;
 }

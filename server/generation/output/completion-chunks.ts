@@ -1,9 +1,9 @@
 import type { FinishReason, PromptLogprob } from "../../../engine/protocol/output.ts";
 import type { Usage } from "../../../openapi/generation/usage.ts";
-import type { AnswerIdentity, ChunkFormat, SaidPiece } from "./chunk-format.ts";
+import type { AnswerIdentity, ChunkFormat, TextDelta } from "./chunk-format.ts";
 import { CompletionTokens } from "./completion-logprobs.ts";
 
-/** text_completion, as a stream sends it. */
+/** Events of type text_completion. */
 export class CompletionChunks implements ChunkFormat {
   readonly #head: string;
   readonly #tail: string;
@@ -27,7 +27,7 @@ export class CompletionChunks implements ChunkFormat {
     return this.#chunk(choice, JSON.stringify(prompt), this.#logprobs(choice, logprobs), "", "null");
   }
 
-  delta(choice: number, { text, reasoning, logprobs }: SaidPiece): string {
+  delta(choice: number, { text, reasoning, logprobs }: TextDelta): string {
     const thought = reasoning === "" ? "" : `,"reasoning_content":${JSON.stringify(reasoning)}`;
     return this.#chunk(choice, JSON.stringify(text), this.#logprobs(choice, logprobs), thought, "null");
   }

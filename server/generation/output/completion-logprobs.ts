@@ -3,10 +3,10 @@ import type { CompletionLogprobs } from "../../../openapi/generation/logprobs.ts
 import { LateList, type Unwritten } from "../../../openapi/json/json-pieces.ts";
 import { tokenName } from "./token-text.ts";
 
-/** What stands before the bytes of a token that is no whole characters. */
+/** The prefix of a token whose bytes are not whole characters. */
 const MARK = "bytes:";
 
-/** Where each token begins, in Unicode characters; for a stream piece by piece, with offsets that go on. */
+/** Offsets of tokens in Unicode characters; they continue over the pieces of a stream. */
 class Offsets {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #offset = 0;
@@ -18,7 +18,7 @@ class Offsets {
   }
 }
 
-/** One choice's tokens as completions write them, as they come. */
+/** Log probabilities of one choice in the format of completions. */
 export class CompletionTokens {
   readonly #offsets = new Offsets();
 
@@ -32,7 +32,7 @@ export class CompletionTokens {
   }
 }
 
-/** All tokens of a choice, which may be many. */
+/** All tokens of a choice, which may be many; written late, in slices. */
 export function lateCompletionLogprobs(tokens: readonly PromptLogprob[]): Unwritten<CompletionLogprobs> {
   const offsets = new Offsets();
   return {

@@ -1,7 +1,7 @@
 import { BodySink } from "./body-sink.ts";
 
-/** Collects a batch line's answer. */
+/** Collects the answer of a batch line. */
 export class LineSink extends BodySink {
-  /** True from the start: after a death of the engine its runner decides what runs again, and beside what. */
+  /** True from the start: after the death of an engine process the line dispatcher decides which lines run again. */
   override readonly opened = true;
 }

@@ -5,7 +5,7 @@ import type { EventStream } from "../../http/sse.ts";
 import { type ChunkFormat, DONE } from "./chunk-format.ts";
 import type { Sink } from "./sink.ts";
 
-/** A call's choices as one stream of events; several choices take turns by index. */
+/** Writes a request's choices as one stream of events; several choices are interleaved by index. */
 export class StreamSink implements Sink {
   readonly #stream: EventStream;
   readonly #format: ChunkFormat;
@@ -30,22 +30,22 @@ export class StreamSink implements Sink {
 
   output(choice: number, output: SequenceOutput): void {
     const { text, reasoning, toolCalls = [], logprobs = [], promptLogprobs, finish } = output;
-    const speaks = text !== "" || reasoning !== "" || toolCalls.length > 0 || logprobs.length > 0;
+    const hasContent = text !== "" || reasoning !== "" || toolCalls.length > 0 || logprobs.length > 0;
     if (promptLogprobs !== undefined) this.#promptLogprobs.set(choice, promptLogprobs);
-    if (!speaks && finish === null) return;
+    if (!hasContent && finish === null) return;
     let events = "";
     if (!this.#begun.has(choice)) {
       this.#begun.add(choice);
       events = this.#format.first(choice, this.#prompts.get(choice) ?? "", this.#promptLogprobs.get(choice));
       this.#promptLogprobs.delete(choice);
     }
-    if (speaks) events += this.#format.delta(choice, output);
+    if (hasContent) events += this.#format.delta(choice, output);
     if (finish !== null) events += this.#format.last(choice, finish.reason);
     this.#stream.push(events);
   }
 
   forget(): void {
-    // A call starts over only while nothing was pushed, and nothing else is kept here.
+    // A request starts over only while no event was pushed, and no other state is kept here.
   }
 
   complete(usage: Usage): void {

@@ -1,6 +1,6 @@
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** A token's text; where its bytes are no whole characters, each as \\xNN, so that different tokens have different names. */
+/** The text of a token. Bytes that are not whole characters are written as \\xNN, so that the texts of tokens differ. */
 export function tokenName(bytes: Uint8Array, mark = ""): string {
   try {
     return utf8.decode(bytes);

@@ -3,17 +3,17 @@ import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ApiError, invalidRequest } from "../../../openapi/api-error.ts";
 
-/** Bytes that are inflated at once, on one of libuv's threads. */
+/** Bytes that are decompressed at once, on one of libuv's threads. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Throws 415 for an encoding that readable() can't undo. */
+/** Throws 415 for an unsupported encoding. */
 export function checkEncoding(req: IncomingMessage): void {
   if (!["identity", "gzip", "x-gzip"].includes(encodingOf(req))) {
     throw new ApiError("unsupported_encoding", "Request bodies may have Content-Encoding gzip or none.");
   }
 }
 
-/** The body as it was before its encoding. Whoever reads it counts: a few bytes of gzip may be gigabytes. */
+/** The decoded body. Its reader must count bytes: a few bytes of gzip may be gigabytes. */
 export function decoded(req: IncomingMessage): Readable {
   if (encodingOf(req) === "identity") return req;
   return req.pipe(createGunzip({ chunkSize: CHUNK_BYTES }));

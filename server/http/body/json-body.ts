@@ -9,13 +9,13 @@ import { contextOf } from "../context/request-context.ts";
 import { checkEncoding, decoded, malformedEncoding } from "./body-encoding.ts";
 
 /**
- * Reads and parses a JSON body of at most `limit` bytes, unpacked, and holds memory for it until the response is over. Sends
- * 100 Continue where the client waits for it: call this only after everything that can be refused without the body. Throws
- * 413, 415, 400, 503, or ClientGone.
+ * Reads and parses a JSON body of at most `limit` decompressed bytes, and holds memory for it until the response is over.
+ * Sends 100 Continue where the client waits for it: all checks that need no body come before. Throws 413, 415, 400, 503, or
+ * ClientGone.
  */
 export async function readJson(req: IncomingMessage, res: ServerResponse, limit: number): Promise<unknown> {
   const announced = checkHeaders(req, limit);
-  // Nothing more would be told of a response that is over.
+  // A response that is over emits no further event.
   if (res.destroyed) throw new ClientGone();
   const hold = contextOf(req).bodies.open(callerOf(req).owner, announced);
   res.once("close", () => hold.end());
@@ -27,7 +27,7 @@ export async function readJson(req: IncomingMessage, res: ServerResponse, limit:
   return await parsed(text, size);
 }
 
-/** The bytes that the head announces: 0 where it names no length. */
+/** The bytes that the head announces; 0 where it names no length. */
 function checkHeaders(req: IncomingMessage, limit: number): number {
   checkEncoding(req);
   const [type, ...parameters] = (req.headers["content-type"] ?? "").toLowerCase().split(";");
@@ -41,8 +41,8 @@ function checkHeaders(req: IncomingMessage, limit: number): number {
 }
 
 /**
- * Counts bytes and what they hold as they come, since a chunked or packed body names no length, and makes text of them. A
- * sender on a fast line is stopped after each slice: Node would otherwise read megabytes of every connection in one turn.
+ * Decodes the body to text, and counts its bytes as they arrive, since a chunked or compressed body names no length. A fast
+ * sender is paused after each slice: Node would otherwise read megabytes of every connection in one turn.
  */
 function readText(req: IncomingMessage, limit: number, hold: BodyHold): Promise<{ text: JsonText; size: number }> {
   return new Promise((resolve, reject) => {

@@ -5,25 +5,25 @@ import { ApiError, invalidRequest } from "../../../openapi/api-error.ts";
 import { liftBodyTime } from "../connection/body-timeout.ts";
 import { ClientGone } from "../connection/client-gone.ts";
 
-/** The one file of a form, as it comes in. */
+/** The one file of a form, while it is received. */
 export interface FormFile {
   filename: string;
   bytes: Readable;
-  /** The fields that came before it. */
+  /** The fields before the file. */
   fields: ReadonlyMap<string, string>;
 }
 
 export interface FormSpec<T> {
   /** The name of the field that holds the file. */
   fileField: string;
-  /** Most bytes of the file; for a body that is larger by its own word `tooLarge` is thrown before it is read. */
+  /** Most bytes of the file. For a body that announces more, `tooLarge` is thrown before it is read. */
   maxBytes: number;
   tooLarge: () => ApiError;
-  /** May refuse the body, which has about so many bytes (0: it does not say), before it is read. */
+  /** May refuse the body before it is read; `bytes` is its announced length, 0 where it names none. */
   admit(bytes: number): Promise<void>;
-  /** Consumes the file. What it throws ends the request. */
+  /** Consumes the file. Its error ends the request. */
   receive(file: FormFile): Promise<T>;
-  /** Undoes `receive` when the rest of the form turns out to be bad. */
+  /** Undoes `receive` where the rest of the form is invalid. */
   discard(received: T): Promise<void>;
 }
 
@@ -32,17 +32,17 @@ export interface Form<T> {
   received: T;
 }
 
-/** Boundaries, part headers and small fields. */
+/** Bytes of boundaries, part headers and small fields. */
 const OVERHEAD_BYTES = 256 * 1024;
-/** What a form may have besides its file is little, and counted: see CVE-2026-3304 and CVE-2026-5079 of another parser. */
+/** Bounds of the parts beside the file; compare CVE-2026-3304 and CVE-2026-5079 of another parser. */
 const LIMITS = { files: 1, fields: 32, parts: 33, fieldSize: 4096, fieldNameSize: 256 };
-/** In every such time at least so much has to come: a client slower than 1 kB/s holds a place and gets nowhere. */
+/** The least bytes in each period of milliseconds, 1 kB/s: a slower client would only occupy a connection. */
 const WATCH_MS = 30_000;
 const WATCH_BYTES = 30_000;
 
 /**
  * Reads a multipart form (RFC 7578) with one file, which streams to `receive` and is never in memory. Throws 400, 408,
- * 413, 415, what `admit` and `receive` throw, or ClientGone; whatever was received is discarded then.
+ * 413, 415, the errors of `admit` and `receive`, or ClientGone; a received file is discarded then.
  */
 export async function readForm<T>(req: IncomingMessage, res: ServerResponse, spec: FormSpec<T>): Promise<Form<T>> {
   const parser = parserOf(req);
@@ -74,7 +74,7 @@ function parserOf(req: IncomingMessage): Busboy {
   }
 }
 
-/** One form on its way in: it either fails once, after all of it is undone, or comes to its end. */
+/** One form while it is received. It ends once: complete, or failed after all of it was undone. */
 class FormReading<T> {
   readonly form: Promise<Form<T>>;
   readonly #req: IncomingMessage;
@@ -112,9 +112,9 @@ class FormReading<T> {
   }
 
   #file(name: string | undefined, bytes: Readable, filename: string | undefined): void {
-    // Its error is also the parser's; without a listener it would be the process'.
+    // The parser reports the same error. Without a listener here it would be an uncaught exception.
     bytes.on("error", () => {});
-    // The parser goes on to the end of its chunk, also after it was destroyed.
+    // A destroyed parser still continues to the end of its chunk.
     if (this.#over) {
       bytes.destroy();
       return;
@@ -147,7 +147,7 @@ class FormReading<T> {
   };
 
   #checkRate(): void {
-    // While the disk is behind, the client is not asked for more.
+    // Back-pressure: the client is paused while the disk is slower.
     const waitsForUs = this.#req.readableFlowing === false || this.#req.complete;
     if (!waitsForUs && this.#bytes - this.#bytesWatched < WATCH_BYTES) {
       const message = "The body of the request comes too slowly.";
@@ -192,7 +192,7 @@ class FormReading<T> {
     this.#req.off("data", this.#count);
     this.#req.off("error", this.#gone);
     this.#req.off("close", this.#gone);
-    // What still comes has nobody to care.
+    // Errors of the stream after the end of the form are ignored.
     this.#req.on("error", () => {});
   }
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
 /**
- * Calls back unless the whole body has arrived within `ms`. Node's own requestTimeout is one for all requests, and what
- * stops a slow chat request would also stop a large file on a slow line: those lift it, and watch their rate instead.
+ * Calls back unless the whole body has arrived within `ms`. Node's own requestTimeout is one for all requests, and a timeout
+ * that stops a slow chat request would also stop a large file. Uploads lift it, and have a least rate instead.
  */
 export function limitBodyTime(req: IncomingMessage, ms: number, overdue: () => void): void {
   if (req.complete) return;

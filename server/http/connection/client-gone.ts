@@ -1,4 +1,4 @@
-/** The client went away before its request was whole: there is nobody to answer. */
+/** The client disconnected: no answer can be sent. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { OptionsError } from "../../../platform/options-error.ts";
 
-/** Of the store, the engines, the log, and what a moment needs beside them. */
+/** Files of the store, the engines and the log, and a reserve for short uses. */
 const RESERVED = 256;
-/** A connection has its socket and, while a file comes or goes, that file. */
+/** A connection has its socket and, during an upload or a download, a file. */
 const PER_CONNECTION = 2;
 const LEAST = 16;
 
-/** With fewer the start fails somewhere amid the store, the models or the packages, by whatever opens one too many. */
+/** With fewer open files the start fails at an arbitrary point in the store, the models or the packages. */
 const LEAST_OPEN_FILES = 128;
 
 /** Throws OptionsError where this process may have too few files open to start at all. */
@@ -19,13 +19,13 @@ export function checkOpenFiles(openFiles: number | null): void {
   );
 }
 
-/** How many connections leave the store its files, where a process may have so many open; null is no limit. */
+/** The connections that leave enough files for the rest, where a process may have `files` open; null is without limit. */
 export function connectionsWithin(openFiles: number | null, wanted: number): number {
   if (openFiles === null) return wanted;
   return Math.min(wanted, Math.max(LEAST, Math.floor((openFiles - RESERVED) / PER_CONNECTION)));
 }
 
-/** The files that this process may have open, where the platform tells (Linux). Node has raised it to the hard limit. */
+/** The files that this process may have open; null where the platform does not report it. Node has raised it to the hard limit. */
 export function openFileLimit(): number | null {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];

@@ -11,11 +11,11 @@ export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
-  /** A listening socket that is there already, of the same host: a restart then refuses no connection. */
+  /** An open listening socket of the same host: a restart then refuses no connection. */
   fd?: number | null;
   /** Milliseconds for all headers of a request to arrive; then 408. */
   headersTimeoutMs: number;
-  /** Milliseconds for a request's body to arrive; then 408. Forms with files are held to a rate instead. */
+  /** Milliseconds for a request's body to arrive; then 408. Forms with files have a least rate instead. */
   requestTimeoutMs: number;
   /** Milliseconds that an idle connection is kept; longer than usual load balancers keep theirs. */
   keepAliveTimeoutMs: number;
@@ -27,33 +27,33 @@ export interface Listening {
   /** Such as `http://127.0.0.1:8080`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** From now on each answer says that its connection will be closed; all is served. */
+  /** From now on each answer announces that its connection will be closed; requests are still served. */
   announceClose(): void;
   /**
-   * Lets running responses finish for at most `graceMs`; then `giveUp` ends those that run on, whose clients hear why.
-   * After that it accepts nobody any more and destroys what is left. Until then whoever comes is answered: /ready has to
-   * say that this server ends, to those who send requests here.
+   * Waits at most `graceMs` for running responses to finish; then `giveUp` ends the others with an error. After that it
+   * accepts no connection and destroys the open ones. Until then new requests are answered, so that /ready tells load
+   * balancers that this server ends.
    */
   close(graceMs: number, giveUp?: () => Promise<unknown>): Promise<void>;
 }
 
-/** One header more than the 100 that are taken, so that the app can tell "too many" (Node drops the rest unseen). */
+/** One header more than the 100 that are allowed, so that the app can detect too many: Node drops the rest silently. */
 const MAX_HEADERS = 101;
 
-/** So long those who are given up may take to read why. */
-const LAST_WORDS_MS = 1000;
+/** Milliseconds for clients to read the error of a response that was ended. */
+const FINAL_ERROR_MS = 1000;
 
-/** Refused connections that are still being told so. */
+/** Most refused connections to which the refusal is still being sent. */
 const MOST_REFUSED_AT_ONCE = 64;
 
-/** Serves the app. Rejects when the address can't be bound. */
+/** Serves the app. Rejects when the address cannot be bound. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const server = createServer({
     maxHeaderSize: 16 * 1024,
     headersTimeout: options.headersTimeoutMs,
     // limitBodyTime does it, request by request.
     requestTimeout: 0,
-    // Node looks for overdue requests this often; its default of 30 s would double the timeouts above.
+    // Milliseconds between Node's checks for overdue requests; its default of 30 s would double the timeouts above.
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: options.keepAliveTimeoutMs,
     noDelay: true,
@@ -70,18 +70,18 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   const responses = new OpenResponses();
   const lingering = new LingeringResponses();
   const inFlight = new Set<ServerResponse>();
-  // A head that promises another request on the connection would have it reset.
+  // A request on a connection that was announced as reusable would be reset.
   const announceClose = () => {
     announced = true;
     for (const res of inFlight) res.shouldKeepAlive = false;
   };
   const handle: RequestListener = (req, res) => {
-    // Node parses on what a connection brought before its end. No answer can be sent, and one that ends out of turn fails an
-    // assertion of Node, which ends the process.
+    // Node still parses requests that arrived before the end of the connection. They cannot be answered, and a response
+    // that ends out of order fails an assertion of Node, which ends the process.
     if (!req.socket.writable) return;
     responses.add(req.socket, res);
     lingering.add(res);
-    // What comes while the server closes is short, and must not put off the end.
+    // Requests that arrive while the server closes are short, and must not delay the end.
     const awaited = !closing;
     if (announced) res.shouldKeepAlive = false;
     inFlight.add(res);
@@ -98,11 +98,11 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     app(req, res);
   };
   server.on("request", handle);
-  // Node would send 100 Continue by itself; the body reader does it once everything before the body has agreed.
+  // Node would send 100 Continue by itself; the body reader sends it after all checks that need no body.
   server.on("checkContinue", handle);
   server.on("checkExpectation", handle);
   server.on("connect", (_req, socket: Duplex) => {
-    // Node has taken its own listener off.
+    // Node has removed its own listener.
     socket.on("error", () => {});
     refuseConnection({ code: "CONNECT_METHOD" }, socket, false);
   });
@@ -131,13 +131,13 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
         });
       }
       await giveUp?.();
-      const least = giveUp === undefined ? 0 : LAST_WORDS_MS;
+      const least = giveUp === undefined ? 0 : FINAL_ERROR_MS;
       await closeServer(server, Math.max(least, deadline - performance.now()));
     },
   };
 }
 
-/** Node itself closes what is over the limit without a word; it does so only for a flood of connections to refuse. */
+/** Node closes connections over its limit without an answer. Its limit is set higher, so that most of them are answered. */
 function limitConnections(server: Server, most: number): void {
   let open = 0;
   server.maxConnections = most + MOST_REFUSED_AT_ONCE;
@@ -164,7 +164,7 @@ function bind(server: Server, options: ListenOptions): Promise<void> {
   });
 }
 
-/** Keys, /metrics and the Host check go by --host: a socket that others reach may not be served as one of loopback. */
+/** Keys, /metrics and the Host check depend on --host: a public socket must not be served as one of loopback. */
 function whyNotServed(address: AddressInfo | string | null, host: string): string | null {
   if (address === null || typeof address === "string") return "the inherited socket is none of TCP";
   if (isLoopback(address.address) || !isLoopback(host)) return null;
@@ -182,7 +182,7 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
   });
 }
 
-/** Why an address could not be bound, and what to do about it. */
+/** The reason for which an address could not be bound, with advice. */
 export function whyNotListening(error: unknown, { host, port }: Pick<ListenOptions, "host" | "port">): string {
   const code = error instanceof Error && "code" in error ? error.code : null;
   if (code === "EADDRINUSE") {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** The responses of each connection that are not over: a client may send further requests before it has an answer. */
+/** The open responses of each connection: a client may pipeline requests. */
 export class OpenResponses {
   readonly #connections = new WeakMap<Duplex, Set<ServerResponse>>();
 
@@ -11,7 +11,7 @@ export class OpenResponses {
     res.once("close", () => open.delete(res));
   }
 
-  /** Whether a response of the connection has begun, or waits for one that was asked for before. */
+  /** True when a response of the connection has begun, or waits for an earlier one. */
   begun(socket: Duplex): boolean {
     const open = this.#connections.get(socket) ?? [];
     return [...open].some((res) => res.headersSent || res.socket === null);
@@ -21,7 +21,7 @@ export class OpenResponses {
     const open = new Set<ServerResponse>();
     this.#connections.set(socket, open);
     socket.once("close", () => {
-      // Node closes the response that the socket was given to alone. Those behind it would run on and never close.
+      // Node closes only the response that has the socket. The ones behind it would never emit "close".
       for (const res of open) {
         if (res.socket !== null || res.writableFinished) continue;
         res.destroy();

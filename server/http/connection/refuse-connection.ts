@@ -14,8 +14,8 @@ const REFUSALS: Record<string, ApiError> = {
 const MALFORMED = new ApiError("malformed_request", "The request is not valid HTTP.");
 
 /**
- * Answers what never became a request (bad HTTP, too large a header, too slow) and closes the connection. Nothing is
- * written where a response has begun: it would land in the middle of that response.
+ * Answers input that never became a request (invalid HTTP, too large headers, too slow) and closes the connection. Where a
+ * response has begun, no answer is written: it would become part of that response.
  */
 export function refuseConnection(error: { code?: string }, socket: Duplex, responseBegun: boolean): void {
   if (error.code === "ECONNRESET" || !socket.writable || responseBegun) {

@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * Destroys the connection when its client reads nothing of what is written for `ms`. Node's timer of a socket starts anew
- * whenever the kernel took some of a write, so whoever reads steadily may be slow. Armed only when the kernel's buffer is
- * full, so a reader that keeps up never costs a timer.
+ * Destroys the connection when its client reads nothing for `ms` while written bytes wait. Node restarts the timer of a
+ * socket whenever the kernel takes some of a write, so a steady reader may be slow. The timer runs only while the kernel's
+ * buffer is full: a fast reader costs none.
  */
 export function dropWhenStalled(res: ServerResponse, ms: number): void {
   if (res.writableLength === 0 || res.socket === null) return;

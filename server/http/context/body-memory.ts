@@ -1,13 +1,13 @@
 import { unavailable } from "../../../openapi/api-error.ts";
 import { OwnerCounts } from "../../../platform/owner-counts.ts";
 
-/** Bytes of each body that are not counted: --max-connections and --queue-limit bound what they come to. */
+/** Bytes of each body that are not counted: --max-connections and --queue-limit bound their sum. */
 const FREE_BYTES = 64 * 1024;
 const RETRY_SECONDS = 1;
 
 /**
- * Bounds the bytes of all request bodies whose requests have not ended: a request that waits in the queue, or may have to run
- * once more, still refers to what its body held. Owners share the bytes as they share a queue.
+ * Bounds the bytes of the bodies of all requests that have not ended: a request that waits, or may run once more, still
+ * refers to its body. Owners share the bytes as they share a queue.
  */
 export class BodyMemory {
   readonly #most: number;
@@ -21,7 +21,7 @@ export class BodyMemory {
     return this.#owners.total;
   }
 
-  /** Throws 503 for a body that announces more than there is room for. Nothing is held for it yet. */
+  /** Throws 503 for a body that announces more bytes than are free. Holds none of them yet. */
   open(owner: string, announced: number): BodyHold {
     this.#check(owner, announced - FREE_BYTES);
     let bytes = -FREE_BYTES;
@@ -29,7 +29,7 @@ export class BodyMemory {
       add: (more) => {
         const growth = Math.max(0, bytes + more) - Math.max(0, bytes);
         this.#check(owner, growth);
-        // Only now: what was refused is not given back by end().
+        // After the check: end() must not release bytes that were refused.
         bytes += more;
         this.#owners.add(owner, growth);
       },
@@ -47,10 +47,10 @@ export class BodyMemory {
   }
 }
 
-/** What one body holds of the memory. */
+/** The memory that one body holds. */
 export interface BodyHold {
-  /** Throws 503 where there is no room for so many more bytes. */
+  /** Throws 503 where fewer bytes are free. */
   add(bytes: number): void;
-  /** Gives back what is held; may be called again. */
+  /** Releases the held bytes; may be called again. */
   end(): void;
 }

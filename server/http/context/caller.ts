@@ -7,7 +7,7 @@ export function setCaller(req: IncomingMessage, caller: Caller): void {
   callers.set(req, caller);
 }
 
-/** Throws when the request did not pass the authentication: that is a fault of this server. */
+/** Throws for a request that did not pass the authentication, which is a fault of this server. */
 export function callerOf(req: IncomingMessage): Caller {
   const caller = callers.get(req);
   if (caller === undefined) throw new Error("the request has no caller");

@@ -5,7 +5,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { BodyMemory } from "./body-memory.ts";
 
 export interface RequestContext {
-  /** What x-request-id says: the client's own where it is safe to echo and to log, else one of ours. */
+  /** The value of x-request-id: the client's own where it is safe to echo and to log, else a new one. */
   readonly id: string;
   /** Clock.now() when the headers were parsed, before the body was read: TTFT starts here. */
   readonly arrivedAt: number;
@@ -18,7 +18,7 @@ const contexts = new WeakMap<IncomingMessage, RequestContext>();
 const SAFE_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const MAX_HEADERS = 100;
 
-/** Goes first: notes the arrival, names the request, sets the headers that every response carries. */
+/** The first middleware: notes the arrival, gives the request its id, sets the headers of every response. */
 export function requestContext(clock: Clock, randomId: () => string, bodies: BodyMemory): RequestHandler {
   return (req, res, next) => {
     const arrivedAt = clock.now();
@@ -27,7 +27,7 @@ export function requestContext(clock: Clock, randomId: () => string, bodies: Bod
     contexts.set(req, { id, arrivedAt, clock, bodies });
     res.setHeader("x-request-id", id);
     res.setHeader("openai-version", "2020-10-01");
-    // Answers are somebody's prompts and results: no cache keeps them, and no browser guesses what they are.
+    // Answers contain prompts and results: no cache may keep them, and no browser may guess their type.
     res.setHeader("cache-control", "no-store");
     res.setHeader("x-content-type-options", "nosniff");
     if (req.rawHeaders.length > 2 * MAX_HEADERS) {
@@ -43,14 +43,14 @@ export function requestContext(clock: Clock, randomId: () => string, bodies: Bod
   };
 }
 
-/** Throws when the request did not pass requestContext: that is a fault of this server. */
+/** Throws for a request that did not pass requestContext, which is a fault of this server. */
 export function contextOf(req: IncomingMessage): RequestContext {
   const context = contexts.get(req);
   if (context === undefined) throw new Error("the request has no context");
   return context;
 }
 
-/** Whole milliseconds from the arrival until now, which is when the response's head is written. */
+/** Sets the header with the milliseconds from the arrival until now, which is when the head is written. */
 export function stampProcessingTime(req: IncomingMessage, res: ServerResponse): void {
   const context = contexts.get(req);
   if (context === undefined) return;

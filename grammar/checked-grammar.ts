@@ -7,11 +7,11 @@ import type { JsonSchema } from "./schema/keywords.ts";
 import { schemaRule } from "./schema/schema-rules.ts";
 import { UnsupportedSchema } from "./schema/unsupported-schema.ts";
 
-/** Most characters of a schema as JSON. */
+/** Most characters of a schema, written as JSON. */
 export const MOST_SCHEMA_CHARACTERS = 128 * 1024;
 
 /**
- * The grammar of a JSON schema, in GBNF, tried for whether an engine will take it.
+ * The GBNF grammar of a JSON schema, compiled once to make sure that an engine accepts it.
  *
  * @throws UnsupportedSchema
  */
@@ -21,7 +21,7 @@ export function schemaGrammar(schema: JsonSchema): string {
 }
 
 /**
- * Tries whether a schema has a grammar that an engine will take.
+ * Checks that a schema has a grammar that an engine accepts.
  *
  * @throws UnsupportedSchema
  */
@@ -46,18 +46,18 @@ function grammarOf(schema: JsonSchema): string {
     compileGbnf(gbnf);
   } catch (error) {
     if (!(error instanceof GbnfError)) throw error;
-    throw new UnsupportedSchema([], `it can't be enforced: ${error.message}`);
+    throw new UnsupportedSchema([], `it cannot be enforced: ${error.message}`);
   }
   return gbnf;
 }
 
-/** Any JSON object. */
+/** The grammar of any JSON object. */
 export function jsonObjectGrammar(): string {
   const builder = new GrammarBuilder();
   return builder.build(builder.json.object);
 }
 
-/** @throws GbnfError for a grammar that an engine will not take */
+/** @throws GbnfError for a grammar that an engine would refuse */
 export function checkGbnf(gbnf: string): void {
   kept({ kind: "gbnf", text: gbnf }, () => {
     compileGbnf(gbnf);

@@ -1,16 +1,16 @@
 import { GbnfError } from "./gbnf/gbnf.ts";
 import { GrammarTooLarge, UnsupportedSchema } from "./schema/unsupported-schema.ts";
 
-/** What of a text: the grammar of a JSON schema, whether it has one, whether it is GBNF, or what a request's tools take. */
+/** What is made of a text: the grammar of a JSON schema, a check that it has one, a check of GBNF, or a request's tool grammar. */
 export type SourceKind = "schema" | "enforceable" | "gbnf" | "tools";
 
-/** What a grammar is made of. */
+/** The source of a grammar. */
 export interface GrammarSource {
   kind: SourceKind;
   text: string;
 }
 
-/** What became of a source; plain data, as it may come from another process. */
+/** The result for a source. Plain data, as it may come from another process. */
 export type GrammarOutcome = { grammar: string } | GrammarFault;
 
 export interface GrammarFault {
@@ -19,14 +19,14 @@ export interface GrammarFault {
   message: string;
 }
 
-/** The lines of a batch mostly share one schema. */
+/** Most results that are kept. The lines of a batch mostly share one schema. */
 const MOST_KEPT = 64;
 const MOST_KEPT_CHARACTERS = 16 * 1024 * 1024;
 
 const outcomes = new Map<string, GrammarOutcome>();
 let characters = 0;
 
-/** While a function runs that may not make grammars: what is known beside the kept ones, and what was missing. */
+/** State of withoutMaking(): results that are known besides the kept ones, and sources whose results are missing. */
 interface Elsewhere {
   known: ReadonlyMap<string, GrammarOutcome>;
   missing: Map<string, GrammarSource>;
@@ -34,8 +34,8 @@ interface Elsewhere {
 let elsewhere: Elsewhere | null = null;
 
 /**
- * What `make` returned, or threw, for this source once. Inside of withoutMaking() a source that is not known counts as
- * missing, and its grammar as empty.
+ * The result of `make` for this source, made or thrown once and then kept. Within withoutMaking() an unknown source is
+ * recorded as missing, and its grammar is empty.
  */
 export function kept(source: GrammarSource, make: () => string): string {
   const key = keyOf(source);
@@ -50,7 +50,7 @@ export function kept(source: GrammarSource, make: () => string): string {
   return outcome.grammar;
 }
 
-/** Runs a synchronous function that makes no grammar. Where any is missing, its result means nothing. */
+/** Runs a synchronous function without making grammars. If any is missing, the result of the function is not valid. */
 export function withoutMaking<T>(
   run: () => T,
   known: ReadonlyMap<string, GrammarOutcome>,
@@ -65,7 +65,7 @@ export function withoutMaking<T>(
   }
 }
 
-/** What making a grammar came to. Faults of the program are thrown on. */
+/** The result of making a grammar. Unexpected errors are rethrown. */
 export function outcomeOf(make: () => string): GrammarOutcome {
   try {
     return { grammar: make() };
@@ -86,7 +86,7 @@ function errorOf({ fault, path, message }: GrammarFault): Error {
   return fault === "schema" ? new UnsupportedSchema(path, message) : new GrammarTooLarge();
 }
 
-/** The least recently asked for give way. */
+/** Keeps a result; the least recently used ones are dropped. */
 function keep(key: string, outcome: GrammarOutcome): void {
   drop(key);
   outcomes.set(key, outcome);

@@ -1,11 +1,11 @@
-/** Inclusive. */
+/** Code points, both ends inclusive. */
 export type Range = readonly [from: number, to: number];
 
 const LAST = 0x10ffff;
-/** Halves of pairs are no characters: UTF-8 can't write them. */
+/** Surrogates are not characters: UTF-8 cannot encode them. */
 const SURROGATES: Range = [0xd800, 0xdfff];
 
-/** A set of Unicode characters: sorted ranges that don't touch, without surrogates. */
+/** A set of Unicode characters: sorted ranges with gaps between them, without surrogates. */
 export class CodePoints {
   static readonly all = new CodePoints([[0, LAST]]);
   readonly ranges: readonly Range[];
@@ -46,7 +46,7 @@ export class CodePoints {
     return this.complement().union(other).complement();
   }
 
-  /** As a character class of GBNF. */
+  /** The set as a character class of GBNF. */
   get gbnf(): string {
     return `[${this.ranges.map(([from, to]) => (from === to ? escaped(from) : `${escaped(from)}-${escaped(to)}`)).join("")}]`;
   }
@@ -73,7 +73,7 @@ function withoutSurrogates(ranges: readonly Range[]): Range[] {
   });
 }
 
-/** A character as GBNF takes it anywhere: a letter or digit as it is, any other by its number. */
+/** A character as GBNF accepts it anywhere: a letter or digit unchanged, any other by its number. */
 export function escaped(point: number): string {
   const char = String.fromCodePoint(point);
   if (/[0-9A-Za-z]/.test(char)) return char;

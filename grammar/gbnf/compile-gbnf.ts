@@ -5,18 +5,18 @@ import { checkNetwork } from "./network-check.ts";
 import { finished, type PausedWork, Pauses } from "./paused-work.ts";
 import { utf8Sequences } from "./utf8.ts";
 
-/** Repetitions are written out, so that a grammar of 20 characters can ask for any number of nodes. */
+/** Most nodes and edges. Repetitions are expanded, so a grammar of 20 characters can ask for any number of nodes. */
 const MOST_NODES = 40_000;
 const MOST_EDGES = 120_000;
 const ASCII = new CodePoints([[0, 0x7f]]);
 
-/** No rule of a grammar can have this name. */
-const LED = " led";
+/** Name of the rule of `lead` and `root`; no rule of a grammar can have it. */
+const START = " start";
 
 /**
- * @param lead what stands before `root`, as a right-hand side that names no rules; "" for nothing
- * @throws GbnfError for a grammar that is none, that is too large, that refers to rules that are not there, has no `root`,
- * is left-recursive, or can never come to an end
+ * @param lead right-hand side of the text before `root`, without references to rules; "" for none
+ * @throws GbnfError for a text that is not GBNF, and for a grammar that is too large, refers to undefined rules, has no
+ * `root`, is left-recursive, or has no text of finite length
  */
 export function compileGbnf(text: string, lead = ""): Network {
   return finished(compiledGbnf(text, lead));
@@ -29,20 +29,20 @@ export function compileGbnf(text: string, lead = ""): Network {
  */
 export function* compiledGbnf(text: string, lead = ""): PausedWork<Network> {
   const rules = yield* parsedGbnf(text);
-  const network = yield* new NetworkMaker(...led(rules, lead)).network();
+  const network = yield* new NetworkMaker(...withLead(rules, lead)).network();
   yield* checkNetwork(network);
   return network;
 }
 
-/** @returns the rules, and the name of the one that a text follows */
-function led(rules: Rules, lead: string): [Rules, string] {
+/** @returns the rules, and the name of the first one */
+function withLead(rules: Rules, lead: string): [Rules, string] {
   if (lead === "" || !rules.has("root")) return [rules, "root"];
   const alternatives = finished(parsedGbnf(`root ::= ${lead}`)).get("root")!;
   const whole: Sequence = [
     { kind: "choice", alternatives },
     { kind: "rule", name: "root" },
   ];
-  return [new Map([...rules, [LED, [whole]]]), LED];
+  return [new Map([...rules, [START, [whole]]]), START];
 }
 
 class NetworkMaker {
@@ -53,9 +53,9 @@ class NetworkMaker {
   readonly #exits: number[] = [];
   readonly #nodeRules: number[] = [];
   readonly #edges: Edge[][] = [];
-  /** Bytes at which an edge begins, or that follow one. */
+  /** 1 for bytes that begin the range of an edge or follow its end: the boundaries of byte classes. */
   readonly #cuts = new Uint8Array(257);
-  /** By set, as one that is repeated comes again and again. */
+  /** The rule of each set's characters of several bytes: a repeated set occurs many times. */
   readonly #longRules = new Map<CodePoints, number | null>();
   readonly #pauses = new Pauses();
   #edgeCount = 0;
@@ -81,7 +81,7 @@ class NetworkMaker {
     for (const list of this.#edges) {
       if (this.#pauses.due()) yield;
       for (const edge of list) toClasses(edge, classes);
-      // A copy has no room for more: lists that grew have room for 17.
+      // A copy has no spare capacity; a list that grew has capacity for 17.
       edges.push(list.slice());
     }
     return { root, entries: this.#entries, exits: this.#exits, rules: this.#nodeRules, edges, classes, classCount };
@@ -157,7 +157,7 @@ class NetworkMaker {
     if (bytes.length === 0) this.#edge(from, { kind: "free", to });
   }
 
-  /** ASCII directly; what takes more bytes by a rule that is made once for each set, as sets are repeated a lot. */
+  /** ASCII characters as edges; characters of several bytes by a rule for each set, since sets are often repeated. */
   #chars(set: CodePoints, from: number, to: number): void {
     for (const [low, high] of set.ranges) {
       if (low <= 0x7f) this.#bytes(from, low, Math.min(high, 0x7f), to);
@@ -166,7 +166,7 @@ class NetworkMaker {
     if (rule !== null) this.#edge(from, { kind: "call", rule, to });
   }
 
-  /** @returns null where the set has no character of several bytes */
+  /** @returns null if the set has no character of several bytes */
   #longChars(set: CodePoints): number | null {
     const made = this.#longRules.get(set);
     if (made !== undefined) return made;
@@ -203,7 +203,7 @@ class NetworkMaker {
       at = next;
     }
     if (max === null) {
-      // A node of its own: others may lead to `from`, and must not find the loop there.
+      // The loop needs its own node: other edges may lead to `from`, and must not enter the loop there.
       const loop = this.#node();
       this.#edge(at, { kind: "free", to: loop });
       yield* this.#item(item, loop, loop);
@@ -233,5 +233,5 @@ function toClasses(edge: Edge, classes: Uint8Array): void {
 }
 
 function tooLarge(): GbnfError {
-  return new GbnfError("The grammar is too large with its repetitions written out.");
+  return new GbnfError("The grammar is too large with its repetitions expanded.");
 }

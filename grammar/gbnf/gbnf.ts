@@ -1,7 +1,7 @@
 import { CodePoints, type Range } from "./code-points.ts";
 import { type PausedWork, Pauses } from "./paused-work.ts";
 
-/** A grammar that is none, or that is refused. Its message is a sentence. */
+/** A text that is not GBNF, or a grammar that is refused. Its message is a sentence. */
 export class GbnfError extends Error {
   override readonly name = "GbnfError";
 }
@@ -11,7 +11,7 @@ export type Item =
   | { kind: "chars"; set: CodePoints }
   | { kind: "rule"; name: string }
   | { kind: "choice"; alternatives: Sequence[] }
-  | { kind: "repeat"; item: Item; min: number /** null: without end. */; max: number | null };
+  | { kind: "repeat"; item: Item; min: number /** null: unbounded. */; max: number | null };
 export type Sequence = Item[];
 
 /** The rules of a grammar by name, each a choice. */
@@ -23,7 +23,7 @@ const MOST_RULES = 20_000;
 const LAST_POINT = 0x10ffff;
 
 /**
- * Reads GBNF, the notation of llama.cpp (grammars/README.md there), without its references to tokens. Nothing of it is
+ * Parses GBNF, the notation of llama.cpp (grammars/README.md there), without its references to tokens. Repetitions are not
  * expanded here.
  *
  * @throws GbnfError
@@ -76,7 +76,7 @@ class GbnfReader {
   #fail(what: string): never {
     const before = this.#text.slice(0, this.#at).split("\n");
     throw new GbnfError(
-      `The grammar can't be read at line ${before.length}, column ${before.at(-1)!.length + 1}: ${what}.`,
+      `The grammar has a syntax error at line ${before.length}, column ${before.at(-1)!.length + 1}: ${what}.`,
     );
   }
 
@@ -129,7 +129,7 @@ class GbnfReader {
       }
       case "<":
       case "!":
-        return this.#fail("tokens can't be named; write their text as a literal");
+        return this.#fail("token references are not supported; write the text of the token as a literal");
       default: {
         const name = this.#match(/[A-Za-z0-9-]+/y);
         return name === null ? null : { kind: "rule", name };

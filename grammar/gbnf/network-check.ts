@@ -2,22 +2,24 @@ import { GbnfError } from "./gbnf.ts";
 import type { Network } from "./network.ts";
 import { type PausedWork, Pauses } from "./paused-work.ts";
 
-/** @throws GbnfError for a network that could be walked for ever, or into nothing */
+/** @throws GbnfError for a network with an endless walk that takes no byte, or without a finite text */
 export function* checkNetwork(network: Network): PausedWork<void> {
   const ends = (yield* spread(network, true)).done;
   if (ends[network.root] !== 1)
-    throw new GbnfError("The grammar's root can never come to an end: a rule always goes on to itself.");
+    throw new GbnfError("The grammar's root can never come to an end: a rule always leads to itself.");
   const { calls } = yield* spread(network, false);
   if (yield* hasCycle(calls)) {
-    throw new GbnfError("The grammar is left-recursive: a rule begins with itself. Put what it begins with first.");
+    throw new GbnfError(
+      "The grammar is left-recursive: a rule begins with itself. Rewrite the rule so that it begins with other text.",
+    );
   }
 }
 
 /**
- * Walks all rules from their beginnings, past calls of rules that are known to be done. With `bytes` byte edges are walked
- * too, so that a rule is done when some text passes it; without, when the empty text does.
+ * Walks all rules from their entries, and past calls of rules that are done. With `bytes`, byte edges are walked too: a rule
+ * is then done if some text passes it, otherwise if the empty text does.
  *
- * Every node is walked once: where a call is not known to be done, its target waits for that rule.
+ * Every node is walked once: the target of a call waits until the called rule is done.
  */
 function* spread(network: Network, bytes: boolean): PausedWork<{ done: Uint8Array; calls: Set<number>[] }> {
   const { entries, exits, rules, edges } = network;
@@ -51,7 +53,7 @@ function* spread(network: Network, bytes: boolean): PausedWork<{ done: Uint8Arra
   return { done, calls };
 }
 
-/** Without recursion of its own: chains of rules may be as long as the grammar. */
+/** Iterative, since chains of rules may be as long as the grammar. */
 function* hasCycle(graph: readonly ReadonlySet<number>[]): PausedWork<boolean> {
   const UNSEEN = 0;
   const OPEN = 1;

@@ -1,16 +1,16 @@
 /**
- * A grammar over bytes as a recursive transition network (Woods 1970): a graph for each rule, whose edges take a byte, call
- * a rule and go on at their target, or cost nothing.
+ * A grammar over bytes as a recursive transition network (Woods 1970): a graph for each rule. An edge takes a byte, or calls
+ * a rule, or is free, and then leads to its target.
  */
 export interface Network {
   readonly root: number;
-  /** By rule: the node where it begins, the node where it ends. */
+  /** By rule: its first and its last node. */
   readonly entries: readonly number[];
   readonly exits: readonly number[];
   /** By node: its rule, and its edges. */
   readonly rules: readonly number[];
   readonly edges: readonly (readonly Edge[])[];
-  /** Bytes that no edge tells apart have one class. */
+  /** By byte: its class. Bytes that no edge distinguishes have the same class. */
   readonly classes: Uint8Array;
   readonly classCount: number;
 }

@@ -1,12 +1,12 @@
 import type { CodePoints } from "./code-points.ts";
 
-/** Bytes from one to the other, inclusive. */
+/** A range of bytes, both ends inclusive. */
 export type ByteRange = readonly [from: number, to: number];
 
-/** Where UTF-8 takes one byte more (RFC 3629, 3). */
+/** The last code point of each length in UTF-8 (RFC 3629, 3). */
 const LAST_OF_LENGTH = [0x7f, 0x7ff, 0xffff, 0x10ffff];
 
-/** A set of characters as UTF-8: each entry is a range for the first byte, one for the second and so on. */
+/** A set of characters in UTF-8: each entry has a range for the first byte, one for the second, and so on. */
 export function utf8Sequences(set: CodePoints): ByteRange[][] {
   const sequences: ByteRange[][] = [];
   for (const [from, to] of set.ranges) {
@@ -20,7 +20,7 @@ export function utf8Sequences(set: CodePoints): ByteRange[][] {
   return sequences;
 }
 
-/** Characters of one length: until the bytes after the first that differs span all their values. */
+/** Splits a range of one length until the bytes after the first different one span all their values. */
 function split(from: number, to: number, into: ByteRange[][]): void {
   for (let bits = 6; bits <= 18; bits += 6) {
     const mask = (1 << bits) - 1;

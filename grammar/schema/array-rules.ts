@@ -3,10 +3,10 @@ import { count } from "./keyword-numbers.ts";
 import type { JsonSchema, SchemaObject, SchemaPath } from "./keywords.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
-/** Converts a schema below, to something that can stand in a sequence. */
+/** Converts a nested schema to a right-hand side that can be an item of a sequence. */
 export type Convert = (schema: unknown, path: SchemaPath) => string;
 
-/** Arrays of a schema, as a right-hand side. */
+/** The right-hand side for the arrays of a schema. */
 export function arrayRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath, convert: Convert): string {
   const { space, comma } = grammar.json;
   const first = firstItems(schema, path).map(([item, at]) => convert(item, at));
@@ -26,9 +26,9 @@ export function arrayRule(grammar: GrammarBuilder, schema: SchemaObject, path: S
       return grammar.rule("array", `"[" ${space} ${from === 0 ? `(${some})?` : some} "]"`);
     }
   } else if (least > prefix.length) {
-    throw new UnsupportedSchema([...path, "minItems"], "there are fewer items.");
+    throw new UnsupportedSchema([...path, "minItems"], "the schema allows fewer items.");
   }
-  // From the last item inward: those past the least may be left out, with all that follow.
+  // From the last item to the first: an item past the minimum may be omitted with all that follow it.
   let body = items ?? "";
   for (let i = prefix.length - 1; i >= 0; i--) {
     const item = `${i === 0 ? "" : `${comma} `}${prefix[i]} ${body}`;
@@ -38,14 +38,14 @@ export function arrayRule(grammar: GrammarBuilder, schema: SchemaObject, path: S
 }
 
 function firstItems(schema: SchemaObject, path: SchemaPath): [unknown, SchemaPath][] {
-  // Before 2020-12 the list stood in `items` itself.
+  // Before 2020-12, `items` had the list.
   const keyword = Array.isArray(schema.items) ? "items" : "prefixItems";
   const list = schema[keyword] ?? [];
   if (!Array.isArray(list)) throw new UnsupportedSchema([...path, keyword], "a list of schemas is expected.");
   return list.map((item: unknown, i) => [item, [...path, keyword, i]]);
 }
 
-/** What items past the first ones are; false: there are none. After a list of first ones none, unless more are asked for. */
+/** The schema of items after the listed ones; false for none. A list without it has no further items unless more are required. */
 function restItems(
   schema: SchemaObject,
   listed: boolean,

@@ -1,7 +1,7 @@
 import { JsonRules } from "./json-rules.ts";
 import { RuleBook } from "./rule-book.ts";
 
-/** A grammar's rules, those of JSON among them. */
+/** The rules of a grammar, with those of JSON. */
 export class GrammarBuilder extends RuleBook {
   readonly json = new JsonRules(this);
 }

@@ -1,8 +1,8 @@
 import { isSchemaObject, type SchemaObject } from "./keywords.ts";
 
 /**
- * Whether no value can pass two of these schemas, as far as that can be told at a glance. Each schema is read once, and
- * pairs are compared by what was read: 256 of them are 32,640 pairs.
+ * True if no value can match two of these schemas, by a simple comparison that may miss some cases. Each schema is read
+ * once before pairs are compared: 256 schemas are 32,640 pairs.
  */
 export function disjoint(schemas: readonly unknown[], resolve: (schema: unknown) => unknown): boolean {
   const branches = schemas.map((schema) => (isSchemaObject(schema) ? read(schema, resolve) : null));
@@ -11,13 +11,13 @@ export function disjoint(schemas: readonly unknown[], resolve: (schema: unknown)
   });
 }
 
-/** What tells a schema from another. Values are JSON. */
+/** The properties of a schema that distinguish it from others. Values are JSON texts. */
 interface Branch {
   values: ReadonlySet<string> | null;
   kinds: ReadonlySet<string> | null;
   isObject: boolean;
   required: ReadonlySet<string>;
-  /** Names of all properties that it may have; null where there may be others. */
+  /** Names of all properties that it allows; null if it allows others. */
   names: ReadonlySet<string> | null;
   /** Required properties, such as `kind`, that have one of a few values. */
   marks: ReadonlyMap<string, ReadonlySet<string>>;
@@ -48,14 +48,14 @@ function apart(one: Branch, other: Branch): boolean {
   return lacks(one, other) || lacks(other, one) || tellsApart(one, other);
 }
 
-/** Whether one requires a property that the other, which is closed, does not have. */
+/** True if the first requires a property that the second does not allow. */
 function lacks({ required }: Branch, { names }: Branch): boolean {
   if (names === null) return false;
   for (const name of required) if (!names.has(name)) return true;
   return false;
 }
 
-/** Whether both require a property, such as `kind`, whose values differ. */
+/** True if both require a property, such as `kind`, with different values. */
 function tellsApart(one: Branch, other: Branch): boolean {
   for (const [name, values] of one.marks) {
     const others = other.marks.get(name);

@@ -8,7 +8,7 @@ const YEAR_MONTH_DAY =
   '[0-9]{2} ("0" [48] | [2468] [048] | [13579] [26]) "-02-29"';
 const CLOCK = '([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] ("." [0-9]{1,6})?';
 const ZONE = '("Z" | [-+] ([01] [0-9] | "2" [0-3]) ":" [0-5] [0-9])';
-// Two hyphens would make it punycode, and a last label of digits an IPv4 address.
+// Without two consecutive hyphens, which mark punycode, and without a last label of digits, as in an IPv4 address.
 const LABEL = '[a-z0-9] ("-"? [a-z0-9]){0,30}';
 const HOST = `(${LABEL} "."){0,4} [a-z] ("-"? [a-z0-9]){0,30}`;
 const AMOUNT = "[1-9] [0-9]{0,5}";
@@ -16,8 +16,8 @@ const TIME_AMOUNTS = `(${AMOUNT} "H" (${AMOUNT} "M")? (${AMOUNT} "S")? | ${AMOUN
 const DATE_AMOUNTS = `(${AMOUNT} "Y" (${AMOUNT} "M")? (${AMOUNT} "D")? | ${AMOUNT} "M" (${AMOUNT} "D")? | ${AMOUNT} "D")`;
 
 /**
- * What stands between the quotes, by format. Each is a part of what its RFC allows (JSON Schema 2020-12, 7.3), chosen so
- * that validators agree on it: no leap seconds, small letters in hosts, no quoted names in addresses.
+ * The text between the quotes, by format. Each is a subset of its RFC (JSON Schema 2020-12, 7.3) on which validators agree:
+ * no leap seconds, lower case in hosts, no quoted names in addresses.
  */
 export const FORMATS: ReadonlyMap<string, string> = new Map([
   ["date", YEAR_MONTH_DAY],
@@ -36,8 +36,8 @@ export const FORMATS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Patterns that zod writes beside a format, with the rule that keeps both where it is not the format's own. They need not
- * be converted, and some look ahead and could not be.
+ * Patterns that zod writes beside a format, with the rule that satisfies both, or null for the rule of the format. They
+ * need no conversion, and some have lookaheads, which cannot be converted.
  */
 const ZOD: ReadonlyMap<string, ReadonlyMap<string, string | null>> = new Map([
   ["date", new Map([[regexes.date.source, null]])],
@@ -56,7 +56,7 @@ const ZOD: ReadonlyMap<string, ReadonlyMap<string, string | null>> = new Map([
   ["uuid", new Map([[regexes.uuid().source, null]])],
 ]);
 
-/** Names that zod gives to a pattern that it writes beside them, which says all of it. */
+/** Formats that zod writes beside a pattern with the same meaning. */
 export const PATTERN_NAMES: ReadonlySet<unknown> = new Set([
   "ends_with",
   "includes",
@@ -65,7 +65,7 @@ export const PATTERN_NAMES: ReadonlySet<unknown> = new Set([
   "uppercase",
 ]);
 
-/** The rule of a format, and of a pattern beside it. @returns null where there is none that keeps both */
+/** The rule of a format, and of a pattern beside it. @returns null if no rule satisfies both */
 export function formatBody(format: string, pattern: unknown): string | null {
   const body = FORMATS.get(format) ?? null;
   if (pattern === undefined || body === null) return body;

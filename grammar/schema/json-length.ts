@@ -1,6 +1,6 @@
 /**
- * A value as JSON; null where that takes more than so many characters. Of what is far longer nothing is written, and only a
- * part is looked at: a million values take a fifth of a second to write.
+ * A value as JSON; null if that has more than `characters`. A much longer value is visited only in part and not written: a
+ * million values take a fifth of a second to write.
  */
 export function jsonWithin(value: unknown, characters: number): string | null {
   if (leftAfter(value, characters) < 0) return null;
@@ -12,7 +12,7 @@ export function isLongerThan(value: unknown, characters: number): boolean {
   return jsonWithin(value, characters) === null;
 }
 
-/** What is left of the characters after the fewest that the value may take; negative where it takes more. */
+/** `characters` minus the fewest that the value may have; negative if it has more. */
 function leftAfter(value: unknown, characters: number): number {
   if (typeof value === "string") return characters - value.length - 2;
   if (typeof value !== "object" || value === null) return characters - 1;

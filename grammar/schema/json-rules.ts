@@ -2,7 +2,7 @@ import { CodePoints } from "../gbnf/code-points.ts";
 import { anyInteger, anyNumber } from "./number-range.ts";
 import type { RuleBook } from "./rule-book.ts";
 
-/** What JSON writes with a backslash, and how. */
+/** Characters with a short escape in JSON, and the escape as GBNF. */
 const ESCAPES: readonly (readonly [number, string])[] = [
   [0x22, '"\\\\\\""'],
   [0x5c, '"\\\\\\\\"'],
@@ -18,17 +18,17 @@ const ESCAPED = new CodePoints([
   [0x5c, 0x5c],
 ]);
 
-/** The rules of JSON itself, each added when it is first asked for. */
+/** The rules of JSON, each added at its first use. */
 export class JsonRules {
   readonly #grammar: RuleBook;
-  /** Rules that refer to themselves, by the name that was asked for. */
+  /** Recursive rules by their names here. */
   readonly #made = new Map<string, string>();
 
   constructor(grammar: RuleBook) {
     this.#grammar = grammar;
   }
 
-  /** White space between tokens: none, a space, or a line break with indentation; bounded, or a model may write no end of it. */
+  /** White space between tokens: none, a space, or a line break with indentation. Bounded, since models may write it endlessly. */
   get space(): string {
     return this.#grammar.rule("ws", '| " " | "\\n" [ \\t]{0,20}');
   }
@@ -37,7 +37,7 @@ export class JsonRules {
     return this.#grammar.rule("comma", `"," ${this.space}`);
   }
 
-  /** One character of a string, escapes of UTF-16 halves and of NUL left out: they are no text. */
+  /** One character of a string, without escapes of surrogates and of NUL, which are not text. */
   get char(): string {
     const hex = this.#grammar.rule("hex", "[0-9A-Fa-f]");
     const plain = this.#grammar.rule(
@@ -48,7 +48,7 @@ export class JsonRules {
     return this.#grammar.rule("char", `${ESCAPED.complement().gbnf} | "\\\\" (["\\\\/bfnrt] | "u" ${plain})`);
   }
 
-  /** One of these characters, as a string of JSON writes them. */
+  /** One of these characters, as written in a JSON string. */
   charOf(set: CodePoints): string {
     const alternatives: string[] = [];
     const plain = set.without(ESCAPED);

@@ -1,15 +1,15 @@
 import type { SchemaObject, SchemaPath } from "./keywords.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
-/** Each repetition is states of its own. */
+/** Most repetitions: each becomes nodes of the network. */
 export const MOST_REPETITIONS = 10_000;
 
-/** The value of a keyword that counts. @returns null where it is not given @throws UnsupportedSchema */
+/** The value of a keyword for a count. @returns null if it is not given @throws UnsupportedSchema */
 export function count(schema: SchemaObject, keyword: string, path: SchemaPath): number | null {
   const value = schema[keyword];
   if (value === undefined) return null;
   if (typeof value !== "number" || !Number.isInteger(value) || value < 0) {
-    throw new UnsupportedSchema([...path, keyword], "a whole number from 0 is expected.");
+    throw new UnsupportedSchema([...path, keyword], "expected a whole number of 0 or more.");
   }
   if (value > MOST_REPETITIONS) {
     throw new UnsupportedSchema([...path, keyword], `at most ${MOST_REPETITIONS} can be enforced.`);
@@ -17,10 +17,10 @@ export function count(schema: SchemaObject, keyword: string, path: SchemaPath): 
   return value;
 }
 
-/** The value of a keyword that bounds numbers. */
+/** The value of a keyword for a bound of numbers. @returns null if it is not given @throws UnsupportedSchema */
 export function bound(schema: SchemaObject, keyword: string, path: SchemaPath): number | null {
   const value = schema[keyword];
   if (value === undefined) return null;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new UnsupportedSchema([...path, keyword], "a number is expected.");
+  throw new UnsupportedSchema([...path, keyword], "expected a number.");
 }

@@ -1,9 +1,9 @@
-/** A JSON Schema as it comes from outside: an object of keywords, or a truth value. */
+/** A JSON schema from outside: an object of keywords, or a boolean. */
 export type JsonSchema = boolean | SchemaObject;
 export type SchemaObject = { readonly [keyword: string]: unknown };
 export type SchemaPath = readonly (string | number)[];
 
-/** Say something about a schema, and nothing about what is valid. Keywords that are not known at all say nothing either. */
+/** Keywords that do not affect validity. Unknown keywords are ignored likewise. */
 export const ANNOTATIONS: ReadonlySet<string> = new Set([
   "$anchor",
   "$comment",
@@ -28,7 +28,7 @@ export const ANNOTATIONS: ReadonlySet<string> = new Set([
   "writeOnly",
 ]);
 
-/** What a value must be to pass, and no grammar here can say; with the values that ask for nothing. */
+/** Keywords that affect validity and that no grammar here can enforce, with a test for values that ask for nothing. */
 export const UNENFORCEABLE: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["$dynamicRef", never],
   ["$recursiveRef", never],
@@ -50,7 +50,7 @@ export const UNENFORCEABLE: ReadonlyMap<string, (value: unknown) => boolean> = n
   ["uniqueItems", (value) => value === false],
 ]);
 
-/** Keywords that are converted, by the type of value that they speak of. */
+/** Keywords that are converted, by the type of value that they constrain. */
 export const ASSERTIONS = {
   any: ["$ref", "allOf", "anyOf", "const", "enum", "oneOf", "type"],
   array: ["additionalItems", "items", "maxItems", "minItems", "prefixItems"],
@@ -61,7 +61,7 @@ export const ASSERTIONS = {
 
 const KNOWN = new Set<string>(Object.values(ASSERTIONS).flat());
 
-/** The keywords of a schema on which it depends what is valid. */
+/** The keywords of a schema that affect validity. */
 export function assertions(schema: SchemaObject): string[] {
   return Object.keys(schema).filter((key) => KNOWN.has(key) || UNENFORCEABLE.has(key));
 }

@@ -5,7 +5,7 @@ export function literal(text: string): string {
   return `"${text.replace(/["\\\p{Cc}]/gu, (char) => escaped(char.codePointAt(0)!))}"`;
 }
 
-/** One of several right-hand sides, as one that can stand in a sequence. */
+/** A choice of right-hand sides, as one that can be an item of a sequence. */
 export function oneOf(alternatives: readonly string[]): string {
   const different = [...new Set(alternatives)];
   return different.length === 1 ? different[0]! : `(${different.join(" | ")})`;

@@ -1,26 +1,26 @@
 import { oneOf } from "./literal.ts";
 
-/** Digits that a double keeps. */
+/** Decimal digits that a double represents exactly. */
 const EXACT_DIGITS = 15;
-/** A bound so far out is taken as none: integers without one have at most 15 digits. */
+/** A bound from here on counts as none: unbounded integers have at most 15 digits. */
 const FAR = 1e18;
 const BEYOND = 10 ** EXACT_DIGITS;
 const FRACTION = `("." [0-9]{1,${EXACT_DIGITS}})?`;
 
 export const anyInteger = `"-"? ("0" | [1-9] [0-9]{0,${EXACT_DIGITS - 1}})`;
-/** The exponent is bounded, so that no number is infinite to a parser. */
+/** The exponent is bounded, so that no number is parsed as infinite. */
 export const anyNumber = `"-"? ("0" | [1-9] [0-9]{0,${EXACT_DIGITS - 1}}) ${FRACTION} ([eE] [-+]? [1-9] [0-9]?)?`;
 
-/** Bounds of a number; null is without. */
+/** Bounds of a number; null for none. */
 export interface Bounds {
   min: number | null;
   max: number | null;
-  /** Whether the bound itself is out. */
+  /** True if the bound itself is excluded. */
   openMin: boolean;
   openMax: boolean;
 }
 
-/** Integers within bounds, as a right-hand side. @returns null where there is none */
+/** The right-hand side for integers within bounds. @returns null if there are none */
 export function integers({ min, max, openMin, openMax }: Bounds): string | null {
   if ((min ?? 0) >= FAR || (max ?? 0) <= -FAR) return null;
   const low =
@@ -45,7 +45,7 @@ function wholes(low: bigint | null, high: bigint | null): string | null {
   return parts.length === 0 ? null : oneOf(parts);
 }
 
-/** Natural numbers from `low` to `high`, without leading zeros. Without a bound above they have as many digits as are exact. */
+/** Natural numbers from `low` to `high`, without leading zeros. Without an upper bound they have at most the exact digits. */
 function naturals(low: bigint, high: bigint | null): string | null {
   const top = high ?? 10n ** BigInt(Math.max(EXACT_DIGITS, String(low).length + 1)) - 1n;
   if (low > top) return null;
@@ -60,7 +60,7 @@ function naturals(low: bigint, high: bigint | null): string | null {
   return oneOf(parts);
 }
 
-/** Digit strings of one length, from one to the other. */
+/** Digit strings of one length, from `low` to `high`. */
 function between(low: string, high: string): string {
   if (low === "") return '""';
   const [a, b] = [low[0]!, high[0]!];
@@ -83,9 +83,9 @@ function digits(count: number): string {
 }
 
 /**
- * Numbers within bounds, as a right-hand side; without exponents. Bounds of 10^15 and more lie beyond all that is written.
+ * The right-hand side for numbers within bounds, without exponents. A bound of 10^15 or more exceeds every number written.
  *
- * @returns null where there is none
+ * @returns null if there are none
  */
 export function numbers({ min: low, max: high, openMin, openMax }: Bounds): string | null {
   const min = low !== null && low <= -BEYOND ? null : low;
@@ -105,7 +105,7 @@ export function numbers({ min: low, max: high, openMin, openMax }: Bounds): stri
   return parts.length === 0 ? null : oneOf(parts);
 }
 
-/** Decimals without a sign, from `low` to `high`. */
+/** Decimal numbers without a sign, from `low` to `high`. */
 function magnitudes(low: number, high: number | null, openLow: boolean, openHigh: boolean): string | null {
   if (high !== null && low > high) return null;
   const [lowWhole, lowFraction] = decimal(low);
@@ -116,7 +116,7 @@ function magnitudes(low: number, high: number | null, openLow: boolean, openHigh
     return oneOf(parts);
   }
   const [highWhole, highFraction] = decimal(high);
-  // More digits than a double keeps could round to a bound that is out.
+  // More digits than a double represents could be rounded to an excluded bound.
   const room = Math.max(1, EXACT_DIGITS - highWhole.length);
   if (lowWhole === highWhole) {
     const edge = fraction(lowFraction, highFraction, openLow, openHigh, room);
@@ -132,13 +132,13 @@ function magnitudes(low: number, high: number | null, openLow: boolean, openHigh
   return parts.length === 0 ? null : oneOf(parts);
 }
 
-/** Digits before and after the point, of a number that is written without an exponent. */
+/** Digits before and after the decimal point, of a number without an exponent. */
 function decimal(value: number): [whole: string, fraction: string] {
   const [whole, rest] = String(value).split(".");
   return [whole!, rest ?? ""];
 }
 
-/** What may follow the digits before the point: nothing, or the point and digits that keep the bounds. */
+/** The part after the whole digits: nothing, or a point and digits within the bounds. */
 function fraction(low: string | null, high: string | null, openLow: boolean, openHigh: boolean, room: number) {
   const lowest = low === null ? null : low.replace(/0+$/, "");
   const highest = high === null ? null : high.replace(/0+$/, "");
@@ -148,7 +148,7 @@ function fraction(low: string | null, high: string | null, openLow: boolean, ope
   return none ? `("." ${some})?` : `"." ${some}`;
 }
 
-/** Digits, at least one and at most `room`, of a fraction within bounds that are fractions too. */
+/** Digits of a fraction, one to `room`, within bounds that are fractions too. */
 function tail(
   low: string | null,
   high: string | null,
@@ -167,7 +167,7 @@ function tail(
   const highRest = high === null ? null : high.slice(1);
   const parts: string[] = [];
   const edge = (at: number, from: string | null, to: string | null) => {
-    // The digits may end here, unless that is below the lower bound or on one that is out.
+    // The digits may end here, unless the number is then below the lower bound or equal to an excluded bound.
     const ends = (from === null || (from === "" && !openLow)) && (to !== "" || !openHigh);
     const more = tail(from, to, openLow, openHigh, rest);
     if (more !== null) parts.push(ends ? `"${at}" (${more})?` : `"${at}" ${more}`);

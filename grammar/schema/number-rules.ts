@@ -4,10 +4,10 @@ import type { SchemaObject, SchemaPath } from "./keywords.ts";
 import { type Bounds, integers, numbers } from "./number-range.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
-/** Below it a number is written with an exponent. */
+/** Smaller numbers are written with an exponent. */
 const LEAST = 1e-6;
 
-/** Numbers of a schema, or its integers alone, as a right-hand side. */
+/** The right-hand side for the numbers of a schema, or for its integers only. */
 export function numberRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath, integer: boolean): string {
   const { multipleOf } = schema;
   if (multipleOf !== undefined && multipleOf !== 1) {
@@ -21,14 +21,14 @@ export function numberRule(grammar: GrammarBuilder, schema: SchemaObject, path: 
   const keyword = ["maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"].find(
     (key) => schema[key] !== undefined,
   )!;
-  throw new UnsupportedSchema([...path, keyword], "no number that can be written is within the bounds.");
+  throw new UnsupportedSchema([...path, keyword], "no number is within the bounds.");
 }
 
 function boundsOf(schema: SchemaObject, path: SchemaPath): Bounds {
   for (const keyword of ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]) {
     const value = Math.abs(Number(schema[keyword] ?? 0));
     if (value > 0 && value < LEAST)
-      throw new UnsupportedSchema([...path, keyword], "it is too near to 0 to be enforced.");
+      throw new UnsupportedSchema([...path, keyword], "it is too close to 0 to be enforced.");
   }
   const min = bound(schema, "minimum", path);
   const above = exclusive(schema, "exclusiveMinimum", path);
@@ -40,9 +40,9 @@ function boundsOf(schema: SchemaObject, path: SchemaPath): Bounds {
 }
 
 function exclusive(schema: SchemaObject, keyword: string, path: SchemaPath): number | null {
-  // Until draft 4 it was a flag beside the bound.
+  // Until draft 4 of JSON Schema it was a boolean beside the bound.
   if (typeof schema[keyword] === "boolean") {
-    throw new UnsupportedSchema([...path, keyword], "a number is expected, as since draft 6 of JSON Schema.");
+    throw new UnsupportedSchema([...path, keyword], "expected a number, as since draft 6 of JSON Schema.");
   }
   return bound(schema, keyword, path);
 }

@@ -8,9 +8,9 @@ const MOST_NAME = 256;
 const MOST_NAMES = 1000;
 
 /**
- * Objects of a schema, as a right-hand side: its properties in the order of the schema, those that are not required
- * perhaps left out, then others where they are allowed. As in OpenAI's strict schemas and in llama.cpp, a schema that
- * names properties and says nothing of others has no others. Names that `propertyNames` lists come in the list's order.
+ * The right-hand side for the objects of a schema: its properties in the order of the schema, optional ones possibly
+ * omitted, then others if they are allowed. As in OpenAI's strict schemas and in llama.cpp, a schema with `properties` and
+ * without `additionalProperties` allows no others. Names that `propertyNames` lists are in the order of the list.
  */
 export function objectRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath, convert: Convert): string {
   const { space, comma } = grammar.json;
@@ -29,7 +29,8 @@ export function objectRule(grammar: GrammarBuilder, schema: SchemaObject, path: 
   }
   for (const name of required) {
     if (properties.some(([known]) => known === name)) continue;
-    if (other === null) throw new UnsupportedSchema([...path, "required"], "it names a property that is not there.");
+    if (other === null)
+      throw new UnsupportedSchema([...path, "required"], "it names a property that the schema does not allow.");
     properties.push([name, other.schema, other.path]);
   }
   if (properties.length === 0 && other?.schema === true) return grammar.json.object;
@@ -46,7 +47,7 @@ export function objectRule(grammar: GrammarBuilder, schema: SchemaObject, path: 
     after = grammar.rule("more", `(${comma} ${pair})*`);
     alone = `(${pair} ${after})?`;
   }
-  // From the last property backward: what may follow with nothing before it, and what after another property.
+  // From the last property to the first: the rest of the object with no property before it, and after another property.
   for (const [name, value, at] of properties.toReversed()) {
     const pair = grammar.rule("pair", pairOf(grammar.value(name), convert(value, at)));
     if (required.includes(name)) {
@@ -66,14 +67,14 @@ export function objectRule(grammar: GrammarBuilder, schema: SchemaObject, path: 
 function propertiesOf(schema: SchemaObject, path: SchemaPath): [name: string, schema: unknown, path: SchemaPath][] {
   const properties = schema.properties ?? {};
   if (!isSchemaObject(properties))
-    throw new UnsupportedSchema([...path, "properties"], "an object of schemas is expected.");
+    throw new UnsupportedSchema([...path, "properties"], "expected an object of schemas.");
   return Object.entries(properties).map(([name, value]) => {
     checkLength(name, [...path, "properties"]);
     return [name, value, [...path, "properties", name]];
   });
 }
 
-/** The only names that an object may have; null: any. What clients make of a record says one or the other. */
+/** The only names that an object may have; null for any. Clients write both forms for records. */
 function namesOf(schema: SchemaObject, path: SchemaPath): Set<string> | null {
   const asked = schema.propertyNames ?? true;
   if (asked === true) return null;
@@ -100,10 +101,10 @@ function requiredOf(schema: SchemaObject, path: SchemaPath): string[] {
   const required = schema.required ?? [];
   if (Array.isArray(required) && required.every((name) => typeof name === "string"))
     return [...new Set<string>(required)];
-  throw new UnsupportedSchema([...path, "required"], "a list of names is expected.");
+  throw new UnsupportedSchema([...path, "required"], "expected a list of names.");
 }
 
-/** What properties that have no schema of their own are; null: there are none. */
+/** The schema of properties that `properties` does not name; null if they are not allowed. */
 function otherProperties(
   schema: SchemaObject,
   named: boolean,

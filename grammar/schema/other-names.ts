@@ -14,8 +14,8 @@ interface Branch {
 }
 
 /**
- * Names of properties, with their quotes, other than the known ones: a second property of a known name would pass with
- * any value, and win. They have no escapes, as these could spell a known name.
+ * Names of properties other than the known ones, with their quotes: a second property of a known name would be accepted
+ * with any value, and override the first. They have no escapes, which could spell a known name.
  */
 export function otherNames(grammar: GrammarBuilder, known: readonly string[]): string {
   const plain = grammar.rule("name-char", QUOTED.complement().gbnf);
@@ -33,7 +33,7 @@ export function otherNames(grammar: GrammarBuilder, known: readonly string[]): s
 }
 
 function add(root: Branch, name: string): void {
-  // What can't be written without an escape is no other name anyway.
+  // A name that needs an escape cannot be another name.
   if ([...name].some((char) => QUOTED.has(char.codePointAt(0)!))) return;
   let branch = root;
   for (const char of name) {

@@ -1,7 +1,7 @@
 import { CodePoints, type Range } from "../gbnf/code-points.ts";
 import { oneOf } from "./literal.ts";
 
-/** A regular expression that is none, or that says more than a grammar can. Its message goes on after "Unsupported value:". */
+/** A text that is not a regular expression, or that a grammar cannot enforce. Its message follows "Unsupported value:". */
 export class UnsupportedPattern extends Error {
   override readonly name = "UnsupportedPattern";
 }
@@ -43,15 +43,16 @@ const SETS: Readonly<Record<string, CodePoints>> = {
 const CONTROLS: Readonly<Record<string, number>> = { 0: 0, f: 12, n: 10, r: 13, t: 9, v: 11 };
 
 /**
- * An ECMA-262 regular expression as a right-hand side of GBNF. As JSON Schema reads it, it may match anywhere in the
- * text where it is not anchored. What looks around or back is refused.
+ * The right-hand side in GBNF for an ECMA-262 regular expression. As in JSON Schema, it may match anywhere in the text
+ * unless it is anchored. Lookarounds and back references are refused.
  *
- * @param charOf how one character of a set is written
+ * @param charOf the right-hand side for one character of a set
  * @throws UnsupportedPattern
  */
 export function patternRule(pattern: string, charOf: (set: CodePoints) => string, mostRepetitions: number): string {
   if (pattern.length > MOST_CHARACTERS) throw new UnsupportedPattern(`at most ${MOST_CHARACTERS} characters.`);
-  if (!isRegExp(pattern, "u") && !isRegExp(pattern, "")) throw new UnsupportedPattern("it is no regular expression.");
+  if (!isRegExp(pattern, "u") && !isRegExp(pattern, ""))
+    throw new UnsupportedPattern("it is not a regular expression.");
   return new PatternReader(pattern, charOf, mostRepetitions).whole();
 }
 
@@ -83,7 +84,7 @@ class PatternReader {
       const begins = this.#take("^");
       const body = this.#sequence(0);
       const ends = this.#take("$");
-      if (!this.#over && this.#peek !== "|") throw this.#unsupported("an anchor inside of the pattern");
+      if (!this.#over && this.#peek !== "|") throw this.#unsupported("an anchor within the pattern");
       alternatives.push(`${begins ? "" : anything} ${body} ${ends ? "" : anything}`.trim() || '""');
     } while (this.#take("|"));
     return oneOf(alternatives);
@@ -110,7 +111,7 @@ class PatternReader {
   }
 
   #unsupported(what: string): UnsupportedPattern {
-    return new UnsupportedPattern(`${what} (character ${this.#at}) can't be enforced.`);
+    return new UnsupportedPattern(`${what} (character ${this.#at}) cannot be enforced.`);
   }
 
   #sequence(depth: number): string {
@@ -134,26 +135,26 @@ class PatternReader {
       case "\\":
         return this.#charOf(this.#escape(false));
       case "^":
-        throw this.#unsupported("an anchor inside of the pattern");
+        throw this.#unsupported("an anchor within the pattern");
       default:
         return this.#charOf(CodePoints.of(char));
     }
   }
 
   #group(depth: number): string {
-    if (depth >= MOST_DEPTH) throw this.#unsupported("so deep a nesting");
+    if (depth >= MOST_DEPTH) throw this.#unsupported("nesting this deep");
     if (this.#take("?")) {
       if (this.#take("<")) {
-        if (this.#peek === "=" || this.#peek === "!") throw this.#unsupported("looking back");
+        if (this.#peek === "=" || this.#peek === "!") throw this.#unsupported("a lookbehind");
         while (this.#next() !== ">");
       } else if (!this.#take(":")) {
-        throw this.#unsupported("looking ahead");
+        throw this.#unsupported("a lookahead");
       }
     }
     const alternatives: string[] = [];
     do alternatives.push(this.#sequence(depth + 1));
     while (this.#take("|"));
-    if (!this.#take(")")) throw this.#unsupported("an anchor inside of the pattern");
+    if (!this.#take(")")) throw this.#unsupported("an anchor within the pattern");
     return `(${alternatives.join(" | ")})`;
   }
 
@@ -172,7 +173,7 @@ class PatternReader {
       }
       suffix = braces[0];
     }
-    // Lazy or not: what matches is the same.
+    // A lazy repetition matches the same texts.
     if (suffix !== "") this.#take("?");
     return suffix;
   }
@@ -215,7 +216,7 @@ class PatternReader {
 
   #hex(digits: number): number {
     const text = this.#chars.slice(this.#at, this.#at + digits).join("");
-    if (text.length !== digits || !/^[0-9A-Fa-f]+$/.test(text)) throw this.#unsupported("an escape that is none");
+    if (text.length !== digits || !/^[0-9A-Fa-f]+$/.test(text)) throw this.#unsupported("an invalid escape");
     this.#at += digits;
     return Number.parseInt(text, 16);
   }
@@ -224,7 +225,7 @@ class PatternReader {
     let text = "";
     for (let char = this.#next(); char !== "}"; char = this.#next()) text += char;
     const point = Number.parseInt(text, 16);
-    if (!(point <= 0x10ffff)) throw this.#unsupported("an escape that is none");
+    if (!(point <= 0x10ffff)) throw this.#unsupported("an invalid escape");
     return point;
   }
 }

@@ -1,24 +1,24 @@
 import { literal } from "./literal.ts";
 import { GrammarTooLarge } from "./unsupported-schema.ts";
 
-/** Of a grammar's text. A schema's rules are a few times as long as the schema. */
+/** Most characters of a grammar. The rules of a schema are a few times as long as the schema. */
 const MOST_CHARACTERS = 448 * 1024;
 
 /** Collects the rules of a grammar in GBNF, the notation of llama.cpp. Equal rules are written once. */
 export class RuleBook {
   readonly #bodies = new Map<string, string>();
   readonly #names = new Map<string, string>();
-  /** How often a name was wanted. */
+  /** Number of rules by the name that was asked for. */
   readonly #wanted = new Map<string, number>();
   readonly #most: number;
   #characters = 0;
 
-  /** @param most characters of all rules; past them it takes no more, and throws GrammarTooLarge */
+  /** @param most characters of all rules; for more, it throws GrammarTooLarge */
   constructor(most = MOST_CHARACTERS) {
     this.#most = most;
   }
 
-  /** Adds a rule with a right-hand side in GBNF. @returns its name: the one given, or one like it where that is taken */
+  /** Adds a rule with a right-hand side in GBNF. @returns its name: the given one, with a number if it is taken */
   rule(name: string, body: string): string {
     const same = this.#names.get(body);
     if (same !== undefined) return same;
@@ -27,7 +27,7 @@ export class RuleBook {
     return free;
   }
 
-  /** Takes a name for a rule that is defined later, so that rules may refer to it before. */
+  /** Reserves the name of a rule that is defined later, so that other rules can refer to it. */
   reserve(name: string): string {
     const base = name.replace(/[^0-9A-Za-z]+/g, "-").slice(0, 32) || "rule";
     let free = base;
@@ -53,7 +53,7 @@ export class RuleBook {
     return `root ::= ${root}\n${rules.join("")}`;
   }
 
-  /** A JSON value as it is written here: without spaces. */
+  /** A JSON value as a literal, without spaces. */
   value(value: unknown): string {
     return literal(JSON.stringify(value));
   }

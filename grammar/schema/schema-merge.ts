@@ -3,7 +3,7 @@ import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 type Merge = (one: unknown, other: unknown) => unknown;
 
-/** How two values of a keyword become the one that says both. Others must be equal. */
+/** By keyword: merges two values to one that enforces both. Values of other keywords must be equal. */
 const MERGES: Readonly<Record<string, Merge>> = {
   exclusiveMaximum: least,
   exclusiveMinimum: most,
@@ -19,7 +19,7 @@ const MERGES: Readonly<Record<string, Merge>> = {
   allOf: (one, other) => [...list(one), ...list(other)],
 };
 
-/** One schema that asks for what two ask for. @throws UnsupportedSchema where no keywords can say that */
+/** One schema that enforces two. @throws UnsupportedSchema if keywords cannot express that */
 export function mergeSchemas(one: SchemaObject, other: SchemaObject, path: SchemaPath): SchemaObject {
   checkClosed(one, other, path);
   const merged: Record<string, unknown> = { ...one };
@@ -36,12 +36,12 @@ function mergedValue(keyword: string, one: unknown, other: unknown, path: Schema
   if (JSON.stringify(one) === JSON.stringify(other)) return one;
   const merge = MERGES[keyword];
   if (merge !== undefined) return merge(one, other);
-  throw new UnsupportedSchema([...path, keyword], "it can't be merged with what stands beside it.");
+  throw new UnsupportedSchema([...path, keyword], "it cannot be combined with the schema beside it.");
 }
 
 function mergedProperties(one: unknown, other: unknown): unknown {
   if (!isSchemaObject(one) || !isSchemaObject(other)) return other;
-  // Through entries: an assignment to `__proto__` would make no property.
+  // By entries: an assignment to `__proto__` would not create a property.
   const merged = new Map(Object.entries(one));
   for (const [name, schema] of Object.entries(other)) {
     const own = merged.get(name);
@@ -51,7 +51,7 @@ function mergedProperties(one: unknown, other: unknown): unknown {
   return Object.fromEntries(merged);
 }
 
-/** `additionalProperties` speaks of the properties beside it alone, and would mean others after a merge. */
+/** `additionalProperties` refers to the `properties` beside it only, and would have another meaning after a merge. */
 function checkClosed(one: SchemaObject, other: SchemaObject, path: SchemaPath): void {
   const closes = (schema: SchemaObject) =>
     schema.additionalProperties !== undefined && schema.additionalProperties !== true;
@@ -59,7 +59,7 @@ function checkClosed(one: SchemaObject, other: SchemaObject, path: SchemaPath): 
   const foreign = (closed: SchemaObject, open: SchemaObject) =>
     closes(closed) && names(open).some((name) => !names(closed).includes(name));
   if (foreign(one, other) || foreign(other, one)) {
-    throw new UnsupportedSchema([...path, "additionalProperties"], "it can't be merged with what stands beside it.");
+    throw new UnsupportedSchema([...path, "additionalProperties"], "it cannot be combined with the schema beside it.");
   }
 }
 
@@ -80,7 +80,7 @@ function common(one: unknown[], other: unknown[]): unknown[] {
   return one.filter((value) => texts.has(JSON.stringify(value)));
 }
 
-/** An integer is a number too. */
+/** The types of a value; `number` includes `integer`. */
 function types(value: unknown): unknown[] {
   const named = list(value);
   return named.includes("number") && !named.includes("integer") ? [...named, "integer"] : named;

@@ -1,7 +1,7 @@
 import { isSchemaObject, type JsonSchema, type SchemaPath } from "./keywords.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
-/** Finds what a local reference names (RFC 6901, in a URI fragment). Nothing is ever fetched. @throws UnsupportedSchema */
+/** Finds the schema of a local reference (RFC 6901, in a URI fragment). No URL is fetched. @throws UnsupportedSchema */
 export function resolvePointer(
   root: JsonSchema,
   reference: unknown,
@@ -9,7 +9,7 @@ export function resolvePointer(
 ): { schema: unknown; path: SchemaPath } {
   const at = [...from, "$ref"];
   if (typeof reference !== "string" || !/^#(\/|$)/.test(reference)) {
-    throw new UnsupportedSchema(at, "only references within the schema, such as '#/$defs/name', are followed.");
+    throw new UnsupportedSchema(at, "only references within the schema are supported, such as '#/$defs/name'.");
   }
   let schema: unknown = root;
   const path: (string | number)[] = [];
@@ -23,7 +23,7 @@ export function resolvePointer(
       path.push(key);
     }
   }
-  if (schema === undefined) throw new UnsupportedSchema(at, "it refers to nothing.");
+  if (schema === undefined) throw new UnsupportedSchema(at, "its target does not exist.");
   return { schema, path };
 }
 

@@ -19,38 +19,38 @@ import { stringRule } from "./string-rules.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
 export interface SchemaOptions {
-  /** Whether the value must be an object whatever the schema leaves open. */
+  /** True if the value must be an object, also where the schema allows others. */
   object?: boolean;
 }
 
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"] as const;
 type Type = (typeof TYPES)[number];
 
-/** Schemas in schemas, references followed; a body is at most 64 deep by itself. */
+/** Most nested schemas, references included; a body has at most 64 levels itself. */
 const MOST_DEPTH = 128;
-/** Schemas in all, each as often as it is converted. */
+/** Most conversions of schemas. */
 const MOST_SCHEMAS = 10_000;
 const MOST_ENUM_VALUES = 1000;
 const MOST_ONE_OF = 256;
 
 /**
- * Adds the rules of a JSON schema; its local references count from this schema.
+ * Adds the rules of a JSON schema, whose local references are relative to it.
  *
- * @returns the rule's name
+ * @returns the name of its rule
  * @throws UnsupportedSchema with the keyword and its path
  */
 export function schemaRule(grammar: GrammarBuilder, schema: JsonSchema, options: SchemaOptions = {}): string {
   return grammar.rule("schema", new SchemaRules(grammar, schema, options).whole());
 }
 
-/** Converts one schema, with all that it refers to. */
+/** Converts one schema, with the targets of its references. */
 class SchemaRules {
   readonly #grammar: GrammarBuilder;
   readonly #root: JsonSchema;
   readonly #options: SchemaOptions;
-  /** The rule of each reference that was met. */
+  /** The rule of each reference. */
   readonly #references = new Map<string, string>();
-  /** References that are being followed since the value began: meeting one of them again would never come to an end. */
+  /** References followed since the beginning of the present value: following one of them again would not terminate. */
   #following: readonly string[] = [];
   #depth = 0;
   #schemas = 0;
@@ -71,13 +71,13 @@ class SchemaRules {
   }
 
   #convert(schema: unknown, path: SchemaPath): string {
-    if (++this.#schemas > MOST_SCHEMAS) throw new UnsupportedSchema([], "the grammar that it takes is too large.");
+    if (++this.#schemas > MOST_SCHEMAS) throw new UnsupportedSchema([], "its grammar is too large.");
     if (this.#depth >= MOST_DEPTH) throw new UnsupportedSchema(path, `it is nested deeper than ${MOST_DEPTH} schemas.`);
     this.#depth++;
     try {
       if (schema === true) return this.#grammar.json.value;
-      if (schema === false) throw new UnsupportedSchema(path, "no value passes 'false'.");
-      if (!isSchemaObject(schema)) throw new UnsupportedSchema(path, "a schema is an object or a truth value.");
+      if (schema === false) throw new UnsupportedSchema(path, "no value matches 'false'.");
+      if (!isSchemaObject(schema)) throw new UnsupportedSchema(path, "expected an object or a boolean.");
       return this.#object(schema, path);
     } finally {
       this.#depth--;
@@ -89,7 +89,7 @@ class SchemaRules {
     for (const keyword of asserted) {
       const harmless = UNENFORCEABLE.get(keyword);
       if (harmless !== undefined && !harmless(schema[keyword])) {
-        throw new UnsupportedSchema([...path, keyword], "it can't be enforced.");
+        throw new UnsupportedSchema([...path, keyword], "it cannot be enforced.");
       }
     }
     const rest = asserted.filter((keyword) => !UNENFORCEABLE.has(keyword));
@@ -104,8 +104,7 @@ class SchemaRules {
     const { schema, path: at } = resolvePointer(this.#root, reference, path);
     const key = String(reference);
     const known = this.#references.get(key);
-    if (this.#following.includes(key))
-      throw new UnsupportedSchema([...path, "$ref"], "it refers to itself without end.");
+    if (this.#following.includes(key)) throw new UnsupportedSchema([...path, "$ref"], "it refers to itself endlessly.");
     if (known !== undefined) return known;
     const name = this.#grammar.reserve(String(at.at(-1) ?? "schema"));
     this.#references.set(key, name);
@@ -116,7 +115,7 @@ class SchemaRules {
     return name;
   }
 
-  /** All of several schemas at once: `$ref` and `allOf` with what stands beside them. */
+  /** The conjunction of several schemas: `$ref`, `allOf` and the keywords beside them. */
   #merged(schema: SchemaObject, path: SchemaPath): string {
     const { $ref, allOf, ...beside } = schema;
     const parts: [unknown, SchemaPath][] = [];
@@ -126,7 +125,7 @@ class SchemaRules {
     }
     if (allOf !== undefined) {
       if (!Array.isArray(allOf) || allOf.length === 0)
-        throw new UnsupportedSchema([...path, "allOf"], "a list of schemas is expected.");
+        throw new UnsupportedSchema([...path, "allOf"], "expected a list of schemas.");
       parts.push(...allOf.map((part: unknown, i): [unknown, SchemaPath] => [part, [...path, "allOf", i]]));
     }
     const bare = assertions(beside).length === 0;
@@ -134,7 +133,7 @@ class SchemaRules {
     let all: SchemaObject = beside;
     for (const [part, at] of parts) {
       if (part === true) continue;
-      if (!isSchemaObject(part)) throw new UnsupportedSchema(at, "it can't be merged with what stands beside it.");
+      if (!isSchemaObject(part)) throw new UnsupportedSchema(at, "it cannot be combined with the schema beside it.");
       all = mergeSchemas(all, part, at);
     }
     return this.#convert(all, path);
@@ -147,12 +146,12 @@ class SchemaRules {
     const keyword = schema.anyOf === undefined ? "oneOf" : "anyOf";
     const { [keyword]: branches, ...beside } = schema;
     if (!Array.isArray(branches) || branches.length === 0) {
-      throw new UnsupportedSchema([...path, keyword], "a list of schemas is expected.");
+      throw new UnsupportedSchema([...path, keyword], "expected a list of schemas.");
     }
     const bare = assertions(beside).length === 0;
     const schemas = branches.map((branch: unknown, i) => {
       if (bare) return branch;
-      if (!isSchemaObject(branch)) throw new UnsupportedSchema([...path, keyword, i], "an object is expected.");
+      if (!isSchemaObject(branch)) throw new UnsupportedSchema([...path, keyword, i], "expected an object.");
       return mergeSchemas(beside, branch, [...path, keyword, i]);
     });
     const resolved = (branch: unknown): unknown => {
@@ -178,7 +177,7 @@ class SchemaRules {
     const other = asserted.find((key) => !["const", "enum", "type"].includes(key));
     if (other !== undefined) throw new UnsupportedSchema([...path, other], `it is not supported beside '${keyword}'.`);
     if (schema.enum !== undefined && !Array.isArray(schema.enum)) {
-      throw new UnsupportedSchema([...path, "enum"], "a list of values is expected.");
+      throw new UnsupportedSchema([...path, "enum"], "expected a list of values.");
     }
     this.#enumValues += schema.enum?.length ?? 1;
     if (this.#enumValues > MOST_ENUM_VALUES) {
@@ -193,7 +192,8 @@ class SchemaRules {
       if (schema.const !== undefined && text !== JSON.stringify(schema.const)) return false;
       return types === null || types.some((type) => isOfType(JSON.parse(String(text)), type));
     });
-    if (texts.length === 0) throw new UnsupportedSchema([...path, keyword], "no value of it passes.");
+    if (texts.length === 0)
+      throw new UnsupportedSchema([...path, keyword], "none of its values is allowed by the other keywords.");
     return oneOf(texts.map((text) => this.#grammar.value(JSON.parse(text))));
   }
 
@@ -230,7 +230,7 @@ class SchemaRules {
   }
 }
 
-/** What a schema without a type speaks of; null: of anything. */
+/** The type that the keywords of a schema without `type` constrain; null for any. */
 function inferred(schema: SchemaObject): Type[] | null {
   for (const type of ["object", "array", "string", "number"] as const) {
     if (ASSERTIONS[type].some((keyword) => schema[keyword] !== undefined)) return [type];

@@ -5,13 +5,13 @@ import type { SchemaObject, SchemaPath } from "./keywords.ts";
 import { patternRule, UnsupportedPattern } from "./pattern.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
-/** Strings of a schema, as a right-hand side. */
+/** The right-hand side for the strings of a schema. */
 export function stringRule(grammar: GrammarBuilder, schema: SchemaObject, path: SchemaPath): string {
   const { format, pattern } = schema;
   const repeats = pattern !== undefined && PATTERN_NAMES.has(format);
   if (format !== undefined && !repeats) return formatRule(grammar, schema, path);
   if (pattern !== undefined) {
-    if (typeof pattern !== "string") throw new UnsupportedSchema([...path, "pattern"], "a pattern is a string.");
+    if (typeof pattern !== "string") throw new UnsupportedSchema([...path, "pattern"], "expected a string.");
     for (const length of ["minLength", "maxLength"]) {
       if (schema[length] !== undefined) {
         throw new UnsupportedSchema(

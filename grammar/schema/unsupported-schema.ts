@@ -1,12 +1,12 @@
-/** A schema that can't be enforced, or is none. */
+/** A schema that cannot be enforced, or is not valid. */
 export class UnsupportedSchema extends Error {
   override readonly name = "UnsupportedSchema";
-  /** Null where the schema as a whole is at fault. */
+  /** Null if the whole schema is at fault. */
   readonly keyword: string | null;
   /** Keys from the schema's root to the keyword. */
   readonly path: readonly (string | number)[];
 
-  /** `reason` goes on where "Unsupported value: 'keyword':" ends. */
+  /** @param reason follows "Unsupported value: 'keyword':" in the message */
   constructor(path: readonly (string | number)[], reason: string) {
     super(reason);
     this.path = path;
@@ -14,9 +14,9 @@ export class UnsupportedSchema extends Error {
   }
 }
 
-/** What schemas take together is too large. */
+/** The grammar of one or more schemas is too large. */
 export class GrammarTooLarge extends UnsupportedSchema {
   constructor() {
-    super([], "the grammar that it takes is too large.");
+    super([], "its grammar is too large.");
   }
 }

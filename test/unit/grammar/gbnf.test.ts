@@ -25,14 +25,14 @@ describe("GBNF", () => {
     ],
     ["right recursion", 'root ::= "a" root | "b"', ["b", "aaab"], ["a", "ba"]],
     ["recursion in the middle", 'root ::= "(" root ")" | ""', ["", "((()))"], ["(", "(()"]],
-    ["what may be nothing, repeated", 'root ::= ("a"? "b"?)* "c"', ["c", "abbac"], ["ab"]],
+    ["a repetition of a possibly empty group", 'root ::= ("a"? "b"?)* "c"', ["c", "abbac"], ["ab"]],
   ])("%s", (_, gbnf, good, bad) => {
     const reads = reader(gbnf);
     for (const text of good) expect(reads(text), text).toBe(true);
     for (const text of bad) expect(reads(text), text).toBe(false);
   });
 
-  test("half a character is followed by the rest of an allowed one alone", () => {
+  test("an incomplete character can only be completed to an allowed one", () => {
     const automaton = new Automaton(compileGbnf("root ::= [à-é]"));
     const half = automaton.walk(automaton.start, Uint8Array.of(0xc3))!;
     expect(automaton.step(half, 0xa9)?.complete).toBe(true);
@@ -41,30 +41,30 @@ describe("GBNF", () => {
   });
 });
 
-// Each costs little: what blows up, or calls itself too deep, ends by the limit of a test.
-describe("a grammar is refused (fault 21)", () => {
+// Each is cheap: excessive work or recursion would exceed the time limit of a test.
+describe("a grammar is refused", () => {
   test.each([
     ["empty", "", /no rule 'root'/],
     ["without a root", 'a ::= "b"', /no rule 'root'/],
-    ["with a rule that is not there", "root ::= a", /'a'/],
+    ["with an undefined rule", "root ::= a", /'a'/],
     ["with a rule twice", 'root ::= "a"\nroot ::= "b"', /twice/],
     ["left-recursive", 'root ::= root "a" | "b"', /left-recursive/],
-    ["left-recursive past what may be nothing", 'root ::= e root "a" | "b"\ne ::= "x"?', /left-recursive/],
+    ["left-recursive after a possibly empty rule", 'root ::= e root "a" | "b"\ne ::= "x"?', /left-recursive/],
     ["left-recursive over several rules", 'root ::= a\na ::= b "x" | "y"\nb ::= a', /left-recursive/],
-    ["left-recursive in a rule that is not used", 'root ::= "a"\nb ::= b "c"', /left-recursive/],
+    ["left-recursive in an unused rule", 'root ::= "a"\nb ::= b "c"', /left-recursive/],
     ["that never ends", 'root ::= "a" root', /never come to an end/],
-    ["with a class of nothing", "root ::= []", /never come to an end/],
+    ["with an empty class", "root ::= []", /never come to an end/],
     ["with an open literal", 'root ::= "a', /never closed/],
     ["with an open class", "root ::= [a", /never closed/],
     ["with an open group", 'root ::= ("a"', /'\)'/],
     ["with a repetition of nothing", "root ::= *", /nothing to repeat/],
     ["with a backward repetition", 'root ::= "a"{3,2}', /before it begins/],
     ["with a backward range", "root ::= [z-a]", /backward/],
-    ["with half of a pair", 'root ::= "\\ud800"', /no character/],
-    ["with a token", "root ::= <[5]>", /tokens/],
+    ["with a surrogate", 'root ::= "\\ud800"', /no character/],
+    ["with a token", "root ::= <[5]>", /token references/],
     ["with an endless repetition count", `root ::= "a"{${"9".repeat(40)}}`, /expected/],
     ["that grows with its repetitions", 'root ::= ((("a"{100}){100}){100}){100}', /too large/],
-    ["that repeats nothing without measure", 'root ::= ""{999999999}', /too large/],
+    ["that repeats an empty text very often", 'root ::= ""{999999999}', /too large/],
     ["nested deep", `root ::= ${"(".repeat(100_000)}"a"${")".repeat(100_000)}`, /deeper/],
     ["with repetitions of repetitions", `root ::= "a"${"?".repeat(100_000)}`, /deeper|deep/],
     ["long", `root ::= "${"a".repeat(600_000)}"`, /longer/],
@@ -79,7 +79,7 @@ test("a long chain of rules is read without recursion", () => {
   expect(reader(`root ::= r0\n${rules.join("\n")}\nr3000 ::= "x"`)("x")).toBe(true);
 });
 
-test("text that could be read in a number of ways that doubles is not allowed, and costs little", () => {
+test("bounds the ways to read a text whose number doubles with each character", () => {
   const automaton = new Automaton(compileGbnf('root ::= "a" root "x" | "a" root "y" | "b"'));
   let state = automaton.start;
   let length = 0;
@@ -90,11 +90,11 @@ test("text that could be read in a number of ways that doubles is not allowed, a
   }
   expect(length).toBeGreaterThan(5);
   expect(length).toBeLessThan(20);
-  // What is left can still come to an end.
+  // The remaining ways can still be completed.
   expect(automaton.walk(state, Buffer.from(`b${"x".repeat(length)}`))?.complete).toBe(true);
 });
 
-test("a grammar that leads to ever new ways comes to rest, and goes on as tokens are taken", () => {
+test("stops exploring ever new states when its credit is used up, and continues after a token", () => {
   // Every letter opens its own bracket, in two ways: no two texts lead to the same state.
   const letters = [..."abcdefghijklmnopqrstuvwxyz"];
   const pairs = letters.map((letter) => `"${letter}" root "${letter}" | "${letter}" root "${letter.toUpperCase()}"`);
@@ -105,7 +105,7 @@ test("a grammar that leads to ever new ways comes to rest, and goes on as tokens
   trie.allowed(automaton, deep);
   expect(automaton.exhausted).toBe(true);
   expect(automaton.step(deep, 0x2e)).toBeNull();
-  // It came to rest as soon as its credit was used up: one token pays for what it took beyond that.
+  // Exploring stopped as soon as the credit was used up, so that one token pays for the excess.
   automaton.pay();
   expect(automaton.exhausted).toBe(false);
   expect(automaton.step(deep, 0x2e)).not.toBeNull();

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { isLongerThan, jsonWithin } from "../../../grammar/schema/json-length.ts";
 
-it("tells whether JSON takes more than so many characters", () => {
+it("compares the length of a value as JSON with a bound", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.integer({ min: -3, max: 3 }), (value, more) => {
       const { length } = JSON.stringify(value);
@@ -12,7 +12,7 @@ it("tells whether JSON takes more than so many characters", () => {
   );
 });
 
-it("looks at no more of a long value than takes as many characters", () => {
+it("visits a long value only up to the bound", () => {
   let looks = 0;
   const item = {
     get x() {

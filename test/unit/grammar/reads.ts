@@ -4,7 +4,7 @@ import { GrammarBuilder } from "../../../grammar/schema/builder.ts";
 import type { JsonSchema } from "../../../grammar/schema/keywords.ts";
 import { schemaRule } from "../../../grammar/schema/schema-rules.ts";
 
-/** @returns whether a text is complete by the grammar */
+/** @returns a function that is true for complete texts of the grammar */
 export function reader(gbnf: string): (text: string) => boolean {
   const automaton = new Automaton(compileGbnf(gbnf));
   return (text) => automaton.walk(automaton.start, Buffer.from(text))?.complete ?? false;

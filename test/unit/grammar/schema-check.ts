@@ -5,7 +5,7 @@ const DATE = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/;
 const TIME = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[-+]([01]\d|2[0-3]):[0-5]\d)$/;
 const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 
-/** The formats of JSON Schema 2020-12, 7.3, read anew from what it cites, and where Node knows one, by Node. */
+/** The formats of JSON Schema 2020-12, 7.3, written independently from the RFCs that it cites, or checked by Node. */
 const FORMAT_CHECKS: Record<string, RegExp | ((text: string) => boolean)> = {
   date: isDate,
   time: TIME,
@@ -21,14 +21,14 @@ const FORMAT_CHECKS: Record<string, RegExp | ((text: string) => boolean)> = {
 
 const ajv = new Ajv2020({ strict: false, formats: FORMAT_CHECKS });
 
-/** A day that the calendar has: Date moves on one that it has not. */
+/** True for a day of the calendar: Date turns other days into later ones. */
 function isDate(text: string): boolean {
   return DATE.test(text) && new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);
 }
 
 /**
- * Checks values by ajv, a hand that shares nothing with the one that makes grammars of schemas.
- * @returns null for a value that passes the schema, else what is wrong with it; throws where ajv refuses the schema
+ * Validates values by ajv, which shares no code with the conversion of schemas to grammars.
+ * @returns null for a valid value, else the errors; throws if ajv refuses the schema
  */
 export function schemaCheck(schema: Record<string, unknown>): (value: unknown) => string | null {
   const validate = ajv.compile(schema);

@@ -8,12 +8,12 @@ import { randomSchema } from "./random-schema.ts";
 import { schemaAutomaton } from "./reads.ts";
 import { schemaCheck } from "./schema-check.ts";
 
-/** Characters that values are made of, and half of one that takes two bytes. */
+/** Bytes of the characters of which values consist, and those of a two-byte character. */
 const BYTES = [...Buffer.from('{}[]",:.0123456789-eEabcknxyz \n\\uTZ'), 0xc3, 0xa9];
 const MOST_BYTES = 4000;
 
-/** Text that the automaton allows, by chance; past 60 bytes by what comes first. Null when it did not end. */
-function wander(automaton: Automaton, pick: (below: number) => number): string | null {
+/** A random text that the automaton allows; from 60 bytes on it takes the first allowed byte. Null if it did not end. */
+function randomText(automaton: Automaton, pick: (below: number) => number): string | null {
   const bytes: number[] = [];
   let state: State = automaton.start;
   while (bytes.length < MOST_BYTES) {
@@ -32,13 +32,13 @@ function wander(automaton: Automaton, pick: (below: number) => number): string |
   return null;
 }
 
-test("whatever a schema's grammar allows is JSON that passes the schema", () => {
+test("texts of a schema's grammar are JSON that is valid by the schema", () => {
   fc.assert(
     fc.property(randomSchema, fc.gen(), (schema, gen) => {
       const automaton = schemaAutomaton(schema);
       const check = schemaCheck(schema);
       for (let i = 0; i < 5; i++) {
-        const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+        const text = randomText(automaton, (below) => gen(fc.nat, { max: below - 1 }));
         if (text === null) continue;
         expect(check(JSON.parse(text)), `${text} by ${JSON.stringify(schema)}`).toBeNull();
       }
@@ -47,13 +47,13 @@ test("whatever a schema's grammar allows is JSON that passes the schema", () => 
   );
 });
 
-test.each([...FORMATS.keys()])("whatever is written as a %s is one", (format) => {
+test.each([...FORMATS.keys()])("texts of the format %s are valid", (format) => {
   const schema = { type: "string", format } as const;
   const automaton = schemaAutomaton(schema);
   const check = schemaCheck(schema);
   fc.assert(
     fc.property(fc.gen(), (gen) => {
-      const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+      const text = randomText(automaton, (below) => gen(fc.nat, { max: below - 1 }));
       expect(text).not.toBeNull();
       expect(check(JSON.parse(text!)), text!).toBeNull();
     }),
@@ -83,7 +83,7 @@ test.each<[string, z.ZodType]>([
   const automaton = schemaAutomaton(z.toJSONSchema(type) as JsonSchema);
   fc.assert(
     fc.property(fc.gen(), (gen) => {
-      const text = wander(automaton, (below) => gen(fc.nat, { max: below - 1 }));
+      const text = randomText(automaton, (below) => gen(fc.nat, { max: below - 1 }));
       const result = type.safeParse(JSON.parse(text!));
       expect(result.success, `${text}: ${result.error?.message}`).toBe(true);
     }),

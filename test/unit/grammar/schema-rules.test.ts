@@ -15,7 +15,7 @@ const KINDS = [
   { type: "object", properties: { kind: { const: "b" }, y: { type: "null" } }, required: ["kind", "y"] },
 ];
 
-/** [what, schema, texts that pass, texts that don't] */
+/** [case, schema, valid texts, invalid texts] */
 const CASES: [string, JsonSchema, string[], string[]][] = [
   [
     "an object in the order of its properties",
@@ -212,7 +212,7 @@ function within(value: number, { minimum, maximum, exclusiveMinimum, exclusiveMa
   );
 }
 
-describe("a schema that can't be enforced is named by its path", () => {
+describe("a schema that cannot be enforced is refused with its path", () => {
   const deep = (levels: number): JsonSchema => (levels === 0 ? {} : { anyOf: [deep(levels - 1)] });
   test.each<[string, JsonSchema, string]>([
     ["not", { properties: { a: { not: { type: "null" } } } }, "properties.a.not"],
@@ -223,10 +223,10 @@ describe("a schema that can't be enforced is named by its path", () => {
     ["names that leave a property out", { properties: { a: {} }, propertyNames: { enum: ["b"] } }, "propertyNames"],
     ["a format that is not known", { type: "string", format: "color" }, "format"],
     ["a name of a pattern without it", { type: "string", format: "includes" }, "format"],
-    ["looking ahead", { type: "string", pattern: "^(?=a)" }, "pattern"],
+    ["a lookahead", { type: "string", pattern: "^(?=a)" }, "pattern"],
     ["a back reference", { type: "string", pattern: "(a)\\1" }, "pattern"],
-    ["what is no regular expression", { type: "string", pattern: "(" }, "pattern"],
-    ["a pattern repeated without measure", { type: "string", pattern: "^a{100000}$" }, "pattern"],
+    ["a text that is not a regular expression", { type: "string", pattern: "(" }, "pattern"],
+    ["a pattern with a huge repetition", { type: "string", pattern: "^a{100000}$" }, "pattern"],
     ["a huge array", { type: "array", maxItems: 1e9 }, "maxItems"],
     ["a length beside a pattern", { type: "string", pattern: "a", maxLength: 3 }, "maxLength"],
     ["a remote reference", { $ref: "https://example.com/x.json" }, "$ref"],
@@ -242,10 +242,10 @@ describe("a schema that can't be enforced is named by its path", () => {
     ["bounds without a number between", { type: "integer", minimum: 3, maximum: 2 }, "maximum"],
     ["a bound next to 0", { type: "number", minimum: 1e-300 }, "minimum"],
     ["false", { properties: { a: false }, required: ["a"] }, "properties.a"],
-    ["a name without measure", { properties: { ["n".repeat(300)]: {} } }, "properties"],
+    ["a very long name", { properties: { ["n".repeat(300)]: {} } }, "properties"],
     ["too many to compare", { oneOf: Array.from({ length: 300 }, (_, i) => ({ const: i })) }, "oneOf"],
     ["too many values", { enum: Array.from({ length: 1001 }, (_, i) => i) }, "enum"],
-    ["schemas in schemas without end", deep(200), Array.from({ length: 128 }, () => "anyOf.0").join(".")],
+    ["deeply nested schemas", deep(200), Array.from({ length: 128 }, () => "anyOf.0").join(".")],
     ["a repetition of repetitions", repeated(6), ""],
   ])("%s", (_, schema, path) => {
     expect(() => schemaReader(schema)).toThrow(

@@ -42,7 +42,12 @@ test.each([...DOCUMENTS])("the files and folders that %s names exist", (_, text)
     SOURCES.includes(path!.split("/")[0]!),
   );
   const named = [...files, ...quoted].map(([, path]) => path!);
-  expect(named.filter((path) => !BELOW.some((folder) => existsSync(join(ROOT, folder, path))))).toEqual([]);
+  expect(
+    named.filter(
+      (path) =>
+        !BELOW.some((folder) => existsSync(join(ROOT, folder, path)) || existsSync(join(ROOT, folder, `${path}.ts`))),
+    ),
+  ).toEqual([]);
 });
 
 test("the documents that source files name exist", () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -46,6 +46,26 @@ test("the cache of a model whose first layer has no attention is counted by laye
   expect(hybrid.cacheBytes).toBe(hybrid.cells * 2 * 2 * 16 * 2 * 2 + 4 * states);
   const recurrent = await factsOf("recurrent");
   expect(recurrent.cacheBytes).toBe(4 * 4 * (3 * 128 + 8 * 128) * 4);
+});
+
+test("a fingerprint covers the values of metadata and the weights of tensors", async () => {
+  const file = readFileSync(at("one"));
+  const { fingerprint } = await factsOf("one");
+  const changed = async (name: string, change: (bytes: Buffer) => void) => {
+    const bytes = Buffer.from(file);
+    change(bytes);
+    writeFileSync(at(name), bytes);
+    return (await factsOf(name)).fingerprint;
+  };
+  const renamed = await changed("renamed", (bytes) => {
+    bytes.write("another", bytes.indexOf("random tiny-full"));
+  });
+  expect(renamed).not.toBe(fingerprint);
+  const trained = await changed("trained", (bytes) => {
+    for (let i = bytes.length >> 1; i < bytes.length; i++) bytes[i]! ^= 1;
+  });
+  expect(trained).not.toBe(fingerprint);
+  expect(trained).not.toBe(renamed);
 });
 
 test("fingerprints differ by weights, adapters and cache types", async () => {

@@ -196,7 +196,7 @@ describe("the table of states", () => {
     }
   }
 
-  it("a model that was let go is loaded again, with a past that is forgotten, and may fail for a while", () => {
+  it("loads an unloaded model again without its earlier deaths, and retries a failed load", () => {
     const died = play([{ type: "ready" }, DIED, { type: "retry" }, { type: "ready" }, { type: "unload" }, DIED]);
     expect(died).toMatchObject({ state: { name: "unloaded" }, deathsInRow: 0, doublings: 0 });
     const { life } = advance(died, EVENTS.load, 9000, POLICY);
@@ -230,7 +230,7 @@ describe("the table of states", () => {
 });
 
 describe("the backoff of loads that fail", () => {
-  it("doubles up to its cap, and is forgotten when one succeeds", () => {
+  it("doubles up to its cap, and starts anew after a load succeeds", () => {
     let life = newLifecycle(0);
     const waits: (number | undefined)[] = [];
     for (let i = 0; i < 8; i++) {
@@ -242,7 +242,7 @@ describe("the backoff of loads that fail", () => {
     expect(advance(life, EVENTS.ready, 0, POLICY).life.failedLoads).toBe(0);
   });
 
-  it("follows five deaths in a row where the last one came while the model was loaded again", () => {
+  it("follows five deaths in a row whose last one was during a load", () => {
     let life = play([EVENTS.ready]);
     for (let i = 0; i < 5; i++) {
       life = advance(life, DIED, 0, POLICY).life;
@@ -274,7 +274,7 @@ describe("the backoff", () => {
     expect(backoffs(9, [])).toEqual([250, 500, 1000, 2000]);
   });
 
-  it("and the row of deaths are forgotten after a minute of serving", () => {
+  it("starts anew after a minute of serving, as does the row of deaths", () => {
     let life = play([{ type: "ready" }, DIED, EVENTS.retry, EVENTS.ready, DIED, EVENTS.retry, EVENTS.ready], 0);
     expect(life).toMatchObject({ deathsInRow: 2, doublings: 2 });
     life = advance(life, DIED, 59_999, POLICY).life;
@@ -286,14 +286,14 @@ describe("the backoff", () => {
 });
 
 describe("Retry-After", () => {
-  it("is a load of an unloaded model, what is left of a failed one's backoff and a load, else a minute", () => {
+  it("is the load of an unloaded model, the backoff and load of a failed one, else a minute", () => {
     expect(retryAfter(newLifecycle(0, "unloaded"), 99_000)).toBe(5);
     expect(retryAfter(failed, 1000)).toBe(10);
     expect(retryAfter(failed, 5000)).toBe(6);
     expect(retryAfter(crashed, 0)).toBe(60);
   });
 
-  it("is what is left of the backoff and the last load time, in whole seconds from 1 to 60", () => {
+  it("is the rest of the backoff and the last load time, in whole seconds from 1 to 60", () => {
     let life = advance(newLifecycle(0), { type: "ready" }, 7000, POLICY).life;
     life = advance(life, DIED, 10_000, POLICY).life;
     expect(retryAfter(life, 10_000)).toBe(8);

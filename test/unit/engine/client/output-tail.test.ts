@@ -9,7 +9,7 @@ function tailOf(chunks: (string | Buffer)[], maxLines = 3, maxLength = 10): { ta
 }
 
 describe("the last lines of a process", () => {
-  it("are whole lines, however the bytes were split", () => {
+  it("are whole lines for every split of the bytes", () => {
     const bytes = Buffer.from("äö\nü\r\n");
     const { said } = tailOf([bytes.subarray(0, 1), bytes.subarray(1, 3), bytes.subarray(3)]);
     expect(said).toEqual(["äö", "ü"]);
@@ -21,7 +21,7 @@ describe("the last lines of a process", () => {
     expect(tail.lines).toEqual(["2", "3", "4", "half"]);
   });
 
-  it("are cut where they are too long, without holding the rest", () => {
+  it("are cut at the bound, and the rest takes no memory", () => {
     const { tail, said } = tailOf(["0123456", "789abc", "def\nx\n"]);
     expect(said).toEqual(["0123456789", "x"]);
     expect(tail.lines).toEqual(["0123456789", "x"]);

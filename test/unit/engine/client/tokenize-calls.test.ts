@@ -18,7 +18,7 @@ function asking() {
   return { questions, sent, ask };
 }
 
-test("each question gets its own answer, in whatever order they come", async () => {
+test("each question gets its own answer in any order", async () => {
   const { questions, sent, ask } = asking();
   const answers = [ask(1), ask(2)];
   expect(sent).toMatchObject([
@@ -32,7 +32,7 @@ test("each question gets its own answer, in whatever order they come", async () 
   expect(questions.size).toBe(0);
 });
 
-test("a refusal is the ApiError that the client is told", async () => {
+test("a refusal rejects with the ApiError of the response", async () => {
   const { questions, ask } = asking();
   const asked = ask(1);
   const error = { code: "template_error" as const, param: "messages" };
@@ -40,7 +40,7 @@ test("a refusal is the ApiError that the client is told", async () => {
   await expect(asked).rejects.toMatchObject({ ...error, status: 400, type: "invalid_request_error" });
 });
 
-test("the death of the process ends all that wait, and a late answer harms nobody", async () => {
+test("the death of the process fails all questions, and a late answer is ignored", async () => {
   const { questions, ask } = asking();
   const asked = [ask(1), ask(2)];
   questions.failAll(DIED);
@@ -48,7 +48,7 @@ test("the death of the process ends all that wait, and a late answer harms nobod
   for (const one of asked) await expect(one).rejects.toBe(DIED);
 });
 
-test("a client that leaves cancels its question in the engine", async () => {
+test("a client's disconnect cancels its question in the engine", async () => {
   const { questions, sent, ask } = asking();
   const client = new AbortController();
   const asked = ask(1, client.signal);
@@ -65,7 +65,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a question that is given up is cancelled in the engine", async () => {
+test("a question that times out is cancelled in the engine", async () => {
   vi.useFakeTimers();
   const { sent, ask } = asking();
   const asked = ask(1).catch((error: unknown) => error);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { Waiters } from "../../../../engine/client/waiters.ts";
 
-it("a waiter whose signal aborts is removed, and the others are served", async () => {
+it("a waiter whose signal aborts is removed, and the others resolve", async () => {
   const waiters = new Waiters<number>();
   const gone = new AbortController();
   const waiting = Array.from({ length: 1000 }, () => waiters.add(gone.signal));
@@ -15,7 +15,7 @@ it("a waiter whose signal aborts is removed, and the others are served", async (
   expect(waiters.size).toBe(0);
 });
 
-it("a signal that has aborted already adds nothing", async () => {
+it("a signal that has aborted already adds no waiter", async () => {
   const waiters = new Waiters<number>();
   await expect(waiters.add(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
   expect(waiters.size).toBe(0);

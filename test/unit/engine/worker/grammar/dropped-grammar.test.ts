@@ -82,7 +82,7 @@ class Rig extends StepRig {
   }
 }
 
-test("a grammar that was dropped while its request waited is compiled in slices again, with a step of the streams after each", async () => {
+test("a dropped grammar is compiled again in slices, with a step of the streams after each", async () => {
   const rig = new Rig(2);
   const rule = large(1);
   await rig.submit(rule);
@@ -99,7 +99,7 @@ test("a grammar that was dropped while its request waited is compiled in slices 
   expect(rig.told.filter(([id]) => id === 2)).toEqual([[2, "a"]]);
 });
 
-test("it is compiled when the request has its place and not before, and those behind it do not take that place", async () => {
+test("it is compiled when its request starts, and later requests do not overtake it", async () => {
   const rig = new Rig(1);
   const rule = large(1);
   await rig.drop();
@@ -115,7 +115,7 @@ test("it is compiled when the request has its place and not before, and those be
   await rig.stepUntil(() => behind.finished);
 });
 
-test("steps with nothing else to do are left until it is compiled, and then woken", async () => {
+test("the step loop sleeps until it is compiled, and is woken then", async () => {
   const rig = new Rig(1);
   const rule = large(1);
   await rig.drop();
@@ -133,7 +133,7 @@ test("steps with nothing else to do are left until it is compiled, and then woke
   expect(waited.finished).toBe(true);
 });
 
-test("requests that are cancelled meanwhile leave their places, and grammars whose turn has not come are not compiled", async () => {
+test("a cancelled request frees its id, and its queued grammar is not compiled", async () => {
   const rig = new Rig(3);
   const rules = [large(1), large(2), large(3)] as const;
   await rig.drop();
@@ -157,7 +157,7 @@ test("requests that are cancelled meanwhile leave their places, and grammars who
   expect(rig.failed).toEqual([]);
 });
 
-test("a preempted sequence comes back with its grammar, kept or not", async () => {
+test("a preempted sequence keeps its grammar when the cache drops it", async () => {
   const rig = new Rig(1);
   const rule = large(1);
   await rig.submit(rule);
@@ -172,7 +172,7 @@ test("a preempted sequence comes back with its grammar, kept or not", async () =
   expect(rig.grammars.kept(rule)).toBeNull();
 });
 
-test("the grammars of sequences that have started do not wait behind those of submitted requests", async () => {
+test("the grammar of a started sequence does not wait behind those of submitted requests", async () => {
   const rig = new Rig(1);
   const started = large(9);
   await rig.drop();

@@ -63,7 +63,7 @@ function allowed(subject: GrammarConstraint): string[] {
 
 const TAGS = { reasoningTags: { open: "<think>", close: "</think>" } };
 
-describe("a sequence is held to its grammar", () => {
+describe("a sequence is restricted to its grammar", () => {
   test("from its first token to its end", async () => {
     const subject = await constraint('root ::= "a" "b"+');
     expect(allowed(subject)).toEqual(["a", "ab"]);
@@ -73,7 +73,7 @@ describe("a sequence is held to its grammar", () => {
     expect(() => subject.accept(TEXTS.indexOf("a"))).toThrow("does not allow");
   });
 
-  test("and is over when only its end could come", async () => {
+  test("until only an end token may follow", async () => {
     expect(at(await constraint('root ::= "ab"'), "a", "b").over).toBe(true);
   });
 
@@ -82,7 +82,7 @@ describe("a sequence is held to its grammar", () => {
     expect(allowed(subject)).toEqual([String(OTHER_HALF)]);
   });
 
-  test("after the thought that the prompt opened", async () => {
+  test("after the reasoning that the prompt opened", async () => {
     const subject = await constraint('root ::= "ab"', { ...TAGS, startsInReasoning: true });
     at(subject, "x<call>", "{");
     expect(subject.allows(END)).toBe(false);
@@ -91,18 +91,18 @@ describe("a sequence is held to its grammar", () => {
     expect(at(subject, "ab").over).toBe(true);
   });
 
-  test("after a thought that it opens itself, or none", async () => {
+  test("after reasoning that it opens itself, or without any", async () => {
     expect(at(await constraint('root ::= "ab"', TAGS), "<think>", "b", "</think>", "ab").over).toBe(true);
     expect(at(await constraint('root ::= "ab"', TAGS), "ab").over).toBe(true);
     expect((await constraint('root ::= "ab"')).allows(TEXTS.indexOf("<think>"))).toBe(false);
   });
 
-  test("after a thought whose tag begins with a token of its own", async () => {
+  test("after reasoning whose tag begins with a token of its own", async () => {
     const tags = { reasoningTags: { open: "<think>ab", close: "</think>", openToken: "<think>" } };
     expect(at(await constraint('root ::= "1"', tags), "<think>", "ab", "b", "</think>", "1").over).toBe(true);
   });
 
-  test("after white space without end no more", async () => {
+  test("after a bounded amount of white space", async () => {
     const subject = at(
       await constraint('root ::= "ab"', TAGS),
       "<think>",
@@ -128,7 +128,7 @@ describe("a sequence is held to its grammar", () => {
   });
 });
 
-describe("what is refused is drawn again", () => {
+describe("a refused token is drawn again", () => {
   const highest = (logits: Float32Array) => logits.indexOf(Math.max(...logits));
 
   async function draw(subject: GrammarConstraint, logits: Float32Array) {
@@ -155,13 +155,13 @@ describe("what is refused is drawn again", () => {
     expect(await draw(await constraint('root ::= "b"'), logits)).toEqual({ token: TEXTS.indexOf("b"), rounds: 0 });
   });
 
-  test("never one that a rule forbids: then the sequence is stuck", async () => {
+  test("never as one that a rule forbids: then the sequence is stuck", async () => {
     const forbidden = (token: number) => (TEXTS[token] === "b" ? Number.NEGATIVE_INFINITY : 1);
     const logits = Float32Array.from(pieces, (_, token) => forbidden(token));
     expect((await draw(await constraint('root ::= "b"'), logits)).token).toBeNull();
   });
 
-  test("by the highest of those that the grammar allows, whatever they are", async () => {
+  test("as the highest of the tokens that any grammar allows", async () => {
     const grammar = 'root ::= ("a" | "{" | "é" "1")* "ab" "}"? [ \\n]*';
     await fc.assert(
       fc.asyncProperty(fc.array(fc.float({ min: -9, max: 9, noNaN: true }), { minLength: 200 }), async (noise) => {
@@ -188,7 +188,7 @@ describe("what is refused is drawn again", () => {
   });
 });
 
-test("grammars past the bound are forgotten, and sequences go on in theirs (fault 22)", async () => {
+test("grammars past the bound are dropped, and sequences go on in theirs", async () => {
   const gbnf = 'root ::= "ab" "1"{4}';
   const subject = at(await constraint(gbnf), "ab", "1");
   for (let i = 0; i < 200; i++) await grammars.prepare({ gbnf: `root ::= "${i}"` }, OWNER);

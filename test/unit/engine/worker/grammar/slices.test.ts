@@ -40,7 +40,7 @@ function pausesOf(gbnf: string): number {
 }
 
 describe("grammars are compiled in slices between the steps", () => {
-  test("many of them where the grammar is large, whatever makes it large", () => {
+  test("many of them for a large grammar of any kind", () => {
     const many = Array.from({ length: 5000 }, (_, i) => `"${i}"`);
     for (const gbnf of [wide(300), `root ::= ${many.join(" | ")}`, `root ::= [a-z]{0,9000}`]) {
       const { length } = compileGbnf(gbnf).edges;
@@ -51,7 +51,7 @@ describe("grammars are compiled in slices between the steps", () => {
     expect(pausesOf('root ::= "a"')).toBe(0);
   });
 
-  test("with a turn for the steps after each", async () => {
+  test("with a turn of the event loop after each", async () => {
     const gbnf = wide(300);
     const counted = slices();
     await counted.slices.run(compiledGbnf(gbnf));
@@ -60,7 +60,7 @@ describe("grammars are compiled in slices between the steps", () => {
     expect(counted.rests).toBeGreaterThan(100);
   });
 
-  test("so that a small one comes before the end of a large one", async () => {
+  test("so that a small one ends before a large one", async () => {
     const ended: string[] = [];
     const { slices: subject } = slices();
     const large = subject.run(compiledGbnf(wide(100))).then(() => ended.push("large"));
@@ -68,7 +68,7 @@ describe("grammars are compiled in slices between the steps", () => {
     expect(ended).toEqual(["small", "large"]);
   });
 
-  test("and are those that are compiled at once", async () => {
+  test("and equal those that are compiled at once", async () => {
     const value = fc.letrec<{ schema: JsonSchema }>((tie) => ({
       schema: fc.oneof(
         { depthSize: "small" },
@@ -94,7 +94,7 @@ describe("grammars are compiled in slices between the steps", () => {
     );
   });
 
-  test("with the masks of those that are compiled at once", async () => {
+  test("with equal masks", async () => {
     const rule = { gbnf: wide(40) };
     const grammars = new VocabularyGrammars(VOCABULARY, slices().slices);
     await grammars.prepare(rule, OWNER);
@@ -106,8 +106,8 @@ describe("grammars are compiled in slices between the steps", () => {
   });
 });
 
-describe("a grammar that requests share", () => {
-  test("is compiled once, for all that ask for it meanwhile and later", async () => {
+describe("a grammar of several requests", () => {
+  test("is compiled once for all of them", async () => {
     const rule = { gbnf: wide(30) };
     const counted = slices();
     const grammars = new VocabularyGrammars(VOCABULARY, counted.slices);
@@ -121,7 +121,7 @@ describe("a grammar that requests share", () => {
     expect(counted.rests).toBe(rests);
   });
 
-  test("is refused to each where it is none, and others are compiled after it", async () => {
+  test("is refused for each of them where it is invalid, and others are compiled after it", async () => {
     const grammars = new VocabularyGrammars(VOCABULARY, slices().slices);
     const wrong = `${wide(30)}\nroot ::= "twice"`;
     const refused = [1, 2].map(() => expect(grammars.prepare({ gbnf: wrong }, OWNER)).rejects.toThrow(GbnfError));
@@ -129,7 +129,7 @@ describe("a grammar that requests share", () => {
     await grammars.prepare({ gbnf: 'root ::= "a"' }, OWNER);
   });
 
-  test("is not compiled for a request that is cancelled before its turn", async () => {
+  test("is not compiled for a request that is cancelled before it", async () => {
     let wanted = true;
     const counted = slices(() => {
       wanted = false;

@@ -31,7 +31,7 @@ const CAUSAL: EmbeddingShape = {
 const ENCODER: EmbeddingShape = { ...CAUSAL, pooling: "cls", vocabulary: 30_522, trainedContext: 512, whole: true };
 const CONFIG = { context: null, stepTokens: 512 };
 
-test("a model that generates reads as long inputs as prompts, in pieces whose logits stay within 128 MiB", () => {
+test("a generating model takes inputs of a prompt's length, in batches of 128 MiB of logits", () => {
   const plan = planEmbedding(CONFIG, CAUSAL, 4 * GIB)!;
   expect(plan.context).toBe(8192);
   expect(plan.batchTokens * CAUSAL.vocabulary * 8).toBeLessThanOrEqual(128 * 2 ** 20);
@@ -39,14 +39,14 @@ test("a model that generates reads as long inputs as prompts, in pieces whose lo
   expect(planEmbedding(CONFIG, { ...CAUSAL, vocabulary: 1024 }, GIB)!.batchTokens).toBe(512);
 });
 
-test("several inputs have as many tokens together as pays: on a CPU few, on a GPU all of a piece", () => {
+test("several inputs share a batch of few tokens on a CPU, and a whole batch on a GPU", () => {
   const small = { ...CAUSAL, vocabulary: 1024 };
   expect(planEmbedding(CONFIG, small, GIB)!.togetherTokens).toBe(256);
   expect(planEmbedding(CONFIG, { ...small, flash: "never" }, GIB)!.togetherTokens).toBe(64);
   expect(planEmbedding(CONFIG, { ...small, gpu: true }, GIB)!.togetherTokens).toBe(512);
 });
 
-test("where flash attention pays from a tile on, smaller pieces have a context of their own, which is counted", () => {
+test("where flash attention needs a tile, smaller batches have a context of their own", () => {
   for (const shape of [{ ...CAUSAL, vocabulary: 1024 }, ENCODER]) {
     const always = planEmbedding(CONFIG, shape, GIB)!;
     const tiles = planEmbedding(CONFIG, { ...shape, flash: "tiles" }, GIB)!;
@@ -57,7 +57,7 @@ test("where flash attention pays from a tile on, smaller pieces have a context o
   }
 });
 
-test("where memory is short inputs are shorter, and then there are none", () => {
+test("where memory is short inputs are shorter, down to no plan", () => {
   const plan = planEmbedding(CONFIG, CAUSAL, 160 * 2 ** 20)!;
   expect(plan.context).toBeLessThan(8192);
   expect(plan.context).toBeGreaterThan(0);
@@ -65,7 +65,7 @@ test("where memory is short inputs are shorter, and then there are none", () => 
   expect(planEmbedding(CONFIG, CAUSAL, 64 * 2 ** 20)).toBeNull();
 });
 
-test("whatever the model and the options, the tokens of a piece are a multiple of its inputs", () => {
+test("the tokens of a batch are a multiple of its inputs for every model and option", () => {
   const count = (max: number) => fc.integer({ min: 1, max });
   const given = {
     vocabulary: count(300_000),
@@ -91,7 +91,7 @@ test("whatever the model and the options, the tokens of a piece are a multiple o
   );
 });
 
-test("an encoder takes an input whole, at most as long as it was trained for", () => {
+test("an encoder computes an input whole, at most of its trained context", () => {
   expect(planEmbedding(CONFIG, ENCODER, GIB)).toMatchObject({ context: 512, batchTokens: 512 });
   expect(planEmbedding({ ...CONFIG, context: 4096 }, ENCODER, GIB)).toMatchObject({ context: 512 });
   const long = { ...ENCODER, trainedContext: 8192 };
@@ -99,7 +99,7 @@ test("an encoder takes an input whole, at most as long as it was trained for", (
   expect(planEmbedding({ ...CONFIG, context: 8192 }, long, GIB)).toMatchObject({ context: 8192, batchTokens: 8192 });
 });
 
-describe("what the book of memory is told", () => {
+describe("the memory needs", () => {
   const options = { sequences: 8, kv: "auto" as const, cells: null, ...CONFIG };
   const facts: MemoryFacts = {
     trainedContext: 32_768,
@@ -110,7 +110,7 @@ describe("what the book of memory is told", () => {
     memory: "full",
   };
 
-  test.each(["always", "tiles"] as const)("with all that is wanted nothing is shorter, flash attention %s", (flash) => {
+  test.each(["always", "tiles"] as const)("as a limit give the full plan, flash attention %s", (flash) => {
     const shape = { ...CAUSAL, flash };
     const { least, wanted } = memoryNeeds(options, facts, wantedBytes(CONFIG, shape));
     const cacheBytes = planMemory({ ...options, memory: wanted }, facts).cells * facts.cellBytes;
@@ -121,14 +121,14 @@ describe("what the book of memory is told", () => {
     expect(least).toBe(memoryNeeds(options, facts, 0).least);
   });
 
-  test("a model that only embeds needs no cache, and room for its longest input", () => {
+  test("of a model that only embeds are its longest input, without a cache", () => {
     const { least, wanted } = embeddingNeeds(facts, wantedBytes(CONFIG, ENCODER));
     expect(wanted).toBe(least);
     expect(least).toBe(facts.weightBytes + SLACK_BYTES + wantedBytes(CONFIG, ENCODER) + 1);
     expect(planEmbedding(CONFIG, ENCODER, embeddingBudget({ memory: least }, facts, 0))!.context).toBe(512);
   });
 
-  test("without a limit they have half of what is left, and of a limit at least half of what is kept free", () => {
+  test("the budget is half of the rest, or of a limit all but what is kept free", () => {
     const left = { weightBytes: GIB, freeBytes: 4 * GIB };
     expect(embeddingBudget({ memory: null }, left, GIB)).toBe(GIB);
     expect(embeddingBudget({ memory: 2 * GIB + SLACK_BYTES }, left, GIB)).toBe(SLACK_BYTES / 2);

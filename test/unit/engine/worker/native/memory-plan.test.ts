@@ -87,7 +87,7 @@ describe("kind and size of the cache", () => {
   });
 });
 
-describe("what does not fit is said, with the option to change", () => {
+describe("an error names the missing memory and the option to change", () => {
   test.each<[string, Partial<Asked>, Partial<MemoryFacts>, string]>([
     [
       "split beyond the limit",
@@ -134,8 +134,8 @@ test.each<[string, number | null, MemoryFacts["memory"], number, number]>([
   expect(planParking({ parkMemory }, { memory }, left)).toBe(bytes);
 });
 
-describe("what is needed", () => {
-  test("at least is a limit under which every request of the whole context has a plan", () => {
+describe("the memory needs", () => {
+  test("have a least, under which every request of the whole context has a plan", () => {
     const asked = fc.record({
       context: fc.constantFrom(null, 300, 4096, 8192),
       sequences: fc.integer({ min: 1, max: 64 }),
@@ -160,17 +160,17 @@ describe("what is needed", () => {
   });
 });
 
-describe("a model whose recurrent layers keep a state for each sequence", () => {
+describe("a model with recurrent layers", () => {
   const hybrid: Partial<MemoryFacts> = { memory: "hybrid", stateBytes: 10 * MIB };
 
-  test("has the cells that the states leave room for", () => {
+  test("has the cells that its states leave memory for", () => {
     const limit = { memory: 500 * MIB + SLACK_BYTES + 416 * MIB };
     expect(plan(limit, hybrid).cells).toBe((96 * MIB) / FACTS.cellBytes);
     expect(() => plan({ memory: 500 * MIB + SLACK_BYTES + 300 * MIB }, hybrid)).toThrow("lower --sequences");
     expect(plan({ ...limit, sequences: 20 }, hybrid).cells).toBe((216 * MIB) / FACTS.cellBytes);
   });
 
-  test("has every context where no layer attends", () => {
+  test("has any context where no layer attends", () => {
     const recurrent: Partial<MemoryFacts> = { memory: "recurrent", cellBytes: 0, stateBytes: MIB };
     const made = plan({ memory: 500 * MIB + SLACK_BYTES + 32 * MIB }, recurrent);
     expect(made).toMatchObject({ kv: "unified", context: 8192, cells: 8192 * 32 });

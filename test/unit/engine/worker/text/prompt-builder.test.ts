@@ -36,7 +36,7 @@ const chat = (content: string) => ({
   tools: [],
 });
 
-test("a prompt that can't fit whatever its tokens are is refused before it is tokenized", async () => {
+test("a prompt of more bytes than the context's tokens have is refused before tokenizing", async () => {
   const { builder, tokenized } = makeBuilder();
   const tooLong = { error: { code: "context_length_exceeded" } };
   const cut = `${"x".repeat(100)}<|im_end|>`;

@@ -48,7 +48,7 @@ function makeRenderer(template = new ChatTemplate(QWEN, CHATML), dying = 0) {
   return { renderer: new Renderer({ template, context: CONTEXT, start }), template, threads };
 }
 
-test("a long chat is rendered on a thread, which the first one starts; a short one at once", async () => {
+test("long chats are rendered on a thread that the first one starts, short ones at once", async () => {
   const { renderer, template, threads } = makeRenderer();
   const short = chat("Hi");
   expect(await renderer.render(short, NOW, owner())).toEqual(template.render(short.messages, {}, NOW));
@@ -59,7 +59,7 @@ test("a long chat is rendered on a thread, which the first one starts; a short o
   expect(threads.map(({ jobs }) => jobs.length)).toEqual([2]);
 });
 
-test("what the template refuses is refused on the thread alike", async () => {
+test("a refusal of the template is the same on the thread", async () => {
   const template = new ChatTemplate(
     "{% if messages|length > 1 %}{{ raise_exception('no: ' + messages[1].content[:2]) }}{% endif %}",
     CHATML,
@@ -72,7 +72,7 @@ test("what the template refuses is refused on the thread alike", async () => {
   expect(threads).toHaveLength(1);
 });
 
-test("a thread that ends takes the chats with it that it was sent, and the next one starts another", async () => {
+test("the end of the thread fails its chats, and the next chat starts another thread", async () => {
   const { renderer, threads } = makeRenderer(undefined, 1);
   const first = renderer.render(chat(LONG), NOW, owner());
   await expect(first).rejects.toMatchObject({ error: { code: "template_error" } });
@@ -80,7 +80,7 @@ test("a thread that ends takes the chats with it that it was sent, and the next 
   expect(threads).toHaveLength(2);
 });
 
-test("what is cancelled before its turn is not sent", async () => {
+test("a chat that is cancelled while it waits is not sent", async () => {
   const { renderer, threads } = makeRenderer();
   const others = [renderer.render(chat(LONG), NOW, owner()), renderer.render(chat(LONG), NOW, owner())];
   let wanted = true;
@@ -95,7 +95,7 @@ test("what is cancelled before its turn is not sent", async () => {
   expect(threads[0]!.jobs).toHaveLength(2);
 });
 
-test("a prompt of more pieces than the context has tokens is refused before they are made", async () => {
+test("a prompt of more pieces than the context has tokens is refused before unpacking", async () => {
   const { renderer } = makeRenderer();
   const answer = renderer.render(chat("<|im_end|>a".repeat(40_000)), NOW, owner());
   await expect(answer).rejects.toMatchObject({ error: { code: "context_length_exceeded", param: "messages" } });

@@ -31,7 +31,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 const owner = (tier: Tier, isWanted = () => true): TextOwner => ({ tier, isWanted });
 const parts = (...texts: string[]) => texts.map((text) => ({ text, special: false }));
 
-test("however many long texts there are, few native calls are open at once", async () => {
+test("the number of native calls at once is bounded", async () => {
   const { tokenizer, calls, release, most } = heldTokenizer();
   const many = Array.from({ length: 40 }, () => tokenizer.tokens(parts(LONG, LONG), owner("default")));
   await settled();
@@ -40,7 +40,7 @@ test("however many long texts there are, few native calls are open at once", asy
   for (const lists of await Promise.all(many)) expect(lists).toHaveLength(2);
 });
 
-test("long texts of lower tiers leave a place to online work, and go by tier", async () => {
+test("long texts of lower tiers leave one call to online work, in the order of tiers", async () => {
   const { tokenizer, calls, release } = heldTokenizer();
   const done: string[] = [];
   const read = (name: string, tier: Tier) =>
@@ -58,7 +58,7 @@ test("long texts of lower tiers leave a place to online work, and go by tier", a
   expect(done).toEqual(["batch", "online", "flex", "second batch"]);
 });
 
-test("what is cancelled before its turn is not tokenized", async () => {
+test("a text that is cancelled while it waits is not tokenized", async () => {
   const { tokenizer, calls, release } = heldTokenizer();
   const first = tokenizer.tokens(parts(LONG), owner("batch"));
   let wanted = true;
@@ -74,7 +74,7 @@ test("what is cancelled before its turn is not tokenized", async () => {
   expect(calls).toHaveLength(0);
 });
 
-test("a prompt of many short texts gives the thread back in between", async () => {
+test("a prompt of many short texts lets the event loop run in between", async () => {
   const { tokenizer } = heldTokenizer();
   let turns = 0;
   let over = false;

@@ -9,7 +9,7 @@ function greedy(logits: Float32Array): number {
   return selected;
 }
 
-test("it draws what llama.cpp's greedy sampler draws, of any row", () => {
+test("it draws the token of llama.cpp's greedy sampler for any row", () => {
   // Few values, so that there are ties, and all that compares oddly.
   const odd = fc.constantFrom(0, -0, 1, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY);
   const row = fc.array(fc.oneof(odd, fc.float()), { minLength: 1, maxLength: 40 });
@@ -22,7 +22,7 @@ test("it draws what llama.cpp's greedy sampler draws, of any row", () => {
   );
 });
 
-test.each([7, 8, 9, 1000, 151_936])("of equals it is the lowest id, wherever they stand in %i", (length) => {
+test.each([7, 8, 9, 1000, 151_936])("of equal logits it draws the lowest id, anywhere in %i", (length) => {
   for (const first of new Set([0, 1, 6, length >> 1, length - 2])) {
     const logits = new Float32Array(length).fill(-3);
     logits[first] = 2;

@@ -10,7 +10,7 @@ function naive(row: readonly number[], count: number) {
   return { tokens: best.map(({ token }) => token), logits: best.map(({ logit }) => logit), logSum };
 }
 
-test("the best and the sum are those of sorting and adding up, of any row", () => {
+test("the best and the sum equal those of sorting and adding up, for any row", () => {
   // Few values, so that there are ties; and what a mask leaves behind.
   const logit = fc.oneof(
     fc.constantFrom(0, -1, 1, 2.5, -60, Number.NEGATIVE_INFINITY),
@@ -30,7 +30,7 @@ test("the best and the sum are those of sorting and adding up, of any row", () =
   );
 });
 
-test("a large flat row loses nothing of its sum", () => {
+test("a large flat row keeps its whole sum", () => {
   const row = new Float32Array(151_936).fill(-3);
   expect(topLogits(row, 2)).toMatchObject({ tokens: [0, 1], logits: [-3, -3] });
   expect(topLogits(row, 1).logSum).toBeCloseTo(-3 + Math.log(151_936), 9);

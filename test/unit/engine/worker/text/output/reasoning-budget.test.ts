@@ -26,7 +26,7 @@ function run(drawn: readonly number[], tokens: number, startsInReasoning = true,
   return { taken, ...all, reasoningTokens: text.reasoningTokens };
 }
 
-test("a thought is closed after its tokens, and the answer goes on", () => {
+test("reasoning is closed after its budget, and the answer goes on", () => {
   expect(run([WORD, WORD, WORD, WORD, WORD, YES, YES], 3)).toEqual({
     taken: [WORD, WORD, WORD, CLOSE_1, CLOSE_2, YES, YES],
     text: "yesyes",
@@ -35,24 +35,24 @@ test("a thought is closed after its tokens, and the answer goes on", () => {
   });
 });
 
-test("a budget of nothing closes a thought before its first token, or as soon as the model opens it", () => {
+test("a budget of 0 closes reasoning before its first token", () => {
   expect(run([WORD, WORD, YES], 0).taken).toEqual([CLOSE_1, CLOSE_2, YES]);
   expect(run([OPEN, WORD, WORD, YES], 0, false)).toMatchObject({ taken: [OPEN, CLOSE_1, CLOSE_2, YES], text: "yes" });
 });
 
-test("a thought that ends before, and an answer without one, are left alone", () => {
+test("reasoning that ends before its budget, and an answer without any, are unchanged", () => {
   const ends = [WORD, CLOSE_1, CLOSE_2, YES, YES, OPEN, WORD];
   expect(run(ends, 3).taken).toEqual(ends);
   expect(run([YES, WORD, WORD, WORD], 2, false).taken).toEqual([YES, WORD, WORD, WORD]);
 });
 
-test("where a grammar forbids the close tag, whole or from some token on, the thought is left as it is", () => {
+test("where a grammar forbids a token of the close tag the reasoning stays open", () => {
   const drawn = [WORD, WORD, WORD, WORD];
   expect(run(drawn, 1, true, [CLOSE_1]).taken).toEqual(drawn);
   expect(run(drawn, 1, true, [CLOSE_2]).taken).toEqual([WORD, CLOSE_1, WORD, WORD]);
 });
 
-test("a character that has begun may become whole first, one that never does may not wait for ever", () => {
+test("an incomplete character gets a bounded number of tokens before the close tag", () => {
   expect(run([WORD, FIRST_HALF, SECOND_HALF, WORD, WORD, YES], 2)).toMatchObject({
     taken: [WORD, FIRST_HALF, SECOND_HALF, CLOSE_1, CLOSE_2, YES],
     reasoning: "soé",
@@ -61,7 +61,7 @@ test("a character that has begun may become whole first, one that never does may
   expect(endless.taken.indexOf(CLOSE_1)).toBeLessThanOrEqual(5);
 });
 
-test("whatever is drawn, a thought has no more tokens than its budget, a character and the close tag", () => {
+test("reasoning has at most its budget, a character and the close tag in tokens", () => {
   const token = fc.integer({ min: 0, max: TEXTS.length - 1 });
   fc.assert(
     fc.property(fc.array(token, { maxLength: 40 }), fc.nat({ max: 10 }), (drawn, tokens) => {

@@ -28,7 +28,7 @@ function reference(text: string, inside: boolean): { text: string; reasoning: st
   };
 }
 
-describe("a model that opens the thought itself", () => {
+describe("a model that opens the reasoning itself", () => {
   test.each([
     ["<think>\nhm\n</think>\n\nYes.", { reasoning: "hm\n", text: "Yes." }],
     ["\n <think>hm</think>Yes.", { reasoning: "hm", text: "Yes." }],
@@ -45,7 +45,7 @@ describe("a model that opens the thought itself", () => {
   });
 });
 
-describe("a prompt that opened the thought", () => {
+describe("a prompt that opened the reasoning", () => {
   test.each([
     ["hm</think>Yes.", { reasoning: "hm", text: "Yes." }],
     ["<think>\nhm</think>Yes.", { reasoning: "hm", text: "Yes." }],
@@ -74,14 +74,14 @@ test("inside and done follow the phases", () => {
   ]);
 });
 
-test("white space is not held back for ever", () => {
+test("a bounded amount of white space is held back", () => {
   const splitter = new ReasoningSplitter(TAGS, false);
   for (let count = 0; count < 64; count += 1) expect(splitter.push(" ").text).toBe("");
   expect(splitter.push(" ").text).toBe(" ".repeat(65));
   expect(splitter.done).toBe(true);
 });
 
-test("arbitrary splits give what one reading gives", () => {
+test("arbitrary splits give the result of the whole text", () => {
   const unit = fc.constantFrom("<think>", "</think>", "<", "/", "think", ">", " ", "\n", "a", "</thi", "é");
   const text = fc.oneof(
     fc.array(unit, { maxLength: 12 }),

@@ -28,26 +28,26 @@ function run(options: SequenceTextOptions, parts: Uint8Array[]) {
   return { ...result, reasoningTokens: sequence.reasoningTokens };
 }
 
-test("a plain sequence shows every token's text at once", () => {
+test("a plain sequence emits every token's text at once", () => {
   const sequence = new SequenceText(PLAIN);
   expect(sequence.push(bytes("Hel"))).toEqual({ text: "Hel", reasoning: "", stopped: false });
   expect(sequence.push(bytes(""))).toEqual({ text: "", reasoning: "", stopped: false });
   expect(sequence.finish()).toEqual({ text: "", reasoning: "", stopped: false });
 });
 
-test("a stop string in the thoughts ends nothing, in the answer it ends the sequence", () => {
+test("a stop string ends the sequence in the answer and not in the reasoning", () => {
   const options = { stop: ["stop"], reasoningTags: TAGS, startsInReasoning: false };
   const tokens = ["<think>", "must I ", "stop", "?", "</think>", "\n\n", "I st", "op", "x"].map(bytes);
   expect(run(options, tokens)).toEqual({ text: "I ", reasoning: "must I stop?", stopped: true, reasoningTokens: 5 });
 });
 
-test("the tokens of a tag that comes in parts count as reasoning", () => {
+test("the tokens of a tag in parts count as reasoning", () => {
   const options = { stop: [], reasoningTags: TAGS, startsInReasoning: false };
   const tokens = ["<", "think", ">", "hm", "</", "think", ">", "\n", "Yes"].map(bytes);
   expect(run(options, tokens)).toEqual({ text: "Yes", reasoning: "hm", stopped: false, reasoningTokens: 7 });
 });
 
-test("a sequence that starts in a thought counts from its first token", () => {
+test("a sequence that starts in reasoning counts it from its first token", () => {
   const options = { stop: [], reasoningTags: TAGS, startsInReasoning: true };
   expect(run(options, ["hm", "</think>", "Yes"].map(bytes))).toEqual({
     text: "Yes",
@@ -57,7 +57,7 @@ test("a sequence that starts in a thought counts from its first token", () => {
   });
 });
 
-test("a model with tags that does not think has no reasoning tokens", () => {
+test("an answer without reasoning has no reasoning tokens", () => {
   const options = { stop: [], reasoningTags: TAGS, startsInReasoning: false };
   expect(run(options, ["Yes", " <think>"].map(bytes))).toMatchObject({ text: "Yes <think>", reasoningTokens: 0 });
 });
@@ -68,7 +68,7 @@ test("tokens before min_tokens complete no stop string", () => {
   expect(sequence.push(bytes("ba"))).toEqual({ text: "b", reasoning: "", stopped: true });
 });
 
-test("finish gives the beginning of a stop string and a broken character back", () => {
+test("finish() returns the held beginning of a stop string and a broken character", () => {
   const options = { ...PLAIN, stop: ["stop"] };
   expect(run(options, [bytes("a st"), Uint8Array.of(0xe2, 0x82)])).toMatchObject({ text: "a st\uFFFD" });
 });
@@ -95,7 +95,7 @@ describe("tool calls", () => {
   });
   const CALL = '<tool_call>{"name": "f", "arguments": {"a": "stop"}}</tool_call>';
 
-  test("come by index behind thoughts, and hold no stop string", () => {
+  test("come by index after reasoning, and match no stop string", () => {
     const tags = { open: "<think>", close: "</think>" };
     const options = { stop: ["stop"], reasoningTags: tags, startsInReasoning: true, calls: reading("hermes") };
     const sequence = new SequenceText(options);
@@ -114,7 +114,7 @@ describe("tool calls", () => {
     expect(sequence.called).toBe(true);
   });
 
-  test("a thought in a channel counts as reasoning", () => {
+  test("reasoning in a channel counts as reasoning", () => {
     const sequence = new SequenceText({ ...PLAIN, calls: reading("harmony") });
     for (const token of ["<|channel|>", "analysis", "<|message|>", "Hm", " yes", "<|end|>", "<|start|>", "assistant"]) {
       sequence.push(bytes(token));

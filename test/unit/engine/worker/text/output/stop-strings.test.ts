@@ -30,7 +30,7 @@ test("without stop strings text passes through", () => {
   expect(matcher.flush()).toBe("");
 });
 
-test("a stop string over three pushes ends the text before it and is not shown", () => {
+test("a stop string over three pushes ends the text before it", () => {
   const matcher = new StopMatcher(["STOP"]);
   expect(matcher.push("go S")).toBe("go ");
   expect(matcher.push("TO")).toBe("");
@@ -41,7 +41,7 @@ test("a stop string over three pushes ends the text before it and is not shown",
   expect(matcher.flush()).toBe("");
 });
 
-test("only the longest end that could begin a stop string is held back", () => {
+test("only the longest end that may begin a stop string is held back", () => {
   const matcher = new StopMatcher(["\n\nUser:", "ab"]);
   expect(matcher.push("x\n\n\n")).toBe("x\n");
   expect(matcher.push("y")).toBe("\n\ny");
@@ -61,7 +61,7 @@ test("an empty stop string stops nothing", () => {
   expect(matched(["abc"], [""])).toEqual({ text: "abc", stopped: false });
 });
 
-test("text before min_tokens stops nothing but may begin what a later push completes", () => {
+test("text before min_tokens stops nothing but may begin a stop string", () => {
   const matcher = new StopMatcher(["END"]);
   expect(matcher.push("END E", false)).toBe("END ");
   expect(matcher.stopped).toBe(false);
@@ -69,7 +69,7 @@ test("text before min_tokens stops nothing but may begin what a later push compl
   expect(matcher.stopped).toBe(true);
 });
 
-test("arbitrary splits give what one reading gives", () => {
+test("arbitrary splits give the result of the whole text", () => {
   const letters = fc.string({ unit: fc.constantFrom("a", "b", "é", "😀", "\n"), maxLength: 40 });
   const stop = fc.string({ unit: fc.constantFrom("a", "b", "é", "😀", "\n"), maxLength: 5 });
   fc.assert(
@@ -91,7 +91,7 @@ test("arbitrary splits with an unarmed beginning", () => {
   );
 });
 
-test("what is held is shorter than the longest stop string and linear to find", () => {
+test("the held text is shorter than the longest stop string, in linear time", () => {
   const stop = `${"a".repeat(50_000)}b`;
   const matcher = new StopMatcher([stop]);
   let shown = 0;

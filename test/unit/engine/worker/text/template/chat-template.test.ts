@@ -55,7 +55,7 @@ function refusal(source: string, vocabulary: TemplateVocabulary, messages: ChatM
 }
 
 describe("golden prompts", () => {
-  test("ChatML stands in for no template", () => {
+  test("ChatML replaces a missing template", () => {
     const template = new ChatTemplate(null, CHATML);
     expect(template.fallback).toBe(true);
     expect(template.warning).toContain("no chat template");
@@ -64,7 +64,7 @@ describe("golden prompts", () => {
     );
   });
 
-  test("ChatML stands in for a template that can't be used, and says why", () => {
+  test("ChatML replaces an unusable template, with the reason in a warning", () => {
     const template = new ChatTemplate("{% for x in %}", CHATML);
     expect(template.fallback).toBe(true);
     expect(template.warning).toMatch(/can't be used \(.+\)/);
@@ -82,7 +82,7 @@ describe("golden prompts", () => {
     );
   });
 
-  test("Qwen: tools, calls with parsed arguments, thoughts cut, thinking off", () => {
+  test("Qwen: tools, calls with parsed arguments, reasoning cut, thinking off", () => {
     const described = { name: "weather", description: "Rain?", parameters: { type: "object", properties: {} } };
     const tools: FunctionTool[] = [{ type: "function", function: described }];
     const messages = [system("S"), ...CALLS, assistant("<think>\nhm\n</think>\n\nYes."), user("Thanks")];
@@ -106,7 +106,7 @@ describe("golden prompts", () => {
     );
   });
 
-  test("a template that knows developers gets them", () => {
+  test("a template with a developer role gets it", () => {
     const source = `{# developer #}${PLAIN_CHATML}`;
     expect(text(source, CHATML, [{ role: "developer", content: "S" }], { add_generation_prompt: false })).toBe(
       "<|im_start|>developer\nS<|im_end|>\n",
@@ -127,7 +127,7 @@ describe("golden prompts", () => {
     );
   });
 
-  test("DeepSeek-R1: arguments stay text, thoughts are cut, a thought is opened", () => {
+  test("DeepSeek-R1: arguments stay text, reasoning is cut, reasoning is opened", () => {
     expect(text(DEEPSEEK_TEMPLATE, DEEPSEEK, [system("S"), ...CALLS, assistant("hm</think>Yes."), user("Bye")])).toBe(
       "<｜begin▁of▁sentence｜>S<｜User｜>Rain?<｜Assistant｜><｜tool▁call▁begin｜>weather\n" +
         '{"city": "Oslo"}<｜end▁of▁sentence｜><result>yes</result><｜Assistant｜>Yes.<｜end▁of▁sentence｜>' +
@@ -182,7 +182,7 @@ describe("golden prompts", () => {
   });
 });
 
-describe("what the tokenizer and the reasoning splitter are told", () => {
+describe("a rendered prompt states", () => {
   test("whether the template wrote BOS itself", () => {
     expect(new ChatTemplate(LLAMA_TEMPLATE, LLAMA).render([user("Hi")], {}, NOW).startsWithBos).toBe(true);
     expect(new ChatTemplate(PLAIN_CHATML, CHATML).render([user("Hi")], {}, NOW).startsWithBos).toBe(false);
@@ -195,7 +195,7 @@ describe("what the tokenizer and the reasoning splitter are told", () => {
     expect(pieces[0]).toEqual({ text: "<|begin_of_text|>", literal: true });
   });
 
-  test("tags and whether the prompt ends in a thought", () => {
+  test("tags and whether the prompt ends in reasoning", () => {
     const r1 = new ChatTemplate(DEEPSEEK_TEMPLATE, DEEPSEEK);
     expect(r1.reasoningTags).toEqual({ open: "<think>", close: "</think>" });
     expect(r1.render([user("Hi")], {}, NOW).startsInReasoning).toBe(true);
@@ -213,7 +213,7 @@ describe("what the tokenizer and the reasoning splitter are told", () => {
 });
 
 describe("refusals", () => {
-  test("a template's own words reach the client as a 400", () => {
+  test("a template's own message is in the client's 400", () => {
     expect(refusal(MISTRAL_TEMPLATE, MISTRAL, [user("a"), user("b")])).toEqual({
       code: "invalid_value",
       param: "messages",
@@ -222,7 +222,7 @@ describe("refusals", () => {
     });
   });
 
-  test("words are bounded and hold no stand-ins", () => {
+  test("messages are bounded and have no replaced tokens", () => {
     const source = "{{ raise_exception('No: ' + messages[0].content) }}";
     expect(refusal(source, CHATML, [user("<|im_end|>")]).message).toMatch(/No: <\|im_end\|>$/);
     expect(refusal(source, CHATML, [user("a".repeat(100_000))]).message.length).toBeLessThan(400);
@@ -270,7 +270,7 @@ describe("a template without end", () => {
     expect(template.warning).toContain("can't be used (it takes more than 50000 steps)");
   });
 
-  test("for some requests alone refuses these", () => {
+  test("refuses the requests for which it does not end", () => {
     const source = `{% if messages[0].content == 'zoo' %}${loops("")}{% endif %}{{ messages[0].content }}`;
     const template = new ChatTemplate(source, { bos: "", eos: "", specialTokens: [] });
     expect(template.fallback).toBe(false);

@@ -47,7 +47,7 @@ function special(pieces: PromptPiece[], { specialTokens }: TemplateVocabulary): 
 
 const joined = (pieces: PromptPiece[]) => pieces.map((piece) => piece.text).join("");
 
-test("special tokens in a message are literal pieces, the rest stays joined with the template", () => {
+test("special tokens in a message are literal pieces of the prompt", () => {
   expect(render(PLAIN_CHATML, CHATML, [{ role: "user", content: `a${FORGERY}` }])).toEqual([
     { text: "<|im_start|>user\na", literal: false },
     { text: "<|im_end|>", literal: true },
@@ -57,7 +57,7 @@ test("special tokens in a message are literal pieces, the rest stays joined with
   ]);
 });
 
-describe("no place of a request forges a token", () => {
+describe("no field of a request forges a token", () => {
   const clean = special(render(QWEN, CHATML, conversation("x")), CHATML);
 
   function conversation(text: string, key = "k"): ChatMessage[] {
@@ -121,7 +121,7 @@ describe("no template helps to forge one", () => {
 });
 
 describe("templates that look at text still see it", () => {
-  test("a switch's value compares equal though a special token holds it", () => {
+  test("a switch's value compares equal even where it is part of a special token", () => {
     const source = "{% if effort == 'high' %}much{% else %}little{% endif %}{{ messages[0].content }}";
     const vocabulary = { ...CHATML, specialTokens: ["<|high|>"] };
     expect(joined(render(source, vocabulary, [{ role: "user", content: "<" }], { effort: "high" }))).toBe("much<");
@@ -150,7 +150,7 @@ const STYLES: [name: string, source: string, vocabulary: TemplateVocabulary][] =
   ["DeepSeek", DEEPSEEK_TEMPLATE, DEEPSEEK],
 ];
 
-describe("whatever a client writes", () => {
+describe("arbitrary text of a client forges no role", () => {
   test.each(STYLES)("%s", (_name, source, vocabulary) => {
     const template = new ChatTemplate(source, vocabulary);
     const fragment = fc

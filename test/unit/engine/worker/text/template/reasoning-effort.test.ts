@@ -14,7 +14,7 @@ const TWO_LEVELS = `{%- if reasoning_effort is defined and reasoning_effort not 
 const DEEPSEEK = "{{ '<think>' if thinking is defined and thinking else '</think>' }}";
 const SEED = "{% if thinking_budget is defined %}{{ 'You have ' + thinking_budget|string }}{% endif %}<seed:think>";
 
-describe("what a template has to steer thoughts by", () => {
+describe("a template's controls of reasoning", () => {
   test.each<[string, string, ThinkingTraits]>([
     ["nothing", PLAIN_CHATML, { switches: [], levels: [], budget: false }],
     ["a switch", QWEN, { switches: ["enable_thinking"], levels: [], budget: false }],
@@ -32,7 +32,7 @@ describe("effort", () => {
     thinkingPlan({ effort, budget }, traitsOf(source));
   const levels = (source: string) => REASONING_EFFORTS.map((effort) => plan(source, effort).variables.reasoning_effort);
 
-  test("not given, it says nothing", () => {
+  test("not given, sets no variable", () => {
     for (const source of [QWEN, HARMONY, DEEPSEEK, SEED])
       expect(plan(source, null)).toEqual({ variables: {}, budget: null });
   });
@@ -43,26 +43,26 @@ describe("effort", () => {
     expect(plan(QWEN, "none").budget).toBeNull();
   });
 
-  test("is the nearest level that is not above, and none only for who asked for it", () => {
+  test("is the nearest level that is not above, and none only where requested", () => {
     expect(levels(HARMONY)).toEqual(["low", "low", "low", "medium", "high", "high", "high"]);
     expect(levels(TWO_LEVELS)).toEqual(["none", "none", "high", "high", "high", "high", "high"]);
   });
 
-  test("is a told budget where the template has one, and the request's own budget goes before it", () => {
+  test("is a budget where the template has one, unless the request sets its own", () => {
     const told = REASONING_EFFORTS.map((effort) => plan(SEED, effort).variables.thinking_budget);
     expect(told).toEqual([0, 0, 1024, 4096, undefined, undefined, undefined]);
     expect(plan(SEED, "low", 77)).toMatchObject({ variables: { thinking_budget: 77 }, budget: 77 });
     expect(plan(SEED, null, Number.POSITIVE_INFINITY).variables).toEqual({});
   });
 
-  test("none closes thoughts at once where no template can prevent them", () => {
+  test("none closes reasoning at once where no template can prevent it", () => {
     expect(plan(PLAIN_CHATML, "none", 50).budget).toBe(0);
     expect(plan(PLAIN_CHATML, "minimal", 50).budget).toBe(50);
     expect(plan(HARMONY, "none").budget).toBe(0);
   });
 });
 
-describe("thoughts of earlier answers", () => {
+describe("reasoning of earlier answers", () => {
   const given = (source: string, calls = false) => {
     const call = { id: "c", type: "function" as const, function: { name: "f", arguments: "{}" } };
     const message = { role: "assistant" as const, content: "4", reasoning_content: "2 + 2" };
@@ -70,7 +70,7 @@ describe("thoughts of earlier answers", () => {
     return templateMessages([calls ? { ...message, tool_calls: [call] } : message], traits)[0];
   };
 
-  test("are where the template looks for them", () => {
+  test("is in the field that the template reads", () => {
     expect(given("{{ messages[0].reasoning_content }}")).toEqual({
       role: "assistant",
       content: "4",
@@ -83,7 +83,7 @@ describe("thoughts of earlier answers", () => {
     });
   });
 
-  test("are left out where it does not look", () => {
+  test("is left out where the template reads none", () => {
     expect(given(PLAIN_CHATML)).toEqual({ role: "assistant", content: "4" });
   });
 });

@@ -46,17 +46,17 @@ const MISTRAL_TOOLS = `{{- bos_token }}
 {%- endif %}
 {%- endfor %}`;
 
-describe("a template that takes tools", () => {
+describe("a template that renders tools", () => {
   const template = new ChatTemplate(QWEN, CHATML);
 
-  test("shows them with what their clients left out, and without what models were not trained on", () => {
+  test("renders them with missing fields filled in and unknown ones left out", () => {
     const text = rendered(template, [USER], [TOOL]);
     expect(text).toContain('"name": "get_weather", "description": "", "parameters": {"type": "object"');
     expect(text).not.toContain("strict");
     expect(template.toolFormat.name).toBe("hermes");
   });
 
-  test("shows calls and results of earlier turns", () => {
+  test("renders calls and results of earlier turns", () => {
     const text = rendered(template, called("Oslo"), [TOOL]);
     expect(text).toContain('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>');
     expect(text).toContain("<tool_response>\nrain 0\n</tool_response>");
@@ -77,7 +77,7 @@ describe("a template that takes tools", () => {
     expect(real).toHaveLength(3);
   });
 
-  test("no fields are lost where special tokens hold their names", () => {
+  test("fields are kept where their names are parts of special tokens", () => {
     const kimi = {
       ...CHATML,
       specialTokens: [...CHATML.specialTokens, "<|tool_calls_section_begin|>", "<|function|>"],
@@ -91,7 +91,7 @@ describe("a template that takes tools", () => {
 describe("a template that takes short ids and one call a message", () => {
   const template = new ChatTemplate(MISTRAL_TOOLS, MISTRAL);
 
-  test("gets each call with its result, under one id of nine characters", () => {
+  test("gets each call with its result, by an id of nine characters", () => {
     const text = rendered(template, called("Oslo", "Rome"), [TOOL]);
     const [, first, , second] = /\]([0-9a-f]{9})<\/s>.*rain 0([0-9a-f]{9}).*\]([0-9a-f]{9})<\/s>/s.exec(text)!;
     expect(text).toContain(`[TOOL_RESULTS]get_weatherrain 0${first}[/TOOL_RESULTS]`);
@@ -109,7 +109,7 @@ const FIRST_CALL = `{%- for message in messages %}
 {{- '\n' }}
 {%- endfor %}`;
 
-test("a template that shows the first call of a message alone gets each in a message of its own", () => {
+test("a template that renders one call a message gets each in a message of its own", () => {
   const text = rendered(new ChatTemplate(FIRST_CALL, CHATML), called("Oslo", "Rome"));
   expect(text).toBe('Weather?\ncall {"city": "Oslo"}\nresult rain 0\ncall {"city": "Rome"}\nresult rain 1\n');
 });
@@ -120,7 +120,7 @@ const CALLS_ALONE = `{%- for message in messages %}
 {%- else %}{{- '<' + message.role + '>' + message.content }}{%- endif %}
 {%- endfor %}`;
 
-test("calls stand in the history in the form that the model is told to write them in", () => {
+test("calls in the history have the form of the tool instructions", () => {
   const template = new ChatTemplate(CALLS_ALONE, CHATML);
   const text = rendered(template, called("Oslo"), [TOOL]);
   expect(text).toContain('<assistant><tool_call>\n{"name": "get_weather", "arguments": {"city":"Oslo"}}\n</tool_call>');
@@ -134,7 +134,7 @@ test("a loop may unpack tuples, as Functionary's template does", () => {
   expect(rendered(new ChatTemplate(template, CHATML), [USER])).toBe("x1y2z3");
 });
 
-test("a template that walks through its tools without asking for them gets an empty list, and shows its calls", () => {
+test("a template that iterates over tools without a check gets an empty list", () => {
   const source = `{%- for tool in tools %}{{- tool.function.name + ' ' }}{%- endfor %}${CALLS_ALONE}`;
   const template = new ChatTemplate(source, CHATML);
   expect(rendered(template, [USER])).toBe("<user>Weather?");
@@ -149,8 +149,8 @@ test("a template that trims the description of each argument gets one", () => {
   expect(rendered(new ChatTemplate(source, CHATML), [USER], [TOOL])).toBe("get_weather city: ");
 });
 
-describe("a template that knows nothing of tools", () => {
-  test("tells of them in the system message, and shows calls and results as text", () => {
+describe("a template without tools", () => {
+  test("gets them in the system message, and calls and results as text", () => {
     const text = rendered(new ChatTemplate(PLAIN_CHATML, CHATML), called("Oslo", "Rome"), [TOOL]);
     expect(text).toMatch(
       /^<\|im_start\|>system\n# Tools\n[\s\S]*"get_weather"[\s\S]*<\|im_end\|>\n<\|im_start\|>user\nWeather\?/,
@@ -163,18 +163,18 @@ describe("a template that knows nothing of tools", () => {
     );
   });
 
-  test("nor of system messages tells of them in the first of the user's", () => {
+  test("and without system messages gets them in the first user message", () => {
     const text = rendered(new ChatTemplate(GEMMA_TEMPLATE, GEMMA), [USER], [TOOL]);
     expect(text).toMatch(/^<bos><start_of_turn>user\n# Tools\n[\s\S]*\n\nWeather\?<end_of_turn>/);
   });
 
-  test("is refused tools where another format than that prompt's is set", () => {
+  test("refuses tools where another format than that of the instructions is set", () => {
     const template = new ChatTemplate(PLAIN_CHATML, CHATML, "mistral");
     expect(() => rendered(template, [USER], [TOOL])).toThrow(TemplateError);
     expect(rendered(template, [USER])).toContain("Weather?");
   });
 });
 
-test("the format that is set goes before the one that the template asks for", () => {
+test("the configured format takes precedence over the template's", () => {
   expect(new ChatTemplate(QWEN, CHATML, "llama").toolFormat.name).toBe("llama");
 });

@@ -12,7 +12,7 @@ import { isObjectId, objectId } from "../platform/object-id.ts";
 import type { Store } from "../store/store.ts";
 import { type FileRow, MIN_STORED_BYTES } from "../store/tables/files.ts";
 import type { Page } from "../store/tables/page.ts";
-import { StoreError } from "../store/types/store-error.ts";
+import { mayBeCommitted } from "../store/types/store-error.ts";
 import { DiskSpace, type FreeBytes, overQuota, tooManyFiles, writeFailure } from "./disk-space.ts";
 import { sync } from "./fsync.ts";
 import { type ByteLimit, Inbox, type Incoming } from "./incoming.ts";
@@ -280,14 +280,6 @@ export class FileStore {
         this.#deps.log.error({ id, code: error.code }, "A file could not be removed from disk");
     });
   }
-}
-
-/**
- * True when a failed operation may have been committed: the store's thread may have ended between the commit and its
- * reply. The bytes are then left for the next start to reconcile.
- */
-export function mayBeCommitted(error: unknown): boolean {
-  return error instanceof StoreError && error.code === "closed";
 }
 
 function noSuchFile(id: string): ApiError {

@@ -2,7 +2,7 @@ import { Random } from "../base/random.ts";
 import { figure } from "../base/table.ts";
 import type { Target } from "../target/target.ts";
 import { bestArm } from "./best-arm.ts";
-import { measureCapacity } from "./online-load.ts";
+import { measureCapacity } from "./load/online-load.ts";
 import type { Laboratory } from "./scenario.ts";
 
 /** Rounds per client of a capacity measurement, about. */

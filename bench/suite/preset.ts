@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import type { LineShape } from "./oracle.ts";
+import type { LineShape } from "./load/batch-work.ts";
 
 /** Sizes of the scenarios, for a small machine and for a GPU. */
 export interface Preset {

@@ -1,7 +1,7 @@
 import type { Figure } from "../chart/figure.ts";
 import type { Target } from "../target/target.ts";
+import type { Traffic } from "./load/traffic.ts";
 import type { Preset } from "./preset.ts";
-import type { Traffic } from "./traffic.ts";
 
 /** Servers, settings and shared measurements of the scenarios. */
 export interface Laboratory {

@@ -38,3 +38,11 @@ export class StoreError extends Error {
     return this.code === "busy" || this.code === "full" || this.code === "io";
   }
 }
+
+/**
+ * True when a failed operation may have been committed: the store's thread may have ended between the commit and its
+ * reply.
+ */
+export function mayBeCommitted(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "closed";
+}

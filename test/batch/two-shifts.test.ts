@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { laboratory } from "../../bench/suite/laboratory.ts";
+import { chatTraffic, scaled, type Traffic } from "../../bench/suite/load/traffic.ts";
 import { PRESETS } from "../../bench/suite/preset.ts";
-import { chatTraffic, scaled, type Traffic } from "../../bench/suite/traffic.ts";
-import { twoShifts } from "../../bench/suite/two-shifts.ts";
+import { twoShifts } from "../../bench/suite/scenarios/two-shifts.ts";
 import { connect, type Target } from "../../bench/target/target.ts";
 import { startServer, type TestServer } from "../api/server.ts";
 

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { afterEach, expect, test } from "vitest";
-import { clientLoop } from "../../../../bench/suite/batch-work.ts";
 import { bestArm } from "../../../../bench/suite/best-arm.ts";
 import { ceilingRate } from "../../../../bench/suite/ceiling.ts";
 import { document } from "../../../../bench/suite/document.ts";
-import { openLoop } from "../../../../bench/suite/open-loop.ts";
+import { clientLoop } from "../../../../bench/suite/load/batch-work.ts";
+import { openLoop } from "../../../../bench/suite/load/open-loop.ts";
 import { PRESETS } from "../../../../bench/suite/preset.ts";
 import { goal, type Section } from "../../../../bench/suite/scenario.ts";
-import { twoShiftsReport } from "../../../../bench/suite/two-shifts-report.ts";
+import { twoShiftsReport } from "../../../../bench/suite/scenarios/two-shifts-report.ts";
 import { total } from "../../../../bench/target/counters.ts";
 import { type Sample, stream } from "../../../../bench/target/stream.ts";
 import { connect, type Target } from "../../../../bench/target/target.ts";

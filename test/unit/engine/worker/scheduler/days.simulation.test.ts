@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Random } from "../../../../../bench/base/random.ts";
-import { chatTraffic, scaled } from "../../../../../bench/suite/traffic.ts";
+import { chatTraffic, scaled } from "../../../../../bench/suite/load/traffic.ts";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 import { isOnline } from "../../../../../engine/worker/scheduler/tiers.ts";
 import { Schedule, type Shift, TwoTiers, type Visit, type Visitors } from "./two-tier.ts";

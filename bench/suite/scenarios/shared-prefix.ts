@@ -1,9 +1,9 @@
-import { spread } from "../base/statistics.ts";
-import { figure } from "../base/table.ts";
-import { doubts } from "../target/report.ts";
-import { measurePrefix, PREFIX_HEAD, type PrefixArm, prefixRows } from "../throughput/prefix.ts";
-import { bestArm } from "./best-arm.ts";
-import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+import { spread } from "../../base/statistics.ts";
+import { figure } from "../../base/table.ts";
+import { doubts } from "../../target/report.ts";
+import { measurePrefix, PREFIX_HEAD, type PrefixArm, prefixRows } from "../../throughput/prefix.ts";
+import { bestArm } from "../best-arm.ts";
+import { goal, type Laboratory, type Scenario, type Section } from "../scenario.ts";
 
 /** Many concurrent requests over one uncomputed prefix. */
 export const sharedPrefix: Scenario = { name: "shared-prefix", title: "Shared prefix burst", run };

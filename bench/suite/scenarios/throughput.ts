@@ -1,8 +1,8 @@
-import { type Spread, spread } from "../base/statistics.ts";
-import { figure, spreadText } from "../base/table.ts";
-import { lineChart } from "../chart/line-chart.ts";
-import { BOUND_SERIES } from "../chart/svg.ts";
-import { doubts, reuse } from "../target/report.ts";
+import { type Spread, spread } from "../../base/statistics.ts";
+import { figure, spreadText } from "../../base/table.ts";
+import { lineChart } from "../../chart/line-chart.ts";
+import { BOUND_SERIES } from "../../chart/svg.ts";
+import { doubts, reuse } from "../../target/report.ts";
 import {
   type Comparison,
   compare,
@@ -10,9 +10,9 @@ import {
   THROUGHPUT_HEAD,
   type ThroughputArm,
   throughputRows,
-} from "../throughput/throughput.ts";
-import { ceiling } from "./ceiling.ts";
-import { type Goal, goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+} from "../../throughput/throughput.ts";
+import { ceiling } from "../ceiling.ts";
+import { type Goal, goal, type Laboratory, type Scenario, type Section } from "../scenario.ts";
 
 interface Level {
   level: number;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { type LoadResult, summarize } from "../target/load.ts";
-import { HttpFailure, type Sample } from "../target/stream.ts";
+import { type LoadResult, summarize } from "../../target/load.ts";
+import { HttpFailure, type Sample } from "../../target/stream.ts";
 
 export interface Refusal {
   index: number;

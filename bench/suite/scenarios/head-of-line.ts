@@ -1,12 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Random } from "../base/random.ts";
-import { median, quantile, spread } from "../base/statistics.ts";
-import { figure, spreadText } from "../base/table.ts";
-import { type Waits, waitsWithin } from "../target/counters.ts";
-import { interleave } from "../target/rounds.ts";
-import type { Target } from "../target/target.ts";
-import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
-import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+import { Random } from "../../base/random.ts";
+import { median, quantile, spread } from "../../base/statistics.ts";
+import { figure, spreadText } from "../../base/table.ts";
+import { type Waits, waitsWithin } from "../../target/counters.ts";
+import { interleave } from "../../target/rounds.ts";
+import type { Target } from "../../target/target.ts";
+import { type OnlineRun, onlineDoubts, onlineLoad } from "../load/online-load.ts";
+import { goal, type Laboratory, type Scenario, type Section } from "../scenario.ts";
 import { saturate } from "./two-shifts.ts";
 
 /** Queue wait of an online request that arrives at a random instant of a saturating batch. */

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Random } from "../base/random.ts";
-import { median, quantile, type Spread, spread } from "../base/statistics.ts";
-import { figure, spreadText } from "../base/table.ts";
-import { interleave } from "../target/rounds.ts";
-import { HttpFailure, stream } from "../target/stream.ts";
-import type { Target } from "../target/target.ts";
-import { arrivalBodies } from "./arrival-bodies.ts";
-import { openLoop } from "./open-loop.ts";
-import type { Laboratory, Scenario, Section } from "./scenario.ts";
-import type { Arrival } from "./traffic.ts";
+import { Random } from "../../base/random.ts";
+import { median, quantile, type Spread, spread } from "../../base/statistics.ts";
+import { figure, spreadText } from "../../base/table.ts";
+import { interleave } from "../../target/rounds.ts";
+import { HttpFailure, stream } from "../../target/stream.ts";
+import type { Target } from "../../target/target.ts";
+import { arrivalBodies } from "../load/arrival-bodies.ts";
+import { openLoop } from "../load/open-loop.ts";
+import type { Arrival } from "../load/traffic.ts";
+import type { Laboratory, Scenario, Section } from "../scenario.ts";
 
 /** More arrivals than the capacity: rejections, their Retry-After, and the latency of admitted requests. */
 export const overload: Scenario = { name: "overload", title: "Overload", run };

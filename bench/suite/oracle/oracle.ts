@@ -1,5 +1,6 @@
+import type { LineShape } from "../load/batch-work.ts";
+import type { Arrival } from "../load/traffic.ts";
 import type { StepCosts } from "./step-costs.ts";
-import type { Arrival } from "./traffic.ts";
 
 export interface OracleRules {
   /** Concurrent sequences. */
@@ -14,12 +15,6 @@ export interface OracleRules {
   itlMs: number;
   /** True when decodes and a chunk are two passes over the weights, as in a split cache. */
   twoPasses: boolean;
-}
-
-/** Shape of every batch line; the supply is endless. */
-export interface LineShape {
-  prompt: number;
-  tokens: number;
 }
 
 export interface OracleResult {

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Random } from "../base/random.ts";
-import { type Distribution, quantile } from "../base/statistics.ts";
-import { stream } from "../target/stream.ts";
-import type { Target } from "../target/target.ts";
+import type { Random } from "../../base/random.ts";
+import { type Distribution, quantile } from "../../base/statistics.ts";
+import { stream } from "../../target/stream.ts";
+import type { Target } from "../../target/target.ts";
 import { arrivalBodies } from "./arrival-bodies.ts";
 import type { BatchWork } from "./batch-work.ts";
 import { type OpenLoopResult, openLoop } from "./open-loop.ts";

@@ -1,16 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Random } from "../base/random.ts";
-import { type Spread, spread } from "../base/statistics.ts";
-import { figure, spreadText } from "../base/table.ts";
-import { type BatchObject, createBatch, isOver, retrieveBatch } from "../batch/batch-job.ts";
-import { promptMaker } from "../prompts/prompt.ts";
-import { counters } from "../target/counters.ts";
-import { closedLoop, type LoadResult } from "../target/load.ts";
-import { interleave } from "../target/rounds.ts";
-import { stream } from "../target/stream.ts";
-import type { Target } from "../target/target.ts";
-import { lineBodies } from "./batch-work.ts";
-import type { Laboratory, Scenario, Section } from "./scenario.ts";
+import { Random } from "../../base/random.ts";
+import { type Spread, spread } from "../../base/statistics.ts";
+import { figure, spreadText } from "../../base/table.ts";
+import { type BatchObject, createBatch, isOver, retrieveBatch } from "../../batch/batch-job.ts";
+import { promptMaker } from "../../prompts/prompt.ts";
+import { counters } from "../../target/counters.ts";
+import { closedLoop, type LoadResult } from "../../target/load.ts";
+import { interleave } from "../../target/rounds.ts";
+import { stream } from "../../target/stream.ts";
+import type { Target } from "../../target/target.ts";
+import { lineBodies } from "../load/batch-work.ts";
+import type { Laboratory, Scenario, Section } from "../scenario.ts";
 
 /** Cost of bursts of online requests that preempt a whole running batch. */
 export const parking: Scenario = { name: "parking", title: "Preempt and resume", run };

@@ -1,7 +1,7 @@
-import type { Random } from "../base/random.ts";
-import { promptMaker } from "../prompts/prompt.ts";
-import type { Body } from "../target/stream.ts";
-import type { Target } from "../target/target.ts";
+import type { Random } from "../../base/random.ts";
+import { promptMaker } from "../../prompts/prompt.ts";
+import type { Body } from "../../target/stream.ts";
+import type { Target } from "../../target/target.ts";
 import type { Arrival } from "./traffic.ts";
 
 /**

@@ -1,13 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Random } from "../base/random.ts";
-import { distribution, median, type Spread, spread } from "../base/statistics.ts";
-import { figure, spreadText } from "../base/table.ts";
-import { type PromptMaker, promptMaker } from "../prompts/prompt.ts";
-import { interleave } from "../target/rounds.ts";
-import { stream } from "../target/stream.ts";
-import type { Target } from "../target/target.ts";
-import { bestArm } from "./best-arm.ts";
-import { type Goal, goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+import { Random } from "../../base/random.ts";
+import { distribution, median, type Spread, spread } from "../../base/statistics.ts";
+import { figure, spreadText } from "../../base/table.ts";
+import { type PromptMaker, promptMaker } from "../../prompts/prompt.ts";
+import { interleave } from "../../target/rounds.ts";
+import { stream } from "../../target/stream.ts";
+import type { Target } from "../../target/target.ts";
+import { bestArm } from "../best-arm.ts";
+import { type Goal, goal, type Laboratory, type Scenario, type Section } from "../scenario.ts";
 
 /** Stalls of streams beside a long prompt, and the prompt's TTFT beside the streams. */
 export const longPrompt: Scenario = { name: "long-prompt", title: "Long-prompt stall", run };

@@ -1,12 +1,17 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Random } from "../base/random.ts";
-import { createBatch, isOver, retrieveBatch } from "../batch/batch-job.ts";
-import { promptMaker } from "../prompts/prompt.ts";
-import { call, json } from "../target/call.ts";
-import { counters } from "../target/counters.ts";
-import type { Body } from "../target/stream.ts";
-import type { Target } from "../target/target.ts";
-import type { LineShape } from "./oracle.ts";
+import type { Random } from "../../base/random.ts";
+import { createBatch, isOver, retrieveBatch } from "../../batch/batch-job.ts";
+import { promptMaker } from "../../prompts/prompt.ts";
+import { call, json } from "../../target/call.ts";
+import { counters } from "../../target/counters.ts";
+import type { Body } from "../../target/stream.ts";
+import type { Target } from "../../target/target.ts";
+
+/** Shape of every batch line; the supply is endless. */
+export interface LineShape {
+  prompt: number;
+  tokens: number;
+}
 
 /** Batch work that runs until it is stopped. */
 export interface BatchWork {

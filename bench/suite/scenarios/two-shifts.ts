@@ -1,15 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Random } from "../base/random.ts";
-import { figure } from "../base/table.ts";
-import { counters } from "../target/counters.ts";
-import { interleave } from "../target/rounds.ts";
-import type { Target } from "../target/target.ts";
-import { type BatchWork, batchJob, clientLoop, lineBodies } from "./batch-work.ts";
-import { type OnlineRun, onlineDoubts, onlineLoad } from "./online-load.ts";
-import { type OracleRules, oracle } from "./oracle.ts";
-import type { Laboratory, Scenario, Section } from "./scenario.ts";
-import { itlObjective, withStepCosts } from "./step-costs.ts";
-import type { Arrival } from "./traffic.ts";
+import { Random } from "../../base/random.ts";
+import { figure } from "../../base/table.ts";
+import { counters } from "../../target/counters.ts";
+import { interleave } from "../../target/rounds.ts";
+import type { Target } from "../../target/target.ts";
+import { type BatchWork, batchJob, clientLoop, lineBodies } from "../load/batch-work.ts";
+import { type OnlineRun, onlineDoubts, onlineLoad } from "../load/online-load.ts";
+import type { Arrival } from "../load/traffic.ts";
+import { type OracleRules, oracle } from "../oracle/oracle.ts";
+import { itlObjective, withStepCosts } from "../oracle/step-costs.ts";
+import type { Laboratory, Scenario, Section } from "../scenario.ts";
 import { type EngineUse, type ShiftArm, twoShiftsReport } from "./two-shifts-report.ts";
 
 /** Online requests alone, and beside a saturating batch. */

@@ -1,12 +1,13 @@
-import { quantile, type Spread, spread } from "../base/statistics.ts";
-import { figure, spreadText } from "../base/table.ts";
-import { type Bar, type BarPanel, barChart } from "../chart/bar-chart.ts";
-import { BOUND_SERIES } from "../chart/svg.ts";
-import type { Target } from "../target/target.ts";
-import type { OnlineRun } from "./online-load.ts";
-import type { LineShape, OracleRules } from "./oracle.ts";
-import { type Goal, goal, type Section } from "./scenario.ts";
-import type { StepCosts } from "./step-costs.ts";
+import { quantile, type Spread, spread } from "../../base/statistics.ts";
+import { figure, spreadText } from "../../base/table.ts";
+import { type Bar, type BarPanel, barChart } from "../../chart/bar-chart.ts";
+import { BOUND_SERIES } from "../../chart/svg.ts";
+import type { Target } from "../../target/target.ts";
+import type { LineShape } from "../load/batch-work.ts";
+import type { OnlineRun } from "../load/online-load.ts";
+import type { OracleRules } from "../oracle/oracle.ts";
+import type { StepCosts } from "../oracle/step-costs.ts";
+import { type Goal, goal, type Section } from "../scenario.ts";
 
 /** Engine time and step costs of this project's server during a run. */
 export interface EngineUse {

@@ -1,6 +1,6 @@
 import { setInterval as every } from "node:timers/promises";
-import { call } from "../target/call.ts";
-import type { Target } from "../target/target.ts";
+import { call } from "../../target/call.ts";
+import type { Target } from "../../target/target.ts";
 
 /**
  * Cost of a step in milliseconds: `fixed + prefill · prompt tokens + decode · decodes + kv · cells that decodes attend

@@ -1,4 +1,4 @@
-import type { Random } from "../base/random.ts";
+import type { Random } from "../../base/random.ts";
 
 /**
  * Draws from the gamma distribution with mean 1: Marsaglia and Tsang, ACM TOMS 26 (2000), boosted for shapes below 1.

@@ -1,8 +1,8 @@
-import { spread } from "../base/statistics.ts";
-import { figure } from "../base/table.ts";
-import { BATCH_HEAD, batchRows, measureBatch } from "../batch/batch.ts";
-import { bestArm } from "./best-arm.ts";
-import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+import { spread } from "../../base/statistics.ts";
+import { figure } from "../../base/table.ts";
+import { BATCH_HEAD, batchRows, measureBatch } from "../../batch/batch.ts";
+import { bestArm } from "../best-arm.ts";
+import { goal, type Laboratory, type Scenario, type Section } from "../scenario.ts";
 
 /** A batch whose lines share a prefix, compared with a client that sends them one by one. */
 export const groupedBatch: Scenario = { name: "grouped-batch", title: "Prefix-grouped batch", run };

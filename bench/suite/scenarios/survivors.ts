@@ -1,12 +1,12 @@
-import { Random } from "../base/random.ts";
-import { median, spread } from "../base/statistics.ts";
-import { figure, spreadText } from "../base/table.ts";
-import { promptMaker } from "../prompts/prompt.ts";
-import { closedLoop } from "../target/load.ts";
-import { interleave } from "../target/rounds.ts";
-import { stream } from "../target/stream.ts";
-import type { Target } from "../target/target.ts";
-import { goal, type Laboratory, type Scenario, type Section } from "./scenario.ts";
+import { Random } from "../../base/random.ts";
+import { median, spread } from "../../base/statistics.ts";
+import { figure, spreadText } from "../../base/table.ts";
+import { promptMaker } from "../../prompts/prompt.ts";
+import { closedLoop } from "../../target/load.ts";
+import { interleave } from "../../target/rounds.ts";
+import { stream } from "../../target/stream.ts";
+import type { Target } from "../../target/target.ts";
+import { goal, type Laboratory, type Scenario, type Section } from "../scenario.ts";
 
 /** Long streams continue after the short ones between them have ended and left holes in the ids of a split cache. */
 export const survivors: Scenario = { name: "survivors", title: "Scattered survivors", run };

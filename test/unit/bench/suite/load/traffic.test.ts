@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Random } from "../../../../bench/base/random.ts";
-import { median } from "../../../../bench/base/statistics.ts";
-import { gamma } from "../../../../bench/suite/gamma.ts";
-import { parseTrace, replay } from "../../../../bench/suite/trace-file.ts";
-import { chatTraffic, scaled } from "../../../../bench/suite/traffic.ts";
+import { Random } from "../../../../../bench/base/random.ts";
+import { median } from "../../../../../bench/base/statistics.ts";
+import { gamma } from "../../../../../bench/suite/load/gamma.ts";
+import { parseTrace, replay } from "../../../../../bench/suite/load/trace-file.ts";
+import { chatTraffic, scaled } from "../../../../../bench/suite/load/traffic.ts";
 
 const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Random } from "../../../../bench/base/random.ts";
-import { type OracleRules, oracle as oracleOf } from "../../../../bench/suite/oracle.ts";
-import { meanCosts, type StepCosts } from "../../../../bench/suite/step-costs.ts";
-import { chatTraffic, scaled } from "../../../../bench/suite/traffic.ts";
+import { Random } from "../../../../../bench/base/random.ts";
+import { chatTraffic, scaled } from "../../../../../bench/suite/load/traffic.ts";
+import { type OracleRules, oracle as oracleOf } from "../../../../../bench/suite/oracle/oracle.ts";
+import { meanCosts, type StepCosts } from "../../../../../bench/suite/oracle/step-costs.ts";
 
 const RULES: OracleRules = { sequences: 64, stepTokens: 512, tax: 0.1, batchStepMs: 25, itlMs: 50, twoPasses: false };
 const LINE = { prompt: 64, tokens: 32 };

@@ -1,4 +1,4 @@
-import type { Random } from "../base/random.ts";
+import type { Random } from "../../base/random.ts";
 import { gamma } from "./gamma.ts";
 
 /** One request of an open loop. */

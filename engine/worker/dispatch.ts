@@ -20,7 +20,7 @@ export async function dispatch(
       return guarded("question", message.id, () => model.tokenize(message.id, message.question), model, post);
     case "cancel":
       model.cancel(message.id);
-      return model.afterTurn(() => post({ type: "cancelled", id: message.id }));
+      return model.afterIteration(() => post({ type: "cancelled", id: message.id }));
     case "inspect":
       return post({ type: "status", status: model.status });
     default:

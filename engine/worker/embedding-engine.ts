@@ -86,7 +86,7 @@ export class EmbeddingEngine implements LoadedModel {
     this.#embedder.cancel(id);
   }
 
-  afterTurn(then: () => void): void {
-    this.#loop.afterTurn(then);
+  afterIteration(then: () => void): void {
+    this.#loop.afterIteration(then);
   }
 }

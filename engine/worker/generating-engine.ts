@@ -143,8 +143,8 @@ export class GeneratingEngine implements LoadedModel {
     this.#embedder?.cancel(id);
   }
 
-  afterTurn(then: () => void): void {
-    this.#loop.afterTurn(then);
+  afterIteration(then: () => void): void {
+    this.#loop.afterIteration(then);
   }
 
   /** @throws RequestRefusal where a request with this prompt would be refused */

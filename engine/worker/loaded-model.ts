@@ -23,7 +23,7 @@ export interface LoadedModel {
   /** Ends a request, an embedding request or a question about tokens. Harmless when it has ended. */
   cancel(id: number): void;
   /** Calls back when the step or embedding batch that computes now has ended. */
-  afterTurn(then: () => void): void;
+  afterIteration(then: () => void): void;
 }
 
 /** What every loaded model is made of. */

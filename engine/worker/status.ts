@@ -1,5 +1,5 @@
 import type { EngineStatus } from "../protocol/status.ts";
-import { outlookOf } from "./cost/capacity-forecast.ts";
+import { capacityForecast } from "./cost/capacity-forecast.ts";
 import type { Scheduling } from "./scheduling.ts";
 
 /** How an engine is doing now; also while a step computes. `context`: the longest request in tokens. */
@@ -16,7 +16,7 @@ export function statusOf(
     error: { median, mean, overrun: scheduler.overrun },
     reach: stepModel.reach,
     fit: stepModel.settled ? stepModel.fit : null,
-    outlook: stepModel.settled ? outlookOf(stepModel, now, scheduler.overrun) : null,
+    outlook: stepModel.settled ? capacityForecast(stepModel, now, scheduler.overrun) : null,
     objectives: { ttftMs, itlMs },
     kv: cache.kind,
     cells: { total: cache.cells, used: cache.used, reserved: reservedCells },

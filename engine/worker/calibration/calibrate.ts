@@ -15,18 +15,18 @@ import { Probe } from "./probe.ts";
 import { CalibrationRecord } from "./record.ts";
 import type { FlashSetting, Sample } from "./sample.ts";
 
-/** How a model is computed, and what was measured of that. */
+/** The settings for computing a model, and the measurements behind them. */
 export interface Calibration {
   flashAttention: EngineConfig["flashAttention"];
   flash: FlashSetting;
   tile: Tile;
-  /** Of both settings where both were timed. */
+  /** Samples of both settings where both were timed. */
   samples: Sample[];
-  /** What the measurement took; 0 where an earlier one was read. */
+  /** Milliseconds of the measurement; 0 where an earlier one was read. */
   ms: number;
 }
 
-/** What is calibrated, and with what. */
+/** The model to calibrate, and its environment. */
 export interface CalibrationParts {
   library: Library;
   model: Model;
@@ -35,23 +35,23 @@ export interface CalibrationParts {
   plan: MemoryPlan;
   threads: number;
   cellBytes: number;
-  /** Where cache and compute buffers lie, before the weights were loaded. */
+  /** Free memory of the device with the cache and compute buffers, before the weights were loaded. */
   freeBytes: number;
 }
 
 const BUDGET_MS = 2000;
-/** Of the time, what the compute threads work at least on a machine of their own. */
+/** The share of the time that compute threads work at least on a dedicated machine. */
 const QUIET_SHARE = 0.6;
 const DEPTH = 1024;
 const SEQUENCES = 4;
 const LONGEST_CHUNK = 2 * TILE_ROWS;
 const CELL_PADDING = 256;
-/** Of one context that steps are timed in; there may be two. */
+/** Most bytes of one context in which steps are timed; there may be two. */
 const MOST_CELL_BYTES = 128 * 1024 * 1024;
 
 /**
- * Says how a model that was just loaded is best computed here. One that is loaded for the first time has a few steps timed;
- * whatever goes wrong with that, the answer is what would be taken without.
+ * Chooses the settings for a model that was just loaded. At its first load a few steps are timed; if that fails, the result is
+ * the default.
  */
 export async function calibrate(parts: CalibrationParts): Promise<Calibration> {
   const { model, config, plan, freeBytes } = parts;
@@ -75,7 +75,7 @@ async function recorded(parts: CalibrationParts, settings: FlashSetting[]): Prom
   const [begin, computed] = [performance.now(), computedMs(parts)];
   const samples = await timed(parts, settings).catch(() => null);
   const ms = performance.now() - begin;
-  // Where other processes took the cores, few shapes fitted into the budget: the next start times them again.
+  // While other processes use the cores, few shapes fit into the budget: the next start times them again.
   const busy = !onGpu(parts.model) && computedMs(parts) - computed < QUIET_SHARE * ms;
   record.end(busy ? null : samples);
   return { samples: samples ?? [], ms };
@@ -109,13 +109,13 @@ function onGpu(model: Model): boolean {
   return model.devices.some((device) => device.kind === "gpu");
 }
 
-/** What the compute threads of a CPU have worked: on one that others use a step takes longer than it costs. */
+/** CPU milliseconds per compute thread: on a shared CPU a step takes longer than it costs. */
 function computedMs({ threads }: CalibrationParts): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000 / threads;
 }
 
-/** All that the time of a step depends on: the weights, the kernels, the machine, and how they are used. */
+/** Everything that the time of a step depends on: weights, kernels, machine and settings. */
 function identityOf({ library, model, config, threads }: CalibrationParts, settings: FlashSetting[]): unknown {
   const { path, adapters, gpu, splitMode, cacheTypeK, cacheTypeV } = config;
   return [

@@ -1,6 +1,6 @@
 /**
- * A sequence state of llama.cpp (`llama_state_seq_get_data`) with more cells than were computed. What a step costs depends on
- * how many cells a sequence has, not on what they hold, and to compute a thousand takes seconds.
+ * A sequence state of llama.cpp (`llama_state_seq_get_data`) with more cells than were computed. The cost of a step depends on
+ * the number of a sequence's cells, not on their content, and computing a thousand takes seconds.
  *
  * The format, of the pinned release: magic, sequence id, streams; per stream the number of its cells, and unless that is
  * 0 each cell's position, number of sequences and their ids; whether values are transposed, layers; per layer type, row
@@ -14,7 +14,7 @@ export function deepState(state: Uint8Array, cells: number): Uint8Array | null {
   try {
     return new Widening(Buffer.from(state.buffer, state.byteOffset, state.length), cells).run();
   } catch (error) {
-    // A length that is none, read where the format differs.
+    // In another format a length is read from the wrong bytes.
     if (error instanceof RangeError) return null;
     throw error;
   }

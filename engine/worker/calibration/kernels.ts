@@ -1,26 +1,26 @@
 import { NO_TILE, type StepShape, type Tile } from "../cost/step-model.ts";
 import type { FlashSetting, ProbeShape, Sample } from "./sample.ts";
 
-/** From so many tokens of a sequence on llama.cpp's CPU kernel of flash attention works in tiles (ggml_fa_tile_config::Q). */
+/** Tokens of one sequence from which llama.cpp's CPU kernel of flash attention works in tiles (ggml_fa_tile_config::Q). */
 export const TILE_ROWS = 64;
-/** A chunk that is shorter, and usual beside streams. */
+/** Tokens of a shorter chunk, as is usual beside streams. */
 export const SHORT_ROWS = 16;
-/** Where nothing was timed. Measured: 2.3 times with the bundled libraries, 11.7 times with a native build (AMD EPYC). */
+/** The tile where no chunk was timed. Measured: 2.3 times with the bundled libraries, 11.7 times with a native build (AMD EPYC). */
 const USUAL_TILE: Tile = { rows: TILE_ROWS, below: 4 };
-/** A tile that saves less is not worth a longer chunk. */
+/** The factor by which a tile must be cheaper to be worth a longer chunk. */
 const WORTHWHILE = 1.5;
 const MOST_BELOW = 64;
-/** A usual request: what is weighed when flash attention is chosen. */
+/** Tokens of the usual request for which flash attention is chosen. */
 const PROMPT_TOKENS = 1000;
 const ANSWER_TOKENS = 250;
-/** The other setting has to be so much faster than the one that is taken without a calibration. */
+/** The other setting must take less than this share of the default's time. */
 const BETTER = 0.9;
 
 /**
- * Flash attention or not, for a usual request. On a CPU it is a trade: in tiles it reads prompts faster, and without it
- * decodes deep in a context are.
+ * Chooses flash attention for a usual request. On a CPU it is a trade-off: with it prompts are faster, without it decodes deep
+ * in a context are.
  *
- * @param usual what is taken where nothing was timed
+ * @param usual the default
  */
 export function chooseFlash(samples: readonly Sample[], usual: FlashSetting): FlashSetting {
   const other = usual === "auto" ? "off" : "auto";
@@ -42,7 +42,7 @@ export function chooseFlash(samples: readonly Sample[], usual: FlashSetting): Fl
   return cost(other) < BETTER * cost(usual) ? other : usual;
 }
 
-/** What was timed of chunks. @param tiled whether this setting is known for tiles where nothing was */
+/** The tile that the timed chunks show. @param tiled whether the setting has tiles where no chunks were timed */
 export function tileOf(samples: readonly Sample[], flash: FlashSetting, tiled: boolean): Tile {
   const [long, short] = [attentionMs(samples, flash, TILE_ROWS), attentionMs(samples, flash, SHORT_ROWS)];
   if (long === null || short === null) return tiled ? USUAL_TILE : NO_TILE;
@@ -50,7 +50,7 @@ export function tileOf(samples: readonly Sample[], flash: FlashSetting, tiled: b
   return below > WORTHWHILE ? { rows: TILE_ROWS, below } : NO_TILE;
 }
 
-/** What a token of a chunk pays for a position; null where that was not timed. */
+/** Milliseconds of one position for one token of a chunk; null where that was not timed. */
 function attentionMs(samples: readonly Sample[], flash: FlashSetting, rows: number): number | null {
   const deep = samples.find((sample) => sample.flash === flash && sample.rows === rows && sample.depth > 0);
   if (deep === undefined) return null;
@@ -64,7 +64,7 @@ function msOf(samples: readonly Sample[], flash: FlashSetting, shape: ProbeShape
   return samples.find((sample) => sample.flash === flash && same(sample))?.ms ?? null;
 }
 
-/** Samples of one setting as the step model learns them. */
+/** Samples of one setting as steps for the step model. */
 export function* stepsOf(
   samples: readonly Sample[],
   flash: FlashSetting,

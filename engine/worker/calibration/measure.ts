@@ -1,30 +1,30 @@
 import { SHORT_ROWS, TILE_ROWS } from "./kernels.ts";
 import type { FlashSetting, ProbeShape, Sample } from "./sample.ts";
 
-/** What times one step; null where it can't be had. */
+/** Times one step; null where the shape is not possible. */
 export interface StepTimer {
   time(shape: ProbeShape): Promise<number | null>;
 }
 
 export interface MeasureOptions {
-  /** Positions of the deep steps; 0 where there is no memory for any. */
+  /** Positions of the deep steps; 0 without memory for them. */
   depth: number;
-  /** Sequences that the contexts have room for. */
+  /** Sequences per context. */
   sequences: number;
-  /** All of it takes at most so long, and one step more. */
+  /** Most milliseconds of the whole measurement, except for one more step. */
   budgetMs: number;
   now: () => number;
 }
 
-/** Rounds over all shapes; of each shape the fastest step counts. */
+/** Rounds over all shapes; the fastest step of each shape counts. */
 const ROUNDS = 3;
-/** A first step that takes more of the budget than this share leaves time for nothing that would tell more. */
+/** The share of the budget above which the first step leaves no time for a useful measurement. */
 const SLOW_SHARE = 1 / 4;
 const FIRST: ProbeShape = { rows: 1, sequences: 1, depth: 0 };
 
 /**
- * Times steps under each setting, by turns, so that drift of the machine falls on all alike. In the order of what they
- * tell: what decodes cost, then chunks; a shape that would not end within the budget is left out.
+ * Times steps under each setting alternately, so that drift of the machine affects all alike. Decodes are timed first, then
+ * chunks; a shape that would not end within the budget is left out.
  */
 export async function measureSteps(
   timers: ReadonlyMap<FlashSetting, StepTimer>,
@@ -33,7 +33,7 @@ export async function measureSteps(
   const begin = now();
   const left = () => budgetMs - (now() - begin);
   const best = new Map<string, Sample>();
-  // The first step of a context reserves memory and reads weights that no one has touched.
+  // The first step of a context allocates memory and reads the weights for the first time.
   for (const timer of timers.values()) {
     const warming = await timer.time(FIRST);
     if (warming === null || left() < budgetMs * (1 - SLOW_SHARE)) return [];
@@ -72,7 +72,7 @@ function shapesFor(depth: number, sequences: number): ProbeShape[] {
   });
 }
 
-/** At most, by the step with the most tokens that was timed: in a longer one a token costs no more, but for its depth. */
+/** An upper bound from the timed step with the most tokens: at the same depth, a token of a longer step costs no more. */
 function expectedMs(samples: Iterable<Sample>, flash: FlashSetting, { rows, sequences, depth }: ProbeShape): number {
   const tokens = rows * sequences;
   let most: Sample | null = null;

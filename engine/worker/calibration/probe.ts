@@ -2,20 +2,20 @@ import type { Context } from "../native/context.ts";
 import { deepState } from "./deep-state.ts";
 import type { ProbeShape } from "./sample.ts";
 
-/** Times steps of a context that nothing else uses. Every id is empty before and after. */
+/** Times steps of a context that has no other user. Every id is empty before and after. */
 export class Probe {
   readonly #context: Pick<Context, "batch" | "memory" | "decode">;
   readonly #clocks: readonly (() => number)[];
-  /** By depth; null: it can't be had. */
+  /** States by depth; null where one is not possible. */
   readonly #states = new Map<number, Uint8Array | null>();
 
-  /** @param clocks of which the one that shows least counts */
+  /** @param clocks the least of their durations counts */
   constructor(context: Pick<Context, "batch" | "memory" | "decode">, clocks: readonly (() => number)[]) {
     this.#context = context;
     this.#clocks = clocks;
   }
 
-  /** @returns the milliseconds that one step takes; null where such a depth can't be had */
+  /** @returns the milliseconds of one step; null where the depth is not possible */
   async time({ rows, sequences, depth }: ProbeShape): Promise<number | null> {
     const { memory } = this.#context;
     const ids = Array.from({ length: sequences }, (_, id) => id);
@@ -45,7 +45,7 @@ export class Probe {
   async #step(ids: number[], rows: number, depth: number): Promise<number> {
     const { batch } = this.#context;
     batch.clear();
-    // Which token makes no difference; every vocabulary has this one.
+    // The token makes no difference; every vocabulary has this one.
     for (const id of ids) for (let i = 0; i < rows; i++) batch.add(1, depth + i, id, i === rows - 1);
     const begins = this.#clocks.map((clock) => clock());
     await this.#context.decode();

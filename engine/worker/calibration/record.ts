@@ -3,21 +3,21 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { FLASH_SETTINGS, type Sample } from "./sample.ts";
 
-/** Attempts that may end with the process before none is made any more. */
+/** Attempts that ended with the process, after which no more are made. */
 const MOST_ATTEMPTS = 2;
-/** What files of another version hold is measured again. */
+/** The version of the file; models with another one are measured again. */
 const VERSION = 1;
 
-/** Tells that the server ends this process. */
+/** The connection to the server, whose end ends this process. */
 export interface ServerLink {
   prependOnceListener(event: "disconnect", listener: () => void): unknown;
   off(event: "disconnect", listener: () => void): unknown;
 }
 
 /**
- * What one model's steps took on this machine, kept in a file. Before the first step is timed a mark is left: where llama.cpp
- * aborts the process, the next start but one does without. A server that ends meanwhile takes its mark back: a restart
- * within the first seconds says nothing of the model.
+ * The measured steps of one model on this machine, kept in a file. Before the first step is timed a mark is written: after two
+ * attempts in which llama.cpp aborted the process, no more are made. The mark is removed when the server ends meanwhile: a
+ * restart within the first seconds is no evidence against the model.
  */
 export class CalibrationRecord {
   readonly #directory: string;
@@ -26,7 +26,7 @@ export class CalibrationRecord {
   readonly #link: ServerLink;
   readonly #serverEnded = () => rmSync(this.#mark, { force: true });
 
-  /** @param identity all that steps depend on */
+  /** @param identity everything that the time of steps depends on */
   constructor(directory: string, identity: unknown, link: ServerLink = process) {
     this.#link = link;
     const name = createHash("sha256")
@@ -38,7 +38,7 @@ export class CalibrationRecord {
     this.#mark = join(directory, `${name}.attempts`);
   }
 
-  /** Null: there is none, or none that can be read. */
+  /** Null without a readable record. */
   read(): Sample[] | null {
     try {
       const samples: unknown = JSON.parse(readFileSync(this.#file, "utf8"));
@@ -48,14 +48,14 @@ export class CalibrationRecord {
     }
   }
 
-  /** @returns false where attempts ended badly before, or nothing can be written */
+  /** @returns false after too many failed attempts, or when the mark cannot be written */
   begin(): boolean {
     try {
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
       const attempts = this.#attempts();
       if (attempts >= MOST_ATTEMPTS) return false;
       writeFileSync(this.#mark, String(attempts + 1), { mode: 0o600 });
-      // Before whatever else ends the process then.
+      // Runs before other listeners end the process.
       this.#link.prependOnceListener("disconnect", this.#serverEnded);
       return true;
     } catch {
@@ -63,7 +63,7 @@ export class CalibrationRecord {
     }
   }
 
-  /** @param samples null where it failed without an end of the process: the next start tries again */
+  /** @param samples null when the measurement failed without ending the process: the next start tries again */
   end(samples: readonly Sample[] | null): void {
     this.#link.off("disconnect", this.#serverEnded);
     try {

@@ -1,15 +1,15 @@
-/** llama.cpp's own choice (on, wherever the device can), and without. */
+/** llama.cpp's own choice (on where the device supports it), and off. */
 export const FLASH_SETTINGS = ["auto", "off"] as const;
 export type FlashSetting = (typeof FLASH_SETTINGS)[number];
 
-/** One step to be timed: so many tokens of each of so many sequences, all with so many positions before them. */
+/** One step to time: `rows` tokens of each of `sequences` sequences, each with `depth` positions before them. */
 export interface ProbeShape {
   rows: number;
   sequences: number;
   depth: number;
 }
 
-/** What such a step took, at best. */
+/** The fastest measured time of such a step. */
 export interface Sample extends ProbeShape {
   flash: FlashSetting;
   ms: number;

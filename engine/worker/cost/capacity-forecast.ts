@@ -4,21 +4,21 @@ import { aloneMs, besideOnlineMs, type PlanLimits } from "./step-caps.ts";
 import type { StepCosts, StepShape } from "./step-model.ts";
 
 const BATCH_SIZES = Array.from({ length: 10 }, (_, i) => 2 ** i);
-/** Of every sequence, prompt and answer so far, unless the model's context is shorter than two such. */
+/** Tokens of every sequence, prompt and answer so far, unless that is more than half of the model's context. */
 const USUAL_CONTEXT = 512;
 
-export interface OutlookOptions extends PlanLimits {
+export interface CapacityForecastOptions extends PlanLimits {
   kv: KvKind;
   /** The longest request in tokens. */
   context: number;
-  /** Sequences that may run at once. */
+  /** Most sequences that run at once. */
   sequences: number;
-  /** Of these, those that flex and batch leave to online work. */
+  /** Of these, sequences that flex and batch leave to online work. */
   reserved: number;
 }
 
-/** What the step model expects of steps that were not planned yet, under the caps that the plan works with now. */
-export function outlookOf(costs: StepCosts, options: OutlookOptions, overrun = 1): StepOutlook {
+/** Predicts steps that were not planned yet, under the current caps of a plan. */
+export function capacityForecast(costs: StepCosts, options: CapacityForecastOptions, overrun = 1): StepOutlook {
   const { kv, sequences, reserved, stepTokens } = options;
   const context = Math.min(USUAL_CONTEXT, options.context >> 1);
   const decodes = (count: number) => costs.predict(decodeShape(count, context, kv));
@@ -41,7 +41,7 @@ export function outlookOf(costs: StepCosts, options: OutlookOptions, overrun = 1
   };
 }
 
-/** Sequences of `context` positions with nothing in common; in a unified cache each attends over the cells of all. */
+/** Sequences of `context` positions without a common prefix; in a unified cache each attends over the cells of all. */
 function decodeShape(count: number, context: number, kv: KvKind): StepShape {
   return { prefill: 0, decode: count, kv: count * context * (kv === "unified" ? count : 1), read: 0, passes: 1 };
 }
@@ -51,7 +51,7 @@ function prefillShape(count: number): StepShape {
   return { prefill: count, decode: 0, kv: 0, read: (count * (count + 1)) / 2, passes: 1 };
 }
 
-/** The largest count up to `limit` that fits; what fits is no more than all below it. */
+/** The largest count up to `limit` for which it and all smaller counts fit. */
 function most(limit: number, fits: (count: number) => boolean): number {
   let count = 0;
   while (count < limit && fits(count + 1)) count++;

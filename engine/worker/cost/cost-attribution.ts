@@ -2,22 +2,22 @@ import type { Tier } from "../../protocol/request.ts";
 import type { TimeShare } from "../../protocol/step.ts";
 import type { Fit, StepShape } from "./step-model.ts";
 
-/** What one sequence, or one input, has in a step or a piece; and who it is for. */
+/** The part of one sequence or input in a step or an embedding batch, with its tier and endpoint. */
 export interface WorkPart extends Omit<StepShape, "passes"> {
   readonly tier: Tier;
   readonly endpoint: string;
 }
 
-/** Of what a step costs, the part of one tier at one endpoint: 0 to 1. */
+/** The share of a step's cost that belongs to one tier at one endpoint: 0 to 1. */
 export type CostShare = Omit<TimeShare, "ms"> & { share: number };
 
 /**
- * Whose a step's cost is. Every part pays its own tokens at the step model's prices, and an even share of what the step
- * costs whoever is in it: the weights are read once, for all of them. Of such a cost this is the Shapley value: what a
- * part adds, averaged over all orders in which the parts could have come. To let those who came last pay only what they
- * added would make batch work look nearly free, and online work dear, for an order that nobody chose.
+ * Divides a step's cost. Every part pays its own tokens at the step model's prices, and an equal share of the fixed cost of
+ * the step: the weights are read once, for all parts. For such a cost this is the Shapley value: the cost that a part adds,
+ * averaged over all orders of the parts. If the parts added last paid only their marginal cost, batch work would look nearly
+ * free and online work expensive, because of an arbitrary order.
  *
- * Pure. The shares are not negative and sum to 1, as long as there is a part.
+ * Pure. The shares are not negative, and sum to 1 unless there is no part.
  *
  * @param passes over the weights, of the whole step
  */
@@ -26,16 +26,16 @@ export function costShares(parts: readonly WorkPart[], passes: number, fit: Read
   const shares = grouped(parts, ({ prefill, decode, kv, read }) => {
     return even + fit.p * prefill + fit.d * decode + fit.k * kv + fit.r * read;
   });
-  // A fit may say of all that is in a step that it costs nothing; it took its time all the same.
+  // A fit may price all parts of a step at nothing; the step took time all the same.
   return shares ?? grouped(parts, ({ prefill, decode }) => prefill + decode) ?? [];
 }
 
-/** The same of the time that the step took, in milliseconds. */
+/** The shares as milliseconds of the measured time. */
 export function timeShares(shares: readonly CostShare[], ms: number): TimeShare[] {
   return shares.map(({ tier, endpoint, share }) => ({ tier, endpoint, ms: ms * share }));
 }
 
-/** Null where all of it costs nothing. */
+/** Null where no part costs anything. */
 function grouped(parts: readonly WorkPart[], costOf: (part: WorkPart) => number): CostShare[] | null {
   const shares: CostShare[] = [];
   let total = 0;
@@ -43,7 +43,7 @@ function grouped(parts: readonly WorkPart[], costOf: (part: WorkPart) => number)
     const { tier, endpoint } = part;
     const cost = costOf(part);
     total += cost;
-    // A few at most: to look along them is faster than to make a key.
+    // There are few at most: a linear search is faster than making a key.
     const known = shares.find((share) => share.tier === tier && share.endpoint === endpoint);
     if (known === undefined) shares.push({ tier, endpoint, share: cost });
     else known.share += cost;

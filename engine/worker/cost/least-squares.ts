@@ -1,16 +1,15 @@
-/** Of a number whose sign is asked for. */
+/** Relative error below which a number counts as zero. */
 const ROUNDING = 1e-9;
 
 /**
- * Minimizes ½·xᵀAx − bᵀx over x ≥ 0, A symmetric and positive definite, row by row in one array. Exact. Mostly it is
- * enough to leave out what is negative, one by one; else the best of all feasible sets is taken: 2ⁿ − 1 small systems, so
- * for n ≤ 5.
+ * Minimizes ½·xᵀAx − bᵀx over x ≥ 0, for A symmetric and positive definite, row by row in one array. Exact. Usually it is
+ * enough to drop negative coordinates one by one; otherwise the best of all feasible sets is taken: 2ⁿ − 1 small systems.
  */
 export function solveNonNegative(a: Float64Array, b: Float64Array): Float64Array {
   return dropNegatives(a, b) ?? bestOfAll(a, b);
 }
 
-/** @returns null when what it comes to is not the minimum */
+/** @returns null when the result is not the minimum */
 function dropNegatives(a: Float64Array, b: Float64Array): Float64Array | null {
   const members = Array.from(b, (_, i) => i);
   while (members.length > 0) {
@@ -23,7 +22,7 @@ function dropNegatives(a: Float64Array, b: Float64Array): Float64Array | null {
   return null;
 }
 
-/** Whether no coordinate at 0 would rather grow (Karush, Kuhn and Tucker's condition). @returns x if so, else null */
+/** @returns x if no coordinate at 0 would decrease the objective by growing (Karush-Kuhn-Tucker condition), else null */
 function ifMinimum(a: Float64Array, b: Float64Array, x: Float64Array): Float64Array | null {
   for (let i = 0; i < b.length; i++) {
     if (x[i]! > 0) continue;

@@ -1,52 +1,55 @@
 import type { Objectives } from "../../protocol/step.ts";
 import type { StepCosts } from "./step-model.ts";
 
-/** What the options say; auto is derived from what steps cost. */
+/** The objectives in the options; "auto" derives them from the cost of steps. */
 export interface AskedObjectives {
   ttftMs: number | "auto";
   itlMs: number | "auto";
 }
 
-/** The usual load: sequences, and the positions of each where the context allows so many. */
-const CROWD = 8;
+/** The usual load: concurrent streams, and the positions of each where the context allows that many. */
+const USUAL_STREAMS = 8;
 const USUAL_CONTEXT = 512;
-/** A prompt beside the usual crowd gets eight ninths of each cycle, and takes 9/8 of what it takes alone. */
+/** A cycle in multiples of a step of the usual streams: a prompt beside them gets 8/9 of it, and takes 9/8 of its time alone. */
 const CYCLE = 9;
-/** From a fifth of a second on a gap is felt: there a prompt gets less, down to three quarters. */
+/** From this gap on, in milliseconds, readers notice: a prompt then gets less of each cycle, down to three quarters. */
 const FELT_ITL_MS = 200;
 const LEAST_CYCLE = 4;
-/** Shorter gaps look the same to whoever reads. */
+/** Readers do not notice shorter gaps, in milliseconds. */
 const LEAST_ITL_MS = 50;
-/** A cycle of the streams that there are is at least so many times as long as their step alone. */
+/** A cycle is at least this multiple of the step of the streams that run. */
 const STREAMS_ROOM = 2;
-/** The prompt whose first token should come in time, beside the usual crowd. */
+/** Tokens of the prompt whose first token should meet the objective beside the usual streams. */
 const USUAL_PROMPT = 512;
 const LEAST_TTFT_MS = 500;
 const MOST_MS = 60_000;
-/** A new value is taken when it is so many times the old one, or the reciprocal: a fit that wavers moves nothing. */
+/** A new value replaces the old one when their ratio is at least this, or its reciprocal: small changes of a fit change nothing. */
 const HYSTERESIS = 1.25;
-/** Steps of streams between two looks at what steps cost now. */
+/** Steps of streams between two reviews of the cost of steps. */
 const REVIEW_EVERY = 512;
 
 /**
- * The objectives of online work that hold now. Where the options leave them open they follow the machine: the gap between
- * two tokens leaves room for a chunk of a prompt that a kernel is good at, and is never so short that the streams of the
- * last minutes miss it by themselves. They rise at once when streams need it, and fall only from one look to the next.
- * Pure; knows no clock.
+ * The current objectives of online work. Where the options leave them open they follow the machine: the gap between two
+ * tokens has room for a chunk of a prompt that kernels compute efficiently, and is never so short that the streams of the last
+ * minutes miss it by themselves. The objectives rise at once when streams need it, and fall only at a review. Pure; without a
+ * clock.
  */
 export class ObjectiveWatch {
   readonly #asked: AskedObjectives;
-  readonly #crowd: { sequences: number; context: number };
+  readonly #usual: { sequences: number; context: number };
   readonly #current: Objectives = { ttftMs: LEAST_TTFT_MS, itlMs: LEAST_ITL_MS };
-  /** The longest step of streams since the last look, and between the two before. */
+  /** The longest step of streams since the last review, and between the two reviews before. */
   #longest = 0;
   #before = 0;
   #steps = 0;
 
-  /** @param house most sequences at once, and the longest of them in tokens */
-  constructor(asked: AskedObjectives, house: { sequences: number; context: number }) {
+  /** @param limits most concurrent sequences, and the longest sequence in tokens */
+  constructor(asked: AskedObjectives, limits: { sequences: number; context: number }) {
     this.#asked = asked;
-    this.#crowd = { sequences: Math.min(CROWD, house.sequences), context: Math.min(USUAL_CONTEXT, house.context >> 1) };
+    this.#usual = {
+      sequences: Math.min(USUAL_STREAMS, limits.sequences),
+      context: Math.min(USUAL_CONTEXT, limits.context >> 1),
+    };
   }
 
   get ttftMs(): number {
@@ -57,7 +60,7 @@ export class ObjectiveWatch {
     return this.#asked.itlMs === "auto" ? this.#current.itlMs : this.#asked.itlMs;
   }
 
-  /** After a step of streams and nothing else of online work. @param streamsMs what it was predicted to take */
+  /** Takes a step whose online work was streams alone. @param streamsMs its predicted time */
   observe(streamsMs: number, costs: StepCosts, known: boolean): void {
     this.#longest = Math.max(this.#longest, streamsMs);
     this.#take({ ...this.#current, itlMs: Math.max(this.#current.itlMs, bounded(STREAMS_ROOM * streamsMs)) });
@@ -67,9 +70,9 @@ export class ObjectiveWatch {
     this.#longest = 0;
   }
 
-  /** Derives both anew. */
+  /** Derives both objectives again. */
   review(costs: StepCosts): void {
-    const { sequences, context } = this.#crowd;
+    const { sequences, context } = this.#usual;
     const streams = costs.predict({ prefill: 0, decode: sequences, kv: sequences * context, read: 0, passes: 1 });
     const cycle = Math.max(LEAST_ITL_MS, Math.min(CYCLE * streams, Math.max(FELT_ITL_MS, LEAST_CYCLE * streams)));
     const itlMs = bounded(Math.max(cycle, STREAMS_ROOM * Math.max(this.#longest, this.#before)));
@@ -87,7 +90,7 @@ export class ObjectiveWatch {
   }
 }
 
-/** Whole milliseconds that an option could have. */
+/** Whole milliseconds, within the range of the options. */
 function bounded(ms: number): number {
   return Math.min(MOST_MS, Math.ceil(ms));
 }

@@ -1,14 +1,15 @@
 import type { Forecast } from "./step-model.ts";
 
 /**
- * Milliseconds of online work without a pause, after which batch may spend it. Before, a pause may come soon, in which the same
- * time computes more: one decode at a time takes lines that ran side by side apart, and each gap between them is a pass.
+ * Milliseconds of uninterrupted online work before batch may spend the saved tax. Before that a pause may follow soon, in which
+ * the same time computes more: single decodes separate sequences that ran side by side, and each gap between their ids is a
+ * pass.
  */
 const SPEND_AFTER_MS = 10_000;
 
 /**
- * Milliseconds that flex and batch may take of the time of online work by the tax, and have not taken. What one step leaves
- * of it is seldom enough for the shortest chunk of a prompt, what many leave is. It counts forecasts, as the caps do. Pure.
+ * Milliseconds that flex and batch may take of the time of online work by the tax, and have not taken. The rest of one step
+ * is seldom enough for the shortest chunk of a prompt, the rest of many steps is. Counts forecasts, as the caps do. Pure.
  */
 export class SavedTax {
   readonly #batchTax: number;
@@ -19,16 +20,16 @@ export class SavedTax {
     this.#batchTax = batchTax;
   }
 
-  /** What may be spent: by flex at once, whose client waits. */
+  /** Milliseconds that may be spent: by flex at once, because its client waits. */
   ms(flex: boolean): number {
     return flex || this.#onlineForMs >= SPEND_AFTER_MS ? this.#ms : 0;
   }
 
   /**
-   * Once for each step.
+   * Takes each step once.
    *
-   * @param copiedMs what copies for lower tiers took before it
-   * @param most what may be saved; 0 where nothing of lower tiers runs
+   * @param copiedMs milliseconds of copies for lower tiers before the step
+   * @param most milliseconds that may be saved; 0 where no sequence of lower tiers runs
    * @param online whether online work runs, in this step or between its steps
    */
   count(

@@ -9,9 +9,9 @@ export interface PlanLimits {
   itlMs: number;
   /** The share by which flex and batch may lengthen a step that has online work. */
   batchTax: number;
-  /** Most milliseconds of a step that has none; null derives it from the objective. */
+  /** Most milliseconds of a step without online work; null derives it from the objective. */
   batchStepMs: number | null;
-  /** Most milliseconds of any step by its forecast: a much longer one would be taken for a hang. One token is always computed. */
+  /** Most predicted milliseconds of any step: the watchdog would take a much longer one for a hang. One token is always computed. */
   mostStepMs: number;
 }
 
@@ -21,21 +21,21 @@ export interface CopyBudget {
   lower: number;
 }
 
-/** A forecast may be wrong by so much before a step is taken for a hang. */
+/** The share of the watchdog's timeout that a step may take by its forecast: the rest is for wrong forecasts. */
 const TIMEOUT_SHARE = 1 / 4;
-/** Beside streams prompts get at least this share of each cycle, whatever the objective: they end in bounded time. */
+/** Least share of each cycle that prompts get beside streams, whatever the objective: prompts end in bounded time. */
 const PROMPT_SHARE = 1 / 2;
 
-/** batch-step-ms where none is set: this, or this share of the objective for the first token if that is less. */
+/** The default of batch-step-ms: these milliseconds, or this share of the objective for the first token if that is less. */
 const BATCH_STEP_MS = 25;
 const TTFT_SHARE = 0.4;
 
-/** What an engine's settings, and the objectives as they hold at each moment, allow a step. */
+/** The limits of a step from the engine's settings and the current objectives. */
 export function planLimits(config: EngineConfig, objectives: Readonly<Objectives>): PlanLimits {
   const { stepTokens, batchTax, batchStepMs, timeoutMs } = config;
   return {
     ...{ stepTokens, batchTax, batchStepMs, mostStepMs: TIMEOUT_SHARE * timeoutMs },
-    // What is derived changes with what is measured.
+    // Derived objectives change with the measured cost of steps.
     get ttftMs() {
       return objectives.ttftMs;
     },
@@ -46,34 +46,34 @@ export function planLimits(config: EngineConfig, objectives: Readonly<Objectives
 }
 
 /**
- * How long a step of streams and prompts, or one of each, may take together: the objective, but never so little that a
- * prompt gets less than its share. Next to the objective there must be no cliff: in the shortest chunks a prompt pays for
- * the decodes and the weights with every few tokens.
+ * Most milliseconds of a step of streams and prompts, or of one of each together: the objective, but never so little that a
+ * prompt gets less than its share. There must be no cliff near the objective: in the shortest chunks a prompt pays for the
+ * decodes and the weights with every few tokens.
  */
 export function mixedStepMs(decodesMs: number, itlMs: number): number {
   return Math.max(itlMs, decodesMs / (1 - PROMPT_SHARE));
 }
 
 /**
- * How long a step with online work may take: it, the tax and what was saved of that, within the objective unless it is lost
- * already.
+ * Most milliseconds of a step with online work: its time, the tax and the saved tax, within the objective unless that is
+ * missed already.
  *
- * @param lowerMs what a step of lower tiers alone has taken of the objective before it
+ * @param lowerMs milliseconds that a step of lower tiers alone has taken of the objective before it
  */
 export function besideOnlineMs(onlineMs: number, { batchTax, itlMs }: PlanLimits, lowerMs = 0, savedMs = 0): number {
   const taxed = onlineMs * (1 + batchTax) + savedMs;
   return onlineMs > itlMs ? taxed : Math.min(taxed, itlMs - lowerMs);
 }
 
-/** What the objective leaves between two steps of streams; where these miss it by themselves, it is lost whatever comes between. */
+/** Milliseconds that the objective leaves between two steps of streams; unbounded where these miss it by themselves. */
 export function betweenMs(streamsMs: number, { itlMs }: PlanLimits): number {
   return streamsMs > itlMs ? Number.POSITIVE_INFINITY : itlMs - streamsMs;
 }
 
 /**
- * How long a step without online work may take by its forecast, so that it keeps the bound when it is measured: as long an
- * online request waits that arrives at the worst instant. Never less than the cheapest step that makes progress. Where the
- * bound was left to us and that step is longer, two of it, as long as the objective for the first token has room: one
+ * Most predicted milliseconds of a step without online work, so that its measured time stays within the bound: an online
+ * request that arrives at the worst instant waits that long. Never less than the cheapest step that makes progress. Where the
+ * bound is derived and that step is longer than it, two such steps, if the objective for the first token has room: one
  * sequence at a time would waste most of a slow machine (a 0.5B model on one core: 17 tokens/s instead of 53 with eight).
  */
 export function aloneMs(
@@ -87,13 +87,13 @@ export function aloneMs(
 }
 
 /**
- * What copies to and from host memory may take before a step, which they delay as other work of its kind would: those for
- * lower tiers, and of prefixes that give way, no more than the tax; a prefix of an online prompt, what the streams have
- * left of their objective.
+ * Most milliseconds of copies to and from host memory before a step, which they delay as other work of its kind would. Copies
+ * for lower tiers and of evicted prefixes may take the tax; the prefix of an online prompt may take the time that the streams
+ * leave of their objective.
  *
- * @param streamsMs what the online streams' next tokens take
- * @param cheapestMs a step of one token
- * @param awaited whether an online request is there
+ * @param streamsMs predicted time of the next tokens of online streams
+ * @param cheapestMs predicted time of a step of one token
+ * @param awaited whether an online request runs or waits
  * @param overrun as in Circumstances
  */
 export function copyBudget(

@@ -1,11 +1,11 @@
-/** What one sequence id of the cache holds: the first `computed` tokens of `tokens`, with their keys and values. */
+/** The content of one sequence id of the cache: the first `computed` tokens of `tokens`, with their keys and values. */
 export interface CachedSequence {
-  /** −1 while it has no id. */
+  /** −1 without an id. */
   id: number;
-  /** May grow; what is computed of it never changes. */
+  /** May grow; computed tokens never change. */
   readonly tokens: readonly number[];
   computed: number;
-  /** Prefixes are shared within a scope alone. */
+  /** Prefixes are shared only within a scope. */
   readonly scope: string;
 }
 
@@ -16,7 +16,7 @@ export interface PrefixMatch<R extends CachedSequence = CachedSequence> {
 
 export const NO_PREFIX: PrefixMatch<never> = { resident: null, length: 0 };
 
-/** How many tokens both begin with, at most `limit`. */
+/** The length of the common prefix, at most `limit`. */
 export function commonPrefix(a: readonly number[], b: readonly number[], limit: number): number {
   const end = Math.min(limit, a.length, b.length);
   let length = 0;
@@ -24,7 +24,7 @@ export function commonPrefix(a: readonly number[], b: readonly number[], limit: 
   return length;
 }
 
-/** The last token of a prompt is always computed: its logits are what the first new token is drawn from. */
+/** The last token of a prompt is always computed: the first new token is drawn from its logits. */
 export function reusableLength(tokens: readonly number[]): number {
   return tokens.length - 1;
 }

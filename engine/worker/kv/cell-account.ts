@@ -6,12 +6,12 @@ interface Holding {
 
 /**
  * Counts the cells of a unified cache: a cell may belong to several ids that share a prefix, and is free when the last of
- * them lets go. It mirrors llama.cpp's own book-keeping, which can't be asked while a step computes, and runs ahead of it
- * by what is set aside for prompts that are still to be computed.
+ * them releases it. It mirrors llama.cpp's own bookkeeping, which cannot be read while a step computes, and runs ahead of it
+ * by the cells reserved for prompts that are still to be computed.
  */
 export class CellAccount {
   readonly cells: number;
-  /** By cell: the ids that hold it, and those of them that run. */
+  /** By cell: the number of ids that hold it, and of those that run. */
   readonly #references: Uint16Array;
   readonly #pins: Uint16Array;
   readonly #free: number[];
@@ -33,7 +33,7 @@ export class CellAccount {
     return this.cells - this.#free.length;
   }
 
-  /** Cells that idle ids alone hold. */
+  /** Cells that only idle ids hold. */
   get idle(): number {
     return this.used - this.#pinned;
   }
@@ -50,7 +50,7 @@ export class CellAccount {
     return count;
   }
 
-  /** A new running id, which holds the first `length` cells of another; of none at length 0. */
+  /** Adds a running id that holds the first `length` cells of another; length 0 means no cells. */
   start(id: number, source: number, length: number): void {
     const cells = this.#held.get(source)?.cells.slice(0, length) ?? [];
     for (const cell of cells) {
@@ -60,26 +60,26 @@ export class CellAccount {
     this.#held.set(id, { cells, running: true });
   }
 
-  /** An idle id runs. */
+  /** An idle id runs again. */
   resume(id: number): void {
     const holding = this.#held.get(id)!;
     holding.running = true;
     for (const cell of holding.cells) this.#pin(cell);
   }
 
-  /** A running id is idle from now on. */
+  /** A running id becomes idle. */
   rest(id: number): void {
     const holding = this.#held.get(id)!;
     holding.running = false;
     for (const cell of holding.cells) this.#unpin(cell);
   }
 
-  /** For a running id. The caller has made sure that `count` cells are free. */
+  /** Adds cells to a running id. The caller has made sure that `count` cells are free. */
   grow(id: number, count: number): void {
     const { cells } = this.#held.get(id)!;
     for (let i = 0; i < count; i++) {
       const cell = this.#free.pop();
-      if (cell === undefined) throw new Error("More cells were asked for than are free.");
+      if (cell === undefined) throw new Error("Cell account: more cells were reserved than are free.");
       this.#references[cell] = 1;
       this.#pin(cell);
       cells.push(cell);

@@ -1,4 +1,4 @@
-/** @returns the first of as many consecutive ids as are given, below `end`, that hold most of them already */
+/** @returns the first id of the range below `end`, as long as the list, that already contains most of the given ids */
 export function densest(given: readonly number[], end: number): number {
   const ids = given.toSorted((a, b) => a - b);
   let best = 0;

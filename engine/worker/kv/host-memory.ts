@@ -2,43 +2,43 @@ import type { CopyBudget } from "../cost/step-caps.ts";
 import type { CachedSequence } from "./cached-sequence.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
-/** A prefix in host memory: the state of its tokens from `from` to `computed`; who takes it has those before. */
+/** A prefix in host memory: the state of its tokens from `from` to `computed`. A sequence that takes it has those before. */
 interface OffloadedPrefix extends CachedSequence {
   readonly from: number;
   readonly state: Uint8Array;
 }
 
-/** A prefix that is worth being copied back. */
+/** A prefix that is worth copying back. */
 export interface Restorable {
   readonly offloaded: OffloadedPrefix;
-  /** How many tokens of it the taker goes on with. */
+  /** Tokens of it that the sequence can use. */
   readonly length: number;
 }
 
 export interface HostMemoryOptions {
-  /** Most bytes of all states together; 0 parks nothing. */
+  /** Most bytes of all states together; 0 turns offloading off. */
   bytes: number;
-  /** Of one token's keys and values. */
+  /** Bytes of one token's keys and values. */
   tokenBytes: number;
-  /** What it would take to compute the tokens of a prefix from one position to another again. */
+  /** Milliseconds to compute the tokens of a prefix from one position to another again. */
   recomputeMs: (from: number, to: number) => number;
   /** Milliseconds, monotonic. */
   now: () => number;
 }
 
-/** Bytes per millisecond until a copy was measured: slower than nearly every machine copies large states. */
+/** Bytes per millisecond before the first measured copy: nearly every machine copies large states faster. */
 const FIRST_RATE = 1e6;
 /** The weight of a new measurement: interleaved decodes scatter cells, so that two copies of one size differ. */
-const NEWS = 0.25;
-/** A copy that was slow by chance counts at most so many times what was expected. */
+const NEW_WEIGHT = 0.25;
+/** A slow copy counts at most this multiple of the expected time. */
 const OUTLIER = 4;
-/** Rates too low to allow a copy would never be corrected: with each step they go back by this share to the first. */
-const FORGIVE = 0.001;
+/** The share of the gap to FIRST_RATE that a low rate recovers with each step: one too low for any copy would never be corrected. */
+const RECOVERY = 0.001;
 
 /**
- * Prefixes that were pushed out of the KV cache, least recently used first, within a bound. What is copied there and back
- * is what would take longer to compute again, by the measured rate of copies and the step model's price of prefill; and
- * nothing that would delay a step by more than it may be delayed: a copy runs between two steps, and everyone waits.
+ * Offloads prefixes that are evicted from the KV cache, least recently used first, within a bound of bytes. A prefix is copied
+ * when computing it again would take longer, by the measured rate of copies and the step model's price of prefill, and when
+ * the copy fits into the budget of the step: a copy runs between two steps and delays every sequence.
  */
 export class HostMemory {
   readonly #options: HostMemoryOptions;
@@ -53,29 +53,29 @@ export class HostMemory {
     this.#options = options;
   }
 
-  /** Bytes. */
+  /** Bytes of all states. */
   get used(): number {
     return this.#used;
   }
 
-  /** What the copies since allow() took. */
+  /** Milliseconds of copies since allow(). */
   get spentMs(): number {
     return this.#spentMs;
   }
 
-  /** Once before each step. */
+  /** Sets the budget of a step; called once before each. */
   allow(budget: CopyBudget): void {
     this.#budget = budget;
     this.#spentMs = 0;
     for (const kind of ["save", "load"] as const)
-      if (this.#rates[kind] < FIRST_RATE) this.#rates[kind] += FORGIVE * (FIRST_RATE - this.#rates[kind]);
+      if (this.#rates[kind] < FIRST_RATE) this.#rates[kind] += RECOVERY * (FIRST_RATE - this.#rates[kind]);
   }
 
   /**
-   * Takes a prefix in that leaves the cache, if that pays.
+   * Takes an evicted prefix, if that pays.
    *
-   * @param from how many of its tokens need no copy, for others hold them too
-   * @param save null when its state can't be had
+   * @param from number of its first tokens that need no copy: other sequences hold them too
+   * @param save returns null when the state cannot be read
    * @returns whether host memory has it now
    */
   offload({ tokens, computed, scope }: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
@@ -92,7 +92,7 @@ export class HostMemory {
     if (ms + size / this.#rates.load >= recomputeMs(from, computed)) return false;
     const state = this.#measured("save", save, (saved) => saved?.length ?? 0);
     if (state === null || state.length > bytes) return false;
-    // What goes on from one that is here stands for it too.
+    // A longer prefix replaces the one that it extends.
     if (known.resident?.computed === known.length && known.resident.from >= from) this.#drop(known.resident);
     const offloaded = { id: -1, tokens: tokens.slice(0, computed), computed, scope, from, state };
     this.#offloaded.add(offloaded);
@@ -106,9 +106,9 @@ export class HostMemory {
   }
 
   /**
-   * The prefix that gives a sequence more than the `found` tokens that the cache has for it, if copying it back pays.
+   * The prefix that gives a sequence more than the `found` tokens in the cache, if copying it back pays.
    *
-   * @param limit tokens of the sequence that may be reused
+   * @param limit most tokens of the sequence that may be reused
    */
   find(sequence: CachedSequence, limit: number, found: number, online: boolean): Restorable | null {
     if (this.#offloaded.size === 0) return null;
@@ -119,14 +119,14 @@ export class HostMemory {
     return ms <= allowed && ms < this.#options.recomputeMs(found, length) ? { offloaded, length } : null;
   }
 
-  /** @param load false when the state could not be put back: it is not tried again */
+  /** @param load returns false when the state could not be restored: it is then dropped */
   restore({ offloaded }: Restorable, load: (state: Uint8Array) => boolean): boolean {
     const loaded = this.#measured(
       "load",
       () => load(offloaded.state),
       (done) => (done ? offloaded.state.length : 0),
     );
-    // Copies that were made before it may have pushed it out.
+    // Copies that were made before it may have evicted it.
     if (!this.#offloaded.has(offloaded)) return loaded;
     if (loaded) this.#touch(offloaded);
     else this.#drop(offloaded);
@@ -140,9 +140,9 @@ export class HostMemory {
     this.#spentMs += ms;
     const bytes = bytesOf(result);
     if (bytes > 0 && ms > 0) {
-      // Times add up, not rates: averaged is what a byte takes.
+      // Times add up, rates do not: the time of a byte is averaged.
       const expected = 1 / this.#rates[kind];
-      this.#rates[kind] = 1 / ((1 - NEWS) * expected + NEWS * Math.min(ms / bytes, OUTLIER * expected));
+      this.#rates[kind] = 1 / ((1 - NEW_WEIGHT) * expected + NEW_WEIGHT * Math.min(ms / bytes, OUTLIER * expected));
     }
     return result;
   }

@@ -2,75 +2,74 @@ import type { KvKind } from "../../protocol/config.ts";
 import type { CachedSequence } from "./cached-sequence.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 
-/** llama.cpp's memory of one context; −1 stands for the start or the end. Only called between steps. */
+/** llama.cpp's memory of one context; −1 stands for the start or the end of an id. Called between steps only. */
 export interface KvMemory {
   remove(id: number, from: number, to: number): void;
   copy(source: number, target: number, from: number, to: number): void;
-  /** Whether a copy that moves at the next decode reads or writes an id: until then its state can be neither saved nor loaded. */
+  /** Whether a copy that the next decode makes reads or writes an id. Until then its state can be neither saved nor loaded. */
   moving(id: number): boolean;
-  /** The state of all that an id holds; null when it can't be had now. */
+  /** The state of an id; null when it cannot be read now. */
   save(id: number): Uint8Array | null;
   /**
-   * Gives an id what a saved state holds, and nothing else. Not while it is moving. False when that can't be, now or ever;
-   * what the id holds is to be removed.
+   * Replaces the content of an id by a saved state. Not while the id is moving. False when that fails, for now or for ever;
+   * the content of the id is then to be removed.
    */
   load(id: number, state: Uint8Array): boolean;
 }
 
 /**
- * The KV cache as the scheduler sees it: who has which id, which prefixes are there, what room is left. Ended sequences
- * stay as idle prefixes until their place is needed, oldest use first.
+ * The KV cache as the scheduler sees it: the ids of sequences, the prefixes, and the free cells. Ended sequences stay as idle
+ * prefixes until their cells are needed, least recently used first.
  */
 export interface KvCache {
   readonly kind: KvKind;
-  /** Cells in all, and those that hold something or are set aside for a prompt. */
+  /** All cells, and those that hold tokens or are reserved for a prompt. */
   readonly cells: number;
   readonly used: number;
-  /** What sequences have computed, and who waits for it. */
+  /** What sequences have computed, and the sequences that wait for it. */
   readonly prefixes: PrefixCache;
   /** Idle prefixes, and the cells that they alone hold. */
   readonly idle: { count: number; cells: number };
   /**
-   * Prompt tokens that must be saved for a prefix to be worth its copy; below it they are computed again. 0 where sharing
-   * moves no bytes.
+   * Prompt tokens that a copied prefix must save at least; fewer tokens are computed again. 0 where sharing moves no bytes.
    */
   readonly copyPrice: number;
 
-  /** How many tokens a waiting sequence would find computed if it were placed now. */
+  /** Tokens that a waiting sequence would find computed if it were placed now. */
   reusable(sequence: CachedSequence, online: boolean): number;
 
   /**
-   * Gives a waiting sequence an id and the longest prefix that is there: sets its `id` and `computed`.
+   * Gives a waiting sequence an id and the longest prefix in the cache: sets its `id` and `computed`.
    *
-   * @param online whether someone waits for its tokens; others leave room for those who do
-   * @returns false when ids or cells are short: it must wait
+   * @param online whether its tier is online; lower tiers leave room for online sequences
+   * @returns false when ids or cells are short: the sequence must wait
    */
   place(sequence: CachedSequence, online: boolean): boolean;
 
-  /** Whether an online sequence could be placed, at best, if these running ones gave back all they hold. */
+  /** Whether a sequence could be placed, at best, if these running ones released all their cells. */
   fitsWithout(sequence: CachedSequence, others: readonly CachedSequence[]): boolean;
 
   /**
-   * Makes sure of `count` cells more for a placed sequence before they are computed, dropping idle prefixes if need be.
+   * Reserves `count` more cells for a placed sequence, evicting idle prefixes if need be.
    *
-   * @returns false when running sequences hold all the rest
+   * @returns false when running sequences hold all other cells
    */
   extend(sequence: CachedSequence, count: number): boolean;
 
   /**
-   * Takes a sequence's id away; what it computed stays as an idle prefix.
+   * Frees a sequence's id; its computed tokens stay as an idle prefix.
    *
-   * @param passing whether that is worth no more than others once nobody waits for it: a line of a batch
+   * @param passing true for a batch line: its prefix is evicted first once no waiting sequence begins with it
    */
   release(sequence: CachedSequence, passing: boolean): void;
 
   /**
-   * Once before each step, when all that starts is placed: brings the ids into the order that steps are fast in.
+   * Called once before each step, after all placements: brings the ids into the order in which a step takes the fewest passes.
    *
    * @param decodes the sequences that decode in this step
    */
   settle(decodes: readonly CachedSequence[]): void;
 
-  /** Positions that `count` more tokens of a placed sequence attend over, summed over the tokens. */
+  /** Positions over which `count` more tokens of a placed sequence attend, summed over the tokens. */
   attended(sequence: CachedSequence, count: number): number;
 }

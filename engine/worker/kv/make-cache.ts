@@ -5,10 +5,10 @@ import type { KvCache } from "./kv-cache.ts";
 import { SplitCache } from "./split-cache.ts";
 import { UnifiedCache } from "./unified-cache.ts";
 
-/** Bytes per prompt token that a copy of a stream may move before computing the token again is as cheap. */
+/** Bytes per prompt token that a copy may move at most: a larger copy costs as much as computing the token again. */
 const COPY_BYTES_PER_TOKEN = 2 * 1024 * 1024;
 
-/** The cache of the kind that was planned, over a context's memory. */
+/** Makes the cache of the planned kind over a context's memory. */
 export function makeCache(
   context: Context,
   host: HostMemory,

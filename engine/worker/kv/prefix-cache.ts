@@ -2,44 +2,44 @@ import { type CachedSequence, NO_PREFIX, type PrefixMatch, reusableLength } from
 import type { HostMemory, Restorable } from "./host-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
-/** What a cache did since it was last asked. */
+/** What a cache did in one step. */
 export interface CacheEvents {
-  /** Idle prefixes that were pushed out. */
+  /** Idle prefixes that were evicted. */
   evicted: number;
-  /** Of these, those that host memory has. */
+  /** Of these, those that were offloaded to host memory. */
   offloaded: number;
-  /** Tokens that came back from host memory. */
+  /** Tokens that were restored from host memory. */
   restored: number;
 }
 
 /**
- * What the sequences of a KV cache have computed, those that run and those that ended: idle prefixes, which stay until
- * their place is needed, and may go to host memory then. Knows nothing of ids and cells.
+ * The computed tokens of a KV cache: those of running sequences, and idle prefixes of ended ones. An idle prefix stays until
+ * its cells are needed, and may then be offloaded to host memory. Independent of ids and cells.
  *
- * | gives way | |
+ * | evicted | idle prefix |
  * |---|---|
- * | first | what lines of a batch have left that no waiting sequence begins with: their group has ended |
- * | then | what no waiting sequence begins with |
- * | last | what one that waits would have to compute again |
+ * | first | of batch lines, and no waiting sequence begins with it: its group has ended |
+ * | second | no waiting sequence begins with it |
+ * | last | a waiting sequence would have to compute it again |
  *
- * and in each case the least recently used first.
+ * Within each row the least recently used is evicted first.
  */
 export class PrefixCache {
-  /** Where prefixes that are pushed out may go. */
+  /** Takes evicted prefixes. */
   readonly host: HostMemory;
   readonly #reuse: boolean;
   readonly #running = new Set<CachedSequence>();
   /** Least recently used first. */
   readonly #idle = new Set<CachedSequence>();
-  /** Of these, those that lines of a batch have left. */
+  /** Of these, those of batch lines. */
   readonly #passing = new Set<CachedSequence>();
   readonly #tree = new PrefixTree();
-  /** All tokens of those that wait. */
+  /** All tokens of waiting sequences. */
   readonly #awaited = new PrefixTree();
   readonly #waiting = new Map<CachedSequence, CachedSequence>();
   #events: CacheEvents = { evicted: 0, offloaded: 0, restored: 0 };
 
-  /** @param reuse false on models whose memory can't be cut: nothing is kept, and nothing found */
+  /** @param reuse false for models whose memory cannot be truncated: no prefix is kept or found */
   constructor(host: HostMemory, reuse: boolean) {
     this.host = host;
     this.#reuse = reuse;
@@ -53,7 +53,7 @@ export class PrefixCache {
     return this.#idle;
   }
 
-  /** A sequence waits from now on: what it begins with gives way after all that nobody waits for. */
+  /** A sequence begins to wait: its prefixes are evicted last. */
   announce(sequence: CachedSequence): void {
     if (!this.#reuse) return;
     const { tokens, scope } = sequence;
@@ -62,7 +62,7 @@ export class PrefixCache {
     this.#awaited.add(whole);
   }
 
-  /** It waits no more. */
+  /** A sequence no longer waits. */
   withdraw(sequence: CachedSequence): void {
     const whole = this.#waiting.get(sequence);
     if (whole === undefined) return;
@@ -76,9 +76,9 @@ export class PrefixCache {
   }
 
   /**
-   * A sequence runs no more.
+   * A sequence no longer runs.
    *
-   * @returns what is to stay of it, at the id it had; null when others hold all of it
+   * @returns its idle prefix, at the id it had; null when other sequences hold all of it
    */
   end(sequence: CachedSequence, passing: boolean): CachedSequence | null {
     const { id, tokens, computed, scope } = sequence;
@@ -93,37 +93,37 @@ export class PrefixCache {
     return idle;
   }
 
-  /** The longest prefix of a sequence that someone in the cache has. */
+  /** The longest prefix of a sequence in the cache. */
   match(sequence: CachedSequence): PrefixMatch {
     if (!this.#reuse) return NO_PREFIX;
     this.#follow();
     return this.#tree.match(sequence, reusableLength(sequence.tokens));
   }
 
-  /** A longer one in host memory than the `found` tokens, if that pays. */
+  /** A prefix in host memory that is longer than the `found` tokens, if restoring it pays. */
   offloaded(sequence: CachedSequence, found: number, online: boolean): Restorable | null {
     return this.#reuse ? this.host.find(sequence, reusableLength(sequence.tokens), found, online) : null;
   }
 
-  /** Brings it back. @returns whether that succeeded */
+  /** Restores a prefix from host memory. @returns whether that succeeded */
   restore(back: Restorable, load: (state: Uint8Array) => boolean): boolean {
     const loaded = this.host.restore(back, load);
     if (loaded) this.#events.restored += back.length - back.offloaded.from;
     return loaded;
   }
 
-  /** How many of a resident's tokens another one holds too. */
+  /** The number of a resident's tokens that another one holds too. */
   shared(resident: CachedSequence): number {
     this.#follow();
     return this.#tree.shared(resident);
   }
 
-  /** The first `length` tokens of a resident were used. What others hold too (a template's first tokens) is no use of it. */
+  /** Marks the first `length` tokens of a resident as used. Tokens that others hold too (those of a template) do not count. */
   touch(resident: CachedSequence, length: number): void {
     if (length > this.shared(resident) && this.#idle.delete(resident)) this.#idle.add(resident);
   }
 
-  /** The idle prefix that is to give way first, of those that may. */
+  /** The idle prefix to evict first, of those that may be evicted. */
   first(may: (idle: CachedSequence) => boolean = () => true): CachedSequence | null {
     let unwanted: CachedSequence | null = null;
     let oldest: CachedSequence | null = null;
@@ -139,24 +139,24 @@ export class PrefixCache {
     return unwanted ?? oldest;
   }
 
-  /** Whether an idle prefix is worth a copy when its place is taken: not a batch line's, unless another waits for it. */
+  /** Whether an idle prefix is worth a copy when its id is taken: not one of a batch line, unless a sequence waits for it. */
   isWanted(idle: CachedSequence): boolean {
     return !this.#passing.has(idle) || this.#isAwaited(idle);
   }
 
-  /** Whether some sequence that waits begins with more of it than others hold too. */
+  /** Whether a waiting sequence begins with more of it than other residents hold. */
   #isAwaited(idle: CachedSequence): boolean {
     return this.#waiting.size > 0 && this.#awaited.match(idle, idle.computed).length > this.#tree.shared(idle);
   }
 
-  /** An idle prefix is pushed out: host memory may take it. `from` and `save` are those of HostMemory.offload(). */
+  /** Evicts an idle prefix, which may be offloaded. `from` and `save` are those of HostMemory.offload(). */
   evict(idle: CachedSequence, from: number, save: () => Uint8Array | null): void {
     if (this.isWanted(idle) && this.offload(idle, from, save)) return;
     this.#events.evicted++;
     this.forget(idle);
   }
 
-  /** @returns whether an idle prefix is in host memory now, and no longer here */
+  /** Moves an idle prefix to host memory. @returns whether it is there now */
   offload(idle: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
     if (!this.host.offload(idle, from, save)) return false;
     this.#events.evicted++;
@@ -165,14 +165,14 @@ export class PrefixCache {
     return true;
   }
 
-  /** An idle prefix is not there any more. */
+  /** Forgets an idle prefix. */
   forget(idle: CachedSequence): void {
     this.#idle.delete(idle);
     this.#passing.delete(idle);
     this.#tree.remove(idle);
   }
 
-  /** What happened since this was called last: once after each step. */
+  /** The events since the last call; called once after each step. */
   takeEvents(): CacheEvents {
     const events = this.#events;
     this.#events = { evicted: 0, offloaded: 0, restored: 0 };

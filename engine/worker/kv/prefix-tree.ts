@@ -2,7 +2,7 @@ import { type CachedSequence, NO_PREFIX, type PrefixMatch } from "./cached-seque
 
 interface Node<R extends CachedSequence> {
   parent: Node<R> | null;
-  /** Of someone who passes here: the first `end` of them are the way from the root. */
+  /** The tokens of a resident below: the first `end` of them are the path from the root. */
   tokens: readonly number[];
   end: number;
   /** By the token after `end`. */
@@ -13,11 +13,11 @@ interface Node<R extends CachedSequence> {
 
 /**
  * The computed tokens of all residents, as a radix tree per scope: the longest prefix of a prompt is found in one walk
- * along the prompt, however many residents there are. Tokens are not copied: a node points into those of a resident, of
- * which the computed ones never change.
+ * along the prompt, whatever the number of residents. Tokens are not copied: a node refers to those of a resident, whose
+ * computed tokens never change.
  *
- * Every node but the root has a resident, or two children at least: so below each there is someone, and what ends at a
- * leaf alone is shared up to the leaf's parent.
+ * Every node but the root has a resident or at least two children. So there is a resident below each node, and a resident
+ * that ends at a leaf alone shares its tokens up to the leaf's parent.
  */
 export class PrefixTree<R extends CachedSequence = CachedSequence> {
   readonly #roots = new Map<string, Node<R>>();
@@ -32,7 +32,7 @@ export class PrefixTree<R extends CachedSequence = CachedSequence> {
     this.#enter(resident, root);
   }
 
-  /** What of a resident has been computed since it was last seen enters the tree. */
+  /** Adds the tokens that a resident has computed since the last call. */
   follow(resident: R): void {
     const node = this.#ends.get(resident)!;
     const { tokens, computed } = resident;
@@ -54,7 +54,7 @@ export class PrefixTree<R extends CachedSequence = CachedSequence> {
     this.#tidy(node, resident.scope);
   }
 
-  /** A resident that shares the longest prefix with the first `limit` of the tokens; one that ends there, if any does. */
+  /** A resident with the longest common prefix of the first `limit` tokens; one that ends there, if there is one. */
   match({ tokens, scope }: Pick<CachedSequence, "tokens" | "scope">, limit: number): PrefixMatch<R> {
     let node = this.#roots.get(scope);
     let length = 0;
@@ -64,10 +64,10 @@ export class PrefixTree<R extends CachedSequence = CachedSequence> {
       length = agreement(tokens, child.tokens, length, Math.min(child.end, limit));
       node = child;
     }
-    return node === undefined || length === 0 ? NO_PREFIX : { resident: someoneBelow(node), length };
+    return node === undefined || length === 0 ? NO_PREFIX : { resident: residentBelow(node), length };
   }
 
-  /** How many of a resident's tokens another one holds too. */
+  /** The number of a resident's tokens that another one holds too. */
   shared(resident: R): number {
     const node = this.#ends.get(resident)!;
     return node.residents.size > 1 || node.children.size > 0 ? node.end : (node.parent?.end ?? 0);
@@ -89,7 +89,7 @@ export class PrefixTree<R extends CachedSequence = CachedSequence> {
     this.#ends.set(resident, node);
   }
 
-  /** Takes out a node that stands for nothing any more. */
+  /** Removes a node without a resident and with fewer than two children. */
   #tidy(node: Node<R>, scope: string): void {
     const { parent, residents, children, tokens } = node;
     if (residents.size > 0 || children.size > 1) return;
@@ -115,7 +115,7 @@ function newNode<R extends CachedSequence>(parent: Node<R> | null, tokens: reado
   return node;
 }
 
-/** Puts a node above another one, where the way to it has `end` tokens. */
+/** Inserts a node above another one, where the path has `end` tokens. */
 function split<R extends CachedSequence>(node: Node<R>, end: number): Node<R> {
   const above = newNode(node.parent, node.tokens, end);
   above.children.set(node.tokens[end]!, node);
@@ -123,7 +123,7 @@ function split<R extends CachedSequence>(node: Node<R>, end: number): Node<R> {
   return above;
 }
 
-function someoneBelow<R extends CachedSequence>(node: Node<R>): R {
+function residentBelow<R extends CachedSequence>(node: Node<R>): R {
   let below = node;
   for (;;) {
     for (const resident of below.residents) return resident;
@@ -134,7 +134,7 @@ function someoneBelow<R extends CachedSequence>(node: Node<R>): R {
   }
 }
 
-/** The first position from `from` on at which they differ, at most `to`. */
+/** The first position from `from` on at which both differ, at most `to`. */
 function agreement(a: readonly number[], b: readonly number[], from: number, to: number): number {
   let position = from;
   while (position < to && a[position] === b[position]) position++;

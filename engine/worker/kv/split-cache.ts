@@ -10,22 +10,21 @@ export interface SplitCacheOptions {
   /** Cells of each id: the longest sequence. */
   capacity: number;
   copyPrice: number;
-  /** Ids that lower tiers leave to online work as long as there are others: its start then moves nobody. */
+  /** Ids that lower tiers leave to online work while there are others: an online start then moves no sequence. */
   reserved: number;
-  /** False on models whose memory can't be copied or cut: every sequence starts from nothing, and none is moved. */
+  /** False for models whose memory cannot be copied or truncated: no sequence starts with a prefix, and none is moved. */
   reuse: boolean;
 }
 
 /**
- * Every id has cells of its own (`kv_unified = false`), and attention costs what the sequence itself holds.
+ * Every id has cells of its own (`kv_unified = false`), and attention costs as much as the sequence itself holds.
  *
  * llama.cpp computes only ascending consecutive ids in one pass, and a hole costs a pass of its own (8 sequences of a
  * 0.5B model: 139 ms a step, 200 with one hole, 268 with every second id). So online sequences have the lowest ids, and
- * settle() moves the last of those that decode into a hole, or in place of a prompt that is not in the step; lower tiers
- * run above, where parking them leaves no hole. A gap between the two costs nothing while lower tiers are offloaded, and
- * spares the next online sequences a move: it is closed only when lower tiers decode beside online ones. Every move is a
- * copy of the whole stream, done at the start of the next decode, in the order in which they were asked for. One that runs
- * alone is in order anywhere.
+ * settle() moves the last decoding one into a hole, or to the id of a prompt that is not in the step. Lower tiers have ids
+ * above, where skipping them leaves no hole. A gap between the two costs nothing while lower tiers are skipped, and saves
+ * the next online sequences a move: it is closed only when lower tiers decode beside online ones. Every move copies the whole
+ * stream at the start of the next decode, in the order of the calls. A sequence that decodes alone is in order at any id.
  */
 export class SplitCache implements KvCache {
   readonly kind = "split";
@@ -34,8 +33,8 @@ export class SplitCache implements KvCache {
   readonly prefixes: PrefixCache;
   readonly #memory: KvMemory;
   readonly #options: SplitCacheOptions;
-  readonly #places: IdSlots;
-  /** Those of the running that are online. */
+  readonly #slots: IdSlots;
+  /** Running sequences of online tiers. */
   readonly #online = new Set<CachedSequence>();
 
   constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
@@ -44,11 +43,11 @@ export class SplitCache implements KvCache {
     this.#options = options;
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
-    this.#places = new IdSlots(options.ids, options.reserved, this.prefixes);
+    this.#slots = new IdSlots(options.ids, options.reserved, this.prefixes);
   }
 
   get used(): number {
-    return this.#places.used;
+    return this.#slots.used;
   }
 
   get idle(): { count: number; cells: number } {
@@ -57,48 +56,44 @@ export class SplitCache implements KvCache {
   }
 
   reusable(sequence: CachedSequence, online: boolean): number {
-    const { length } = this.#prefixFor(sequence, this.#places.idleAt(this.#targetFor(sequence, online)));
+    const { length } = this.#prefixFor(sequence, this.#slots.idleAt(this.#targetFor(sequence, online)));
     return this.prefixes.offloaded(sequence, length, online)?.length ?? length;
   }
 
   fitsWithout(_: CachedSequence, others: readonly CachedSequence[]): boolean {
-    return this.prefixes.running.size - others.length < this.#places.count;
+    return this.prefixes.running.size - others.length < this.#slots.count;
   }
 
   place(sequence: CachedSequence, online: boolean): boolean {
-    if (this.prefixes.running.size === this.#places.count) return false;
+    if (this.prefixes.running.size === this.#slots.count) return false;
     if (!online && this.#options.reuse) this.#gather([...this.#online], 0);
-    if (this.#bringBack(sequence, online)) return true;
+    if (this.#placeOnOffloaded(sequence, online)) return true;
     const target = this.#targetFor(sequence, online);
-    const inTheWay = this.#places.runningAt(target);
-    if (inTheWay !== null) this.#move(inTheWay, this.#places.vacantForLower(target + 1));
+    const inTheWay = this.#slots.runningAt(target);
+    if (inTheWay !== null) this.#move(inTheWay, this.#slots.vacantForLower(target + 1));
     this.#run(sequence, target, this.#takePrefix(sequence, target), online);
     return true;
   }
 
   #run(sequence: CachedSequence, id: number, length: number, online: boolean): void {
-    // Whatever the id held beyond the prefix goes; with no prefix, all of it.
+    // The content of the id past the prefix is removed; without a prefix, all of it.
     this.#memory.remove(id, length === 0 ? -1 : length, -1);
     sequence.id = id;
     sequence.computed = length;
-    this.#places.put(id, sequence);
+    this.#slots.put(id, sequence);
     this.prefixes.start(sequence);
     if (online) this.#online.add(sequence);
   }
 
-  /** Places a sequence on a prefix from host memory, if that pays and there is an id that it can be loaded into now. */
-  #bringBack(sequence: CachedSequence, online: boolean): boolean {
+  /** Places a sequence on a prefix from host memory, if that pays and an id can be loaded now. */
+  #placeOnOffloaded(sequence: CachedSequence, online: boolean): boolean {
     const usual = this.#targetFor(sequence, online);
-    const back = this.prefixes.offloaded(
-      sequence,
-      this.#prefixFor(sequence, this.#places.idleAt(usual)).length,
-      online,
-    );
+    const back = this.prefixes.offloaded(sequence, this.#prefixFor(sequence, this.#slots.idleAt(usual)).length, online);
     const id = back === null ? -1 : this.#loadable(usual, online);
     if (back === null || id < 0) return false;
-    const idle = this.#places.idleAt(id);
+    const idle = this.#slots.idleAt(id);
     if (idle !== null) this.#evict(idle, this.prefixes.shared(idle));
-    this.#places.put(id, null);
+    this.#slots.put(id, null);
     const loaded = this.prefixes.restore(back, (state) => this.#memory.load(id, state));
     if (loaded) this.#run(sequence, id, back.length, online);
     else this.#memory.remove(id, -1, -1);
@@ -106,15 +101,15 @@ export class SplitCache implements KvCache {
   }
 
   /**
-   * An id that a state can be loaded into: none that a copy makes free first. The usual one if what lies there is worth no
-   * copy, else an empty one or that of the first idle prefix to give way (an online sequence moves later); −1 without one.
+   * An id that a state can be loaded into now, without a pending copy: the usual one if its prefix is not worth a copy, else
+   * an empty one, or that of the first idle prefix to evict (an online sequence moves later); −1 without one.
    */
   #loadable(usual: number, online: boolean): number {
     const from = online ? 0 : Math.max(this.#online.size, this.#options.reserved);
     const ready = (id: number) => !this.#memory.moving(id);
-    const occupant = this.#places.idleAt(usual);
-    if ((this.#places.at(usual) === null || (occupant && !this.#isWorthACopy(occupant))) && ready(usual)) return usual;
-    const empty = this.#places.first((resident, id) => resident === null && id >= from && ready(id));
+    const occupant = this.#slots.idleAt(usual);
+    if ((this.#slots.at(usual) === null || (occupant && !this.#isWorthACopy(occupant))) && ready(usual)) return usual;
+    const empty = this.#slots.first((resident, id) => resident === null && id >= from && ready(id));
     if (empty >= 0) return empty;
     return this.prefixes.first(({ id }) => id >= from && ready(id))?.id ?? -1;
   }
@@ -123,9 +118,9 @@ export class SplitCache implements KvCache {
     return idle.computed - kept > this.copyPrice && this.prefixes.isWanted(idle);
   }
 
-  /** Brings the best prefix that pays to an id, out of the cache itself. @returns its length */
+  /** Copies the best prefix that pays to an id, from the cache itself. @returns its length */
   #takePrefix(sequence: CachedSequence, target: number): number {
-    const occupant = this.#places.idleAt(target);
+    const occupant = this.#slots.idleAt(target);
     const { resident: source, length } = this.#prefixFor(sequence, occupant);
     if (source !== null) this.prefixes.touch(source, length);
 
@@ -133,10 +128,10 @@ export class SplitCache implements KvCache {
     else if (occupant !== null) this.#preserve(occupant, 0, source);
     if (source !== null && source !== occupant) {
       this.#memory.copy(source.id, target, -1, -1);
-      // All of it has a new place.
+      // The sequence holds all of it at its new id.
       if (this.prefixes.idle.has(source) && source.computed === length) {
         this.prefixes.forget(source);
-        this.#places.put(source.id, null);
+        this.#slots.put(source.id, null);
         this.#memory.remove(source.id, -1, -1);
       }
     }
@@ -151,53 +146,53 @@ export class SplitCache implements KvCache {
     const { id } = sequence;
     const idle = this.prefixes.end(sequence, passing);
     this.#online.delete(sequence);
-    this.#places.put(id, idle);
+    this.#slots.put(id, idle);
     sequence.id = -1;
     if (idle === null) this.#memory.remove(id, -1, -1);
   }
 
   settle(decodes: readonly CachedSequence[]): void {
-    // One alone is in order wherever it is.
+    // A single sequence is in order at any id.
     if (!this.#options.reuse || decodes.length < 2) return;
     const streams = decodes.filter((sequence) => this.#online.has(sequence));
-    const riders = decodes.filter((sequence) => !this.#online.has(sequence));
+    const lower = decodes.filter((sequence) => !this.#online.has(sequence));
     this.#gather(streams, 0);
-    if (streams.length > 0) this.#gather(riders, this.#online.size);
-    else this.#close(riders);
+    if (streams.length > 0) this.#gather(lower, this.#online.size);
+    else this.#close(lower);
   }
 
   attended({ computed }: CachedSequence, count: number): number {
     return count * computed + (count * (count + 1)) / 2;
   }
 
-  /** Brings sequences to consecutive ids from `base`; others that run there make place, as long as there is any. */
+  /** Moves sequences to consecutive ids from `base`; others that run there move away, while there are free ids. */
   #gather(sequences: readonly CachedSequence[], base: number): void {
     const end = base + sequences.length;
     const inside = ({ id }: Pick<CachedSequence, "id">) => id >= base && id < end;
     const outside = sequences.filter((sequence) => !inside(sequence)).sort((a, b) => a.id - b.id);
     const members = new Set(sequences);
-    // Who moves into a vacant id leaves one for those that have to make place.
+    // A sequence that moves into a vacant id leaves one for those that have to move away.
     this.#fill(base, end, outside);
     for (let id = base; id < end && outside.length > 0; id++) {
-      const there = this.#places.runningAt(id)!;
+      const there = this.#slots.runningAt(id)!;
       if (members.has(there)) continue;
-      const above = this.#online.has(there) ? this.#places.vacant(end) : this.#places.vacantForLower(end);
-      const place = above >= 0 ? above : this.#places.vacant(this.#online.size);
-      if (place < 0 || inside({ id: place })) return;
-      this.#move(there, place);
+      const above = this.#online.has(there) ? this.#slots.vacant(end) : this.#slots.vacantForLower(end);
+      const free = above >= 0 ? above : this.#slots.vacant(this.#online.size);
+      if (free < 0 || inside({ id: free })) return;
+      this.#move(there, free);
       this.#move(outside.pop()!, id);
     }
   }
 
   /**
-   * Moves the riders that are furthest off into the empty ids among the others. Whoever else runs there stays: a plan takes
-   * riders in runs of ids, and a prompt is about to be one of them.
+   * Moves the decodes that are furthest away into the empty ids among the others. Other running sequences stay there: a plan
+   * takes decodes in runs of ids, and a prompt among them decodes soon.
    */
-  #close(riders: readonly CachedSequence[]): void {
-    const ids = riders.map(({ id }) => id);
-    const base = densest(ids, this.#places.count);
-    const end = base + riders.length;
-    const outside = riders.filter(({ id }) => id < base || id >= end);
+  #close(decodes: readonly CachedSequence[]): void {
+    const ids = decodes.map(({ id }) => id);
+    const base = densest(ids, this.#slots.count);
+    const end = base + decodes.length;
+    const outside = decodes.filter(({ id }) => id < base || id >= end);
     this.#fill(
       base,
       end,
@@ -205,33 +200,32 @@ export class SplitCache implements KvCache {
     );
   }
 
-  /** Moves sequences, the last first, to the ids from `base` to before `end` that do not run. */
+  /** Moves sequences, the last first, to the ids in [base, end) that do not run. */
   #fill(base: number, end: number, outside: CachedSequence[]): void {
     for (let id = base; id < end && outside.length > 0; id++) {
-      if (this.#places.runningAt(id) === null) this.#move(outside.pop()!, id);
+      if (this.#slots.runningAt(id) === null) this.#move(outside.pop()!, id);
     }
   }
 
   /**
-   * Where a sequence would run; −1 when all ids run. Online takes the lowest id that no online sequence has, next to the
-   * others; a lower tier may be there, and moves up. When it runs alone any id will do: it goes on where its prefix lies if
-   * little else lies there, else it takes an empty id or the one used longest ago, so that the conversations of one user
-   * are never copied about.
+   * The id at which a sequence would run; −1 when all ids run. An online sequence takes the lowest id that no online sequence
+   * has; a lower tier that runs there moves up. A sequence that runs alone may take any id: that of its prefix if little else
+   * is there, else an empty one or the least recently used, so that the conversations of one user are never copied.
    */
   #targetFor(sequence: CachedSequence, online: boolean): number {
-    if (!this.#options.reuse) return this.#places.vacant(0);
+    if (!this.#options.reuse) return this.#slots.vacant(0);
     if (this.prefixes.running.size > 0) {
-      if (!online) return this.#places.spareForLower(this.#online.size);
-      return this.#places.first((resident) => resident === null || !this.#online.has(resident));
+      if (!online) return this.#slots.spareForLower(this.#online.size);
+      return this.#slots.first((resident) => resident === null || !this.#online.has(resident));
     }
     const from = online ? 0 : this.#options.reserved;
     const { resident, length } = this.prefixes.match(sequence);
     if (resident !== null && resident.id >= from && resident.computed - length <= this.copyPrice) return resident.id;
-    const empty = this.#places.empty(from);
+    const empty = this.#slots.empty(from);
     return empty >= 0 ? empty : (this.prefixes.first(({ id }) => id >= from)?.id ?? from);
   }
 
-  /** The best prefix that pays: one that lies where the sequence will run costs nothing, any other a copy. */
+  /** The best prefix that pays: one at the sequence's target id costs nothing, any other a copy. */
   #prefixFor(sequence: CachedSequence, occupant: CachedSequence | null): PrefixMatch {
     if (!this.#options.reuse) return NO_PREFIX;
     const { tokens, scope } = sequence;
@@ -243,34 +237,34 @@ export class SplitCache implements KvCache {
   }
 
   /**
-   * Brings an idle prefix to host memory or another id before its own is taken, or forgets it when it is not worth that or
-   * there is nowhere to go. What its id holds stays until the taker overwrites it.
+   * Moves an idle prefix to host memory or to another id before its own is taken, or evicts it when it is not worth that or
+   * there is no room. The content of its id stays until the new sequence overwrites it.
    *
-   * @param taken how much of it the taker goes on with
-   * @param needed a resident that the taker is about to be copied from
+   * @param taken number of its tokens that the new sequence uses
+   * @param needed a resident from which the new sequence is about to be copied
    */
   #preserve(idle: CachedSequence, taken: number, needed: CachedSequence | null = null): void {
     const kept = Math.max(this.prefixes.shared(idle), taken);
     const from = idle.id;
     const worth = this.#isWorthACopy(idle, kept);
-    // A copy moves all cells of an id. To host memory and back go the tokens alone.
+    // A copy moves all cells of an id; host memory takes only the tokens.
     const smaller = 2 * idle.computed < this.#options.capacity;
     const offloaded = worth && smaller && this.prefixes.offload(idle, 0, () => this.#memory.save(from));
-    const place = worth && !offloaded ? this.#roomFor(idle, needed) : -1;
-    if (place >= 0) this.#copyTo(idle, place);
+    const target = worth && !offloaded ? this.#roomFor(idle, needed) : -1;
+    if (target >= 0) this.#copyTo(idle, target);
     else if (!offloaded) this.#evict(idle, kept);
-    this.#places.put(from, null);
+    this.#slots.put(from, null);
   }
 
-  /** An id for an idle prefix: the last empty one, out of the way of those that run, or that of one used longer ago. */
+  /** An id for an idle prefix: the last empty one, away from running sequences, or that of one used less recently. */
   #roomFor(idle: CachedSequence, needed: CachedSequence | null): number {
-    const empty = this.#places.lastEmpty();
+    const empty = this.#slots.lastEmpty();
     if (empty >= 0) return empty;
     const other = this.prefixes.first((resident) => resident !== needed);
     if (other === null || other === idle) return -1;
     const { id } = other;
     this.#evict(other, this.prefixes.shared(other));
-    this.#places.put(id, null);
+    this.#slots.put(id, null);
     this.#memory.remove(id, -1, -1);
     return id;
   }
@@ -278,24 +272,24 @@ export class SplitCache implements KvCache {
   /** Moves a running sequence to an id that does not run. */
   #move(sequence: CachedSequence, target: number): void {
     const { id } = sequence;
-    const occupant = this.#places.at(target);
+    const occupant = this.#slots.at(target);
     if (occupant !== null) this.#preserve(occupant, 0);
     this.#copyTo(sequence, target);
     this.#memory.remove(id, -1, -1);
-    this.#places.put(id, null);
+    this.#slots.put(id, null);
   }
 
   #copyTo(resident: CachedSequence, target: number): void {
     if (resident.computed === 0) this.#memory.remove(target, -1, -1);
     else this.#memory.copy(resident.id, target, -1, -1);
-    this.#places.put(target, resident);
+    this.#slots.put(target, resident);
     resident.id = target;
   }
 
   /**
-   * Pushes an idle prefix out; it may go to host memory, as a whole: there is no other way back into an id's own cells.
+   * Evicts an idle prefix. It may be offloaded, but only as a whole: an id's own cells can be restored in no other way.
    *
-   * @param kept how much of it is not lost
+   * @param kept number of its tokens that another sequence holds
    */
   #evict(idle: CachedSequence, kept: number): void {
     if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));

@@ -7,18 +7,18 @@ import { PrefixCache } from "./prefix-cache.ts";
 export interface UnifiedCacheOptions {
   ids: number;
   cells: number;
-  /** Cells that lower tiers leave free when they start, for online work; the first of them may use them. */
+  /** Cells that lower tiers leave free for online work when they start; the first sequence of lower tiers may use them. */
   reserved: number;
-  /** False on models whose memory can't be cut: every sequence starts from nothing. */
+  /** False for models whose memory cannot be truncated: no sequence starts with a prefix. */
   reuse: boolean;
 }
 
-/** Cells kept free for each running sequence when another starts, so that it does not run out at once. */
+/** Cells kept free for each running sequence when another starts, so that cells do not run out at once. */
 const HEADROOM = 16;
 /** The share of the cells that idle prefixes may hold: every row of a step attends over all cells up to the last used. */
 const IDLE_SHARE = 0.25;
 
-/** Any id may use any cell (`kv_unified = true`): a prefix is shared without moving a byte. */
+/** Any id may use any cell (`kv_unified = true`): a prefix is shared without a copy. */
 export class UnifiedCache implements KvCache {
   readonly kind = "unified";
   readonly copyPrice = 0;
@@ -28,7 +28,7 @@ export class UnifiedCache implements KvCache {
   readonly #account: CellAccount;
   readonly #reserved: number;
   readonly #freeIds: number[];
-  /** Those of the running that are of lower tiers. */
+  /** Running sequences of lower tiers. */
   readonly #lower = new Set<CachedSequence>();
 
   constructor(memory: KvMemory, host: HostMemory, options: UnifiedCacheOptions) {
@@ -72,7 +72,7 @@ export class UnifiedCache implements KvCache {
     if (idle !== null && this.#account.unpinned(idle.id, length) > room - needed) return false;
     if (idle === null && needed > room) return false;
 
-    // The idle sequence goes on as the new one when nothing of it would be lost, or it would have to give way.
+    // The idle prefix becomes the new sequence when nothing of it would be lost, or when it would have to be evicted.
     const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
     const stays = idle === null || this.#freeIds.length > 0 || this.prefixes.first() !== idle;
     const id = both && stays && idle?.computed !== length ? this.#takeId(source) : null;
@@ -81,7 +81,7 @@ export class UnifiedCache implements KvCache {
     else return false;
     this.#run(sequence, id ?? idle!.id, length, online);
     this.#makeRoom(needed, source);
-    // Set aside for the whole prompt, or those that start after it would take what it was let in for.
+    // Cells are reserved for the whole prompt: later starts would otherwise take them.
     this.#account.grow(sequence.id, missing);
     return true;
   }
@@ -111,7 +111,7 @@ export class UnifiedCache implements KvCache {
 
   settle(): void {}
 
-  /** Each row attends over all cells, whoever holds them. */
+  /** Each row attends over all used cells, of any sequence. */
   attended(_: CachedSequence, count: number): number {
     return count * this.#account.used;
   }
@@ -120,16 +120,16 @@ export class UnifiedCache implements KvCache {
     return this.#account.free + this.#account.idle;
   }
 
-  /** Of that, what a sequence may take that starts. */
+  /** Of these cells, those that a starting sequence may take. */
   #roomFor(online: boolean): number {
     return this.#room - (online || this.#lower.size === 0 ? 0 : this.#reserved);
   }
 
-  /** Places a sequence on a prefix from host memory; what that one shares with `source` comes from there. */
+  /** Places a sequence on a prefix from host memory; the tokens that it shares with `source` are copied from there. */
   #placeWith(back: Restorable, sequence: CachedSequence, source: CachedSequence | null, online: boolean): boolean {
     const { from, computed } = back.offloaded;
     const missing = sequence.tokens.length - from;
-    // All that was saved comes back, and what the sequence can't use goes again.
+    // The whole saved state is loaded, and the part that the sequence cannot use is removed.
     const needed = Math.max(missing, computed - from) + HEADROOM * this.prefixes.running.size;
     const held =
       source !== null && this.prefixes.idle.has(source) ? this.#account.unpinned(source.id, source.computed) : 0;
@@ -170,7 +170,7 @@ export class UnifiedCache implements KvCache {
     this.#account.resume(idle.id);
   }
 
-  /** Drops idle prefixes until `count` cells are free; never `keep`. */
+  /** Evicts idle prefixes until `count` cells are free; never `keep`. */
   #makeRoom(count: number, keep: CachedSequence | null): void {
     while (this.#account.free < count) {
       const idle = this.prefixes.first((idle) => idle !== keep);
@@ -187,13 +187,13 @@ export class UnifiedCache implements KvCache {
     return this.#freeIds.pop() ?? null;
   }
 
-  /** The last one stays however long it is, or where cells are few the one conversation there is would start anew each turn. */
+  /** The last idle prefix stays whatever its length: otherwise a single conversation in few cells would be computed anew each time. */
   #trimIdle(): void {
     while (this.prefixes.idle.size > 1 && this.#account.idle > this.cells * IDLE_SHARE)
       this.#drop(this.prefixes.first()!);
   }
 
-  /** Pushes an idle prefix out; what no other holds may go to host memory. */
+  /** Evicts an idle prefix; the part that no other sequence holds may be offloaded. */
   #drop(idle: CachedSequence): void {
     const { id } = idle;
     const from = this.prefixes.shared(idle);

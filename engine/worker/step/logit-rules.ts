@@ -2,18 +2,18 @@ import type { Sampling } from "../../protocol/request.ts";
 
 export interface LogitRulesOptions {
   sampling: Sampling;
-  /** Tokens that end a generation. */
+  /** Tokens that end a sequence. */
   endTokens: readonly number[];
   ignoreEos: boolean;
   /** Tokens to generate before an end token may come. */
   minTokens: number;
-  /** Other tokens that end this generation; held back with the end tokens. */
+  /** Other tokens that end this sequence; suppressed together with the end tokens. */
   stopTokenIds: readonly number[];
 }
 
 /**
- * What a request asks of single tokens: biases, penalties, no end before its time. Written into the row of logits before
- * the sampler sees it, which costs a few tokens' work instead of a pass over the vocabulary.
+ * A request's rules for single tokens: biases, penalties, a minimum length. They are written into the row of logits before
+ * sampling, which touches a few tokens instead of the whole vocabulary.
  */
 export class LogitRules {
   readonly #options: LogitRulesOptions;
@@ -26,7 +26,7 @@ export class LogitRules {
     if (options.sampling.repetitionPenalty !== 1) for (const token of prompt) this.#prompt.add(token);
   }
 
-  /** @returns null when the request asks for nothing of this kind, so that its logits need not be touched */
+  /** @returns null when the request has no such rule: its logits then need not be touched */
   static for(options: LogitRulesOptions, prompt: readonly number[]): LogitRules | null {
     const { frequencyPenalty, presencePenalty, repetitionPenalty, logitBias } = options.sampling;
     const plain =
@@ -39,7 +39,7 @@ export class LogitRules {
     return plain ? null : new LogitRules(options, prompt);
   }
 
-  /** Counts a token that was generated. */
+  /** Counts a generated token. */
   accept(token: number): void {
     this.#generated++;
     this.#counts.set(token, (this.#counts.get(token) ?? 0) + 1);
@@ -47,7 +47,7 @@ export class LogitRules {
 
   apply(logits: Float32Array): void {
     const { sampling, endTokens, ignoreEos, minTokens, stopTokenIds } = this.#options;
-    // Before the penalties, as in vLLM and llama.cpp: the repetition penalty multiplies what the bias made.
+    // Biases precede penalties, as in vLLM and llama.cpp: the repetition penalty multiplies the biased logit.
     for (const [token, bias] of sampling.logitBias) if (token < logits.length) logits[token]! += bias;
     if (sampling.repetitionPenalty !== 1) this.#repetition(logits, sampling.repetitionPenalty);
     if (sampling.frequencyPenalty !== 0 || sampling.presencePenalty !== 0) {
@@ -59,7 +59,7 @@ export class LogitRules {
     if (early) for (const token of stopTokenIds) if (token < logits.length) logits[token] = Number.NEGATIVE_INFINITY;
   }
 
-  /** As in Keskar et al. 2019 (CTRL), but multiplying where a logit is negative, or the penalty would be a reward. */
+  /** As in Keskar et al. 2019 (CTRL), but multiplying negative logits: dividing them would make the token more probable. */
   #repetition(logits: Float32Array, penalty: number): void {
     const penalize = (token: number) => {
       const logit = logits[token]!;

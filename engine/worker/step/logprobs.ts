@@ -5,80 +5,80 @@ import type { Vocabulary } from "../native/vocabulary.ts";
 
 export type TokenNames = Pick<Vocabulary, "piece" | "text">;
 
-/** Stands for a probability of nothing, which JSON has no number for; OpenAI's own value. */
-const NEVER = -9999;
+/** The log probability that stands for −∞, for which JSON has no number; the value of OpenAI. */
+const LOWEST = -9999;
 
-export interface LogprobTrailParts {
+export interface SequenceLogprobsParts {
   wanted: LogprobsWanted;
   prompt: readonly number[];
-  /** Tokens at the prompt's beginning that its writer did not write. */
+  /** Tokens at the beginning of the prompt that the client did not write. */
   opening: number;
   vocabulary: TokenNames;
 }
 
 interface Placed {
   logprob: RankedLogprob;
-  /** Where in the answer its text begins. */
+  /** The position in the answer at which its text begins. */
   start: number;
 }
 
 /**
- * How probable the tokens of one sequence were. A drawn token's entry waits until text of it is sent, so that what is told
- * matches the text: the token that ends an answer, thoughts, and what a stop string cuts off are told nothing of. A token
- * that is cut in its middle is told whole.
+ * The log probabilities of one sequence. A drawn token's entry is kept until text of it is sent, so that entries match the
+ * text: there is none for the token that ends an answer, for reasoning, and for text that a stop string cuts off. A token that
+ * is cut in its middle has its whole entry.
  */
-export class LogprobTrail {
-  readonly #parts: LogprobTrailParts;
-  /** Of the prompt's tokens after its opening, in order, as far as they are read. */
+export class SequenceLogprobs {
+  readonly #parts: SequenceLogprobsParts;
+  /** Entries of the prompt tokens after its opening, in order, as far as they are computed. */
   readonly #prompt: PromptLogprob[] = [];
-  /** Drawn, and not yet turned into text. */
+  /** Entries of drawn tokens that are not yet text. */
   readonly #drawn: RankedLogprob[] = [];
   readonly #placed: Placed[] = [];
-  /** The row that the next token is drawn from, as it was before anyone wrote into it. */
+  /** The row from which the next token is drawn, as the model computed it. */
   #row: Float32Array = new Float32Array(0);
   #best: TopLogits | null = null;
-  #promptTold: boolean;
+  #promptTaken: boolean;
 
-  constructor(parts: LogprobTrailParts) {
+  constructor(parts: SequenceLogprobsParts) {
     this.#parts = parts;
-    this.#promptTold = !parts.wanted.prompt;
+    this.#promptTaken = !parts.wanted.prompt;
     const { prompt, opening } = parts;
     if (opening === 0) this.#prompt.push({ bytes: this.#bytes(prompt[0]!), logprob: null, top: [] });
   }
 
-  /** Whether the logits behind this token of the prompt are wanted: they tell of the token after it, if it is known yet. */
+  /** Whether the logits behind this prompt token are wanted: they score the token after it, once. */
   wants(position: number): boolean {
     const { wanted, prompt, opening } = this.#parts;
     return wanted.prompt && position + 1 < prompt.length && position + 1 >= opening + this.#prompt.length;
   }
 
-  /** Takes the logits behind a token of the prompt. */
+  /** Takes the logits behind a prompt token. */
   score(position: number, row: Float32Array): void {
     const best = topLogits(row, Math.max(1, this.#parts.wanted.top));
     this.#prompt.push(this.#ranked(this.#parts.prompt[position + 1]!, row, best));
   }
 
   /**
-   * Takes the row that a token will be drawn from.
+   * Takes the row from which a token will be drawn.
    *
-   * @param written whether somebody will write into it before that
+   * @param written whether the row will be changed before that
    */
   read(row: Float32Array, written: boolean): void {
     this.#best = topLogits(row, Math.max(1, this.#parts.wanted.top));
     this.#row = written ? row.slice() : row;
   }
 
-  /** Takes the token that was drawn from that row; before the next decode. */
+  /** Takes the token that was drawn from that row; called before the next decode. */
   draw(token: number): void {
     if (this.#best !== null) this.#drawn.push(this.#ranked(token, this.#row, this.#best));
     this.#best = null;
   }
 
   /**
-   * Tells of the first token that is not placed yet where in the answer its text begins.
+   * Sets the position in the answer of the first token without one.
    *
-   * @param part `end` for the token that ends the answer and is no part of it; with a `thought` all that waits is of one,
-   * with a `call` all that waits for text from here on
+   * @param part `end` for the token that ends the answer and is no part of it; at a `thought`, all kept entries are of
+   * reasoning; at a `call`, the kept entries from this position on are of the call
    */
   place(start: number, part: "answer" | "thought" | "call" | "end"): void {
     const logprob = this.#drawn.shift();
@@ -87,18 +87,18 @@ export class LogprobTrail {
     else if (part === "answer" && logprob !== undefined) this.#placed.push({ logprob, start });
   }
 
-  /** The prompt's, once. */
+  /** The entries of the prompt, once; then null. */
   takePrompt(): PromptLogprob[] | null {
-    if (this.#promptTold) return null;
-    this.#promptTold = true;
+    if (this.#promptTaken) return null;
+    this.#promptTaken = true;
     return this.#prompt;
   }
 
   /**
-   * What text was sent of.
+   * The entries whose text was sent.
    *
    * @param sent characters of the answer that were sent
-   * @param all whether what was held back was sent too
+   * @param all whether text that was held back was sent too
    */
   take(sent: number, all: boolean): RankedLogprob[] {
     const waiting = all ? -1 : this.#placed.findIndex(({ start }) => start >= sent);
@@ -109,7 +109,7 @@ export class LogprobTrail {
   #ranked(token: number, row: Float32Array, { tokens, logits, logSum }: TopLogits): RankedLogprob {
     const named = (id: number, logit: number): TokenLogprob => ({
       bytes: this.#bytes(id),
-      logprob: Math.max(NEVER, logit - logSum),
+      logprob: Math.max(LOWEST, logit - logSum),
     });
     const top = tokens.slice(0, this.#parts.wanted.top).map((id, i) => named(id, logits[i]!));
     return { ...named(token, row[token]!), top };

@@ -13,34 +13,34 @@ import type { BuiltPrompt } from "../text/prompt-builder.ts";
 import type { ChatTemplate } from "../text/template/chat-template.ts";
 import type { TextOwner } from "../text/tokenize-queue.ts";
 import { LogitRules } from "./logit-rules.ts";
-import { LogprobTrail } from "./logprobs.ts";
+import { SequenceLogprobs } from "./logprobs.ts";
 import { EngineSequence } from "./sequence.ts";
 import type { ToolCallReader } from "./tool-call-reader.ts";
 
 const MOST_SEED = 2 ** 32;
-/** The one scope of prefixes where owners share them. */
-const EVERYONE = "";
+/** The scope of prefixes that all owners share. */
+const SHARED_SCOPE = "";
 
 export interface SequenceFactoryParts {
   library: Library;
   vocabulary: Vocabulary;
   template: ChatTemplate;
-  /** Of answers that are not read for calls. */
+  /** Grammars of answers that are not read for tool calls. */
   grammars: VocabularyGrammars;
   calls: ToolCallReader;
   /** The longest sequence in tokens. */
   context: number;
   cacheScope: CacheScope;
-  /** Most tokens of a chat's thoughts where the request says nothing; null is without bound. */
+  /** Most reasoning tokens of a chat where the request sets none; null is unbounded. */
   reasoningBudget: number | null;
-  /** There is something to do for the steps. */
+  /** Wakes the work loop. */
   wake: () => void;
 }
 
-/** Makes the sequences of requests, each with all that it needs to draw tokens and to turn them into text. */
+/** Makes the sequences of requests, each with its sampler, its rules and its text state. */
 export class SequenceFactory {
   readonly #parts: SequenceFactoryParts;
-  /** Tokens of the tag that ends a thought; none where the model does not think. */
+  /** Tokens of the tag that ends reasoning; none where the model has no such tag. */
   readonly #closeTag: readonly number[];
 
   constructor(parts: SequenceFactoryParts) {
@@ -50,8 +50,8 @@ export class SequenceFactory {
   }
 
   /**
-   * Checks the grammar and has it compiled. Which grammars are kept is for their bound to say, so that no request in the
-   * queue holds one; a sequence takes its own when it starts.
+   * Checks the grammar and has it compiled. A waiting request does not hold its grammar, so that the bound on kept grammars
+   * applies; a sequence takes its own when it starts.
    *
    * @throws GbnfError
    */
@@ -59,7 +59,7 @@ export class SequenceFactory {
     if (grammar !== null) await this.#grammarsOf(prompt).prepare(grammar, owner);
   }
 
-  /** @param arrival the request's place in the queue; its sequences stand together there, in their order */
+  /** @param arrival the request's order of arrival; its sequences follow each other */
   make(request: EngineRequest, prompt: BuiltPrompt, arrival: number): EngineSequence[] {
     const { library, vocabulary, template, calls, context, wake } = this.#parts;
     const { sampling, grammar: rule, logprobs: wanted } = request;
@@ -84,7 +84,7 @@ export class SequenceFactory {
         sampler: new Sampler(library.llama, sampling, (seed + index) % MOST_SEED),
         rules: LogitRules.for(rules, tokens),
         constraint: rule === null ? null : new GrammarConstraint({ rule, grammars, ...reasoning, wake }),
-        logprobs: wanted === null ? null : new LogprobTrail({ wanted, prompt: tokens, opening, vocabulary }),
+        logprobs: wanted === null ? null : new SequenceLogprobs({ wanted, prompt: tokens, opening, vocabulary }),
         text: new SequenceText({
           stop: request.stop,
           ...reasoning,
@@ -101,10 +101,10 @@ export class SequenceFactory {
     return calls.reads(prompt) ? calls.grammars : grammars;
   }
 
-  /** A prompt whose every token is to be scored must be computed from its beginning: it has a scope of its own. */
+  /** A prompt whose tokens are all scored must be computed from its beginning: it has a scope of its own. */
   #scopeOf({ id, owner, logprobs }: EngineRequest): string {
     if (logprobs?.prompt) return `${id}\n`;
-    return this.#parts.cacheScope === "owner" ? owner : EVERYONE;
+    return this.#parts.cacheScope === "owner" ? owner : SHARED_SCOPE;
   }
 
   #thoughtBudget(request: EngineRequest, prompt: BuiltPrompt): ReasoningBudget | null {

@@ -7,9 +7,9 @@ import type { Sequence } from "../scheduler/scheduled-sequence.ts";
 import type { ReasoningBudget } from "../text/output/reasoning-budget.ts";
 import type { SequenceText } from "../text/output/sequence-text.ts";
 import type { LogitRules } from "./logit-rules.ts";
-import type { LogprobTrail } from "./logprobs.ts";
+import type { SequenceLogprobs } from "./logprobs.ts";
 
-/** What of a vocabulary turns tokens into text. */
+/** The part of a vocabulary that turns tokens into text. */
 export type TokenTexts = Pick<Vocabulary, "isEnd" | "piece">;
 
 const NO_BYTES = new Uint8Array(0);
@@ -18,23 +18,23 @@ export interface EngineSequenceParts {
   request: EngineRequest;
   index: number;
   arrival: number;
-  /** Whose prefixes it may find, and who may find its own. */
+  /** The scope within which prefixes are shared. */
   scope: string;
   promptTokens: readonly number[];
-  /** Most tokens to generate: what was asked for, or what the context leaves. */
+  /** Most tokens to generate: the requested number, or the rest of the context. */
   limit: number;
   sampler: Sampler;
   rules: LogitRules | null;
   constraint: GrammarConstraint | null;
-  /** Null where no probabilities are wanted. */
-  logprobs: LogprobTrail | null;
+  /** Null where no log probabilities are wanted. */
+  logprobs: SequenceLogprobs | null;
   text: SequenceText;
   thoughts: ReasoningBudget | null;
-  /** Bytes of tokens that show in this one's output alone: the marks of tool calls. */
+  /** Bytes of tokens that are text in this sequence's output only: the marks of tool calls. */
   marks?: ReadonlyMap<number, Uint8Array>;
 }
 
-/** One sequence with all that turns its logits into text. */
+/** One sequence, from its logits to its text. */
 export class EngineSequence implements Sequence {
   readonly request: EngineRequest;
   readonly index: number;
@@ -47,26 +47,26 @@ export class EngineSequence implements Sequence {
   readonly sampler: Sampler;
   readonly rules: LogitRules | null;
   readonly constraint: GrammarConstraint | null;
-  readonly logprobs: LogprobTrail | null;
+  readonly logprobs: SequenceLogprobs | null;
   readonly scored: boolean;
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
-  /** Set when its client has gone; it leaves before the next step. */
+  /** True once its client has disconnected; the sequence ends before the next step. */
   cancelled = false;
-  /** Whether its start was told: a preempted one starts more than once. */
+  /** True once its start was announced: a preempted sequence starts more than once. */
   announced = false;
   readonly #promptLength: number;
   readonly #limit: number;
   readonly #text: SequenceText;
   readonly #thoughts: ReasoningBudget | null;
   readonly #marks: ReadonlyMap<number, Uint8Array> | undefined;
-  /** Drawn, but not yet turned into text. */
+  /** Tokens that were drawn and are not yet text. */
   readonly #fresh: number[] = [];
   #finish: FinishReason | null = null;
   /** Characters of the answer that were sent. */
   #sent = 0;
-  /** Whether the last token ended it. */
+  /** True when the last token ended the sequence. */
   #ended = false;
 
   constructor(parts: EngineSequenceParts) {
@@ -98,49 +98,49 @@ export class EngineSequence implements Sequence {
     return this.tokens.length - this.#promptLength;
   }
 
-  /** Whether its grammar is at hand. One that was dropped while it waited is compiled again beside the steps. */
+  /** Whether its grammar is compiled. One that was dropped while the sequence waited is compiled again between the steps. */
   ready(): boolean {
     const isWanted = () => !this.cancelled && this.state !== "ended";
     return this.constraint?.ready({ tier: this.tier, isWanted }) ?? true;
   }
 
-  /** Its text is complete or a token ended it: nothing more is to be computed. */
+  /** True when the text is complete or a token ended it: no more tokens are computed. */
   get finished(): boolean {
     return this.#finish !== null;
   }
 
-  /** What to accept for a drawn token: another one where its thoughts are to end. All before it are text by now. */
+  /** The token to accept for a drawn one: another where reasoning has to end. All tokens before it are text by now. */
   chosen(drawn: number): number {
     if (this.#thoughts === null) return drawn;
     return this.#thoughts.take(drawn, this.#text, (token) => this.constraint?.allows(token) ?? true);
   }
 
-  /** Whether nothing is to be drawn: its prompt is all that is wanted. */
+  /** True when only the prompt is computed and no token is drawn. */
   get promptOnly(): boolean {
     return this.#limit === 0;
   }
 
-  /** Its prompt is computed, and that was all. */
+  /** Ends a sequence of which only the prompt was wanted. */
   complete(): void {
     this.#finish = "length";
   }
 
-  /** Takes the token that was drawn for it. */
+  /** Takes the drawn token. */
   accept(token: number, vocabulary: TokenTexts): void {
     this.tokens.push(token);
     this.rules?.accept(token);
     this.constraint?.accept(token);
     this.#fresh.push(token);
     this.#ended = (vocabulary.isEnd(token) && !this.request.ignoreEos) || this.request.stopTokenIds.includes(token);
-    // Of a complete grammar only an end token could follow, which says nothing: it need not be computed.
+    // After a complete grammar only an end token could follow, which need not be computed.
     if (this.#ended || this.constraint?.over) this.#finish = "stop";
     else if (this.generated >= this.#limit) this.#finish = "length";
   }
 
   /**
-   * Turns the tokens drawn since the last call into what the client is sent.
+   * Turns the tokens drawn since the last call into the output for the client.
    *
-   * @returns null when there were none, unless none were wanted
+   * @returns null without such tokens, unless only the prompt was wanted
    */
   output(vocabulary: TokenTexts): SequenceOutput | null {
     const tokens = this.#fresh.length;
@@ -151,7 +151,7 @@ export class EngineSequence implements Sequence {
     let stopped = false;
     const before = this.generated - tokens;
     for (let i = 0; i < tokens && !stopped; i++) {
-      // The token that ends an answer is no part of it: as in vLLM, also where the vocabulary gives it a text.
+      // The token that ends an answer is no part of it, as in vLLM, even where the vocabulary has a text for it.
       const token = this.#fresh[i]!;
       const ends = this.#ended && i === tokens - 1;
       const piece = ends ? NO_BYTES : (this.#marks?.get(token) ?? vocabulary.piece(token));
@@ -175,17 +175,17 @@ export class EngineSequence implements Sequence {
     const finish = this.#finish === null ? null : this.#summary(this.#finish);
     const output: SequenceOutput = { id: this.request.id, index: this.index, text, reasoning, tokens, finish };
     if (toolCalls.length > 0) output.toolCalls = toolCalls;
-    if (this.logprobs !== null) this.#tellLogprobs(this.logprobs, output, finish !== null && !stopped);
+    if (this.logprobs !== null) this.#addLogprobs(this.logprobs, output, finish !== null && !stopped);
     return output;
   }
 
-  /** What its last token is of; the answer had `start` characters before it. */
+  /** The part that the last token belongs to; the answer had `start` characters before it. */
   #partSince(start: number): "answer" | "thought" | "call" {
     if (this.#text.thought) return "thought";
     return this.#text.called && this.#text.answered === start ? "call" : "answer";
   }
 
-  #tellLogprobs(logprobs: LogprobTrail, output: SequenceOutput, all: boolean): void {
+  #addLogprobs(logprobs: SequenceLogprobs, output: SequenceOutput, all: boolean): void {
     this.#sent += output.text.length;
     output.logprobs = logprobs.take(this.#sent, all);
     const prompt = logprobs.takePrompt();

@@ -26,21 +26,21 @@ export interface StepLoopParts {
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: StepMessage) => void;
-  /** Its request can't go on. */
-  fail: (generation: EngineSequence, error: EngineError) => void;
-  /** There is something to do. */
+  /** Ends a request with an error. */
+  fail: (sequence: EngineSequence, error: EngineError) => void;
+  /** Wakes the work loop. */
   wake: () => void;
 }
 
-/** Where in a step's batch logits are looked for. */
+/** The rows of a step's batch whose logits are read. */
 interface FilledStep {
-  /** Of each sequence that gets a token, its row. */
+  /** The row of each sequence that gets a token. */
   rows: Map<EngineSequence, number>;
-  /** Tokens of prompts that are to be scored, in order. */
+  /** Prompt tokens to score, in order. */
   scored: { sequence: EngineSequence; position: number; row: number }[];
 }
 
-/** A step whose tokens are drawn, and whose text is made while the next one computes. */
+/** A step whose tokens are drawn, and whose text is made while the next step computes. */
 interface DrawnStep {
   begin: number;
   started: SequenceStart[];
@@ -49,9 +49,9 @@ interface DrawnStep {
 }
 
 /**
- * The engine's heart: plan, fill, decode, draw; and while the decode runs on another thread, the text of the step before.
- * Sequences join and leave between two steps. A stop string found in the text of step k ends a sequence that step k+1 is
- * already computing: that one token is dropped.
+ * One step: schedule, fill the batch, decode, draw. While the decode runs on another thread, the text of the step before is
+ * made and posted. Sequences are added and removed between two steps. A stop string in the text of step k ends a sequence that
+ * step k+1 already computes: that token is dropped.
  */
 export class StepLoop {
   readonly #parts: StepLoopParts;
@@ -62,20 +62,20 @@ export class StepLoop {
     this.#parts = parts;
   }
 
-  add(generation: EngineSequence): void {
-    this.#parts.scheduler.add(generation);
+  add(sequence: EngineSequence): void {
+    this.#parts.scheduler.add(sequence);
     this.#parts.wake();
   }
 
-  /** Takes effect before the next step: while one computes, nothing may be taken from its hands. */
-  cancel(generation: EngineSequence): void {
-    if (generation.state === "ended") return;
-    generation.cancelled = true;
-    this.#cancelled.add(generation);
+  /** Takes effect before the next step: sequences of the step that computes now must not change. */
+  cancel(sequence: EngineSequence): void {
+    if (sequence.state === "ended") return;
+    sequence.cancelled = true;
+    this.#cancelled.add(sequence);
     this.#parts.wake();
   }
 
-  /** What its sequences are, by the best of them. */
+  /** The best tier among the sequences. */
   get want(): Want {
     const { running, waiting } = this.#parts.scheduler.byTier;
     const count = (tier: Tier) => running[tier] + waiting[tier];
@@ -83,22 +83,22 @@ export class StepLoop {
     return count("flex") + count("batch") > 0 ? "lower" : "nothing";
   }
 
-  /** Tells what the last step has brought, when the next one is not to come at once. */
+  /** Posts the last step's output when the next step does not follow at once. */
   flush(): void {
-    this.#tell();
+    this.#post();
   }
 
-  /** @returns false when nothing was left that a step could compute or tell @throws DecodeError when llama.cpp can't go on */
+  /** @returns false when there was nothing to compute or to post @throws DecodeError when llama.cpp cannot continue */
   async step(): Promise<boolean> {
     const { context, scheduler, stepModel, cache, now } = this.#parts;
     const begin = now();
-    for (const generation of this.#cancelled) this.#end(generation);
+    for (const sequence of this.#cancelled) this.#end(sequence);
     this.#cancelled.clear();
     const step = scheduler.schedule();
     const { entries } = step;
     if (entries.length === 0) {
       const rest = this.#last !== null;
-      this.#tell();
+      this.#post();
       if (step.unstartable === null) return rest;
       this.#parts.fail(step.unstartable, noRoom());
       return true;
@@ -108,8 +108,8 @@ export class StepLoop {
     const { rows, scored } = this.#fill(entries);
     const filled = now();
     const decoding = context.decode();
-    const telling = this.#tell();
-    // While it computes, as all that nobody waits for.
+    const posting = this.#post();
+    // Computed during the decode, as everything that does not delay a token.
     const shares = costShares(entries.map(partOf), step.shape.passes, stepModel.fit);
     await decoding;
     const decoded = now();
@@ -117,7 +117,7 @@ export class StepLoop {
       planMs: planned - begin,
       fillMs: filled - planned,
       decodeMs: decoded - filled,
-      ...telling,
+      ...posting,
       sampleMs: 0,
       totalMs: 0,
       ...forecastOf(step),
@@ -169,59 +169,59 @@ export class StepLoop {
 
   async #draw(rows: Map<EngineSequence, number>): Promise<EngineSequence[]> {
     const { context, vocabulary } = this.#parts;
-    const reached = [...rows.keys()].filter((generation) => generation.state === "running" && !generation.cancelled);
-    const drawing = reached.filter((generation) => !generation.promptOnly);
-    for (const generation of drawing) {
-      const { rules, constraint } = generation;
-      // The model's own distribution: whoever writes into the row comes after.
-      generation.logprobs?.read(context.logits(rows.get(generation)!), rules !== null || constraint !== null);
-      rules?.apply(context.logits(rows.get(generation)!));
+    const reached = [...rows.keys()].filter((sequence) => sequence.state === "running" && !sequence.cancelled);
+    const drawing = reached.filter((sequence) => !sequence.promptOnly);
+    for (const sequence of drawing) {
+      const { rules, constraint } = sequence;
+      // The model's own distribution is read before rules and grammars change the row.
+      sequence.logprobs?.read(context.logits(rows.get(sequence)!), rules !== null || constraint !== null);
+      rules?.apply(context.logits(rows.get(sequence)!));
     }
-    const sample = (generations: EngineSequence[]) =>
+    const sample = (sequences: EngineSequence[]) =>
       context.sample(
-        generations.map((generation) => generation.sampler),
-        generations.map((generation) => rows.get(generation)!),
+        sequences.map((sequence) => sequence.sampler),
+        sequences.map((sequence) => rows.get(sequence)!),
       );
     const tokens = await sample(drawing);
-    const draws = drawing.map((generation, i) => {
-      return { generation, constraint: generation.constraint, row: rows.get(generation)!, token: tokens[i]! };
+    const draws = drawing.map((sequence, i) => {
+      return { sequence, constraint: sequence.constraint, row: rows.get(sequence)!, token: tokens[i]! };
     });
     const stuck = await redrawRefused(draws, {
       logits: (row) => context.logits(row),
-      sample: (again) => sample(again.map(({ generation }) => generation)),
+      sample: (again) => sample(again.map(({ sequence }) => sequence)),
     });
     for (const draw of draws) {
-      const { generation } = draw;
+      const { sequence } = draw;
       if (stuck.has(draw)) {
-        this.#parts.fail(generation, deadEnd());
+        this.#parts.fail(sequence, deadEnd());
         continue;
       }
-      const token = generation.chosen(draw.token);
-      generation.logprobs?.draw(token);
-      generation.accept(token, vocabulary);
+      const token = sequence.chosen(draw.token);
+      sequence.logprobs?.draw(token);
+      sequence.accept(token, vocabulary);
     }
-    for (const generation of reached) {
-      if (generation.promptOnly) generation.complete();
-      if (generation.finished) this.#end(generation);
+    for (const sequence of reached) {
+      if (sequence.promptOnly) sequence.complete();
+      if (sequence.finished) this.#end(sequence);
     }
     return reached;
   }
 
-  /** Makes the last step's text and posts it. @returns the milliseconds that each of the two took */
-  #tell(): Pick<StepStats, "textMs" | "postMs"> {
+  /** Makes the last step's text and posts it. @returns the milliseconds of each */
+  #post(): Pick<StepStats, "textMs" | "postMs"> {
     const last = this.#last;
     if (last === null) return { textMs: 0, postMs: 0 };
     this.#last = null;
     const { vocabulary, scheduler, stepModel, post, now } = this.#parts;
     const begin = now();
     const outputs = [];
-    for (const generation of last.drawn) {
-      if (generation.cancelled) continue;
-      const output = generation.output(vocabulary);
+    for (const sequence of last.drawn) {
+      if (sequence.cancelled) continue;
+      const output = sequence.output(vocabulary);
       if (output === null) continue;
       outputs.push(output);
-      // Its stop string is complete, but the step that runs has it in its batch: it leaves before the next.
-      if (output.finish !== null && generation.state === "running") this.cancel(generation);
+      // The stop string is complete, but the current step computes the sequence: it ends before the next one.
+      if (output.finish !== null && sequence.state === "running") this.cancel(sequence);
     }
     const backlog = { ...scheduler.backlog, fit: stepModel.settled ? stepModel.fit : null };
     const made = now();
@@ -229,19 +229,19 @@ export class StepLoop {
     return { textMs: made - begin, postMs: now() - made };
   }
 
-  #end(generation: EngineSequence): void {
-    if (generation.state === "ended") return;
-    this.#parts.scheduler.end(generation);
-    generation.sampler.free();
+  #end(sequence: EngineSequence): void {
+    if (sequence.state === "ended") return;
+    this.#parts.scheduler.end(sequence);
+    sequence.sampler.free();
   }
 }
 
-/** Those of a plan that no plan before had. */
+/** The starts of planned sequences that were not announced before. */
 function announce(planned: EngineSequence[]): SequenceStart[] {
-  const first = planned.filter((generation) => !generation.announced);
-  return first.map((generation) => {
-    generation.announced = true;
-    return { id: generation.request.id, index: generation.index, cachedTokens: generation.computed };
+  const first = planned.filter((sequence) => !sequence.announced);
+  return first.map((sequence) => {
+    sequence.announced = true;
+    return { id: sequence.request.id, index: sequence.index, cachedTokens: sequence.computed };
   });
 }
 

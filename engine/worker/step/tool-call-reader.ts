@@ -6,15 +6,15 @@ import { VocabularyGrammars } from "../grammar/vocabulary-grammar.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 import type { SequenceTextOptions } from "../text/output/sequence-text.ts";
 
-/** How one model's answers are read for tool calls. */
+/** Reads the answers of one model for tool calls. */
 export class ToolCallReader {
-  /** Control tokens that show as text in answers that are read. */
+  /** Control tokens that are text in answers that are read. */
   readonly marks: ReadonlyMap<number, Uint8Array>;
-  /** Grammars that may ask for these tokens. */
+  /** Grammars that may contain these tokens. */
   readonly grammars: VocabularyGrammars;
   readonly #format: ToolFormat;
 
-  /** `grammars` are those of answers that are not read. */
+  /** @param grammars those of answers that are not read */
   constructor(
     format: ToolFormat,
     vocabulary: Pick<Vocabulary, "size" | "endTokens" | "isEnd" | "piece" | "hidden">,
@@ -39,7 +39,7 @@ export class ToolCallReader {
     return prompt.kind === "chat" && (prompt.tools.length > 0 || this.#format.always === true);
   }
 
-  /** A reading of one answer. */
+  /** The parser of one answer. */
   calls(prompt: Extract<Prompt, { kind: "chat" }>): NonNullable<SequenceTextOptions["calls"]> {
     return {
       parser: new ToolParser(this.#format, prompt.tools),

@@ -5,28 +5,28 @@ import { StepSharing, type TurnLimits, type Want } from "../embedding/step-shari
 import type { StepLoop } from "./step-loop.ts";
 
 export interface WorkLoopParts {
-  /** Null: the model does not generate. */
+  /** Null for a model that does not generate. */
   steps: Pick<StepLoop, "want" | "step" | "flush"> | null;
-  /** Null: there is no room for it. */
+  /** Null where there is no memory for it. */
   embedder: Pick<Embedder, "want" | "cheapestMs" | "piece"> | null;
   limits: TurnLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs" | "mostStepMs">;
   /** Milliseconds, monotonic. */
   now: () => number;
 }
 
-/** What an engine does all day: steps of generations, and between two of them at most one piece of embeddings. */
+/** The engine's main loop: steps, and between two steps at most one embedding batch. */
 export class WorkLoop {
   readonly #parts: WorkLoopParts;
-  readonly #turns: StepSharing;
+  readonly #sharing: StepSharing;
   #wake: (() => void) | null = null;
-  /** Whether there is something new since the last turn began: it may have come too late for that. */
+  /** True when wake() was called since the last iteration began: its cause may have come too late for that iteration. */
   #woken = false;
-  /** Called when the present turn has ended. */
-  readonly #afterTurn: (() => void)[] = [];
+  /** Called when the current iteration has ended. */
+  readonly #afterIteration: (() => void)[] = [];
 
   constructor(parts: WorkLoopParts) {
     this.#parts = parts;
-    this.#turns = new StepSharing(parts.limits);
+    this.#sharing = new StepSharing(parts.limits);
   }
 
   wake(): void {
@@ -34,18 +34,18 @@ export class WorkLoop {
     this.#wake?.();
   }
 
-  /** Calls back between two turns: whatever computes now has ended then. */
-  afterTurn(then: () => void): void {
-    this.#afterTurn.push(then);
+  /** Calls back between two iterations, when the current step or embedding batch has ended. */
+  afterIteration(then: () => void): void {
+    this.#afterIteration.push(then);
     this.wake();
   }
 
-  /** Runs for as long as the process lives. @throws DecodeError when llama.cpp can't go on */
+  /** Runs until the process ends. @throws DecodeError when llama.cpp cannot continue */
   async run(): Promise<never> {
     for (;;) {
       this.#woken = false;
-      for (const then of this.#afterTurn.splice(0)) then();
-      if ((await this.#turn()) || this.#woken) continue;
+      for (const then of this.#afterIteration.splice(0)) then();
+      if ((await this.#iterate()) || this.#woken) continue;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -53,23 +53,23 @@ export class WorkLoop {
     }
   }
 
-  /** @returns false when nothing was left to do */
-  async #turn(): Promise<boolean> {
+  /** @returns false when there was nothing to do */
+  async #iterate(): Promise<boolean> {
     const { steps, embedder } = this.#parts;
     if (heldStep !== null && steps !== null && steps.want !== "nothing") await heldStep(() => steps.flush());
-    // Nobody embeds: nothing is looked at on a step's way.
+    // Without embeddings a step has no overhead here.
     if (embedder === null || embedder.want === "nothing") return steps?.step() ?? false;
     if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder), false)) > 0;
     const { want } = steps;
-    const stepNext = this.#turns.stepNext(want, embedder.want);
+    const stepNext = this.#sharing.stepNext(want, embedder.want);
     const stepped = stepNext && (await this.#step(steps, want));
-    // Whoever can't go on keeps no piece waiting.
+    // Sequences that cannot be computed do not delay an embedding batch.
     const pieceMs = this.#pieceMs(stepNext && !stepped ? "nothing" : want, embedder);
     if (pieceMs === 0) return stepped;
     const pieces = embedder.want;
     const piece = embedder.piece(pieceMs, want === "online");
     steps.flush();
-    this.#turns.pieced(await piece, pieces, want);
+    this.#sharing.pieced(await piece, pieces, want);
     return true;
   }
 
@@ -77,12 +77,12 @@ export class WorkLoop {
     const { now } = this.#parts;
     const begin = now();
     const stepped = await steps.step();
-    if (stepped) this.#turns.stepped(now() - begin, want);
+    if (stepped) this.#sharing.stepped(now() - begin, want);
     return stepped;
   }
 
   #pieceMs(want: Want, { want: pieces, cheapestMs }: Pick<Embedder, "want" | "cheapestMs">): number {
     const { limits } = this.#parts;
-    return Math.min(this.#turns.pieceMs(want, pieces, cheapestMs, aloneMs(cheapestMs, limits)), limits.mostStepMs);
+    return Math.min(this.#sharing.pieceMs(want, pieces, cheapestMs, aloneMs(cheapestMs, limits)), limits.mostStepMs);
   }
 }

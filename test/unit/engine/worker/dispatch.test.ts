@@ -25,7 +25,7 @@ function fakeModel(error?: Error) {
     embed: call("embed"),
     tokenize: call("tokenize"),
     cancel: (id: number) => void calls.push(`cancel ${id}`),
-    afterTurn: (then: () => void) => void turns.push(then),
+    afterIteration: (then: () => void) => void turns.push(then),
   };
   return { model, calls, turns };
 }

@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
-import { type OutlookOptions, outlookOf } from "../../../../../engine/worker/cost/capacity-forecast.ts";
+import { type CapacityForecastOptions, capacityForecast } from "../../../../../engine/worker/cost/capacity-forecast.ts";
 import type { Fit, StepCosts } from "../../../../../engine/worker/cost/step-model.ts";
 import { planStep } from "../../../../../engine/worker/scheduler/plan.ts";
 import type { Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
 import { StepDraft } from "../../../../../engine/worker/scheduler/step-draft.ts";
 import { PLAIN } from "../scheduler/plan-rig.ts";
 
-const OPTIONS: OutlookOptions = {
+const OPTIONS: CapacityForecastOptions = {
   kv: "split",
   context: 2048,
   sequences: 32,
@@ -31,7 +31,10 @@ function costs({ o, p, d, k, r, m }: Fit): StepCosts {
 
 describe("the outlook", () => {
   test("is the fit under the caps: alone 25 ms, which are (25 − 10) / 1 decodes; beside streams a tenth more", () => {
-    const { context, decodes, alone, beside } = outlookOf(costs({ o: 10, p: 0.2, d: 1, k: 0, r: 0, m: 5 }), OPTIONS);
+    const { context, decodes, alone, beside } = capacityForecast(
+      costs({ o: 10, p: 0.2, d: 1, k: 0, r: 0, m: 5 }),
+      OPTIONS,
+    );
     expect(context).toBe(512);
     expect(decodes[0]).toEqual({ batch: 1, ms: 11 });
     expect(decodes.at(-1)).toEqual({ batch: 512, ms: 522 });
@@ -47,14 +50,15 @@ describe("the outlook", () => {
   });
 
   test("counts no more sequences than may run", () => {
-    const { alone, beside } = outlookOf(costs({ o: 10, p: 0, d: 0, k: 0, r: 0, m: 0 }), OPTIONS);
+    const { alone, beside } = capacityForecast(costs({ o: 10, p: 0, d: 0, k: 0, r: 0, m: 0 }), OPTIONS);
     expect(alone.decodes).toBe(28);
     expect(beside.map(({ decodes }) => decodes)).toEqual([28, 28, 28, 24, 16]);
   });
 
   test("prices positions: once over in a split cache, by all cells in a unified one; half of a short context", () => {
     const fit = { o: 0, p: 0, d: 0, k: 1e-3, r: 1e-3, m: 0 };
-    const at = (change: Partial<OutlookOptions>) => outlookOf(costs(fit), { ...OPTIONS, ...change }).decodes[3]!.ms;
+    const at = (change: Partial<CapacityForecastOptions>) =>
+      capacityForecast(costs(fit), { ...OPTIONS, ...change }).decodes[3]!.ms;
     expect(at({})).toBeCloseTo(8 * 0.512, 9);
     expect(at({ kv: "unified" })).toBeCloseTo(8 * 8 * 0.512, 9);
     expect(at({ context: 100 })).toBeCloseTo(8 * 0.05, 9);
@@ -78,7 +82,7 @@ describe("the outlook", () => {
     fc.assert(
       fc.property(fit, options, (truth, change) => {
         const all = { ...OPTIONS, ...change };
-        const { context, alone, beside } = outlookOf(costs(truth), all);
+        const { context, alone, beside } = capacityForecast(costs(truth), all);
         const planned = (streams: number) => {
           const draft = new StepDraft<Sequence>(costs(truth), (_, count) => count * context);
           const lower = Math.min(all.sequences - streams, all.sequences - all.reserved);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { SequenceOutput } from "../../../../../engine/protocol/output.ts";
 import type { EngineRequest } from "../../../../../engine/protocol/request.ts";
 import { Sampler } from "../../../../../engine/worker/native/sampling/sampler.ts";
-import { LogprobTrail } from "../../../../../engine/worker/step/logprobs.ts";
+import { SequenceLogprobs } from "../../../../../engine/worker/step/logprobs.ts";
 import { EngineSequence } from "../../../../../engine/worker/step/sequence.ts";
 import { SequenceText } from "../../../../../engine/worker/text/output/sequence-text.ts";
 import { plainRequest } from "../plain-request.ts";
@@ -39,7 +39,7 @@ function generation({ limit = 100, thinks = false, ...change }: Options): Engine
     rules: null,
     constraint: null,
     thoughts: null,
-    logprobs: new LogprobTrail({ wanted, prompt: [A!, B!], opening: 0, vocabulary: VOCABULARY }),
+    logprobs: new SequenceLogprobs({ wanted, prompt: [A!, B!], opening: 0, vocabulary: VOCABULARY }),
     text: new SequenceText({ stop: request.stop, reasoningTags: thinks ? TAGS : null, startsInReasoning: false }),
   });
 }
@@ -115,7 +115,7 @@ test("whatever is drawn: the bytes told are those of the text sent, in every ste
 });
 
 test("a prompt is scored token by token behind its first, once, however often it is computed", () => {
-  const trail = new LogprobTrail({
+  const trail = new SequenceLogprobs({
     wanted: { top: 1, prompt: true },
     prompt: [A!, B!, ST!],
     opening: 0,
@@ -137,7 +137,7 @@ test("a prompt is scored token by token behind its first, once, however often it
 
 test("a first token that the client did not write is not told, and what follows it is scored", () => {
   const prompt = [END!, A!];
-  const trail = new LogprobTrail({ wanted: { top: 0, prompt: true }, prompt, opening: 1, vocabulary: VOCABULARY });
+  const trail = new SequenceLogprobs({ wanted: { top: 0, prompt: true }, prompt, opening: 1, vocabulary: VOCABULARY });
   trail.score(0, new Float32Array(PIECES.length));
   expect(trail.takePrompt()).toMatchObject([{ bytes: PIECES[A!], logprob: expect.closeTo(-Math.log(PIECES.length)) }]);
 });

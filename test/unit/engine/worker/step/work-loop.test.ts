@@ -73,7 +73,7 @@ test("a callback for the end of a turn waits for the step that computes, and com
   void loop.run();
   await computing;
   const first = new Promise<void>((resolve) => {
-    loop.afterTurn(() => {
+    loop.afterIteration(() => {
       order.push("called");
       resolve();
     });
@@ -83,5 +83,5 @@ test("a callback for the end of a turn waits for the step that computes, and com
   end(true);
   await first;
   expect(order).toEqual(["step ends", "called"]);
-  await new Promise<void>((resolve) => loop.afterTurn(resolve));
+  await new Promise<void>((resolve) => loop.afterIteration(resolve));
 });

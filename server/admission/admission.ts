@@ -90,7 +90,7 @@ export class Admission {
   /**
    * Finds the model of a request, checks its tier where it names one, and has the model loaded where it is not in memory.
    * Throws 404 and 403; Overload when as many requests as may wait for the load do so already; and, when the model was not
-   * loaded in time, 503 or for flex Overload. `ready` tells whether it was loaded at all.
+   * loaded in time, 503 or for flex Overload. `ready` refuses a model that could not be loaded.
    */
   async enter(
     { model: name, tier }: { model: string | null; tier: OnlineTier | null },

@@ -9,7 +9,7 @@ import { contextOf } from "./context/request-context.ts";
 export interface RequestUse {
   model: string;
   tier: string;
-  /** The status does not tell it: a stream that fails has begun with a 200. */
+  /** Apart from the status: a stream that fails has begun with a 200. */
   outcome: "ok" | "error" | "cancelled";
   inputTokens: number;
   cachedTokens: number;

@@ -31,8 +31,8 @@ export interface Listening {
   announceClose(): void;
   /**
    * Waits at most `graceMs` for running responses to finish; then `giveUp` ends the others with an error. After that it
-   * accepts no connection and destroys the open ones. Until then new requests are answered, so that /ready tells load
-   * balancers that this server ends.
+   * accepts no connection and destroys the open ones. Until then new requests are answered, so that /ready reports the
+   * shutdown to load balancers.
    */
   close(graceMs: number, giveUp?: () => Promise<unknown>): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { saying } from "../fake-engine.ts";
 
 const CHAT = { model: "demo", messages: [{ role: "user", content: "hi" }], max_tokens: 8 };
 
-it("what a key's limit or budget refuses counts as limited, and what waits too long as unavailable, flex too", async () => {
+it("limits and budgets count as limited, and overload of flex as unavailable", async () => {
   const server = await startKeyedServer({ flexWaitMs: 20 });
   const requests = async (status: string) => {
     const { values } = (await server.metrics.registry.getSingleMetric("nightshift_requests_total")?.get()) ?? {};

@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 test.each(["default", "priority"])(
-  "a request of tier %s that has not started within --queue-timeout-ms is 503, and leaves the engine",
+  "a %s request not started within --queue-timeout-ms is a 503 and is cancelled",
   async (tier) => {
     server = await startTestServer({ queueTimeoutMs: 20 });
     const response = await server.post("/v1/chat/completions", { ...CHAT, service_tier: tier });
@@ -21,7 +21,7 @@ test.each(["default", "priority"])(
   },
 );
 
-test("embeddings that have not started within it are 503 too", async () => {
+test("embeddings not started within --queue-timeout-ms are a 503", async () => {
   server = await startTestServer({ queueTimeoutMs: 20 });
   const response = await server.post("/v1/embeddings", { model: "demo", input: "hi" });
   expect(response.status).toBe(503);
@@ -29,7 +29,7 @@ test("embeddings that have not started within it are 503 too", async () => {
   expect(server.engine.readings[0]!.cancelled).toBe(true);
 });
 
-test("one that has started goes on past it", async () => {
+test("a request that has started continues after --queue-timeout-ms", async () => {
   server = await startTestServer({ queueTimeoutMs: 20_000 });
   // fetch() keeps a timer of its own from its first use on, which has to be a real one.
   await fetch(`${server.url}/health`);

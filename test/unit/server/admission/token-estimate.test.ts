@@ -15,7 +15,7 @@ it.each([
   expect(promptSize(prompt, 100)).toEqual(size);
 });
 
-it("of a prompt that is far longer than the context only a part is looked at", () => {
+it("only a part of a prompt far longer than the context is read", () => {
   let looks = 0;
   const part = {
     get title() {

@@ -6,7 +6,7 @@ function limiter() {
   return { clock, limiter: new WrongKeyLimiter(() => clock.now) };
 }
 
-it("takes 20 failures at once, then one in 3 seconds, and forgets them in time", () => {
+it("allows 20 failures at once, then one in 3 seconds", () => {
   const { clock, limiter: failures } = limiter();
   for (let count = 0; count < 20; count++) {
     expect(failures.waitMs("10.0.0.1")).toBe(0);
@@ -23,7 +23,7 @@ it("takes 20 failures at once, then one in 3 seconds, and forgets them in time",
   expect(failures.waitMs("10.0.0.1")).toBe(0);
 });
 
-it("is bounded, and forgets the address that was quiet the longest", () => {
+it("forgets the longest unused address when it is full", () => {
   const { limiter: failures } = limiter();
   failures.accepted("192.0.2.1", "key_old");
   failures.accepted("192.0.2.2", "key_kept");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { foldSeed, tierOf } from "../../../../server/generation/engine-request.ts";
 
-it("a seed becomes a uint32 that no choice can lift to llama.cpp's 'draw one'", () => {
+it("a seed plus any choice stays below llama.cpp's random seed", () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }), (seed) => {
       const folded = foldSeed(Number(seed));

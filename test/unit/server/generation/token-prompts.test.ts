@@ -25,7 +25,7 @@ it.each([
   expect([...server.engine.requests, ...server.engine.readings]).toEqual([]);
 });
 
-it("tokens that leave room for an answer are sent", async () => {
+it("token prompts shorter than the context are submitted", async () => {
   expect((await server.post("/v1/completions", { model: "demo", prompt: tokens(context - 1) })).status).toBe(200);
   expect(server.engine.requests).toHaveLength(1);
 });

@@ -5,7 +5,7 @@ import { GrammarQueue } from "../../../../server/grammar/grammar-queue.ts";
 
 const never = new AbortController().signal;
 
-/** Makes each grammar when it is told to. */
+/** Makes each grammar on command of the test. */
 function heldMaker() {
   const begun: { text: string; end(outcome: GrammarOutcome): void; fail(error: Error): void }[] = [];
   const make = ({ text }: GrammarSource) =>
@@ -19,7 +19,7 @@ function source(text: string): GrammarSource {
   return { kind: "schema", text };
 }
 
-it("equal sources are made once, one at a time, and owners take turns", async () => {
+it("equal sources are made once, and owners share the process fairly", async () => {
   const maker = heldMaker();
   let now = 0;
   const queue = new GrammarQueue(maker, () => now);
@@ -38,7 +38,7 @@ it("equal sources are made once, one at a time, and owners take turns", async ()
   expect(await Promise.all(made)).toEqual(["a1", "a2", "a2", "b1"].map((grammar) => ({ grammar })));
 });
 
-it("a grammar that waits is not made when its clients have left", async () => {
+it("a waiting grammar is dropped when its clients disconnect", async () => {
   const maker = heldMaker();
   const queue = new GrammarQueue(maker, () => 0);
   const first = queue.make(source("first"), "a", never);
@@ -55,7 +55,7 @@ it("a grammar that waits is not made when its clients have left", async () => {
   await last;
 });
 
-it("one owner fills half of the queue at most: its next source is a 503, and another owner's is not", async () => {
+it("one owner fills at most half of the queue", async () => {
   const maker = heldMaker();
   let now = 0;
   const queue = new GrammarQueue(maker, () => now++);
@@ -69,7 +69,7 @@ it("one owner fills half of the queue at most: its next source is a 503, and ano
   expect(await others).toEqual({ grammar: "b" });
 });
 
-it("a grammar whose process ends is made once more, and is a 400 when that ends too", async () => {
+it("a grammar is made once more after a process ends, and then is a 400", async () => {
   const maker = heldMaker();
   const queue = new GrammarQueue(maker, () => 0);
   const saved = queue.make(source("saved"), "a", never);

@@ -25,7 +25,7 @@ it.each([
   expect(() => withoutMaking(() => read({ ...CHAT, ...fields }), known)).toThrow("no such thing");
 });
 
-it("the grammar of a choice of tools is not made where the request runs", () => {
+it("the grammar of a choice of tools is made in another process", () => {
   const request = read({ ...CHAT, tools: [tool({ description: "d".repeat(100) })], tool_choice: "required" });
   const { missing } = withoutMaking(() => enforceForm(request, FACTS), none);
   const [source] = [...missing.values()];
@@ -37,7 +37,7 @@ it("the grammar of a choice of tools is not made where the request runs", () => 
   expect(result.map(({ grammar }) => grammar)).toEqual([rule]);
 });
 
-it("schemas of tools past 512 Ki characters are left out, but for the names of arguments", () => {
+it("schemas of tools over 512 Ki characters are reduced to the names of arguments", () => {
   const parameters = { properties: { name: { title: "t".repeat(1_000_000) } } };
   const request = read({ ...CHAT, tools: [tool({ parameters })], tool_choice: "required" });
   const { missing } = withoutMaking(() => enforceForm(request, FACTS), none);
@@ -46,7 +46,7 @@ it("schemas of tools past 512 Ki characters are left out, but for the names of a
   expect(source!.text.length).toBeLessThan(1000);
 });
 
-it("of schemas far past 512 Ki characters only a part is looked at", () => {
+it("only a part of schemas far over 512 Ki characters is read", () => {
   let looks = 0;
   const item = {
     get title() {

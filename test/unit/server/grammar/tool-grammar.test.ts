@@ -66,12 +66,12 @@ function taken({ gbnf, lead }: GrammarRule, text: string): "whole" | "beginning"
 describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
   const call = CALLS[name]!;
 
-  test("the grammar takes a call as it is read", () => {
+  test("the grammar accepts a call that the parser reads", () => {
     expect(read(name, call, [CITY]).calls).toMatchObject([{ name: "get_weather", arguments: '{"city": "Paris"}' }]);
     expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
   });
 
-  test("but no other tool's, no text, and none that lacks an argument", () => {
+  test("the grammar refuses other tools, text, and calls without a required argument", () => {
     const rule = ruleOf(name, REQUIRED);
     expect(taken(rule, call.replace("get_weather", "get_time"))).toBeNull();
     expect(taken(rule, "Paris is nice.")).toBeNull();
@@ -86,7 +86,7 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
     expect(taken(rule, empty)).toBeNull();
   });
 
-  test("where text may come first, it begins with one of its triggers", () => {
+  test("a call after text begins with one of its triggers", () => {
     const rule = ruleOf(name, { ...REQUIRED, required: false });
     const starts = rule.triggers!.map((trigger) => call.indexOf(trigger)).filter((at) => at >= 0);
     expect(taken(rule, call.slice(Math.min(...starts)))).toBe("whole");
@@ -95,7 +95,7 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
 
 const FREE: ToolChoice = { ...REQUIRED, required: false, parallel: true };
 
-test("a model that may do as it likes has no grammar", () => {
+test("a free choice of tools has no grammar", () => {
   expect(toolRule(FREE, toolFormat("hermes"))).toBeNull();
 });
 
@@ -107,14 +107,14 @@ test.each<[string, Partial<ToolChoice>]>([
   expect(toolRule({ ...FREE, ...changed }, toolFormat("hermes"))?.triggers).toEqual(["<tool_call>"]);
 });
 
-test("several calls are one after the other, unless they may not be", () => {
+test("several calls are consecutive, unless parallel calls are off", () => {
   const two = `${CALLS.hermes}\n${CALLS.hermes}`;
   expect(taken(ruleOf("hermes", { ...REQUIRED, parallel: true }), two)).toBe("whole");
   expect(taken(ruleOf("hermes", REQUIRED), two)).toBeNull();
 });
 
 test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
-  "%s: a bare string may hold beginnings of its end",
+  "%s: a bare string may contain prefixes of its end",
   (name) => {
     for (const city of ["1 << 2", "a < b", "<<EOF\n<|x", "x </arg </para <esc </arg_value", "<"]) {
       const call = CALLS[name]!.replace("Paris", city);
@@ -126,7 +126,7 @@ test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
   },
 );
 
-test.each(["glm", "qwen-coder", "gemma4"])("%s: and not its end", (name) => {
+test.each(["glm", "qwen-coder", "gemma4"])("%s: a bare string does not contain its end", (name) => {
   const end = { glm: "</arg_value>", "qwen-coder": "\n</parameter>", gemma4: '<|"|>' }[name]!;
   expect(taken(ruleOf(name, REQUIRED), CALLS[name]!.replace("Paris", `Par${end}is`))).toBeNull();
 });
@@ -137,7 +137,7 @@ test("Mistral's calls may have an id of nine letters and digits behind their arg
   expect([call("a1B2c3D4e"), call("call_1234")].map((text) => taken(rule, text))).toEqual(["whole", null]);
 });
 
-test("gpt-oss may think before a call that is required", () => {
+test("gpt-oss may reason before a required call", () => {
   const rule = ruleOf("harmony", REQUIRED);
   const thinking = (text: string) => `<|channel|>analysis<|message|>${text}<|end|>`;
   for (const thought of ["Hm.", "1 << 2 < 5", "a <", "<<"]) {
@@ -148,13 +148,13 @@ test("gpt-oss may think before a call that is required", () => {
   }
 });
 
-test("beside a response format an answer is calls or that", () => {
+test("with a response format the answer is calls or that format", () => {
   const rule = ruleOf("hermes", { ...FREE, answer: { type: "object", properties: {}, additionalProperties: false } });
   expect(rule.triggers).toBeNull();
   expect(["{}", CALLS.hermes!, "Paris"].map((text) => taken(rule, text))).toEqual(["whole", "whole", null]);
 });
 
-describe("a grammar of an answer, where the model begins all answers in a form of its own", () => {
+describe("a grammar for a model with an own beginning of answers", () => {
   const chat = {
     kind: "chat" as const,
     messages: [],
@@ -183,7 +183,7 @@ describe("a grammar of an answer, where the model begins all answers in a form o
     expect(taken(ruleOf(name, choice), written.replace("{}", "true"))).toBe("whole");
   });
 
-  test("other models begin with it, and so do completions", () => {
+  test("other models and completions begin with the grammar", () => {
     expect(taken(enforced("hermes"), "{}")).toBe("whole");
     expect(taken(enforced("harmony", { kind: "text", text: "x" }), "{}")).toBe("whole");
   });
@@ -196,7 +196,7 @@ test("a tool without parameters has no arguments", () => {
   expect(["{}", '{"a": 1}'].map((args) => taken(rule, call(args)))).toEqual(["whole", null]);
 });
 
-describe("tools whose schemas are too large together", () => {
+describe("tools with too large schemas", () => {
   const many = (strict: boolean, properties = 40) =>
     Array.from({ length: 128 }, (_, i) => {
       const names = Array.from({ length: properties }, (_, j) => [`property_${i}_${j}`, { type: "integer" }]);
@@ -204,7 +204,7 @@ describe("tools whose schemas are too large together", () => {
       return { type: "function" as const, function: { name: `f${i}`, parameters, strict } };
     });
 
-  test("are held to their names, where none is strict", () => {
+  test("are enforced by name, where none is strict", () => {
     const rule = ruleOf("hermes", { ...REQUIRED, callable: many(false) });
     const call = (name: string) => `<tool_call>\n{"name": "${name}", "arguments": {"x": 1}}\n</tool_call>`;
     expect([call("f127"), call("f128")].map((text) => taken(rule, text))).toEqual(["whole", null]);
@@ -221,16 +221,16 @@ describe("tools whose schemas are too large together", () => {
   });
 });
 
-describe("a schema that no grammar can say", () => {
+describe("a schema that no grammar can express", () => {
   const parameters = { type: "object", properties: { a: { not: { const: 1 } } }, required: ["a"] };
   const odd = (strict: boolean) => ({ type: "function" as const, function: { name: "odd", parameters, strict } });
 
-  test("is any object where the tool is not strict", () => {
+  test("allows any object where the tool is not strict", () => {
     const rule = ruleOf("hermes", { ...REQUIRED, callable: [odd(false)] });
     expect(taken(rule, '<tool_call>\n{"name": "odd", "arguments": {"b": [1]}}\n</tool_call>')).toBe("whole");
   });
 
-  test("is refused where it is, by its path", () => {
+  test("is refused for a strict tool, with its path", () => {
     const refused = () => ruleOf("hermes", { ...REQUIRED, callable: [odd(true)] });
     expect(refused).toThrow(expect.objectContaining<Partial<ApiError>>({ status: 400, param: "tools" }));
     expect(refused).toThrow(/'odd': 'parameters.properties.a.not'/);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { startKeyedServer } from "../../../faults/keys-rig.ts";
 import { CHAT } from "../test-server.ts";
 
-it("each answered request is a line that tells who, what and how much, and nothing of the texts", async () => {
+it("each answered request is one log line with owner, path and tokens, without text", async () => {
   const server = await startKeyedServer();
   const { key, id } = await server.key();
   const requests = () => server.lines.filter(({ message, level }) => message === "Request" && level === "info");

@@ -18,12 +18,12 @@ function preflight(server: TestServer, origin: string) {
   return fetch(`${server.url}/v1/chat/completions`, { method: "OPTIONS", headers });
 }
 
-it("says nothing to browsers by default", async () => {
+it("sends no CORS header by default", async () => {
   const response = await preflight(closed, "https://app.example");
   expect(response.headers.get("access-control-allow-origin")).toBeNull();
 });
 
-it("lets the named origins in, and no others", async () => {
+it("allows the named origins only", async () => {
   const named = await preflight(open, "https://app.example");
   expect(named.status).toBe(204);
   expect(named.headers.get("access-control-allow-origin")).toBe("https://app.example");

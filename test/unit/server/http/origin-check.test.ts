@@ -26,7 +26,7 @@ async function upload(server: TestServer, headers: Record<string, string>): Prom
   return (await fetch(`${server.url}/v1/files`, { method: "POST", headers, body })).status;
 }
 
-it("a page of another origin stores no file in a server without keys", async () => {
+it("without API keys a page of another origin cannot store a file", async () => {
   expect(await upload(closed, { origin: "https://evil.example", "sec-fetch-site": "cross-site" })).toBe(403);
   expect(await upload(closed, { origin: "http://localhost:1", "sec-fetch-site": "same-site" })).toBe(403);
   expect(await upload(closed, { origin: "null" })).toBe(403);
@@ -36,7 +36,7 @@ it("a page of another origin stores no file in a server without keys", async () 
   expect(await list.json()).toMatchObject({ data: [] });
 });
 
-it("is refused with a code that says what to set", async () => {
+it("the refusal names the option that allows the origin", async () => {
   const response = await closed.post("/v1/chat/completions", CHAT, {
     headers: { "content-type": "application/json", origin: APP },
   });
@@ -44,14 +44,14 @@ it("is refused with a code that says what to set", async () => {
   expect(await response.json()).toMatchObject({ error: { code: "origin_not_allowed" } });
 });
 
-it("pages of its own, those of --cors-origin and programs are served", async () => {
+it("pages of its own origin, of --cors-origin, and programs are served", async () => {
   expect(await upload(closed, {})).toBe(200);
   expect(await upload(closed, { origin: closed.url, "sec-fetch-site": "same-origin" })).toBe(200);
   expect(await upload(open, { origin: APP, "sec-fetch-site": "cross-site" })).toBe(200);
   expect(await upload(any, { origin: "https://elsewhere.example", "sec-fetch-site": "cross-site" })).toBe(200);
 });
 
-it("a link from elsewhere may be followed; what a page loads from here without asking is refused", async () => {
+it("a link from another origin is followed, and a subresource request is refused", async () => {
   const get = (mode: string) => {
     const head = ["GET /v1/models HTTP/1.1", "Host: localhost", "Connection: close", "Sec-Fetch-Site: cross-site"];
     return exchange(closed.port, [...head, `Sec-Fetch-Mode: ${mode}`, "", ""].join("\r\n"));
@@ -60,7 +60,7 @@ it("a link from elsewhere may be followed; what a page loads from here without a
   expect(await get("no-cors")).toMatch(/^HTTP\/1.1 403 /);
 });
 
-it("with API keys any page may call that has one", async () => {
+it("with API keys a page of any origin may call with a key", async () => {
   const server = await startKeyedServer();
   const { key } = await server.key();
   const headers = { authorization: `Bearer ${key}`, origin: APP, "sec-fetch-site": "cross-site" };

@@ -14,6 +14,6 @@ test.each([
   ["/v1/messages-of-mine", /^$/],
   ["/v1/nothing", /^$/],
   ["/filesystem", /^$/],
-])("a client that asks for %s is told what is most likely wrong", (path, advice) => {
+])("the error for %s names the likely mistake", (path, advice) => {
   expect(pathAdvice(path)).toMatch(advice);
 });

@@ -23,7 +23,7 @@ test.each<[string | string[] | undefined, ReturnType<typeof respondAsync>]>([
   expect(respondAsync(header)).toEqual(expected);
 });
 
-test("any header is read without an error", () => {
+test("any header is parsed without an error", () => {
   fc.assert(
     fc.property(fc.string(), (header) => {
       expect([null, "object"]).toContain(respondAsync(header) === null ? null : typeof respondAsync(header));

@@ -45,7 +45,7 @@ async function send(client: Socket, bytesRead: () => number): Promise<void> {
   await vi.waitFor(() => expect(bytesRead()).toBe(before + CHUNK.length), { timeout: 60_000 });
 }
 
-test("a refused body is read to its end, however slowly it comes, and the connection is closed, not reset", async () => {
+test("a refused body that arrives slowly is discarded before the connection closes", async () => {
   const { client, bytesRead, closed } = await refused();
   const end = once(client, "end");
   for (let i = 0; i < 8; i++) {
@@ -56,7 +56,7 @@ test("a refused body is read to its end, however slowly it comes, and the connec
   await end;
 });
 
-test("a refused body that stops coming ends the connection", async () => {
+test("a refused body that stops arriving ends the connection", async () => {
   const { client, bytesRead, closed } = await refused();
   await send(client, bytesRead);
   vi.advanceTimersByTime(4999);
@@ -66,7 +66,7 @@ test("a refused body that stops coming ends the connection", async () => {
   await end;
 });
 
-test("a refused body is not read for more than half a minute", async () => {
+test("a refused body is discarded for at most 30 s", async () => {
   const { client, bytesRead } = await refused();
   const end = once(client, "end");
   for (let i = 0; i < 7; i++) {

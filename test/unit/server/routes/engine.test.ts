@@ -15,7 +15,7 @@ async function report(options: Partial<Options> = {}, status = STATUS as typeof 
   return engineList.parse(await response.json()).data;
 }
 
-test("tells the fit, its caps, and the engine's load", async () => {
+test("the status has the step model, its caps, and the load", async () => {
   const [engine] = await report();
   expect(engine).toMatchObject({ object: "nightshift.engine", model: "demo", state: "ready" });
   expect(engine?.status).toMatchObject({
@@ -29,7 +29,7 @@ test("tells the fit, its caps, and the engine's load", async () => {
   });
 });
 
-test("prices a million tokens: the machine's hour over the tokens of an hour", async () => {
+test("the price of a million tokens is the machine's hour over the tokens of an hour", async () => {
   const [engine] = await report({ machineUsdPerHour: 3.6, machineSpotUsdPerHour: 0.9 });
   const sizes = engine?.status?.forecast?.batch_sizes;
   // 16 tokens in 16 ms are 1,000 a second, 3.6 million an hour.
@@ -44,7 +44,7 @@ test("prices a million tokens: the machine's hour over the tokens of an hour", a
   expect(sizes?.map(({ extrapolated }) => extrapolated).indexOf(true)).toBe(7);
 });
 
-test("has no price where none was set, and no forecast without a fit", async () => {
+test("without a machine price there is no price, and without a step model no forecast", async () => {
   const [unpriced] = await report({ machineSpotUsdPerHour: 1 });
   expect(unpriced?.status?.forecast?.batch_sizes[0]).toMatchObject({ usd_per_million_tokens: null });
   expect(unpriced?.status?.forecast?.batch_sizes[0]?.spot_usd_per_million_tokens).toBeGreaterThan(0);
@@ -53,7 +53,7 @@ test("has no price where none was set, and no forecast without a fit", async () 
   expect(unfitted?.status).toMatchObject({ step_model: { fit: null }, caps: null, forecast: null });
 });
 
-test("tells the state of an engine that can't say more", async () => {
+test("an engine without a status has its state", async () => {
   server = await startTestServer();
   server.engine.state = { name: "loading", progress: 0.5 };
   const answer = engineList.parse(await (await fetch(`${server.url}/v1/nightshift/engine`)).json());

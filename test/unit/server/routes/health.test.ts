@@ -24,7 +24,7 @@ const states: [EngineState, object][] = [
   ],
   [{ name: "closed" }, { state: "closed" }],
 ];
-it.each(states)("%o is 503 with its reason on /ready and with Retry-After on requests", async (state, told) => {
+it.each(states)("%o is a 503 with its reason on /ready", async (state, told) => {
   server.engine.state = state;
   server.engine.retryAfterSeconds = 17;
   const ready = await fetch(`${server.url}/ready`);
@@ -43,7 +43,7 @@ it.each(states)("%o is 503 with its reason on /ready and with Retry-After on req
   expect(await refused.json()).toMatchObject({ error: { type: "server_error" } });
 });
 
-it("a model that is not in memory is loaded on demand: ready; past its wait 503 with Retry-After, flex 429", async () => {
+it("a model that is loaded on demand is ready, and a late load is 503, for flex 429", async () => {
   const impatient = await startTestServer({ maxWaitMs: 20, flexWaitMs: 20 });
   impatient.engine.state = { name: "unloaded" };
   impatient.engine.ready = (signal) =>
@@ -61,7 +61,7 @@ it("a model that is not in memory is loaded on demand: ready; past its wait 503 
   await impatient.close();
 });
 
-it("a ready server says so, a draining one does not and takes nothing new", async () => {
+it("a draining server is not ready and refuses new requests", async () => {
   expect((await fetch(`${server.url}/ready`)).status).toBe(200);
   server.state.draining = true;
   expect(await (await fetch(`${server.url}/ready`)).json()).toMatchObject({ status: "shutting_down" });
@@ -69,7 +69,7 @@ it("a ready server says so, a draining one does not and takes nothing new", asyn
   expect((await fetch(`${server.url}/health`)).status).toBe(200);
 });
 
-it("a queue over its limit is 503, and what waits still runs", async () => {
+it("a full queue is a 503, and waiting requests still run", async () => {
   const submit = async () => {
     const submitted = server.engine.next();
     const response = server.post("/v1/chat/completions", CHAT);
@@ -86,7 +86,7 @@ it("a queue over its limit is 503, and what waits still runs", async () => {
   expect((await server.post("/v1/chat/completions", CHAT)).status).toBe(200);
 });
 
-it("closing lets a stream finish, and then lets nobody in", async () => {
+it("closing waits for a stream and then refuses connections", async () => {
   const submitted = server.engine.next();
   const response = server.post("/v1/chat/completions", { ...CHAT, stream: true });
   const request = (await submitted).begin().say("a");
@@ -98,7 +98,7 @@ it("closing lets a stream finish, and then lets nobody in", async () => {
   await expect(fetch(`${server.url}/health`)).rejects.toThrow();
 });
 
-it("closing without grace ends what still runs", async () => {
+it("closing without grace ends running responses", async () => {
   const submitted = server.engine.next();
   const response = server.post("/v1/chat/completions", { ...CHAT, stream: true });
   const request = (await submitted).begin().say("a");

@@ -13,11 +13,11 @@ afterAll(() => server.close());
 describe.each(operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
   "%s",
   (_name, operation) => {
-    it("has its bounds named", () => {
+    it("has an entry", () => {
       expect(limitsOf(operation)).toBeDefined();
     });
 
-    it.runIf(operation.request !== undefined)("reads no more than its bounds let it", async () => {
+    it.runIf(operation.request !== undefined)("reads no more than its bound", async () => {
       const path = operation.path.replace(/:\w+/g, "none");
       const send = (body: string) =>
         fetch(server.url + path, {
@@ -34,6 +34,6 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
 );
 
 // After a change: npx vitest run test/unit/server/input-limits -u
-it("docs/limits.md is what the table says", async () => {
+it("docs/limits.md has the table", async () => {
   await expect(limitsDocument()).toMatchFileSnapshot("../../../../docs/limits.md");
 });

@@ -46,7 +46,7 @@ async function erase(...args: string[]): Promise<string> {
   return out;
 }
 
-test("an owner is erased: its keys are refused at once, its files go, and a new key finds nothing", async () => {
+test("erasing an owner revokes its keys and removes its files", async () => {
   const key = await keyOf("team-a");
   expect(await upload(key)).toBe(200);
   await call("PATCH", "nightshift/owners/team-a", ADMIN_KEY, { budget: { daily_usd: 5 } });
@@ -72,7 +72,7 @@ function erasedBefore<Args, Result>(owner: string, operation: (args: Args) => Pr
   };
 }
 
-test("what a request whose key was checked before its owner was erased would add after it is refused", async () => {
+test("a request that began before the erasure adds nothing after it", async () => {
   const { files, uploads, batches } = server.store;
   const { insert } = files;
   const { insert: insertUpload } = uploads;
@@ -97,7 +97,7 @@ test("what a request whose key was checked before its owner was erased would add
   }
 });
 
-test("an erased owner's sums of the running hour stay in reports of hours and days", async () => {
+test("an erased owner's sums of the current hour stay in reports", async () => {
   await server.store.ledger.insert({ rows: [ledgerRow({ owner: "team-d", time: 1_700_000_000 })] });
   await call("DELETE", "nightshift/owners/team-d", ADMIN_KEY);
   await expect
@@ -111,13 +111,13 @@ test("an erased owner's sums of the running hour stay in reports of hours and da
   }
 });
 
-test("the command asks for --yes, waits, and says when it is done", async () => {
+test("the command needs --yes and waits for the end of the erasure", async () => {
   await keyOf("team-b");
   await expect(erase("team-b")).rejects.toThrow(/--yes/);
   expect(await erase("team-b", "--yes")).toBe("team-b erased\n");
 });
 
-test("only an administrator may erase, and not the owner of its own key", async () => {
+test("only an administrator may erase an owner, but not the one of its own key", async () => {
   const key = await keyOf("team-c");
   expect(await call("DELETE", "nightshift/owners/team-c", key)).toMatchObject({ status: 403 });
   const admin = await keyOf("admins", { scopes: ["admin"] });

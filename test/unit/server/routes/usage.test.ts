@@ -41,7 +41,7 @@ test("a chat request is one ledger row, at its tier and price", async () => {
   });
 });
 
-test("a client that leaves pays for what was computed until then; one that is refused pays nothing", async () => {
+test("a client that disconnects pays for the computed tokens, a refused one nothing", async () => {
   server.engine.script = (request) => request.begin(5, 0).say("a").say("b", { tokens: 2 });
   const leaving = new AbortController();
   const { signal } = leaving;
@@ -52,7 +52,7 @@ test("a client that leaves pays for what was computed until then; one that is re
   expect(await charged("default")).toMatchObject({ input_tokens: 5, output_tokens: 3, num_model_requests: 1 });
 });
 
-test("buckets go by day with empty ones between, pages follow one another, groups and filters hold", async () => {
+test("reports have daily buckets with empty ones, pages, groups and filters", async () => {
   const rows = [
     ledgerRow({ time: 10 * DAY + 5 }),
     ledgerRow({ time: 10 * DAY + 6, model: "other", tier: "batch", batchId: "b", line: 1, costNano: 500 }),
@@ -89,7 +89,7 @@ test("buckets go by day with empty ones between, pages follow one another, group
   ]);
 });
 
-test("costs tell the machine's time beside list prices, but not to who asks for some projects or keys alone", async () => {
+test("costs have machine time, except with a filter by project or key", async () => {
   const hour = 10 * DAY + 3600;
   await server.store.ledger.insert({
     rows: [ledgerRow({ time: hour + 5 }), ledgerRow({ time: hour + 6, tier: "flex" })],
@@ -113,7 +113,7 @@ test("costs tell the machine's time beside list prices, but not to who asks for 
   }
 });
 
-test("as CSV a page is a line per result, and names the next page in a header", async () => {
+test("a CSV page has a line per result and the next page in a header", async () => {
   const rows = [
     ledgerRow({ time: 10 * DAY + 5, keyId: "=1+1", model: 'a "quoted", name' }),
     ledgerRow({ time: 12 * DAY, costNano: 1_234_567_890 }),
@@ -153,7 +153,7 @@ test.each([
   expect(body).toMatchObject({ error: { param } });
 });
 
-test("without its store the server answers reports with 503, and chat goes on", async () => {
+test("without its store the server answers reports with 503 and still serves chat", async () => {
   await server.store.close();
   const { status, body } = await get("/v1/organization/costs?start_time=1699999000");
   expect(status).toBe(503);
@@ -162,7 +162,7 @@ test("without its store the server answers reports with 503, and chat goes on", 
   expect((await server.post("/v1/chat/completions", CHAT)).status).toBe(200);
 });
 
-test("a page of more results than it holds is refused with what to do", async () => {
+test("a page with too many results is refused with advice", async () => {
   const rows = Array.from({ length: 20_001 }, (_, index) => ledgerRow({ time: 10 * DAY, keyId: `key_${index}` }));
   await server.store.ledger.insert({ rows });
   const range = `start_time=${10 * DAY}&end_time=${11 * DAY}`;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([open.close(), keyed.close()]));
 
 describe("GET /", () => {
-  test("is text for curl, and its line is one for a shell", async () => {
+  test("is text for curl, with a command for a shell", async () => {
     const response = await fetch(`${open.url}/`, { headers: { accept: "*/*" } });
     expect(response.headers.get("content-type")).toMatch(/^text\/plain/);
     const text = await response.text();
@@ -24,7 +24,7 @@ describe("GET /", () => {
     expect(JSON.parse(body!)).toMatchObject({ model: "demo", messages: [{ role: "user" }] });
   });
 
-  test("is a page for browsers, which may load nothing", async () => {
+  test("is a page for browsers that loads nothing", async () => {
     const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     const response = await fetch(`${open.url}/`, { headers: { accept } });
     expect(response.headers.get("content-type")).toMatch(/^text\/html/);
@@ -33,7 +33,7 @@ describe("GET /", () => {
     for (const path of ["/v1/models", "/openapi.json", "/ready", "/metrics"]) expect(html).toContain(`href="${path}"`);
   });
 
-  test("is JSON for who accepts only that", async () => {
+  test("is JSON for clients that accept JSON only", async () => {
     const response = await fetch(`${open.url}/`, { headers: { accept: "application/json" } });
     expect(await response.json()).toMatchObject({ name: "nightshift", base_url: `${open.url}/v1`, models: ["demo"] });
   });
@@ -43,13 +43,13 @@ describe("GET /", () => {
     expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 
-  test("tells no models where a key is needed for them, and that one is", async () => {
+  test("names no models while API keys are on", async () => {
     const text = await (await fetch(`${keyed.url}/`)).text();
     expect(text).not.toContain("demo");
     expect(text).toContain("authorization: Bearer");
   });
 
-  test("a Host header of a client's own making is text, for a page as for a shell", async () => {
+  test("a forged Host header is escaped in the page and in the command", async () => {
     const head = `GET / HTTP/1.1\r\nHost: h$(id)'<b>\r\nAuthorization: none\r\nAccept: text/html\r\nConnection: close\r\n\r\n`;
     const answer = await exchange(keyed.port, head);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
@@ -63,17 +63,17 @@ describe("GET /", () => {
 describe("an API key", () => {
   const models = (headers: Record<string, string>) => fetch(`${keyed.url}/v1/models`, { headers });
 
-  test("may come as x-api-key, as some clients send it", async () => {
+  test("may be sent as x-api-key", async () => {
     expect((await models({ "x-api-key": ADMIN_KEY })).status).toBe(200);
     expect((await models({ "x-api-key": "wrong" })).status).toBe(401);
   });
 
-  test("of Authorization is the one that counts", async () => {
+  test("of Authorization precedes x-api-key", async () => {
     expect((await models({ authorization: `Bearer ${ADMIN_KEY}`, "x-api-key": "wrong" })).status).toBe(200);
     expect((await models({ authorization: "Bearer wrong", "x-api-key": ADMIN_KEY })).status).toBe(401);
   });
 
-  test("is not taken from several x-api-key headers", async () => {
+  test("in several x-api-key headers is refused", async () => {
     const twice = `x-api-key: ${ADMIN_KEY}\r\n`.repeat(2);
     const answer = await exchange(
       keyed.port,
@@ -84,14 +84,14 @@ describe("an API key", () => {
 });
 
 describe("GET /v1/models/{model}", () => {
-  test.each(["org/small", "org%2Fsmall", "a/b/c"])("takes a name with slashes: %s", async (name) => {
+  test.each(["org/small", "org%2Fsmall", "a/b/c"])("accepts a name with slashes: %s", async (name) => {
     const response = await fetch(`${open.url}/v1/models/${name}`);
     expect(response.status).toBe(404);
     const message = expect.stringContaining(`'${decodeURIComponent(name)}'`);
     expect(await response.json()).toMatchObject({ error: { code: "model_not_found", message } });
   });
 
-  test("has the model that is served", async () => {
+  test("returns the served model", async () => {
     expect(await (await fetch(`${open.url}/v1/models/demo`)).json()).toMatchObject({ id: "demo", object: "model" });
   });
 });

@@ -60,7 +60,7 @@ const anyText = fc.oneof(
 );
 
 describe("the stream writer", () => {
-  it("gives back every text exactly, however it is split, in valid chunks", async () => {
+  it("streams every text unchanged, however it is split", async () => {
     const piece = fc.record({ text: anyText, thought: fc.boolean(), turn: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
@@ -87,7 +87,7 @@ describe("streaming and not streaming", () => {
   });
   afterAll(() => server.close());
 
-  it("give the same choices", async () => {
+  it("give equal choices", async () => {
     const unbroken = fc.string({ unit: "binary" });
     await fc.assert(
       fc.asyncProperty(fc.array(unbroken, { maxLength: 6 }), fc.integer({ min: 1, max: 3 }), async (pieces, n) => {

@@ -21,13 +21,13 @@ async function codeOf(response: Response) {
   return [response.status, error.code];
 }
 
-it("takes a body that is packed with gzip", async () => {
+it("a gzip body is accepted", async () => {
   const content = "Count to ten. ".repeat(1000);
   const response = await post(gzipSync(JSON.stringify({ ...CHAT, messages: [{ role: "user", content }] })));
   expect(response.status).toBe(200);
 });
 
-it("a body is bounded by what it unpacks to", async () => {
+it("the decompressed size of a body is bounded", async () => {
   const bomb = gzipSync(Buffer.alloc(100_000_000, " "));
   expect(bomb.length).toBeLessThan(200_000);
   expect(await codeOf(await post(bomb))).toEqual([413, "request_too_large"]);
@@ -40,7 +40,7 @@ it.each([
   expect(await codeOf(await post(body))).toEqual([400, "invalid_encoding"]);
 });
 
-it("packs a large answer for a client that accepts it, and no other", async () => {
+it("a large answer is compressed for clients that accept gzip only", async () => {
   const text = "A long answer. ".repeat(10_000);
   server.engine.script = saying(text);
   const ask = async (encoding: string) => {
@@ -62,7 +62,7 @@ it("packs a large answer for a client that accepts it, and no other", async () =
   expect(small.headers.get("content-encoding")).toBeNull();
 });
 
-it("a large body is the same text however its characters are cut", async () => {
+it("a large body decodes to the same text wherever its characters are split", async () => {
   const large = await startTestServer();
   large.engine.script = saying("ok");
   for (const before of ["", "a", "ab", "abc"]) {

@@ -42,20 +42,20 @@ it.each([
   await expect.poll(answered).toMatch(/^HTTP\/1.1 100 Continue/);
 });
 
-it("a small one is read all the same: an unknown model is a 404 then too", async () => {
+it("a small body is read: an unknown model is a 404", async () => {
   await fillQueue();
   expect((await server.post(PATH, { ...CHAT, model: "other" })).status).toBe(404);
   expect((await server.post(PATH, CHAT)).status).toBe(503);
   expect((await server.post(PATH, { ...LARGE, model: "other" })).status).toBe(503);
 });
 
-it("a large one that may be put off becomes a job", async () => {
+it("a large body with Prefer: respond-async is read and becomes a job", async () => {
   await fillQueue();
   const init = { headers: { "content-type": "application/json", prefer: "respond-async" } };
   expect((await server.post(PATH, LARGE, init)).status).toBe(202);
 });
 
-it("is refused unread while the server ends, and while the model restarts", async () => {
+it("a large body is refused unread while the server ends or the model restarts", async () => {
   server.engine.state = { name: "restarting", reason: "it died", retryInMs: 1000 };
   expect(await answerToHead("Content-Length: 100000", "Expect: 100-continue")).toMatch(/ 503 [\s\S]*engine_restarting/);
   server.state.draining = true;

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { listen } from "../../../../../server/http/connection/listen.ts";
 import { ANY_PORT } from "./any-port.ts";
 
-it("an answer in flight says that its connection will be closed, and all is served until the close", async () => {
+it("after announceClose every answer has Connection: close, and requests are served", async () => {
   const waiting: (() => void)[] = [];
   const server = await listen((req, res) => {
     if (req.url === "/now") res.end("now");

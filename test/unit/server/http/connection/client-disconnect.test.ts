@@ -43,14 +43,14 @@ it.each([
   expect(await metric('nightshift_requests_waiting{model="demo"}')).toBe(0);
 });
 
-it("a request whose client had left before it was looked at is aborted at once", () => {
+it("the signal of a client that has already disconnected is aborted at once", () => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   expect(disconnectSignal(response).aborted).toBe(false);
   response.destroy();
   expect(disconnectSignal(response).aborted).toBe(true);
 });
 
-it("a client that leaves while it sends the body disturbs nobody", async () => {
+it("a client that disconnects during its body affects no other request", async () => {
   const socket = await openSocket(
     server.port,
     rawPost(PATH, ["Content-Type: application/json", "Content-Length: 100"], "{"),
@@ -61,7 +61,7 @@ it("a client that leaves while it sends the body disturbs nobody", async () => {
   expect((await fetch(`${server.url}/health`)).status).toBe(200);
 });
 
-it("a reader that stops is dropped when its buffer is full, while another stream goes on", async () => {
+it("a stalled reader is dropped when its buffer is full, and other streams continue", async () => {
   const body = JSON.stringify({ ...CHAT, stream: true });
   const first = server.engine.next();
   const stuck = await openSocket(
@@ -85,7 +85,7 @@ it("a reader that stops is dropped when its buffer is full, while another stream
   stuck.destroy();
 });
 
-it("a reader that leaves written bytes unread is dropped after the stall time", async () => {
+it("a reader of a stream that stalls is dropped after the stall time", async () => {
   const patient = await startTestServer({}, { streamBuffer: 1 << 30, stallMs: 200 });
   const body = JSON.stringify({ ...CHAT, stream: true });
   const submitted = patient.engine.next();
@@ -102,7 +102,7 @@ it("a reader that leaves written bytes unread is dropped after the stall time", 
   await patient.close();
 });
 
-it("a whole answer that nobody reads is dropped after the stall time too", async () => {
+it("an unread body is dropped after the stall time", async () => {
   const patient = await startTestServer({}, { stallMs: 200 });
   const submitted = patient.engine.next();
   const body = JSON.stringify(CHAT);
@@ -120,7 +120,7 @@ it("a whole answer that nobody reads is dropped after the stall time too", async
   stuck.destroy();
 });
 
-it("a reader that is slow and steady gets the whole answer, in however long a time", async () => {
+it("a slow and steady reader receives the whole answer", async () => {
   const stallMs = 2000;
   const patient = await startTestServer({}, { stallMs });
   const submitted = patient.engine.next();

@@ -17,7 +17,7 @@ function request(fields: object): string {
   return rawPost(PATH, ["Content-Type: application/json", `Content-Length: ${text.length}`], text);
 }
 
-it("a client that leaves cancels all requests of its connection, and their bodies are given back", async () => {
+it("a disconnect cancels all requests of the connection and frees their bodies", async () => {
   const submitted = [server.engine.next(), server.engine.next(), server.engine.next()];
   const socket = await openSocket(server.port, request({ padding: "x".repeat(256 * 1024) }).repeat(3));
   const requests = await Promise.all(submitted);
@@ -29,7 +29,7 @@ it("a client that leaves cancels all requests of its connection, and their bodie
   expect((await answer).status).toBe(200);
 });
 
-it("what is no HTTP, behind a request that waits for a stream's end, is answered by nothing in that stream", async () => {
+it("invalid HTTP behind a pipelined request writes nothing into an open stream", async () => {
   const submitted = [server.engine.next(), server.engine.next()];
   const socket = await openSocket(server.port, request({ stream: true }) + request({}));
   let received = "";
@@ -44,7 +44,7 @@ it("what is no HTTP, behind a request that waits for a stream's end, is answered
   expect(received).not.toContain("malformed_request");
 });
 
-it("requests that are parsed after their connection has ended are left alone", async () => {
+it("requests parsed after the end of their connection are ignored", async () => {
   const seen: (string | undefined)[] = [];
   const listening = await listen((req) => {
     seen.push(req.url);

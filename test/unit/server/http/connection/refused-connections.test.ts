@@ -21,7 +21,7 @@ function answer(socket: Socket): Promise<string> {
   });
 }
 
-test("one connection too many is answered 503; the others go on, and a free place is taken again", async () => {
+test("a connection over the limit is a 503, and a freed one is accepted again", async () => {
   const server = await listen((_req, res) => res.end("ok"), { ...ANY_PORT, maxConnections: 2 });
   onTestFinished(() => server.close(0));
   const request = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";

@@ -7,7 +7,7 @@ import { startTestServer } from "../../test-server.ts";
 
 const KiB = 1024;
 
-it("bodies that are read at once have room for so many bytes together: more is a 503 with Retry-After", async () => {
+it("bodies over --body-memory together are a 503 with Retry-After", async () => {
   const server = await startTestServer({ maxBody: 1024 * KiB, bodyMemory: 1024 * KiB });
   onTestFinished(() => server.close());
   /** Announces a body: `read` where the server asks for it, else its refusal. */
@@ -40,7 +40,7 @@ it("bodies that are read at once have room for so many bytes together: more is a
   await until("room for the second body", () => hasRoom(500 * KiB));
 });
 
-it("a body that is refused while it comes gives back what it held, and no more", () => {
+it("a body refused while it arrives releases exactly the bytes it held", () => {
   const memory = new BodyMemory(1024 * KiB);
   const first = memory.open("a", 0);
   first.add(1064 * KiB);
@@ -53,7 +53,7 @@ it("a body that is refused while it comes gives back what it held, and no more",
   expect(memory.held).toBe(0);
 });
 
-it("owners share what there is: one whose part is less than an equal one gets more", () => {
+it("an owner with less than an equal share gets memory first", () => {
   const memory = new BodyMemory(1024 * KiB);
   const hold = (owner: string, bytes: number) => memory.open(owner, 0).add((bytes + 64) * KiB);
   hold("a", 1024);

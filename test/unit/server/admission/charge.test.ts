@@ -5,7 +5,7 @@ import { ADMIN_KEY, type KeyedServer, startKeyedServer } from "../../../faults/k
 import { saying } from "../fake-engine.ts";
 
 const CHAT = { model: "demo", messages: [{ role: "user", content: "hi" }], max_tokens: 8 };
-/** One request a minute, so that the second tells whether the first counted. */
+/** One request a minute: the second one shows whether the first counted. */
 const TERMS = { requests_per_minute: 1, tokens_per_minute: 100, concurrent: 1, budget: { daily_usd: 1 } };
 
 async function heldUsd(server: KeyedServer): Promise<number> {
@@ -13,8 +13,8 @@ async function heldUsd(server: KeyedServer): Promise<number> {
   return ownerSchema.parse(await response.json()).spending.held_usd;
 }
 
-describe("what a request was let in with", () => {
-  it("is given back whole when flex has waited in vain", async () => {
+describe("the charge of a request", () => {
+  it("is cancelled when a flex request does not start in time", async () => {
     const server = await startKeyedServer({ flexWaitMs: 20 });
     const { key } = await server.key(TERMS);
     server.engine.script = (request) => request.listener.accepted(5, null);
@@ -27,7 +27,7 @@ describe("what a request was let in with", () => {
     expect((await server.call(key, "POST", "/v1/chat/completions", CHAT)).status).toBe(429);
   });
 
-  it("gives its tokens, its place and its money back when the engine fails, and counts as a request", async () => {
+  it("releases tokens and money of a failed request, which counts as a request", async () => {
     const server = await startKeyedServer();
     const { key } = await server.key(TERMS);
     const crash = new ApiError("engine_died", "The engine died.");
@@ -40,7 +40,7 @@ describe("what a request was let in with", () => {
     expect(await second.json()).toMatchObject({ error: { message: expect.stringContaining("requests per minute") } });
   });
 
-  it("holds back its bound until the engine has counted, and what it may then still cost from there", async () => {
+  it("holds the upper bound until the engine has counted the prompt", async () => {
     const server = await startKeyedServer();
     const { key } = await server.key({ budget: { daily_usd: 1 } });
     const content = "x".repeat(400);
@@ -58,7 +58,7 @@ describe("what a request was let in with", () => {
     expect(await heldUsd(server)).toBe(0);
   });
 
-  it("of embeddings is what they read", async () => {
+  it("of embeddings is their input tokens", async () => {
     const server = await startKeyedServer();
     const { key } = await server.key(TERMS);
     server.engine.embeds = ({ listener }) => {
@@ -75,7 +75,7 @@ describe("what a request was let in with", () => {
     expect(await heldUsd(server)).toBe(0);
   });
 
-  it("keeps the prompt of one who left before an answer began, and charges nothing", async () => {
+  it("of a client that left before the first token is its prompt, at no cost", async () => {
     const server = await startKeyedServer();
     const { key } = await server.key(TERMS);
     server.engine.script = (request) => request.begin(90, 0);
@@ -97,7 +97,7 @@ describe("what a request was let in with", () => {
     expect(await heldUsd(server)).toBe(0);
   });
 
-  it("is told to browsers", async () => {
+  it("has headers that browsers may read", async () => {
     const server = await startKeyedServer({ corsOrigin: ["https://app.example"] });
     const { key } = await server.key(TERMS);
     const response = await fetch(`${server.url}/v1/models`, {

@@ -64,7 +64,7 @@ describe("a whole chat completion", () => {
     expect(other.headers.get("x-request-id")).toMatch(/^req_/);
   });
 
-  it("hands the engine what the body asks for", async () => {
+  it("submits the fields of the body to the engine", async () => {
     server.engine.script = saying("a");
     await server.post("/v1/chat/completions", {
       model: "demo",
@@ -134,7 +134,7 @@ describe("a whole chat completion", () => {
     });
   });
 
-  it("starts over with the engine when the client has seen nothing", async () => {
+  it("starts over after an engine's death while no byte was sent", async () => {
     const submitted = server.engine.next();
     const response = server.post("/v1/chat/completions", CHAT);
     const request = await submitted;
@@ -173,7 +173,7 @@ describe("a stream", () => {
     expect(new Set(chunks.map((chunk) => `${chunk.id} ${chunk.created}`)).size).toBe(1);
   });
 
-  it("has no usage key unless it is asked for", async () => {
+  it("has no usage key unless requested", async () => {
     server.engine.script = saying("Hi");
     const text = await (await server.post("/v1/chat/completions", { ...CHAT, stream: true })).text();
     expect(text).not.toContain("usage");
@@ -216,7 +216,7 @@ describe("a stream", () => {
 });
 
 describe("completions", () => {
-  it("number the choices of many prompts one after the other and count each prompt once", async () => {
+  it("number the choices over all prompts and count each prompt once", async () => {
     server.engine.script = (request) => {
       const prompt = request.submission.prompt;
       request.begin(3, 1, prompt.kind === "text" ? prompt.text : "");
@@ -232,7 +232,7 @@ describe("completions", () => {
     expect(server.engine.requests.at(-1)?.submission.maxTokens).toBe(16);
   });
 
-  it("stream with the echo in front", async () => {
+  it("stream the echoed prompt first", async () => {
     server.engine.script = (request) => request.begin(3, 0, "Once").say(" upon").finish();
     const response = await server.post("/v1/completions", {
       model: "demo",
@@ -247,7 +247,7 @@ describe("completions", () => {
     expect(chunks.every((chunk) => chunk.object === "text_completion")).toBe(true);
   });
 
-  it("are refused as a whole when one prompt is, even if another has begun", async () => {
+  it("are refused as a whole when one prompt is, even if another has started", async () => {
     server.engine.script = (request) => {
       const prompt = request.submission.prompt;
       if (prompt.kind === "text" && prompt.text === "short") request.begin().say("x");
@@ -258,7 +258,7 @@ describe("completions", () => {
     expect(server.engine.requests.at(-2)?.cancelled).toBe(true);
   });
 
-  it("refuse tokens that the model does not have", async () => {
+  it("refuse token ids outside the vocabulary", async () => {
     const response = await server.post("/v1/completions", { model: "demo", prompt: [1, 1000] });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { param: "prompt", code: "invalid_value" } });

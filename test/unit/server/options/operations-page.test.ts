@@ -17,7 +17,7 @@ const sources = ["server", "batch", "ledger", "files", "backup", "platform", "we
   .map((file) => readFileSync(join(root, file), "utf8"))
   .join("\n");
 
-const [, table] = page.split("## What can break");
+const [, table] = page.split("## Troubleshooting");
 const quoted = [...table!.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => cell!.match(/`[^`]+`/g) ?? []);
 const said = quoted.map((text) => text.slice(1, -1)).filter((text) => !text.startsWith("/"));
 

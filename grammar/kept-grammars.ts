@@ -2,7 +2,7 @@ import { GbnfError } from "./gbnf/gbnf.ts";
 import { GrammarTooLarge, UnsupportedSchema } from "./schema/unsupported-schema.ts";
 
 /** What is made of a text: the grammar of a JSON schema, a check that it has one, a check of GBNF, or a request's tool grammar. */
-export type SourceKind = "schema" | "enforceable" | "gbnf" | "tools";
+type SourceKind = "schema" | "enforceable" | "gbnf" | "tools";
 
 /** The source of a grammar. */
 export interface GrammarSource {
@@ -13,7 +13,7 @@ export interface GrammarSource {
 /** The result for a source. Plain data, as it may come from another process. */
 export type GrammarOutcome = { grammar: string } | GrammarFault;
 
-export interface GrammarFault {
+interface GrammarFault {
   fault: "schema" | "too large" | "gbnf";
   path: readonly (string | number)[];
   message: string;

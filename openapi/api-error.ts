@@ -7,11 +7,11 @@ import {
   type UnavailableKey,
 } from "./errors.ts";
 
-export interface ErrorBody {
+interface ErrorBody {
   error: { message: string; type: ErrorType; param: string | null; code: string | null };
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** The field at fault, as a path into the body (`messages[0].content`), or null. */
   param?: string | null;
   /** Seconds until a retry makes sense; becomes `Retry-After`. Default for what may be sent again later: 1. */

@@ -1,7 +1,7 @@
 import type { CodePoints } from "./code-points.ts";
 
 /** A range of bytes, both ends inclusive. */
-export type ByteRange = readonly [from: number, to: number];
+type ByteRange = readonly [from: number, to: number];
 
 /** The last code point of each length in UTF-8 (RFC 3629, 3). */
 const LAST_OF_LENGTH = [0x7f, 0x7ff, 0xffff, 0x10ffff];

@@ -3,31 +3,6 @@ export type JsonSchema = boolean | SchemaObject;
 export type SchemaObject = { readonly [keyword: string]: unknown };
 export type SchemaPath = readonly (string | number)[];
 
-/** Keywords that do not affect validity. Unknown keywords are ignored likewise. */
-export const ANNOTATIONS: ReadonlySet<string> = new Set([
-  "$anchor",
-  "$comment",
-  "$defs",
-  "$id",
-  "$schema",
-  "$vocabulary",
-  "contentEncoding",
-  "contentMediaType",
-  "contentSchema",
-  "default",
-  "definitions",
-  "deprecated",
-  "description",
-  "discriminator",
-  "example",
-  "examples",
-  "id",
-  "nullable",
-  "readOnly",
-  "title",
-  "writeOnly",
-]);
-
 /** Keywords that affect validity and that no grammar here can enforce, with a test for values that ask for nothing. */
 export const UNENFORCEABLE: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["$dynamicRef", never],
@@ -61,7 +36,7 @@ export const ASSERTIONS = {
 
 const KNOWN = new Set<string>(Object.values(ASSERTIONS).flat());
 
-/** The keywords of a schema that affect validity. */
+/** The keywords of a schema that affect validity. Annotations and unknown keywords are ignored. */
 export function assertions(schema: SchemaObject): string[] {
   return Object.keys(schema).filter((key) => KNOWN.has(key) || UNENFORCEABLE.has(key));
 }

@@ -18,7 +18,7 @@ import { resolvePointer } from "./schema-reference.ts";
 import { stringRule } from "./string-rules.ts";
 import { UnsupportedSchema } from "./unsupported-schema.ts";
 
-export interface SchemaOptions {
+interface SchemaOptions {
   /** True if the value must be an object, also where the schema allows others. */
   object?: boolean;
 }

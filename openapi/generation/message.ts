@@ -31,7 +31,7 @@ const toolCall = z.object({
 });
 
 /** One message of a chat request. Content parts are joined by a line break. */
-export function chatMessage(limits: RequestLimits) {
+function chatMessage(limits: RequestLimits) {
   const text = z.string().max(limits.textLength);
   const textPart = z.object({ type: z.literal("text"), text });
   const refusalPart = z.object({ type: z.literal("refusal"), refusal: text });

@@ -11,12 +11,12 @@ const MAX_STOP_TOKENS = 128;
 const MAX_STOPS = 4;
 const MAX_STOP_LENGTH = 256;
 
-export const tokenId = z.int().min(0).max(INT32_MAX);
+const tokenId = z.int().min(0).max(INT32_MAX);
 const stopString = z.string().min(1).max(MAX_STOP_LENGTH);
 
 export const tokenBudget = z.int().min(1).max(INT32_MAX);
 
-export const streamOptions = z.object({
+const streamOptions = z.object({
   include_usage: z
     .boolean()
     .nullish()

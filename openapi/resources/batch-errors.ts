@@ -32,7 +32,7 @@ export const LINE_ERRORS = {
   request_timeout: "The line ran for longer than one line may.",
   engine_died: "The engine died again and again while the line was the only one of a batch in it.",
 } as const;
-export type LineErrorCode = keyof typeof LINE_ERRORS;
+type LineErrorCode = keyof typeof LINE_ERRORS;
 
 /** An error of the whole batch, or of the field that `param` names. */
 export function batchError(code: BatchErrorCode, message: string, param: string | null = null): BatchError {

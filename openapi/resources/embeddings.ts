@@ -9,7 +9,7 @@ import type { RequestLimits } from "../request-limits.ts";
 /** Most inputs of one request. */
 export const MOST_INPUTS = 2048;
 
-export const ENCODING_FORMATS = ["float", "base64"] as const;
+const ENCODING_FORMATS = ["float", "base64"] as const;
 export type EncodingFormat = (typeof ENCODING_FORMATS)[number];
 
 /** `service_tier` of endpoints without the field in OpenAI's API; their responses do not name the tier. */

@@ -8,8 +8,8 @@ export type FilePurpose = z.infer<typeof purpose>;
 
 export const uploadPurpose = z.enum(UPLOAD_PURPOSES);
 
-export const MIN_LIFETIME_SECONDS = 3600;
-export const MAX_LIFETIME_SECONDS = 30 * 86_400;
+const MIN_LIFETIME_SECONDS = 3600;
+const MAX_LIFETIME_SECONDS = 30 * 86_400;
 
 export const fileExpiresAfter = z.object({
   anchor: z.literal("created_at"),

@@ -181,7 +181,6 @@ export const usageQuery = z.object({
   batch: flag.optional(),
   group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "batch", "service_tier", "endpoint"])),
 });
-export type UsageQueryParameters = z.infer<typeof usageQuery>;
 
 export const embeddingsUsageQuery = usageQuery.omit({ batch: true }).extend({
   group_by: list(z.enum(["project_id", "user_id", "api_key_id", "model", "service_tier", "endpoint"])),

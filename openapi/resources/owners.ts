@@ -5,7 +5,6 @@ import { budget } from "./keys.ts";
 export const updateOwner = z.object({
   budget: budget.nullish().describe("Budget of all keys of the owner together; null removes all its limits."),
 });
-export type UpdateOwner = z.infer<typeof updateOwner>;
 
 const usd = z.number();
 

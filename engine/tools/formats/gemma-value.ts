@@ -1,7 +1,6 @@
 import type { Input, Reading } from "../syntax/input.ts";
-import { escaped } from "../syntax/json.ts";
+import { escaped, MOST_DEPTH } from "../syntax/json.ts";
 
-const DEEPEST = 64;
 const IN_WORD = /[^\s,:{}[\]<]/;
 
 /**
@@ -11,7 +10,7 @@ const IN_WORD = /[^\s,:{}[\]<]/;
  */
 export function* gemmaValue(input: Input, pass: (text: string) => void, quote: string, depth = 0): Reading<boolean> {
   const first = yield* input.peek();
-  if (first === "{" || first === "[") return depth < DEEPEST && (yield* container(input, pass, quote, depth, first));
+  if (first === "{" || first === "[") return depth < MOST_DEPTH && (yield* container(input, pass, quote, depth, first));
   if (yield* input.accepts(quote)) return yield* text(input, pass, quote);
   const word = yield* input.word(IN_WORD);
   if (word === "") return false;

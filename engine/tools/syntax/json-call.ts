@@ -9,7 +9,7 @@ import type { Output } from "./output.ts";
  * | broken | the beginning of a call was passed on; the next text is not JSON |
  * | none | there is no call; nothing was taken or passed on |
  */
-export type JsonCall = "whole" | "broken" | "none";
+type JsonCall = "whole" | "broken" | "none";
 
 /**
  * Takes `{"name": …, "arguments": …}`. The arguments may be named parameters, precede the name, be missing, or be a string

@@ -1,7 +1,7 @@
 import type { Input, Reading } from "./input.ts";
 
-/** Most nested containers: the bound on the JSON of requests (JSON_BOUNDS.depth). */
-const DEEPEST = 64;
+/** Most nested containers of a value, as in the JSON of requests (JSON_BOUNDS.depth). */
+export const MOST_DEPTH = 64;
 const LITERALS = ["true", "false", "null"];
 const IN_NUMBER = /[-+.\deE]/;
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
@@ -15,7 +15,7 @@ const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 export function* jsonValue(input: Input, pass: (text: string) => void, depth = 0): Reading<boolean> {
   const first = yield* input.peek();
   if (first === '"') return yield* stringText(input, pass);
-  if (first === "{" || first === "[") return depth < DEEPEST && (yield* container(input, pass, depth));
+  if (first === "{" || first === "[") return depth < MOST_DEPTH && (yield* container(input, pass, depth));
   for (const literal of LITERALS) {
     if (first !== literal[0]) continue;
     if (!(yield* input.accepts(literal))) return false;

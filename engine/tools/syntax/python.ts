@@ -1,7 +1,7 @@
 import type { Input, Reading } from "./input.ts";
+import { MOST_DEPTH } from "./json.ts";
 import type { Output } from "./output.ts";
 
-const DEEPEST = 64;
 /** Characters of the names of tools, which need not be Python identifiers. */
 const IN_NAME = /[\w.-]/;
 /** Characters of the names of arguments, which clients choose. */
@@ -52,7 +52,7 @@ function* keywords(input: Input, pass: (text: string) => void): Reading<boolean>
 }
 
 /** Takes a Python literal and passes it on as JSON. @returns false if there is none */
-export function* pythonValue(input: Input, pass: (text: string) => void, depth: number): Reading<boolean> {
+function* pythonValue(input: Input, pass: (text: string) => void, depth: number): Reading<boolean> {
   const first = yield* input.peek();
   if (first === '"' || first === "'") {
     const text = yield* pythonString(input);
@@ -60,7 +60,7 @@ export function* pythonValue(input: Input, pass: (text: string) => void, depth: 
     return text !== null;
   }
   if (first === "[" || first === "(" || first === "{") {
-    return depth < DEEPEST && (yield* container(input, pass, depth, first));
+    return depth < MOST_DEPTH && (yield* container(input, pass, depth, first));
   }
   const word = yield* input.word(IN_NUMBER);
   const json = LITERALS[word] ?? numberJson(word);

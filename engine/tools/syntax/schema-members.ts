@@ -1,4 +1,4 @@
-export interface SchemaMember {
+interface SchemaMember {
   key: string;
   schema: unknown;
   required: boolean;

@@ -2,7 +2,7 @@ import type { Input, Reading } from "./input.ts";
 import { escaped, jsonValue } from "./json.ts";
 
 /** A value that was written as text, as JSON of a type that the schema of the argument allows, else as a JSON string. */
-export function argumentJson(text: string, schema: unknown): string {
+function argumentJson(text: string, schema: unknown): string {
   const types = schemaTypes(schema);
   const value = text.trim();
   const json = types.length === 1 && types[0] === "string" ? null : jsonOf(value, types);

@@ -60,7 +60,7 @@ export interface Demand {
   /** Means of recent requests: prompt tokens that one computed, and tokens of one answer. 0 until one ended. */
   promptTokens: number;
   answerTokens: number;
-  /** The share, 0 to 1, of the waiting sequences of the asked tier that goes before the request: owners alternate. */
+  /** The share, 0 to 1, of the waiting sequences of the request's own tier that goes before it: owners alternate. */
   shareAhead: number;
   /** The share of time that online work takes of the engine, 0 to 1. */
   onlineShare: number;

@@ -16,7 +16,7 @@ export interface EngineLoad {
 type WaitView = EngineLoad & Demand;
 
 /** The work ahead of a request. */
-interface Crowd extends TierBacklog {
+interface WorkAhead extends TierBacklog {
   /** Sequences that have to end before an id is free for one more. */
   short: number;
 }
@@ -40,19 +40,19 @@ export function predictWaitMs(tier: OnlineTier, demand: Demand, load: EngineLoad
   const { backlog, batchTax } = load;
   if (backlog.fit === null) return 0;
   const view = { ...load, ...demand };
-  if (tier !== "flex") return workMs(crowd(TIERS_AHEAD[tier], tier, view), backlog.fit, view);
-  const online = crowd(INTERACTIVE, tier, view);
+  if (tier !== "flex") return workMs(workAhead(TIERS_AHEAD[tier], tier, view), backlog.fit, view);
+  const online = workAhead(INTERACTIVE, tier, view);
   const own = ahead("flex", tier, view);
   // The ids that online work is short of have their time in its own estimate.
-  const short = crowd(TIERS_AHEAD.flex, tier, view).short - online.short;
+  const short = workAhead(TIERS_AHEAD.flex, tier, view).short - online.short;
   const ownShort = Math.max(short, own.waiting + own.running + 1 - backlog.flexPlaces);
   const flex = workMs({ ...own, short: ownShort }, backlog.fit, view);
   const flexShare = Math.max(1 - demand.onlineShare, batchTax / (1 + batchTax), LEAST_FLEX_SHARE);
   return workMs(online, backlog.fit, view) + flex / flexShare;
 }
 
-function crowd(tiersAhead: readonly OnlineTier[], asked: OnlineTier, view: WaitView): Crowd {
-  const tiers = tiersAhead.map((tier) => ahead(tier, asked, view));
+function workAhead(tiersAhead: readonly OnlineTier[], own: OnlineTier, view: WaitView): WorkAhead {
+  const tiers = tiersAhead.map((tier) => ahead(tier, own, view));
   // A running sequence keeps its id, also before a better tier of the same kind.
   const holders = tiersAhead.includes("default") ? tiers : INTERACTIVE.map((tier) => tierOf(tier, view));
   const waiting = sum(tiers, (tier) => tier.waiting);
@@ -63,10 +63,10 @@ function crowd(tiersAhead: readonly OnlineTier[], asked: OnlineTier, view: WaitV
   return { waiting, running, prefill, written, left, short: Math.max(0, waiting + running + 1 - view.sequences) };
 }
 
-/** The part of a tier that goes before a request of the asked one: of its own tier, the share that owners' alternation gives. */
-function ahead(tier: OnlineTier, asked: OnlineTier, view: WaitView): TierBacklog {
+/** The part of a tier that goes before a request of tier `own`: of this tier itself, the share that owners' alternation gives. */
+function ahead(tier: OnlineTier, own: OnlineTier, view: WaitView): TierBacklog {
   const all = tierOf(tier, view);
-  if (tier !== asked || all.waiting === 0) return all;
+  if (tier !== own || all.waiting === 0) return all;
   const waiting = all.waiting * view.shareAhead;
   return { ...all, waiting, prefill: (all.prefill * (all.running + waiting)) / (all.running + all.waiting) };
 }
@@ -82,8 +82,8 @@ function tierOf(tier: OnlineTier, { backlog, submitted, promptTokens }: WaitView
   };
 }
 
-function workMs(crowd: Crowd, fit: Fit, view: WaitView): number {
-  const { waiting, running, prefill, short } = crowd;
+function workMs(work: WorkAhead, fit: Fit, view: WaitView): number {
+  const { waiting, running, prefill, short } = work;
   const { sequences, stepTokens, answerTokens, backlog } = view;
   const { itlMs } = backlog.objectives;
   const { o, p, d, k } = fit;
@@ -95,7 +95,7 @@ function workMs(crowd: Crowd, fit: Fit, view: WaitView): number {
   const beside = streams > 0 ? p * Math.min(1, mixed / Math.max(itlMs - mixed, mixed)) : 0;
   const overhead = prefill * Math.max(mixed / stepTokens, beside);
   const first = Math.min(short, running);
-  const steps = (first * residualTokens(crowd, answerTokens) + (short - first) * answerTokens) / sequences;
+  const steps = (first * residualTokens(work, answerTokens) + (short - first) * answerTokens) / sequences;
   return prefill * p + Math.max(overhead, steps * step);
 }
 
@@ -103,7 +103,7 @@ function workMs(crowd: Crowd, fit: Fit, view: WaitView): number {
  * Tokens until one id is free where all run. Answers with `left` tokens still allowed are on average in their middle: their
  * ends are spread over twice that.
  */
-function residualTokens({ running, written, left }: Crowd, answerTokens: number): number {
+function residualTokens({ running, written, left }: WorkAhead, answerTokens: number): number {
   if (running === 0) return answerTokens;
   return Math.min((2 * left) / running, Math.max(answerTokens, written / running));
 }

@@ -10,7 +10,7 @@ export type KvKind = "split" | "unified";
 
 /** The settings of one engine process. */
 export interface EngineConfig {
-  /** The name that clients ask for. */
+  /** The name in clients' requests. */
   model: string;
   /** The GGUF file (of a split model, its first part). */
   path: string;

@@ -12,7 +12,7 @@ import { factsOf } from "./facts.ts";
 import type { LoadedModel, ModelParts } from "./loaded-model.ts";
 import type { EmbeddingPlan } from "./native/embedding-plan.ts";
 import { WorkLoop } from "./step/work-loop.ts";
-import { TokenQuestions } from "./text/tokenize-answer.ts";
+import { TokenQuestions } from "./text/token-questions.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
 import { idleGpu } from "./warnings.ts";
 

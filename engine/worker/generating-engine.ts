@@ -22,7 +22,7 @@ import type { SequenceFactory } from "./step/sequence-factory.ts";
 import { StepLoop } from "./step/step-loop.ts";
 import { WorkLoop } from "./step/work-loop.ts";
 import type { PromptBuilder } from "./text/prompt-builder.ts";
-import { TokenQuestions } from "./text/tokenize-answer.ts";
+import { TokenQuestions } from "./text/token-questions.ts";
 import type { TextOwner } from "./text/tokenize-queue.ts";
 import { idleGpu, shortContext } from "./warnings.ts";
 

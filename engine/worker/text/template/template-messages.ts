@@ -24,7 +24,7 @@ export type TemplateMessage = Record<string, unknown> & { role: string };
  * - where it accepts one call a message, each call has its own message, with its result;
  * - fields without a value are left out, since templates ask `'tool_calls' in message`;
  * - reasoning of earlier answers is in the field that the template reads, or left out;
- * - a tool call's arguments are parsed where the template wants an object, and its id is made short where it has to be;
+ * - a tool call's arguments are parsed where the template expects an object, and its id is shortened where required;
  * - a result has the name of its tool.
  */
 export function templateMessages(
@@ -42,7 +42,7 @@ export function templateMessages(
   return (traits.system ? shaped : withoutSystem(shaped)).map((message) => templateMessage(message, traits));
 }
 
-/** @throws RequestRefusal where a template that wants objects would be given too many */
+/** @throws RequestRefusal for too many values for a template that expects objects */
 function checkArguments(messages: readonly ChatMessage[], { argumentsAs }: TemplateTraits): void {
   if (argumentsAs === "text") return;
   let left = MOST_VALUES;

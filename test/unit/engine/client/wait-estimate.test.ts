@@ -163,7 +163,7 @@ describe("a predicted wait", () => {
   });
 });
 
-/** Of each request the wait that was predicted at the last step before it arrived, and the time until it was in a plan. */
+/** By request: the wait predicted at the last step before it arrived, and the time until it was in a plan. */
 function simulatedWaits(fit: Fit, gapMs: number): { predicted: number; waited: number }[] {
   const shift: Shift = {
     kind: "split",

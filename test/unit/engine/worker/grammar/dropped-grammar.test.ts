@@ -10,7 +10,7 @@ import { plainRequest } from "../plain-request.ts";
 import { generationOf, StepRig, VOCABULARY } from "../step/step-rig.ts";
 
 const OWNER = { tier: "default", isWanted: () => true } as const;
-/** Grammars that are kept. */
+/** Cached grammars. */
 const KEPT = 32;
 
 /** A grammar of many edges; each number makes another. */
@@ -26,12 +26,12 @@ function slicesOf(gbnf: string): number {
   return Math.floor(pauses / 2);
 }
 
-/** Steps, and grammars in whose compilation each slice but the first waits until it is let go. */
+/** Steps, and grammars in whose compilation each slice but the first waits until it is released. */
 class Rig extends StepRig {
   readonly grammars: VocabularyGrammars;
   readonly #paused: (() => void)[] = [];
   #held = false;
-  /** Slices that were let go. */
+  /** Released slices. */
   slices = 0;
 
   constructor(sequences: number) {
@@ -41,14 +41,14 @@ class Rig extends StepRig {
     this.grammars = new VocabularyGrammars(VOCABULARY, new Slices({ now: () => time++, nextTurn: rest }));
   }
 
-  /** Compiles what is submitted; from then on slices are held. */
+  /** Compiles the submitted grammar; from then on slices are held. */
   async submit(...rules: { gbnf: string }[]): Promise<void> {
     this.#held = false;
     for (const rule of rules) await this.grammars.prepare(rule, OWNER);
     this.#held = true;
   }
 
-  /** Drops all grammars that are kept: others are asked for. */
+  /** Drops all cached grammars by compiling others. */
   async drop(): Promise<void> {
     await this.submit(...Array.from({ length: KEPT }, (_, i) => ({ gbnf: `root ::= "${i}"` })));
   }
@@ -62,7 +62,7 @@ class Rig extends StepRig {
     return generation;
   }
 
-  /** One step, and then one slice, if there is one. @returns whether the step found something to do */
+  /** One step, and then one slice, if there is one. @returns whether the step had work */
   async step(): Promise<boolean> {
     const stepped = await this.loop.step();
     await turn();
@@ -126,7 +126,7 @@ test("the step loop sleeps until it is compiled, and is woken then", async () =>
     expect(await rig.step()).toBe(false);
     idle++;
   }
-  // The first slice needs no leave.
+  // The first slice is not held.
   expect(idle).toBe(slicesOf(rule.gbnf));
   expect(rig.failed).toEqual([]);
   expect(await rig.step()).toBe(true);
@@ -143,7 +143,7 @@ test("a cancelled request frees its id, and its queued grammar is not compiled",
     EngineSequence,
   ];
   await rig.step();
-  // Two are compiled at once.
+  // At most two grammars are compiled at once.
   rig.loop.cancel(first);
   rig.loop.cancel(third);
   const next = rig.add(4, 1, null);

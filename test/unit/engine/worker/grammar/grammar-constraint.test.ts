@@ -7,7 +7,7 @@ import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabul
 import { compileGbnf } from "../../../../../grammar/gbnf/compile-gbnf.ts";
 
 const END = 0;
-/** Tokens by their text; the first ends an answer, the second has none. */
+/** Tokens by their text; the first ends an answer, the second has no text. */
 const TEXTS = [
   "",
   "",

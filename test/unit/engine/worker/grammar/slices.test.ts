@@ -17,7 +17,7 @@ const VOCABULARY = {
   piece: (token: number) => pieces[token]!,
 };
 
-/** Slices on a clock that goes on by a millisecond with every look, and what happened between two of them. */
+/** Slices on a clock that advances by a millisecond with every reading, and the turns between them. */
 function slices(onRest: () => void = () => {}) {
   let time = 0;
   const counted = { rests: 0, slices: new Slices({ now: () => time++, nextTurn: rest }) };

@@ -117,7 +117,7 @@ describe("the memory needs", () => {
     expect(cacheBytes).toBe(8 * 8192 * facts.cellBytes);
     const all = planEmbedding(CONFIG, shape, GIB);
     expect(planEmbedding(CONFIG, shape, embeddingBudget({ memory: wanted }, facts, cacheBytes))).toEqual(all);
-    // A model that nobody embeds with is not kept out for it.
+    // Embeddings do not raise the least memory of a model that generates.
     expect(least).toBe(memoryNeeds(options, facts, 0).least);
   });
 

@@ -39,7 +39,7 @@ test.each<[string, string, LayerFacts, number, number]>([
   ],
   ["no layer attends", "mamba", facts(SSM, {}, { memory: "recurrent", kvHeads: 0 }), 0, 4 * SSM_BYTES],
   ["every layer attends and has a state", "falcon-h1", facts(SSM, {}, {}), 8, 4 * SSM_BYTES],
-  ["every fourth attends, without a word in the file", "qwen3next", facts(SSM, {}, {}), 2, 3 * SSM_BYTES],
+  ["every fourth attends, by default of the architecture", "qwen3next", facts(SSM, {}, {}), 2, 3 * SSM_BYTES],
   ["every second attends", "qwen35", facts({ ...SSM, full_attention_interval: 2 }, {}, {}), 4, 2 * SSM_BYTES],
   [
     "recurrent layers are listed",

@@ -63,7 +63,7 @@ describe("kind and size of the cache", () => {
       { kv: "split", context: 8192, cells: 262_144, ids: 32 },
     ],
     ["named cells: unified", { cells: 10_000 }, {}, { kv: "unified", context: 8192, cells: 10_240, ids: 64 }],
-    ["unified when asked for", { kv: "unified" }, {}, { kv: "unified", context: 8192, cells: 262_144, ids: 64 }],
+    ["unified by the option", { kv: "unified" }, {}, { kv: "unified", context: 8192, cells: 262_144, ids: 64 }],
     [
       "split when asked for, though memory looks short",
       { kv: "split" },
@@ -125,11 +125,11 @@ describe("an error names the missing memory and the option to change", () => {
 });
 
 test.each<[string, number | null, MemoryFacts["memory"], number, number]>([
-  ["an eighth of what is left", null, "full", 800 * MIB, 100 * MIB],
+  ["an eighth of the free memory", null, "full", 800 * MIB, 100 * MIB],
   ["at most 8 GiB", null, "full", 1024 * 1024 * MIB, 8192 * MIB],
-  ["nothing where nothing is left", null, "full", -1, 0],
-  ["what was asked for, whatever is left", 5 * MIB, "full", 0, 5 * MIB],
-  ["nothing where prefixes are not reused", 5 * MIB, "hybrid", 800 * MIB, 0],
+  ["0 without free memory", null, "full", -1, 0],
+  ["the option's bytes for any free memory", 5 * MIB, "full", 0, 5 * MIB],
+  ["0 where prefixes are not reused", 5 * MIB, "hybrid", 800 * MIB, 0],
 ])("host memory for prefixes: %s", (_, parkMemory, memory, left, bytes) => {
   expect(planParking({ parkMemory }, { memory }, left)).toBe(bytes);
 });

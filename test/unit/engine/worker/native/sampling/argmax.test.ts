@@ -10,7 +10,7 @@ function greedy(logits: Float32Array): number {
 }
 
 test("it draws the token of llama.cpp's greedy sampler for any row", () => {
-  // Few values, so that there are ties, and all that compares oddly.
+  // Few values, so that there are ties, with NaN and infinities.
   const odd = fc.constantFrom(0, -0, 1, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY);
   const row = fc.array(fc.oneof(odd, fc.float()), { minLength: 1, maxLength: 40 });
   fc.assert(

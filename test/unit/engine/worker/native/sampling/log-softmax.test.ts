@@ -11,7 +11,7 @@ function naive(row: readonly number[], count: number) {
 }
 
 test("the best and the sum equal those of sorting and adding up, for any row", () => {
-  // Few values, so that there are ties; and what a mask leaves behind.
+  // Few values, so that there are ties, with the −Infinity of masked tokens.
   const logit = fc.oneof(
     fc.constantFrom(0, -1, 1, 2.5, -60, Number.NEGATIVE_INFINITY),
     fc.float({ min: -100, max: 100, noNaN: true }),

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { StopMatcher } from "../../../../../../engine/worker/text/output/stop-strings.ts";
 import { pieces } from "./pieces.ts";
 
-/** The rule at its plainest: read one more character, look whether the text ends with a stop string. */
+/** The plain rule: read one more character, check whether the text ends with a stop string. */
 function reference(text: string, stops: string[], armedFrom = 0): { text: string; stopped: boolean } {
   for (let end = 1; end <= text.length; end += 1) {
     if (end <= armedFrom) continue;

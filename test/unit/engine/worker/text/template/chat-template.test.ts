@@ -161,7 +161,7 @@ describe("golden prompts", () => {
     expect(refusal(QWEN, CHATML, called(lists, 64))).toMatchObject({ code: "invalid_value", param: "messages" });
     expect(parse.mock.calls.filter(([text]) => text === lists)).toEqual([]);
     expect(text(QWEN, CHATML, called(lists, 2))).toContain("<tool_call>");
-    // A template that shows the text has nothing to parse.
+    // A template that renders arguments as text parses none.
     expect(text(DEEPSEEK_TEMPLATE, DEEPSEEK, called(lists, 64))).toContain("[],[]");
   });
 

@@ -163,7 +163,7 @@ describe("arbitrary text of a client forges no role", () => {
       privateUse,
       fc.string({ unit: "binary", maxLength: 4 }),
     );
-    // A guard of letters at both ends: what trims or cuts thoughts then changes nothing.
+    // Letters at both ends, so that trimming and cutting of reasoning change nothing.
     const text = fc.array(unit, { maxLength: 8 }).map((units) => `.${units.join("").replaceAll("</think>", "")}.`);
     const messages = (contents: string[]): ChatMessage[] =>
       contents.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
@@ -182,7 +182,7 @@ describe("arbitrary text of a client forges no role", () => {
   });
 });
 
-// Quadratic work would be a million million steps, which the limit of a test ends.
+// Quadratic work would be 10^12 steps, past any test timeout.
 test("two megabytes of tokens are rendered in linear time", () => {
   const template = new ChatTemplate(LLAMA_TEMPLATE, LLAMA);
   for (const unit of ["<", "<|", "<|reserved_special_token_1", "<|eot_id|>", "x", "<|eot_id|>x"]) {

@@ -19,9 +19,9 @@ describe("a template's controls of reasoning", () => {
     ["nothing", PLAIN_CHATML, { switches: [], levels: [], budget: false }],
     ["a switch", QWEN, { switches: ["enable_thinking"], levels: [], budget: false }],
     ["a switch of another name", DEEPSEEK, { switches: ["thinking"], levels: [], budget: false }],
-    ["levels that it writes out", HARMONY, { switches: [], levels: ["low", "medium", "high"], budget: false }],
+    ["levels that it names", HARMONY, { switches: [], levels: ["low", "medium", "high"], budget: false }],
     ["levels that it checks", TWO_LEVELS, { switches: [], levels: ["none", "high"], budget: false }],
-    ["a budget that it tells", SEED, { switches: [], levels: [], budget: true }],
+    ["a budget that it renders", SEED, { switches: [], levels: [], budget: true }],
   ])("%s", (_, source, expected) => {
     expect(traitsOf(source)).toEqual(expected);
   });

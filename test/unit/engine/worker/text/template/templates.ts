@@ -11,7 +11,7 @@ export const PLAIN_CHATML = `{%- for message in messages -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}`;
 
-/** Qwen's way: tools in the system turn, thoughts of earlier turns dropped, an empty thought to switch thinking off. */
+/** Qwen's style: tools in the system turn, reasoning of earlier turns dropped, empty reasoning to switch it off. */
 export const QWEN = `{%- if tools %}
 {{- '<|im_start|>system\\n' }}
 {%- if messages[0].role == 'system' %}{{- messages[0].content + '\\n\\n' }}{%- endif %}
@@ -56,7 +56,7 @@ export const LLAMA = {
   ],
 };
 
-/** Llama 3's way: BOS in the template, today's date, trimmed content. */
+/** Llama 3's style: BOS in the template, today's date, trimmed content. */
 export const LLAMA_TEMPLATE = `{{- bos_token }}
 {%- if not date_string is defined %}
     {%- set date_string = strftime_now("%d %b %Y") %}
@@ -107,7 +107,7 @@ export const DEEPSEEK = {
   ],
 };
 
-/** DeepSeek-R1's way: arguments are text, thoughts of earlier turns cut at `</think>`, a thought opened at the end. */
+/** DeepSeek-R1's style: arguments are text, reasoning of earlier turns cut at `</think>`, reasoning opened at the end. */
 export const DEEPSEEK_TEMPLATE = `{%- set ns = namespace(system='') -%}
 {%- for message in messages -%}{%- if message['role'] == 'system' -%}{%- set ns.system = message['content'] -%}{%- endif -%}{%- endfor -%}
 {{- bos_token + ns.system -}}

@@ -31,7 +31,7 @@ function rendered(template: ChatTemplate, messages: ChatMessage[], tools: Functi
     .join("");
 }
 
-/** Mistral's way: one call a message, ids of nine characters. */
+/** Mistral's style: one call a message, ids of nine characters. */
 const MISTRAL_TOOLS = `{{- bos_token }}
 {%- if tools %}{{- '[AVAILABLE_TOOLS]' + (tools | tojson) + '[/AVAILABLE_TOOLS]' }}{%- endif %}
 {%- for message in messages %}
@@ -101,7 +101,7 @@ describe("a template that takes short ids and one call a message", () => {
   });
 });
 
-/** gpt-oss's way: of several calls in a message it shows the first, without a word about the others. */
+/** gpt-oss's style: of several calls in a message it renders the first and drops the others silently. */
 const FIRST_CALL = `{%- for message in messages %}
 {%- if message.tool_calls %}{{- 'call ' + (message.tool_calls[0].function.arguments | tojson) }}
 {%- elif message.role == 'tool' %}{{- 'result ' + message.content }}
@@ -114,7 +114,7 @@ test("a template that renders one call a message gets each in a message of its o
   expect(text).toBe('Weather?\ncall {"city": "Oslo"}\nresult rain 0\ncall {"city": "Rome"}\nresult rain 1\n');
 });
 
-/** DeepSeek V3.1's way: calls have a form of their own, and the prompt that tells of tools is left to the client. */
+/** DeepSeek V3.1's style: calls have a form of their own, and the client writes the prompt with the tools. */
 const CALLS_ALONE = `{%- for message in messages %}
 {%- if message.tool_calls %}{%- for call in message.tool_calls %}{{- '<call>' + (call.function.arguments | tojson) }}{%- endfor %}
 {%- else %}{{- '<' + message.role + '>' + message.content }}{%- endif %}

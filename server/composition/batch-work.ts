@@ -56,14 +56,14 @@ export async function startBatchWork(
     randomId,
     options: batchOptions(options.current, bounds),
   });
-  const { night, batches } = built;
+  const { runner, batches } = built;
   let stopping: Promise<void> | null = null;
-  const stop = () => (stopping ??= night.stop());
+  const stop = () => (stopping ??= runner.stop());
   const settled = () => stop().catch(() => {});
-  await parts.start({ name: "batches", start: () => night.start(), beginStop: settled, stop });
+  await parts.start({ name: "batches", start: () => runner.start(), beginStop: settled, stop });
   options.watch((next) => {
     const terms = batchOptions(next, bounds);
-    night.setRules(terms.rules);
+    runner.setRules(terms.rules);
     batches.setTerms(terms);
   });
   const erasures = new OwnerErasures({

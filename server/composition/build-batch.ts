@@ -25,12 +25,12 @@ import type { FixedBounds } from "./fixed-bounds.ts";
 export interface BatchOptions extends Pick<FixedBounds, "graceMs" | "calmMs"> {
   rules: ShiftRules;
   limits: RequestLimits;
-  /** Most bytes of one line: what a request body may have. */
+  /** Maximum bytes of one line, as of a request body. */
   maxLineBytes: number;
   lineTimeoutMs: number;
   /** Seconds from a batch's creation to its deadline. */
   windowSeconds: number;
-  /** Most batches of one owner that are not over. */
+  /** Maximum unfinished batches of one owner. */
   maxOpen: number;
 }
 
@@ -41,7 +41,7 @@ export interface BatchDeps extends Pick<ExecuteDeps, "models" | "loads" | "metri
   files: FileStore;
   ledger: UsageLedger;
   webhooks: WebhookEndpoints;
-  /** Called when events for webhooks are in the outbox. */
+  /** Called when webhook events are in the outbox. */
   eventsQueued: () => void;
   batchMetrics: BatchMetrics;
   load: OnlineUtilization;
@@ -52,15 +52,15 @@ export interface BatchDeps extends Pick<ExecuteDeps, "models" | "loads" | "metri
 }
 
 export interface BuiltBatch {
-  night: BatchRunner;
+  runner: BatchRunner;
   batches: Batches;
   jobs: Jobs;
 }
 
-/** Wires batch work; `night.start()` starts it. */
+/** Wires batch work; `runner.start()` starts it. */
 export function buildBatch(parts: BatchDeps): BuiltBatch {
   const { store, models, time, webhooks, batchMetrics, options } = parts;
-  const night = new BatchRunner({
+  const runner = new BatchRunner({
     ...parts,
     ...options,
     clock: time,
@@ -76,12 +76,12 @@ export function buildBatch(parts: BatchDeps): BuiltBatch {
   });
   batchMetrics.watch({
     counts: () => store.batches.counts(),
-    backlog: () => night.backlog,
-    linesInEngine: () => night.linesInEngine,
-    outlook: () => night.outlook,
-    paused: () => night.paused,
+    backlog: () => runner.backlog,
+    linesInEngine: () => runner.linesInEngine,
+    outlook: () => runner.outlook,
+    paused: () => runner.paused,
     epochSeconds: () => epochSeconds(time),
   });
-  const batches = new Batches({ ...options, store, runner: night, quota: night.quota, clock: time });
-  return { night, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
+  const batches = new Batches({ ...options, store, runner, quota: runner.quota, clock: time });
+  return { runner, batches, jobs: new Jobs({ batches, files: parts.files, maxLineBytes: options.maxLineBytes }) };
 }

@@ -11,17 +11,17 @@ import { type RetentionOptions, retentionTasks } from "./retention.ts";
 export interface Storage {
   files: FileStore;
   uploads: UploadStore;
-  /** The time that deadlines are held against. */
+  /** The wall time that deadlines are compared with. */
   time: WallTime;
   sweeper: ExpirySweeper;
 }
 
-/** How long the Idempotency-Key of a batch is known: far longer than any client tries again. */
+/** Seconds that the Idempotency-Key of a batch is kept: far longer than any client retries. */
 const KEY_SECONDS = 7 * 86_400;
-/** Of those, so many are forgotten in one sweep. */
+/** Most idempotency keys that one sweep removes. */
 const KEYS = 1000;
 
-/** Opens the rooms over an open store; what a crash left on disk is put right first. The sweeper is not started. */
+/** Opens files and uploads over an open store, after it has repaired what a crash left on disk. The sweeper is not started. */
 export async function openStorage(
   options: Pick<Options, "dataDir" | "diskReserve" | "storageQuota" | "maxFiles"> & RetentionOptions,
   store: Store,

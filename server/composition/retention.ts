@@ -8,13 +8,13 @@ export type RetentionOptions = Pick<Options, "ledgerDays" | "batchDays" | "fileD
 
 const DAY_SECONDS = 86_400;
 /**
- * Of one operation, and of one sweep: what is over by then is removed by the next ones. A batch has entries in so many
- * indexes that 500 of them took 427 ms, with every commit waiting (docs/decisions/2026-11-22-log-copies.md).
+ * Most rows of one operation, and most operations of one sweep; later sweeps remove the rest. A batch has entries in so many
+ * indexes that 500 of them took 427 ms, in which every commit waited (docs/decisions/2026-11-22-log-copies.md).
  */
 const ROWS = 100;
 const STEPS = 1000;
 
-/** What removes rows whose days are over; null is kept for ever. */
+/** The tasks that remove rows after their days of retention; null keeps rows without end. */
 export function retentionTasks(
   { ledgerDays, batchDays, fileDays, keyDays }: RetentionOptions,
   store: Pick<Store, "retention">,

@@ -1,38 +1,38 @@
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 
 export interface BannerContent {
-  /** Such as http://127.0.0.1:8080 */
+  /** Such as http://127.0.0.1:8080. */
   url: string;
   version: string;
-  /** Of the models that are ready, in the order they were given. */
+  /** Facts of the models that are ready, in the order of the options. */
   models: readonly ModelFacts[];
-  /** Names of those that are loaded when they are asked for. */
+  /** Names of the models that are loaded on their first request. */
   onDemand: readonly string[];
-  /** Nothing but the bundled model is served. */
+  /** True if only the bundled model is served. */
   demo: boolean;
-  /** Whether clients need an API key. */
+  /** True if clients need an API key. */
   apiKeys: boolean;
-  /** How this server was started, up to where options go: `npm start --` or `nightshift`. */
+  /** The command line before the options: `npm start --` or `nightshift`. */
   command: string;
   /** Milliseconds since the process began. */
   startMs: number;
 }
 
-/** What a person sees when the server is ready. */
+/** The text that is printed when the server is ready. */
 export function banner({ url, version, models, onDemand, demo, apiKeys, command, startMs }: BannerContent): string {
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
   lines.push(`  Base URL  ${url}/v1`);
-  const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded when it is asked for`)];
+  const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded on its first request`)];
   for (const [index, line] of about.entries()) lines.push(`${index === 0 ? "  Model     " : "            "}${line}`);
   if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
   lines.push("", "Try it:", "");
   const [first] = models;
-  const [asleep] = onDemand;
+  const [unloaded] = onDemand;
   if (first !== undefined) lines.push(`  ${curlLine(url, trial(first), apiKeys)}`, "");
-  else if (asleep !== undefined) lines.push(`  ${curlLine(url, chatTrial(asleep), apiKeys)}`, "");
+  else if (unloaded !== undefined) lines.push(`  ${curlLine(url, chatTrial(unloaded), apiKeys)}`, "");
   if (demo) {
     lines.push(
-      "The demo model knows only a few tricks. To serve a real one:",
+      "The demo model is a toy. To serve a real model:",
       "",
       `  ${command} --model hf:owner/repo:Q4_K_M        (a GGUF repository on Hugging Face)`,
       `  ${command} --model name=path/to/model.gguf     (repeat --model to serve several)`,
@@ -54,7 +54,7 @@ function computeLine(facts: ModelFacts): string {
   return `${facts.backend}${devices}, ${facts.threads} thread${facts.threads === 1 ? "" : "s"} (${facts.build})`;
 }
 
-/** One line that a POSIX shell takes as it stands, whatever the model's name holds. */
+/** One line that a POSIX shell can run, for any name of a model. */
 function curlLine(url: string, { path, body }: Trial, apiKeys: boolean): string {
   const quoted = JSON.stringify(body).replaceAll("'", `'\\''`);
   const key = apiKeys ? ' -H "Authorization: Bearer $NIGHTSHIFT_API_KEY"' : "";

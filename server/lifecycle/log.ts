@@ -5,36 +5,36 @@ export interface LogSettings {
   level: string;
   /** auto is pretty on a terminal, else JSON. */
   format: "auto" | "json" | "pretty";
-  /** Where lines go; stderr unless a test reads them. */
+  /** File descriptor of the output; stderr by default. */
   descriptor?: number;
 }
 
 export interface ServerLog {
   logger: Logger;
-  /** Resolves when all lines are written; where nobody reads them, they are given up after a second. */
+  /** Resolves when all lines are written; lines that are not read within a second are dropped. */
   flush(): Promise<void>;
-  /** For the process's last act: gives up what nobody reads, for which Node would wait at its exit, for ever. */
+  /** Drops lines that are not read, before the exit: Node would wait for them without end. */
   release(): void;
-  /** Lines that nobody read in time, and that were dropped. */
+  /** Lines that were dropped because they were not read in time. */
   dropped(): number;
 }
 
 const STDERR = 2;
 
 /**
- * A reader that stands still must not hold up token streams: lines are written asynchronously, and from 4 MB of unread
- * ones on new lines are dropped.
+ * Bytes of unread lines above which new lines are dropped. Lines are written asynchronously, so that a reader that stops
+ * reading delays no token stream.
  */
 const UNREAD_LIMIT = 4 * 1024 * 1024;
-/** A reader that took nothing for so long is taken for one that stands still. */
-const PATIENCE_MS = 1000;
+/** Milliseconds without a read after which the reader is taken to have stopped. */
+const READ_TIMEOUT_MS = 1000;
 
-/** Logs go to stderr, so that stdout carries only what was asked for. */
+/** Logs go to stderr, because stdout has the output of commands. */
 export async function openLog(settings: LogSettings): Promise<ServerLog> {
   const destination = pino.destination({ dest: settings.descriptor ?? STDERR, sync: false, maxLength: UNREAD_LIMIT });
   let dropped = 0;
   let released = false;
-  /** Since when lines wait to be written; null while all are. */
+  /** Time since which lines wait to be written; null while none does. */
   let waitingSince: number | null = null;
   destination.on("drain", () => {
     waitingSince = null;
@@ -52,7 +52,7 @@ export async function openLog(settings: LogSettings): Promise<ServerLog> {
   destination.on("drop", () => {
     dropped++;
   });
-  // Without a listener a closed stderr would end the process. Nobody will read it ever again.
+  // Without a listener a closed stderr would end the process. A closed pipe has no reader again.
   destination.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") return;
     released = true;
@@ -67,10 +67,10 @@ export async function openLog(settings: LogSettings): Promise<ServerLog> {
   };
   const flush = async () => {
     if (waitingSince === null) return;
-    await once(destination, "drain", { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(giveUp);
+    await once(destination, "drain", { signal: AbortSignal.timeout(READ_TIMEOUT_MS) }).catch(giveUp);
   };
   const release = () => {
-    if (waitingSince !== null && performance.now() - waitingSince >= PATIENCE_MS) giveUp();
+    if (waitingSince !== null && performance.now() - waitingSince >= READ_TIMEOUT_MS) giveUp();
   };
   return { logger, flush, release, dropped: () => dropped };
 }

@@ -5,11 +5,11 @@ export interface ServiceManagerDeps {
   /** Read for NOTIFY_SOCKET and WATCHDOG_USEC, which systemd sets (sd_notify(3), sd_watchdog_enabled(3)). */
   env: Record<string, string | undefined>;
   log: Log;
-  /** Passes a state on; Node has no datagram sockets of the Unix domain, so systemd's own command does it. */
+  /** Sends a state to systemd, by its own command: Node has no Unix datagram sockets. */
   notify?: (state: string, failed: (error: Error) => void) => void;
 }
 
-/** systemd, where it started this process as `Type=notify`; else nothing. */
+/** Reports states to systemd if it started this process as `Type=notify`. */
 export class ServiceManager {
   readonly #deps: Required<ServiceManagerDeps>;
   readonly #present: boolean;
@@ -20,7 +20,7 @@ export class ServiceManager {
     this.#present = Boolean(deps.env.NOTIFY_SOCKET);
   }
 
-  /** The server listens. From now on its event loop has to turn within each half of the watchdog's time. */
+  /** Reports that the server listens, and then twice in each watchdog interval that its event loop runs. */
   ready(): void {
     if (!this.#present) return;
     this.#say("READY=1");
@@ -37,7 +37,7 @@ export class ServiceManager {
 
   #say(state: string): void {
     this.#deps.notify(state, (error) => {
-      this.#deps.log.warn({ reason: error.message, state }, "systemd could not be told of the server's state");
+      this.#deps.log.warn({ reason: error.message, state }, "The state of the server could not be sent to systemd");
     });
   }
 }

@@ -2,34 +2,34 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../platform/log.ts";
 
 export interface ShutdownWork {
-  /** Says to clients that this server ends; all is served on. */
+  /** Announces the end to clients; requests are still served. */
   announce(): void;
-  /** Milliseconds from then on to the drain, in which load balancers turn away from /ready. */
+  /** Milliseconds until the drain, in which load balancers see that /ready fails. */
   delayMs(): number;
-  /** Lets what runs finish within the grace and closes everything. */
+  /** Lets running requests finish within the grace and stops every part. */
   drain(): Promise<void>;
-  /** Milliseconds after which a drain is taken to hang, on a disk that does not answer, say. */
+  /** Milliseconds after which a drain is taken to hang, for example on a disk that does not answer. */
   limitMs(): number;
   log: Log;
-  /** Writes what is still to be logged. */
+  /** Writes log lines that are still buffered. */
   flush(): Promise<void>;
   exit(code: number): void;
   /** Milliseconds, monotonic. */
   now(): number;
   /**
-   * Milliseconds after the first signal in which the second one is taken for the same again. npm passes on what it gets,
-   * and Ctrl-C, `timeout` and systemd have signalled its whole group already. 0 where no such parent is there.
+   * Milliseconds after the first signal in which a second one counts as the same. npm forwards its signals, and Ctrl-C,
+   * `timeout` and systemd signal the whole process group. 0 without such a parent.
    */
   echoMs: number;
 }
 
 /**
- * What `echoMs` is below npm, npx and the like: long enough for an npm that a busy machine keeps from running. A second
- * Ctrl-C within it ends the server all the same, by the third signal or the fourth.
+ * `echoMs` for a process that npm or npx started: long enough for an npm that a busy machine delays. A second Ctrl-C within
+ * that time still ends the server, by the third or fourth signal.
  */
 export const NPM_ECHO_MS = 10_000;
 
-/** The process' events that end it. */
+/** The events of a process that end it. */
 export interface ProcessEvents {
   on(
     event: "SIGTERM" | "SIGINT" | "uncaughtException" | "unhandledRejection",
@@ -40,17 +40,17 @@ export interface ProcessEvents {
 /**
  * | event | what follows |
  * |---|---|
- * | SIGTERM, SIGINT | not ready; after the delay nothing new, running streams finish within the grace, exit 0 |
- * | the second of them, or the third where the second is the echo of the first | exit 1 at once |
- * | a drain that does not end | exit 1 when its limit is over |
- * | uncaughtException, unhandledRejection | logged, then as SIGTERM, exit 1: the state is not to be trusted any longer |
+ * | SIGTERM, SIGINT | not ready; after the delay no new requests, running streams finish within the grace, exit 0 |
+ * | the second signal, or the third if the second is the echo of the first | exit 1 at once |
+ * | a drain that does not end | exit 1 after its limit |
+ * | uncaughtException, unhandledRejection | logged, then as SIGTERM without the delay, exit 1: the state may be corrupt |
  */
 export class Shutdown {
   readonly #work: ShutdownWork;
   #running: Promise<void> | null = null;
   #exitCode = 0;
   #draining = false;
-  /** Until then one more signal is the echo of the first. */
+  /** Time until which one more signal is the echo of the first. */
   #echoUntil = Number.NEGATIVE_INFINITY;
 
   constructor(work: ShutdownWork, events: ProcessEvents) {
@@ -61,17 +61,17 @@ export class Shutdown {
     }
   }
 
-  /** True from the first reason to end on. */
+  /** True after the first reason to end. */
   get begun(): boolean {
     return this.#running !== null;
   }
 
-  /** True once nothing new is taken. */
+  /** True once new requests are refused. */
   get draining(): boolean {
     return this.#draining;
   }
 
-  /** Drains and exits; a later and worse exit code counts. */
+  /** Drains and exits; of several exit codes the highest counts. */
   begin(exitCode: number): Promise<void> {
     this.#exitCode = Math.max(this.#exitCode, exitCode);
     this.#running ??= this.#run();
@@ -87,7 +87,7 @@ export class Shutdown {
     try {
       await this.#work.drain();
     } catch (error) {
-      this.#work.log.error({ err: error }, "Closing down failed");
+      this.#work.log.error({ err: error }, "The shutdown failed");
       this.#exitCode = 1;
     }
     clearTimeout(overdue);
@@ -96,7 +96,7 @@ export class Shutdown {
   }
 
   #end(): void {
-    this.#work.log.error({}, "Closing down does not come to an end: ending at once");
+    this.#work.log.error({}, "The shutdown exceeds its time limit: ending at once");
     void this.#work.flush().finally(() => this.#work.exit(1));
   }
 
@@ -110,13 +110,16 @@ export class Shutdown {
       this.#work.exit(1);
       return;
     }
-    this.#work.log.info({ signal }, "Shutting down: running requests may finish; a second signal ends at once");
+    this.#work.log.info(
+      { signal },
+      "Shutting down: running requests may finish; a second signal ends the server at once",
+    );
     this.#echoUntil = this.#work.now() + this.#work.echoMs;
     void this.begin(0);
   }
 
   #broken(event: string, what: unknown): void {
-    this.#work.log.error({ err: what, event }, "An error that nothing caught: shutting down");
+    this.#work.log.error({ err: what, event }, "Uncaught error: shutting down");
     void this.begin(1);
   }
 }

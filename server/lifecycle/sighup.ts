@@ -8,66 +8,66 @@ export interface HangupHandlers {
 }
 
 /**
- * Tells what a SIGHUP means: a reload, as an operator or service manager asks for it, or that the terminal which the
- * server was started in was closed, which ends a program. The terminal of a process is `/dev/tty`, which can't be opened
- * any more after the second. A server none of whose standard streams is a terminal, as under nohup, outlives that: nohup has
- * SIGHUP ignored, which Node undoes. Windows knows only the second.
+ * Distinguishes the two meanings of SIGHUP: a reload that an operator or service manager requests, and the end of the
+ * terminal that the server was started in. `/dev/tty`, the terminal of a process, cannot be opened after its end. A server
+ * without a terminal as standard stream, as under nohup, outlives it: nohup sets SIGHUP to be ignored, which Node undoes.
+ * On Windows SIGHUP has only the second meaning.
  */
 export class Hangup {
   #handlers: HangupHandlers | null = null;
-  #reloadAsked = false;
+  #reloadRequested = false;
   readonly #hasTerminal: () => boolean;
-  readonly #had: boolean;
+  readonly #hadTerminal: boolean;
   readonly #platform: NodeJS.Platform;
-  #ended = false;
+  #terminalClosed = false;
 
   constructor(
     hasTerminal: () => boolean = canOpenTerminal,
     platform: NodeJS.Platform = process.platform,
-    onTerminal: () => boolean = usesTerminal,
+    usesTerminal: () => boolean = streamIsTerminal,
   ) {
     this.#hasTerminal = hasTerminal;
     this.#platform = platform;
-    this.#had = onTerminal() && hasTerminal();
+    this.#hadTerminal = usesTerminal() && hasTerminal();
   }
 
   /**
-   * Takes SIGHUP from now on, so that one that comes while the server starts does not end it: a reload is remembered until
-   * there are handlers, and a terminal that is closed before ends the process.
+   * Handles SIGHUP, so that it does not end a server that is starting. A reload is remembered until `handle` is called; the
+   * end of the terminal before that ends the process.
    */
   listen(events: { on(event: "SIGHUP", listener: () => void): unknown } = process): this {
     events.on("SIGHUP", () => {
-      const closed = this.heard();
+      const closed = this.isTerminalClosed();
       if (closed && this.#handlers === null) this.exit(1);
       else if (closed) this.#handlers?.closed();
-      else if (this.#handlers === null) this.#reloadAsked = true;
+      else if (this.#handlers === null) this.#reloadRequested = true;
       else this.#handlers.reload();
     });
     return this;
   }
 
-  /** What follows from now on, and at once where a reload was asked for before. */
+  /** Sets the handlers, and reloads at once if a reload was requested before. */
   handle(handlers: HangupHandlers): void {
     this.#handlers = handlers;
-    if (this.#reloadAsked) handlers.reload();
-    this.#reloadAsked = false;
+    if (this.#reloadRequested) handlers.reload();
+    this.#reloadRequested = false;
   }
 
-  /** True when a SIGHUP that has just come says that the terminal is gone. */
-  heard(): boolean {
-    this.#ended = this.#platform === "win32" || (this.#had && !this.#hasTerminal());
-    return this.#ended;
+  /** True if the SIGHUP that has just arrived means that the terminal was closed. */
+  isTerminalClosed(): boolean {
+    this.#terminalClosed = this.#platform === "win32" || (this.#hadTerminal && !this.#hasTerminal());
+    return this.#terminalClosed;
   }
 
-  /** Ends the process; by the signal itself where it came, for Node's exit aborts when its terminal is gone. */
+  /** Ends the process; after the end of the terminal by the signal itself, because Node's exit aborts then. */
   exit(code: number): void {
-    if (!this.#ended || this.#platform === "win32") process.exit(code);
+    if (!this.#terminalClosed || this.#platform === "win32") process.exit(code);
     process.removeAllListeners("SIGHUP");
     process.kill(process.pid, "SIGHUP");
   }
 }
 
-function usesTerminal(): boolean {
+function streamIsTerminal(): boolean {
   return [0, 1, 2].some((stream) => isatty(stream));
 }
 

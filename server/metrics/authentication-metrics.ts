@@ -1,16 +1,16 @@
 import { Counter, type Registry } from "prom-client";
 
-/** Status of a request that did not come past the check of its key: unauthorized, too many wrong ones, no store. */
+/** Status of a request that the API key check refused: no valid key, too many wrong keys, store unavailable. */
 export type RefusedStatus = 401 | 429 | 503;
 
-/** Requests without a valid key in the registry; those that came past are counted by their endpoints. */
+/** Counts requests that the API key check refused. Admitted requests are counted by their endpoint. */
 export class AuthenticationMetrics {
   readonly #refused: Counter;
 
   constructor(registry: Registry) {
     this.#refused = new Counter({
       name: "nightshift_authentication_refused_total",
-      help: "Requests that were refused before their body was read: 401 no valid key, 429 too many wrong ones, 503 no store",
+      help: "Requests that the API key check refused: 401 no valid key, 429 too many wrong keys, 503 store unavailable",
       labelNames: ["status"],
       registers: [registry],
     });

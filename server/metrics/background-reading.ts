@@ -1,17 +1,17 @@
 export interface BackgroundReadingDeps<T> {
-  /** Rejects when there was nothing to be had. */
+  /** Rejects when the value could not be read. */
   read(): Promise<T>;
   /** Milliseconds of a clock that never goes back. */
   now(): number;
-  /** A reading older than this is nobody's any more. */
+  /** Milliseconds after which a reading is discarded. */
   keptMs: number;
-  /** Failures in a row after which it is not tried again. */
+  /** Consecutive failures after which no further reading is tried. */
   failures: number;
 }
 
 /**
- * A value whose reading may take long, hang or fail, for somebody who can't wait: asking gives what the last reading
- * brought, and begins the next one. One runs at a time, so one that hangs is the last.
+ * The last known value of something whose reading may take long, hang or fail. `get` returns the last reading and begins
+ * the next one. One reading runs at a time, so one that hangs is the last.
  */
 export class BackgroundReading<T> {
   readonly #deps: BackgroundReadingDeps<T>;
@@ -23,14 +23,14 @@ export class BackgroundReading<T> {
     this.#deps = deps;
   }
 
-  /** Null while nothing was read, or nothing of late. */
+  /** Null before the first reading, and when the last one is older than `keptMs`. */
   get(): T | null {
     void this.refresh();
     const { now, keptMs } = this.#deps;
     return this.#latest !== null && now() - this.#latest.at <= keptMs ? this.#latest.value : null;
   }
 
-  /** Resolves when the reading that it begins is over; at once when one runs already or was given up. Never rejects. */
+  /** Resolves when the reading that it begins is over; at once when one runs or too many failed. Never rejects. */
   async refresh(): Promise<void> {
     if (this.#reading || this.#failed >= this.#deps.failures) return;
     this.#reading = true;

@@ -10,7 +10,7 @@ import {
 } from "../../openapi/resources/batches.ts";
 import type { BatchBacklog } from "../../store/tables/batches.ts";
 
-/** What is read when somebody asks for the metrics. */
+/** Values that are read when the metrics are scraped. */
 export interface BatchReadings {
   counts(): Promise<{ status: BatchStatus; count: number }[]>;
   backlog(): readonly BatchBacklog[];
@@ -20,7 +20,7 @@ export interface BatchReadings {
   epochSeconds(): number;
 }
 
-/** The night shift in the registry; labels come from fixed lists and the configured models alone. */
+/** Metrics of batch work. Label values come only from fixed lists and the configured models. */
 export class BatchMetrics implements LineObserver {
   readonly #lines: Counter;
   readonly #share: Gauge;
@@ -32,19 +32,19 @@ export class BatchMetrics implements LineObserver {
     const registers = [registry];
     this.#lines = new Counter({
       name: "nightshift_batch_lines_total",
-      help: "Batch lines by how they ended",
+      help: "Batch lines by outcome",
       labelNames: ["model", "endpoint", "status"],
       registers,
     });
     this.#share = new Gauge({
       name: "nightshift_shift_share",
-      help: "Share of the engine that batch work may use now; status is the shift's phase",
+      help: "Share of the engine that batch work may use; status is the phase of the shift",
       labelNames: ["model", "status"],
       registers,
     });
     this.#changes = new Counter({
       name: "nightshift_shift_changes_total",
-      help: "Changes of the shift by their cause",
+      help: "Changes of the shift by cause",
       labelNames: ["model", "status"],
       registers,
     });
@@ -55,7 +55,7 @@ export class BatchMetrics implements LineObserver {
   }
 
   shiftOf(model: string): ShiftStateDeps["observer"] {
-    // A series that is there from the start shows its first increase as one.
+    // rate() sees the first increase of a series only if the series exists before it.
     for (const status of CHANGE_REASONS) this.#changes.inc({ model, status }, 0);
     for (const endpoint of BATCH_ENDPOINTS)
       for (const status of LINE_OUTCOMES) this.#lines.inc({ model, endpoint, status }, 0);
@@ -70,7 +70,7 @@ export class BatchMetrics implements LineObserver {
     };
   }
 
-  /** Adds the gauges that are worked out when they are read. */
+  /** Adds the gauges whose values are computed when they are scraped. */
   watch(readings: BatchReadings): void {
     const gauge = (name: string, help: string, labelNames: string[], read: (set: Gauge) => void | Promise<void>) => {
       const made: Gauge = new Gauge({
@@ -80,7 +80,7 @@ export class BatchMetrics implements LineObserver {
         registers: [this.#registry],
         collect: () => {
           made.reset();
-          // A gauge without labels is 0 after that; here it shall be absent until it is set.
+          // reset() sets a gauge without labels to 0; this one is absent until it is set.
           if (labelNames.length === 0) made.remove();
           return read(made);
         },
@@ -91,17 +91,12 @@ export class BatchMetrics implements LineObserver {
       const counts = new Map((await readings.counts()).map(({ status, count }) => [status, count]));
       for (const status of BATCH_STATUSES) set.set({ status }, counts.get(status) ?? 0);
     });
-    gauge("backlog_lines", "Lines of batches in progress that have not ended", ["model"], (set) => {
+    gauge("backlog_lines", "Unfinished lines of batches in progress", ["model"], (set) => {
       for (const { model, lines } of readings.backlog()) set.inc({ model: model ?? "" }, lines);
     });
-    gauge(
-      "backlog_tokens",
-      "Estimated tokens of lines of batches in progress that have not ended",
-      ["model"],
-      (set) => {
-        for (const { model, tokens } of readings.backlog()) set.inc({ model: model ?? "" }, tokens);
-      },
-    );
+    gauge("backlog_tokens", "Estimated tokens of the unfinished lines of batches in progress", ["model"], (set) => {
+      for (const { model, tokens } of readings.backlog()) set.inc({ model: model ?? "" }, tokens);
+    });
     gauge("oldest_age_seconds", "Age of the oldest batch in progress", [], (set) => {
       const created = readings.backlog().map(({ createdAt }) => createdAt);
       if (created.length > 0) set.set(readings.epochSeconds() - Math.min(...created));
@@ -110,14 +105,14 @@ export class BatchMetrics implements LineObserver {
       const deadlines = readings.backlog().map(({ expiresAt }) => expiresAt);
       if (deadlines.length > 0) set.set(Math.min(...deadlines) - readings.epochSeconds());
     });
-    gauge("eta_seconds", "Time until the last batch in progress is expected to end", ["model"], (set) => {
+    gauge("eta_seconds", "Predicted time until the last batch in progress ends", ["model"], (set) => {
       const etas = new Map<string, number | null>();
       for (const { model, etaMs } of readings.outlook()) etas.set(model, later(etas.get(model), etaMs));
       for (const [model, etaMs] of etas) if (etaMs !== null) set.set({ model }, untilSeconds(etaMs));
     });
     gauge(
       "deadline_slack_seconds",
-      "Least time between a batch's expected end and its deadline; negative where it will be missed",
+      "Minimum time between the predicted end of a batch and its deadline; negative if a deadline will be missed",
       ["model"],
       (set) => {
         const slack = new Map<string, number>();
@@ -126,16 +121,16 @@ export class BatchMetrics implements LineObserver {
         for (const [model, seconds] of slack) set.set({ model }, seconds);
       },
     );
-    gauge("paused", "Batches that stand still because a budget is used up", ["model"], (set) => {
+    gauge("paused", "Batches paused by a used-up budget", ["model"], (set) => {
       for (const { model, batches } of readings.paused()) set.set({ model }, batches);
     });
-    gauge("lines_in_engine", "Batch lines that the engine has", ["model"], (set) => {
+    gauge("lines_in_engine", "Batch lines in the engine", ["model"], (set) => {
       for (const { model, lines } of readings.linesInEngine()) set.set({ model }, lines);
     });
   }
 }
 
-/** Null, which nobody can foresee, is later than any time. */
+/** Null is a time that cannot be predicted, and later than any other. */
 function later(one: number | null | undefined, other: number | null): number | null {
   if (one === undefined) return other;
   return one === null || other === null ? null : Math.max(one, other);

@@ -5,21 +5,21 @@ import { BATCH_SIZE_BUCKETS, MODEL_ERROR_BUCKETS, STEP_BUCKETS, STEP_PART_BUCKET
 
 type StepPart = Exclude<keyof StepStats, "shares">;
 
-/** Where a step's time goes: metric, what it is of StepStats, help. One metric each, as labels are few and fixed. */
+/** Parts of a step's time: metric, field of StepStats, help. Each is a metric, because the set of labels is fixed. */
 const STEP_PARTS = [
-  ["step_plan_seconds", "planMs", "Planning of one step: who runs, and how many tokens of each"],
-  ["step_fill_seconds", "fillMs", "Writing one step's tokens into llama.cpp's batch"],
+  ["step_plan_seconds", "planMs", "Planning of one step: its sequences and their tokens"],
+  ["step_fill_seconds", "fillMs", "Writing the tokens of one step into llama.cpp's batch"],
   [
     "step_decode_seconds",
     "decodeMs",
-    "llama_decode of one step; text and message of the step before are made meanwhile",
+    "llama_decode of one step; the text and message of the previous step are made at the same time",
   ],
-  ["step_sample_seconds", "sampleMs", "Drawing one step's tokens"],
-  ["step_text_seconds", "textMs", "Detokenizing and stop strings of one step, while the next one computes"],
-  ["step_post_seconds", "postMs", "Handing one step's message to the channel, while the next one computes"],
+  ["step_sample_seconds", "sampleMs", "Sampling the tokens of one step"],
+  ["step_text_seconds", "textMs", "Detokenizing and stop strings of one step, while the next step computes"],
+  ["step_post_seconds", "postMs", "Posting the message of one step to the channel, while the next step computes"],
 ] as const satisfies readonly (readonly [name: string, key: StepPart, help: string])[];
 
-/** What steps and pieces are counted in; every series has the label `model` alone. */
+/** The series of steps and embedding batches; `model` is the only label. */
 export interface EngineSeries {
   stepSeconds: Histogram;
   parts: readonly (readonly [key: StepPart, Histogram])[];
@@ -37,7 +37,7 @@ export interface EngineSeries {
   restored: Counter;
 }
 
-/** Makes the series; names come without the prefix. */
+/** Makes the series; names are without the prefix. */
 export function engineSeries(
   histogram: (name: string, help: string, buckets: number[], labels: string[]) => Histogram,
   counter: (name: string, help: string, labels: string[]) => Counter,
@@ -50,27 +50,33 @@ export function engineSeries(
     batchSize: histogram("batch_size", "Sequences in the plan of one step", BATCH_SIZE_BUCKETS, labels),
     modelError: histogram(
       "step_model_error_ratio",
-      "|measured - predicted| / measured of decode and sampling of one step",
+      "|measured - predicted| / measured, for decode and sampling of one step",
       MODEL_ERROR_BUCKETS,
       labels,
     ),
-    predictedSeconds: count(
-      "step_predicted_seconds_total",
-      "What decode and sampling of all steps were predicted to take",
+    predictedSeconds: count("step_predicted_seconds_total", "Predicted time of decode and sampling of all steps"),
+    pieceSeconds: histogram("embedding_piece_seconds", "One decode of embedding inputs", STEP_BUCKETS, labels),
+    inputs: count("embedding_inputs_total", "Embedding inputs, counted once for each decode that has a part of them"),
+    busySeconds: count(
+      "engine_busy_seconds_total",
+      "Time of decode and sampling of all steps, and of decodes of embeddings",
     ),
-    pieceSeconds: histogram("embedding_piece_seconds", "One decode of inputs of embeddings", STEP_BUCKETS, labels),
-    inputs: count("embedding_inputs_total", "Inputs of embeddings, once for each decode that has a part of them"),
-    busySeconds: count("engine_busy_seconds_total", "Decode and sampling of all steps, and decodes of embeddings"),
-    onlineSeconds: count("engine_online_seconds_total", "Of the busy seconds, what online work alone would have taken"),
-    preempted: count("sequences_displaced_total", "Sequences that gave their place to others, and go on later"),
-    evicted: count("cache_evictions_total", "Idle prefixes pushed out of the KV cache"),
-    offloaded: count("cache_parked_total", "Idle prefixes that went from the KV cache to host memory"),
-    restored: count("cache_resumed_tokens_total", "Tokens copied back from host memory, not computed again"),
-    restarts: count("engine_restarts_total", "Times an engine process died and was started again"),
+    onlineSeconds: count(
+      "engine_online_seconds_total",
+      "Part of the busy seconds that online work alone would have taken",
+    ),
+    preempted: count("sequences_displaced_total", "Sequences that were preempted"),
+    evicted: count("cache_evictions_total", "Idle prefixes evicted from the KV cache"),
+    offloaded: count("cache_parked_total", "Idle prefixes offloaded from the KV cache to host memory"),
+    restored: count(
+      "cache_resumed_tokens_total",
+      "Tokens copied back from host memory instead of being computed again",
+    ),
+    restarts: count("engine_restarts_total", "Restarts of an engine process after its death"),
   };
 }
 
-/** All handles of one model, and the last that its engine process told; that goes with the process. */
+/** All handles of one model, and the last step of its engine process, which is forgotten when the process ends. */
 export class EngineMeter {
   readonly #restarts: Counter.Internal;
   readonly #stepSeconds: Histogram.Internal<string>;
@@ -116,12 +122,12 @@ export class EngineMeter {
     for (const counter of rare) counter.inc(0);
   }
 
-  /** Of the engine process; null while there is none on this machine. */
+  /** Process id of the engine; null while it has no process on this machine. */
   get pid(): number | null {
     return this.#pid;
   }
 
-  /** Null before the first step, as all that follow. */
+  /** Null before the first step, as is `kvUsage`. */
   get offloadedBytes(): number | null {
     return this.#last?.offloadedBytes ?? null;
   }
@@ -158,7 +164,7 @@ export class EngineMeter {
     if (measuredMs > 0) this.#modelError.observe(Math.abs(measuredMs - stats.predictedMs) / measuredMs);
     this.#predictedSeconds.inc(stats.predictedMs / 1000);
     this.#busySeconds.inc(measuredMs / 1000);
-    // The model's error must not make more of online work than there was time.
+    // An error of the step model must not make online time exceed the measured time.
     this.#onlineSeconds.inc(Math.min(measuredMs, stats.onlineMs) / 1000);
     this.#preempted.inc(stats.preempted);
     this.#evicted.inc(stats.evicted);

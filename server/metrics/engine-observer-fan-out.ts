@@ -2,7 +2,7 @@ import type { EngineObserver } from "../../engine/engine.ts";
 import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import type { StepStats } from "../../engine/protocol/step.ts";
 
-/** Many observers as one. They are told in their order, each of what it has a method for. */
+/** Forwards engine events to several observers in order, each event to those that have a method for it. */
 export class EngineObserverFanOut implements EngineObserver {
   readonly #observers: readonly Partial<EngineObserver>[];
 

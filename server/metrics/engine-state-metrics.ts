@@ -4,12 +4,12 @@ import type { Objectives } from "../../engine/protocol/step.ts";
 
 type WatchedEngine = Pick<Engine, "model" | "state" | "facts" | "objectives">;
 
-/** The engines in the registry, as the server sees them when it is asked. */
+/** Adds gauges of the engines, read when the metrics are scraped. */
 export function watchEngines(registry: Registry, engines: readonly WatchedEngine[]): void {
   const registers = [registry];
   new Gauge({
     name: "nightshift_engine_state",
-    help: "1 for the state that the engine is in, 0 for the others",
+    help: "1 for the current state of the engine, 0 for the others",
     labelNames: ["model", "status"],
     registers,
     collect() {
@@ -19,7 +19,7 @@ export function watchEngines(registry: Registry, engines: readonly WatchedEngine
   });
   new Gauge({
     name: "nightshift_engine_sequences",
-    help: "Most sequences that may run at once",
+    help: "Maximum sequences that run at the same time",
     labelNames: ["model"],
     registers,
     collect() {
@@ -39,6 +39,14 @@ export function watchEngines(registry: Registry, engines: readonly WatchedEngine
         }
       },
     });
-  objective("time_to_first_token", "What --slo-ttft-ms asks for, or auto has derived", ({ ttftMs }) => ttftMs);
-  objective("inter_token_latency", "What --slo-itl-ms asks for, or auto has derived", ({ itlMs }) => itlMs);
+  objective(
+    "time_to_first_token",
+    "Objective for the time to first token: --slo-ttft-ms, or the value that auto derived",
+    ({ ttftMs }) => ttftMs,
+  );
+  objective(
+    "inter_token_latency",
+    "Objective for the time between two tokens: --slo-itl-ms, or the value that auto derived",
+    ({ itlMs }) => itlMs,
+  );
 }

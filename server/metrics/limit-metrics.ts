@@ -4,14 +4,14 @@ import type { RateLimit } from "../../ledger/rate-limits.ts";
 const REFUSALS = ["requests", "tokens", "concurrent", "budget"] as const satisfies readonly (RateLimit | "budget")[];
 export type Refusal = (typeof REFUSALS)[number];
 
-/** Budgets past their soft ratio, as warnings tell them. */
+/** Counts budget warnings. */
 export class BudgetMetrics {
   readonly #warnings: Counter;
 
   constructor(registry: Registry) {
     this.#warnings = new Counter({
       name: "nightshift_budget_warnings_total",
-      help: "Budgets that were spent up to their soft ratio, each once in its period",
+      help: "Budgets spent beyond their soft ratio, once per budget and period",
       registers: [registry],
     });
   }
@@ -21,18 +21,18 @@ export class BudgetMetrics {
   }
 }
 
-/** What keys' limits and budgets keep out, in the registry. */
+/** Counts requests that limits and budgets refuse. */
 export class LimitMetrics {
   readonly #refusals: Counter;
 
   constructor(registry: Registry, models: readonly string[]) {
     this.#refusals = new Counter({
       name: "nightshift_limit_refusals_total",
-      help: "Requests refused by a limit of their key (requests, tokens, concurrent) or a used-up budget",
+      help: "Requests refused by a rate limit of their key (requests, tokens, concurrent) or a used-up budget",
       labelNames: ["model", "status"],
       registers: [registry],
     });
-    // A series that is there from the start shows its first increase as one.
+    // rate() sees the first increase of a series only if the series exists before it.
     for (const model of models) for (const status of REFUSALS) this.#refusals.inc({ model, status }, 0);
   }
 

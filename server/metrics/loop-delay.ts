@@ -1,17 +1,17 @@
 import { Histogram, type Registry } from "prom-client";
 
-/** Seconds. The least is below what a timer's own grain is, the most is longer than any stream's client is patient. */
+/** Upper bounds in seconds: the first is below the resolution of a timer, the last above any usual client timeout. */
 const BUCKETS = [0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10];
 const PERIOD_MS = 20;
 
 /**
- * Measures how late the event loop's turns are: by so much a timer is past its time. A histogram, which only grows, so that
- * no scraper takes from another what it reads, and one long standstill among thousands of short turns shows in its bucket.
+ * Measures the delay of the event loop, as the delay of a timer. The histogram is never reset, so that several scrapers see
+ * the same values, and one long delay among thousands of short ones shows in its bucket.
  */
 export function watchLoopDelay(registry: Registry, now: () => number): void {
   const delays = new Histogram({
     name: "nightshift_event_loop_delay_seconds",
-    help: "How late the server's event loop was, every 20 ms; one standstill is one observation",
+    help: "Delay of the server's event loop, measured every 20 ms; one long delay is one observation",
     buckets: BUCKETS,
     registers: [registry],
   });

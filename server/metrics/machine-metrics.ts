@@ -3,14 +3,14 @@ import { Gauge, type Registry } from "prom-client";
 import { BackgroundReading } from "./background-reading.ts";
 import { readGpu } from "./nvidia-smi.ts";
 
-/** Two scrapes of the slowest usual interval. */
+/** Milliseconds that a reading is shown: two scrapes at the longest usual interval. */
 const KEPT_MS = 120_000;
-/** A machine without the tool has none at the next scrape either. */
+/** Failed readings of nvidia-smi after which it is taken to be missing. */
 const GPU_FAILURES = 3;
 
 /**
- * The machine in the registry: the file system of the data directory, and the GPUs where the driver's tool tells. No
- * scrape waits for either: it has what was read for the one before.
+ * Adds gauges of the data directory's file system and, where nvidia-smi is installed, of the GPUs. A scrape does not wait
+ * for either: it shows the reading that the previous scrape began.
  */
 export function watchMachine(registry: Registry, { dataDir, now }: { dataDir: string; now: () => number }): void {
   const gpu = new BackgroundReading({ read: () => readGpu(), now, keptMs: KEPT_MS, failures: GPU_FAILURES });
@@ -27,15 +27,11 @@ export function watchMachine(registry: Registry, { dataDir, now }: { dataDir: st
         else this.set(value);
       },
     });
-  gauge("disk_free_bytes", "Free space for the data directory", () => disk.get()?.freeBytes);
+  gauge("disk_free_bytes", "Free space on the data directory's file system", () => disk.get()?.freeBytes);
   gauge("disk_size_bytes", "Size of the data directory's file system", () => disk.get()?.sizeBytes);
-  gauge("gpu_utilization_ratio", "Mean utilization of the GPUs that nvidia-smi shows", () => gpu.get()?.utilization);
-  gauge(
-    "gpu_memory_used_bytes",
-    "Memory in use on the GPUs that nvidia-smi shows, by whomever",
-    () => gpu.get()?.usedBytes,
-  );
-  gauge("gpu_memory_size_bytes", "Memory of the GPUs that nvidia-smi shows", () => gpu.get()?.totalBytes);
+  gauge("gpu_utilization_ratio", "Mean GPU utilization, from nvidia-smi", () => gpu.get()?.utilization);
+  gauge("gpu_memory_used_bytes", "GPU memory in use by all processes, from nvidia-smi", () => gpu.get()?.usedBytes);
+  gauge("gpu_memory_size_bytes", "Total GPU memory, from nvidia-smi", () => gpu.get()?.totalBytes);
 }
 
 async function readDisk(dataDir: string): Promise<{ freeBytes: number; sizeBytes: number }> {

@@ -11,17 +11,17 @@ import { EngineMeter, type EngineSeries, engineSeries } from "./engine-meter.ts"
 import { openFiles, residentBytes } from "./proc-fs.ts";
 import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
 
-/** Requests of one model right now. */
+/** The current requests of one model. */
 export interface LoadReading {
   readonly running: number;
   readonly waiting: number;
-  /** Their sequences. */
+  /** Sequences of those requests, by tier. */
   readonly sequences: Readonly<Record<Tier, number>>;
 }
 
 /**
- * What the server measures, in the registry it is given. Labels are `model`, `endpoint`, `tier` and `status`, and their
- * values come from configuration and fixed lists alone: a client can't add a time series.
+ * The metrics of requests, engines and the ledger. Labels are `model`, `endpoint`, `tier` and `status`. Their values come
+ * only from the configuration and fixed lists, so that a client cannot add a time series.
  */
 export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
   readonly registry: Registry;
@@ -43,17 +43,17 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
     const counter = (name: string, help: string, labelNames: string[]) =>
       new Counter({ name: `nightshift_${name}`, help, labelNames, registers });
 
-    this.#cost = counter("ledger_cost_usd_total", "What requests cost, as their ledger rows say", perRequest);
+    this.#cost = counter("ledger_cost_usd_total", "Cost of requests, from their ledger rows", perRequest);
     this.#meters = new RequestMeters({
       firstToken: histogram(
         "time_to_first_token_seconds",
-        "Arrival at the socket to the first content byte written (not streamed: to the first token), queue included",
+        "Time from arrival at the socket to the first content byte (not streamed: to the first token), queue wait included",
         FIRST_TOKEN_BUCKETS,
         perRequest,
       ),
       interToken: histogram(
         "inter_token_latency_seconds",
-        "Gap between two consecutive tokens of one sequence, one observation per token",
+        "Time between two consecutive tokens of one sequence, one observation per token",
         INTER_TOKEN_BUCKETS,
         perRequest,
       ),
@@ -65,35 +65,39 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
       ),
       duration: histogram(
         "request_duration_seconds",
-        "Arrival to the end of a request that finished",
+        "Time from arrival to the end of a request that finished",
         DURATION_BUCKETS,
         perRequest,
       ),
       queueTime: histogram(
         "queue_time_seconds",
-        "Arrival to the beginning of the first step that computes some of the request",
+        "Time from arrival to the start of the first step that computes a part of the request",
         QUEUE_BUCKETS,
         perRequest,
       ),
       promptTokens: counter("prompt_tokens_total", "Prompt tokens of accepted requests", perRequest),
-      generationTokens: counter("generation_tokens_total", "Tokens generated", perRequest),
-      cachedTokens: counter("cached_prompt_tokens_total", "Prompt tokens that were not computed again", perRequest),
-      requests: counter("requests_total", "Requests by how they ended", [...perRequest, "status"]),
+      generationTokens: counter("generation_tokens_total", "Generated tokens", perRequest),
+      cachedTokens: counter(
+        "cached_prompt_tokens_total",
+        "Prompt tokens that were read from the prefix cache",
+        perRequest,
+      ),
+      requests: counter("requests_total", "Requests by outcome", [...perRequest, "status"]),
       cost: this.#cost,
     });
     this.#engineSeries = engineSeries(histogram, counter);
-    this.#ledgerErrors = counter(
-      "ledger_write_errors_total",
-      "Writes of ledger rows that failed; they are tried again",
+    this.#ledgerErrors = counter("ledger_write_errors_total", "Failed writes of ledger rows; they are retried", []);
+    this.#ledgerLost = counter(
+      "ledger_rows_lost_total",
+      "Ledger rows lost because the store was unavailable for too long",
       [],
     );
-    this.#ledgerLost = counter("ledger_rows_lost_total", "Ledger rows given up: the store took none for too long", []);
-    this.#gauge("requests_running", "Requests with a sequence in the engine", this.#loads, (load) => load.running);
-    this.#gauge("requests_waiting", "Requests that no sequence has started for", this.#loads, (load) => load.waiting);
+    this.#gauge("requests_running", "Requests with a running sequence", this.#loads, (load) => load.running);
+    this.#gauge("requests_waiting", "Requests without a started sequence", this.#loads, (load) => load.waiting);
     const loads = this.#loads;
     new Gauge({
       name: "nightshift_sequences",
-      help: "Sequences of requests that have not ended, running or waiting for an id",
+      help: "Sequences of unfinished requests, running or waiting",
       labelNames: ["model", "tier"],
       registers,
       collect() {
@@ -104,7 +108,7 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
     const waits = this.#waits;
     new Gauge({
       name: "nightshift_predicted_wait_seconds",
-      help: "How long a request that came now would wait for what is ahead of it",
+      help: "Predicted queue wait of a request that arrives now",
       labelNames: ["model", "tier"],
       registers,
       collect() {
@@ -112,10 +116,15 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
           for (const tier of ONLINE_TIERS) this.set({ model, tier }, waitMs(tier) / 1000);
       },
     });
-    this.#gauge("kv_cache_usage_ratio", "Used share of the KV cells", this.#engines, (engine) => engine.kvUsage);
+    this.#gauge(
+      "kv_cache_usage_ratio",
+      "Share of the KV cache cells in use",
+      this.#engines,
+      (engine) => engine.kvUsage,
+    );
     this.#gauge(
       "park_memory_bytes",
-      "Host memory that prefixes take",
+      "Host memory in use by offloaded prefixes",
       this.#engines,
       (engine) => engine.offloadedBytes,
     );
@@ -127,12 +136,12 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
     );
   }
 
-  /** The handles of one kind of request; resolved once, so that observing does no look-up by label. */
+  /** The handles of one kind of request. They are resolved once, so that an observation looks up no label. */
   meter(model: string, endpoint: Endpoint, tier: Tier): RequestMeter {
     return this.#meters.get(model, endpoint, tier);
   }
 
-  /** Counts a request that ended before its model was known; its `model` label is empty. */
+  /** Counts a request that ended before its model was known, with an empty `model` label. */
   turnedAway(endpoint: Endpoint, status: RequestStatus): void {
     this.#meters.get("", endpoint, "default").ended(status);
   }
@@ -150,7 +159,7 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
     this.#ledgerLost.inc(rows);
   }
 
-  /** Makes a model's load, and the wait that admission predicts, visible; both are read when the metrics are. */
+  /** Adds a model's load and predicted queue wait, which are read when the metrics are scraped. */
   watch(model: string, load: LoadReading, waitMs: (tier: OnlineTier) => number): void {
     this.#loads.set(model, load);
     this.#waits.set(model, waitMs);
@@ -186,7 +195,7 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
     return engine;
   }
 
-  /** A gauge that is worked out only when somebody asks: nothing on a step's way. What reads as null is not shown. */
+  /** A gauge that is computed when the metrics are scraped, and so costs a step nothing. Null is not shown. */
   #gauge<Source>(
     name: string,
     help: string,

@@ -1,27 +1,27 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** Over all GPUs that the driver shows; null for what it does not tell. */
+/** Values over all GPUs of the driver; null for a value that no GPU reports. */
 export interface GpuReading {
-  /** Share of the last moment in which a kernel ran, 0 to 1; the mean of the GPUs. */
+  /** Share of the sample period in which a kernel ran, 0 to 1; the mean of the GPUs. */
   utilization: number | null;
   usedBytes: number | null;
   totalBytes: number | null;
 }
 
 const QUERY = ["--query-gpu=utilization.gpu,memory.used,memory.total", "--format=csv,noheader,nounits"];
-/** A driver that is stuck holds the tool for ever. */
+/** Milliseconds until nvidia-smi is killed: a hung driver blocks it without end. */
 const TIMEOUT_MS = 5000;
 const MIB = 1024 * 1024;
 
-/** Asks NVIDIA's tool. Rejects where there is none, or no GPU, or when it takes too long. */
+/** Runs nvidia-smi. Rejects without it, without a GPU, and on timeout. */
 export async function readGpu(command = "nvidia-smi", timeoutMs = TIMEOUT_MS): Promise<GpuReading> {
   const run = promisify(execFile);
   const { stdout } = await run(command, QUERY, { timeout: timeoutMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 });
   return parseGpu(stdout);
 }
 
-/** One line per GPU: percent, MiB, MiB; what a GPU does not tell is "[N/A]", and one with its own memory tells all. */
+/** One line per GPU: percent, MiB, MiB; a value that a GPU does not report is "[N/A]". */
 export function parseGpu(text: string): GpuReading {
   const rows = text
     .split("\n")

@@ -6,8 +6,8 @@ const SLOT_MS = 1000;
 const SLOTS = 30;
 
 /**
- * The share of time that online work took of each engine over the last half minute: of every step, what the step model
- * says its online part alone would have taken; and the pieces of embeddings that somebody waited for.
+ * The share of each engine's time that online work used over the last half minute: for each step the time that the step
+ * model predicts for its online part alone, and the time of embedding decodes with online inputs.
  */
 export class OnlineUtilization implements Pick<EngineObserver, "step" | "piece"> {
   readonly #now: () => number;

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 /**
- * What the kernel tells of another process; null where it tells nothing (no /proc, or the process is gone). Read in
- * place: /proc is memory of the kernel, and no disk is waited for.
+ * Resident memory of another process in bytes; null without /proc and after the process's end. The read is synchronous:
+ * /proc is kernel memory, so that it waits for no disk.
  */
 export function residentBytes(pid: number): number | null {
   const kilobytes = attempt(() => /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);

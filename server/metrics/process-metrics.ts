@@ -2,10 +2,10 @@ import { Counter, collectDefaultMetrics, Gauge, type Registry } from "prom-clien
 import { watchLoopDelay } from "./loop-delay.ts";
 
 /**
- * Adds the process's own series (CPU, memory, event-loop delay) under the prefix. Of prom-client's, those are left out that
- * have other labels than model, endpoint, tier and status (heap space, kind of garbage collection), gauges that are named
- * as counters are, and the event loop's lag, which each scraper empties for the others.
- * @param dropped log lines that nobody read in time, since the start
+ * Adds the series of the server process (CPU, memory, event-loop delay). Three kinds of prom-client's series are left out:
+ * those with other labels than model, endpoint, tier and status (heap space, kind of garbage collection), gauges named like
+ * counters, and the event-loop lag, which each scrape resets for all others.
+ * @param dropped log lines that were dropped since the start
  */
 export function collectProcessMetrics(registry: Registry, dropped: () => number): void {
   collectDefaultMetrics({ register: registry, prefix: "nightshift_" });
@@ -33,7 +33,7 @@ export function collectProcessMetrics(registry: Registry, dropped: () => number)
   });
 }
 
-/** What names begin with. */
+/** Prefixes of the names that are left out. */
 const LEFT_OUT = [
   "active_resources",
   "active_handles",

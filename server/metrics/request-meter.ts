@@ -1,13 +1,13 @@
 import type { Counter, Histogram } from "prom-client";
 import type { Tier } from "../../engine/protocol/request.ts";
 
-/** Paths of the endpoints that engines answer; the only values of the label `endpoint`. */
+/** Paths of the endpoints that an engine answers; the only values of the label `endpoint`. */
 export type Endpoint = GenerationPath | VectorPath;
 /** Endpoints that generate. */
 export type GenerationPath = "/v1/chat/completions" | "/v1/completions";
 export type VectorPath = "/v1/embeddings" | "/v1/rerank";
 
-/** How a request may end; the only values of the label `status`. */
+/** Outcomes of a request; the only values of the label `status`. */
 export const REQUEST_STATUSES = ["ok", "refused", "limited", "unavailable", "put_off", "cancelled", "error"] as const;
 /**
  * | status | meaning |
@@ -15,9 +15,9 @@ export const REQUEST_STATUSES = ["ok", "refused", "limited", "unavailable", "put
  * | ok | every choice has its finish_reason |
  * | refused | a 4xx: the request itself is at fault |
  * | limited | 429: a limit or budget of its key or owner |
- * | unavailable | 503, of flex 429 too: too much is ahead of it, the model is not ready, the server shuts down |
- * | put_off | too much was ahead of it and its client preferred a job, which counts at tier batch when it runs |
- * | cancelled | the client went away, or read too slowly |
+ * | unavailable | 503, for flex also 429: the queue wait is too long, the model is not ready, the server shuts down |
+ * | put_off | the queue wait was too long and its client preferred a job, which counts at tier batch when it runs |
+ * | cancelled | the client disconnected, or read too slowly |
  * | error | the engine or the server failed |
  */
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
@@ -32,7 +32,7 @@ export interface RequestSeries {
   generationTokens: Counter;
   cachedTokens: Counter;
   requests: Counter;
-  /** Grows when the ledger's row is durable, after the answer. */
+  /** Increases when the ledger row is durable, after the answer. */
   cost: Counter;
 }
 
@@ -58,7 +58,7 @@ export class RequestMeter {
     this.#promptTokens = series.promptTokens.labels(...labels);
     this.#generationTokens = series.generationTokens.labels(...labels);
     this.#cachedTokens = series.cachedTokens.labels(...labels);
-    // A series that is there from the start shows its first increase as one.
+    // rate() sees the first increase of a series only if the series exists before it.
     series.cost.labels(...labels).inc(0);
     const byStatus = REQUEST_STATUSES.map((status) => {
       const counter = series.requests.labels(...labels, status);
@@ -72,7 +72,7 @@ export class RequestMeter {
     this.#firstToken.observe(ms / 1000);
   }
 
-  /** `tokens` came together after `gapMs`: each counts with its share of the gap. */
+  /** `tokens` arrived together after `gapMs`: each counts with an equal share of the gap. */
   interToken(gapMs: number, tokens: number): void {
     const share = gapMs / tokens / 1000;
     for (let i = 0; i < tokens; i++) this.#interToken.observe(share);

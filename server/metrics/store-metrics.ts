@@ -2,12 +2,12 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { Store } from "../../store/store.ts";
 import { STORE_ERROR_CODES } from "../../store/types/store-error.ts";
 
-/** The store in the registry: near one busy second per second, its thread is what everything durable waits for. */
+/** Adds metrics of the store. Its thread is the bottleneck of every durable write when it is busy nearly all of the time. */
 export function watchStore(registry: Registry, store: Pick<Store, "busyMs" | "failures" | "state">): void {
   const registers = [registry];
   new Counter({
     name: "nightshift_store_busy_seconds_total",
-    help: "Time that the store's thread worked or waited for the disk",
+    help: "Time in which the store's thread worked or waited for the disk",
     registers,
     collect() {
       this.reset();
@@ -16,7 +16,7 @@ export function watchStore(registry: Registry, store: Pick<Store, "busyMs" | "fa
   });
   new Counter({
     name: "nightshift_store_errors_total",
-    help: "Operations that the store refused or failed at, by the error's code",
+    help: "Failed operations of the store, by error code",
     labelNames: ["status"],
     registers,
     collect() {
@@ -26,7 +26,7 @@ export function watchStore(registry: Registry, store: Pick<Store, "busyMs" | "fa
   });
   new Gauge({
     name: "nightshift_store_writable",
-    help: "1 as long as writes reach the disk, else 0",
+    help: "1 while writes reach the disk, else 0",
     registers,
     collect() {
       this.set(store.state.writable ? 1 : 0);

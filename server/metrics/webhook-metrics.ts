@@ -1,14 +1,14 @@
 import { Counter, type Registry } from "prom-client";
 import type { WebhookObserver } from "../../webhooks/delivery.ts";
 
-/** Webhook deliveries in the registry. */
+/** Counts webhook attempts. */
 export class WebhookMetrics implements WebhookObserver {
   readonly #attempts: Counter;
 
   constructor(registry: Registry) {
     this.#attempts = new Counter({
       name: "nightshift_webhook_deliveries_total",
-      help: "Webhook attempts: delivered, failed (will be tried again), dead (given up)",
+      help: "Webhook attempts by outcome: delivered, failed (retried), dead (given up)",
       labelNames: ["status"],
       registers: [registry],
     });

@@ -12,7 +12,6 @@ export const ADMIN_KEY = "the administrator's own key";
 export async function startKeyedServer(options: Partial<Options> = {}) {
   const server = await startTestServer({ apiKeys: "on", adminKey: ADMIN_KEY, ...options });
   onTestFinished(() => server.close());
-  await server.night.start();
   server.engine.script = saying("ok");
 
   const call = (secret: string | null, method: string, path: string, body?: unknown) =>

@@ -22,7 +22,7 @@ test.each(Object.entries(FAULTS))("%s is logged, lets the stream finish and exit
   const chunks = (await stream(server.client, "Count from 1 to 20.", endless(100)))[Symbol.asyncIterator]();
   await chunks.next();
   server.kill("SIGUSR2");
-  const line = await server.says("An error that nothing caught: shutting down");
+  const line = await server.says("Uncaught error: shutting down");
   expect(line).toMatchObject({ event, err: { message: "a bug" } });
   await server.readyIs(503);
   steps.release();

@@ -67,7 +67,7 @@ export async function nightRig(
     now: () => Math.floor(rooms.time.epochMs() / 1000),
   });
   let ids = 0;
-  const { night, batches } = buildBatch({
+  const { runner: night, batches } = buildBatch({
     residency: { want: () => {}, recalled: () => false },
     keys: { modelsOf: async () => null },
     eventsQueued: () => {},

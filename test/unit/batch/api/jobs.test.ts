@@ -7,7 +7,6 @@ import { startTestServer } from "../../server/test-server.ts";
 
 it("is not what a batch of several lines says that it is", async () => {
   const server = await startTestServer();
-  await server.night.start();
   const line = (id: string) =>
     JSON.stringify({ custom_id: id, method: "POST", url: "/v1/embeddings", body: { model: "demo", input: id } });
   const form = new FormData();

@@ -87,6 +87,6 @@ it.each([
       () => left.shift()!,
       platform,
       () => onTerminal,
-    ).heard(),
+    ).isTerminalClosed(),
   ).toBe(ends);
 });

@@ -19,7 +19,6 @@ beforeEach(async () => {
     if (!JSON.stringify(request.submission.prompt).includes("bad")) return saying("yes")(request);
     request.fail(new ApiError("invalid_value", "No."));
   };
-  await server.night.start();
 });
 afterEach(() => server.close());
 

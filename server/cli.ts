@@ -4,7 +4,7 @@ import { version } from "../platform/installation.ts";
 import { buildProgram, withDefaultCommand } from "./cli/program.ts";
 import { Hangup } from "./lifecycle/sighup.ts";
 
-/** `| head` that has read enough is no fault of a command; output that could not be written is one. */
+/** A reader that closes the pipe, such as `head`, is no error; output that could not be written is one. */
 function endWithReader(error: NodeJS.ErrnoException): void {
   if (error.code === "EPIPE") process.exit();
   process.stderr.write(`error: the output could not be written: ${error.message}\n`);
@@ -12,7 +12,7 @@ function endWithReader(error: NodeJS.ErrnoException): void {
 }
 process.stdout.on("error", endWithReader);
 
-/** Help is followed by the process's end, before which an event of an error would not come. */
+/** Writes synchronously: the process ends after its help, before an error event could arrive. */
 function writeHelp(text: string): void {
   try {
     writeSync(process.stdout.fd, text);
@@ -22,11 +22,11 @@ function writeHelp(text: string): void {
 }
 
 const program = buildProgram(version(), {
-  // Each command loads its own part alone: `--help` needs none of them.
+  // Each command loads only its own modules; `--help` loads none.
   serve: async (flags) => {
-    // Before the server's modules are loaded: until then a SIGHUP would end the process.
+    // Before the server's modules are loaded, because a SIGHUP without a handler ends the process.
     const hangup = new Hangup().listen();
-    // A server goes on without a reader of its output.
+    // A server outlives the readers of its output.
     process.stdout.off("error", endWithReader);
     await (await import("./serve-command.ts")).serveCommand(flags, hangup);
   },

@@ -9,22 +9,22 @@ import { StoreError } from "../../store/types/store-error.ts";
 import { sizeText } from "../options/kinds/kind.ts";
 import { readOptions } from "../options/read.ts";
 
-/** --data-dir and --config are the server's; the rest of its options does not matter here. */
+/** The two options of the server that name its data directory. */
 export interface DataDirFlags {
   dataDir?: string;
   config?: string;
 }
 
-/** What is exited with when some files are not in a backup, or not restored: all else is. */
+/** Exit code when some files are missing from a backup or were not restored, and everything else is complete. */
 const INCOMPLETE = 2;
 
-/** Backs a data directory up, whether or not a server uses it. Throws OptionsError. */
+/** Backs up a data directory, also while a server uses it. Throws OptionsError. */
 export async function backupCommand(to: string, flags: DataDirFlags): Promise<void> {
   const dataDir = await dataDirOf(flags);
   const manifest = await explained(() => backUp({ dataDir, to, version: version(), now: new Date() }));
   process.stdout.write(`Backed up ${dataDir} to ${to}: ${contents(manifest)}.\n`);
-  tellOf(`Warning: gone from ${dataDir}, and so not in it`, manifest.missing);
-  tellOf(`Error: damaged in ${dataDir}; a restore of this backup leaves out`, manifest.damaged);
+  report(`Warning: missing from ${dataDir}, and so from the backup`, manifest.missing);
+  report(`Error: damaged in ${dataDir}; a restore of this backup leaves out`, manifest.damaged);
   if (manifest.damaged.length > 0) process.exitCode = INCOMPLETE;
 }
 
@@ -36,12 +36,12 @@ export async function restoreCommand(from: string, flags: DataDirFlags & { force
   process.stdout.write(
     `Restored ${dataDir} from the backup of ${manifest.created_at}: ${contents(manifest)}${left.length > 0 ? `, without ${left.length} of them` : ""}.\n`,
   );
-  tellOf("Error: damaged in the backup, or missing from it, and so not restored", left);
+  report("Error: damaged in the backup, or missing from it, and so not restored", left);
   if (left.length > 0) process.exitCode = INCOMPLETE;
-  if (aside !== null) process.stdout.write(`What was there before is in ${aside}; delete it when it is not needed.\n`);
+  if (aside !== null) process.stdout.write(`The previous data is in ${aside}; delete it when it is not needed.\n`);
 }
 
-function tellOf(what: string, ids: readonly string[]): void {
+function report(what: string, ids: readonly string[]): void {
   if (ids.length > 0) process.stderr.write(`${what}: ${ids.join(", ")}\n`);
 }
 
@@ -49,13 +49,13 @@ async function dataDirOf(flags: DataDirFlags): Promise<string> {
   return (await readOptions({ ...flags }, process.env, process.cwd())).dataDir;
 }
 
-/** What the user can set right, a full disk among it, is told as a sentence. */
+/** Throws OptionsError for errors that the user can correct, such as a full disk. */
 async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const told = error instanceof BackupError || error instanceof StoreError || codeOf(error) !== "";
-    throw told ? new OptionsError((error as Error).message) : error;
+    const correctable = error instanceof BackupError || error instanceof StoreError || codeOf(error) !== "";
+    throw correctable ? new OptionsError((error as Error).message) : error;
   }
 }
 

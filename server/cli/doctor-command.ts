@@ -3,7 +3,7 @@ import { reportText } from "../doctor/report.ts";
 import { openLog } from "../lifecycle/log.ts";
 import { readOptions } from "../options/read.ts";
 
-/** Exit status 1 when something is broken. */
+/** Exits with 1 if a check fails. */
 export async function doctorCommand(flags: Record<string, unknown>): Promise<void> {
   const options = await readOptions(flags, process.env, process.cwd());
   const { logger, flush } = await openLog({ level: options.logLevel, format: options.logFormat });

@@ -14,12 +14,12 @@ import { urlOption } from "./client/server-url.ts";
 import { columns } from "./text/columns.ts";
 import { minuteOf } from "./text/minute.ts";
 
-/** Where the commands write and read; the process' own fit. */
+/** Environment and streams of the commands; those of the process fit. */
 export interface FilesCommandDeps {
   env: Readonly<Record<string, string | undefined>>;
   stdout: Writable;
   stderr: ProgressTerminal;
-  /** Most bytes of one form and of one part; as the server has them unless told otherwise. */
+  /** Maximum bytes of one form and of one part; by default those of the server. */
   limits?: Limits;
 }
 
@@ -35,26 +35,26 @@ interface UploadFlags {
   json?: boolean;
 }
 
-/** `nightshift files`: its arguments are those behind the name. Rejects with OptionsError for what went wrong. */
+/** Runs `nightshift files` with the arguments after the name. Rejects with OptionsError for every failure. */
 export async function filesCommand(args: readonly string[], deps: FilesCommandDeps): Promise<void> {
   await filesProgram(deps).parseAsync(args, { from: "user" });
 }
 
-/** Usage errors end the process as commander does it. */
+/** Usage errors end the process, as commander does. */
 export function filesProgram(deps: FilesCommandDeps): Command {
   const program = new Command("nightshift files")
     .description("Files of a server: list, upload, get, delete.")
-    .showHelpAfterError("Run with --help for what there is.");
+    .showHelpAfterError("Run with --help for usage.");
   const client = ({ url }: { url?: string }) => new ApiClient(url, deps.env);
   const print = (line: string) => void deps.stdout.write(`${line}\n`);
 
   program
     .command("list")
-    .description("list files, the newest first")
+    .description("list files, newest first")
     .addOption(urlOption())
     .option("--purpose <purpose>", "only files of this purpose")
-    .option("--limit <n>", "at most so many", "100")
-    .option("--after <id>", "only those behind this one")
+    .option("--limit <n>", "maximum number", "100")
+    .option("--after <id>", "continue the list after this id")
     .option("--json", "print JSON")
     .action(async (flags) => {
       const query = new URLSearchParams({ limit: flags.limit });
@@ -72,7 +72,7 @@ export function filesProgram(deps: FilesCommandDeps): Command {
     .argument("<path>")
     .addOption(urlOption())
     .addOption(new Option("--purpose <purpose>", "default: batch for .jsonl, else user_data").choices(UPLOAD_PURPOSES))
-    .option("--expires-after <seconds>", "delete it so long after its creation")
+    .option("--expires-after <seconds>", "time from creation to deletion")
     .option("--json", "print the whole file object")
     .action(async (path: string, flags: UploadFlags) => {
       const made = await uploadFile(client(flags), path, flags, deps);
@@ -84,7 +84,7 @@ export function filesProgram(deps: FilesCommandDeps): Command {
     .description("write a file's content to stdout, or to a file")
     .argument("<id>")
     .addOption(urlOption())
-    .option("-o, --output <path>", "where to write it")
+    .option("-o, --output <path>", "file to write to")
     .action(async (id: string, flags) => {
       await download(client(flags), id, flags.output ?? null, deps);
     });
@@ -104,7 +104,7 @@ export function filesProgram(deps: FilesCommandDeps): Command {
   return program;
 }
 
-/** In one form, or in parts when it is larger than one may be. */
+/** Uploads a file in one form, or in parts if it exceeds the limit of a form. */
 export async function uploadFile(
   client: ApiClient,
   path: string,
@@ -140,7 +140,7 @@ export async function uploadFile(
         partIds.push((await client.upload(`uploads/${id}/parts`, uploadPart, {}, part, sent)).id);
       }
     } catch (error) {
-      // The parts that came would count against the storage quota until the upload expires.
+      // Parts that were received count against the storage quota until the upload expires.
       if (error instanceof Interrupted) await client.lasting().call("POST", `uploads/${id}/cancel`, upload, {});
       throw error;
     }
@@ -151,7 +151,7 @@ export async function uploadFile(
   }
 }
 
-/** A file appears under its name when it is whole. */
+/** Writes to `<output>.part` and renames it when it is complete. */
 export async function download(
   client: ApiClient,
   id: string,
@@ -161,11 +161,11 @@ export async function download(
   const response = await client.download(`${filePath(id)}/content`);
   const content = Readable.fromWeb(response.body ?? new ReadableStream());
   if (output === null) {
-    // Not ended: stdout is the process'.
+    // stdout belongs to the process, and is not ended here.
     try {
       for await (const chunk of content) if (!deps.stdout.write(chunk)) await drained(deps.stdout);
     } catch (error) {
-      throw new OptionsError(`${id} was cut off: ${(error as Error).message}`);
+      throw new OptionsError(`${id} was interrupted: ${(error as Error).message}`);
     }
     return;
   }
@@ -209,7 +209,7 @@ function table(files: readonly File[]): string[] {
     String(row.bytes),
     minuteOf(row.created_at),
     row.expires_at === null ? "never" : minuteOf(row.expires_at),
-    // A name that some client chose must not reach the terminal as commands to it.
+    // A file name is chosen by a client and may contain terminal control characters.
     row.filename.replace(/\p{Cc}/gu, "?"),
   ]);
   const head = ["id", "purpose", "bytes", "created", "expires", "name"];

@@ -2,40 +2,40 @@ import { type Command, Option } from "commander";
 import { OptionsError } from "../../platform/options-error.ts";
 import { keeping } from "../options/kinds/duration-kind.ts";
 
-/** Flags of what a key is bounded by, by the API's fields. */
+/** Flags of a key's limits, by API field. */
 const BOUNDS = {
   requests_per_minute: "requests per minute",
   tokens_per_minute: "tokens per minute",
-  concurrent: "requests that may run or wait at once",
-  enqueued_tokens: "estimated tokens of batches that are not over",
+  concurrent: "requests that run or wait at the same time",
+  enqueued_tokens: "estimated tokens of unfinished batches",
   storage_bytes: "bytes of files",
 } as const;
 const BUDGET = {
   daily_usd: "budget per UTC day",
   monthly_usd: "budget per UTC month",
-  soft_ratio: "share of a budget from which its owner is warned, such as 0.8",
+  soft_ratio: "share of a budget at which a warning event is sent, such as 0.8",
 } as const;
 
 export type KeyFlags = Record<string, string | string[] | undefined>;
 
-/** Gives a command a flag for every bound, as text. */
+/** Adds a flag for each limit; values are text. */
 export function addKeyFlags(command: Command): Command {
   for (const [field, help] of Object.entries({ ...BOUNDS, ...BUDGET })) {
-    command.addOption(new Option(`--${field.replaceAll("_", "-")} <n>`, `${help}; none takes it away`));
+    command.addOption(new Option(`--${field.replaceAll("_", "-")} <n>`, `${help}; none removes the limit`));
   }
   for (const [flag, help] of [
-    ["model", "a model that it may use; all takes the bound away"],
-    ["tier", "a tier that it may use: priority, default, flex, batch"],
+    ["model", "a model that the key may use; all removes the limit"],
+    ["tier", "a tier that the key may use: priority, default, flex, batch"],
   ]) {
     command.option(`--${flag} <${flag}>`, `${help}. Repeatable`, (value: string, earlier: string[] | undefined) => [
       ...(earlier ?? []),
       value,
     ]);
   }
-  return command.option("--expires-in <duration>", "how long it is valid, such as 12h or 30d; forever");
+  return command.option("--expires-in <duration>", "period of validity, such as 12h, 30d or forever");
 }
 
-/** The fields that the flags set, as the API takes them. `now`: Unix seconds. Throws OptionsError. */
+/** The API fields that the flags set. `now`: Unix seconds. Throws OptionsError. */
 export function fieldsOf(flags: KeyFlags, now: number): Record<string, unknown> {
   const numbers = (names: object) =>
     Object.fromEntries(

@@ -6,7 +6,7 @@ import { addKeyFlags, fieldsOf, type KeyFlags, secondsOf } from "./key-flags.ts"
 import { columns } from "./text/columns.ts";
 import { minuteOf } from "./text/minute.ts";
 
-/** Where the commands write and read; the process' own fit. */
+/** Environment and streams of the commands; those of the process fit. */
 export interface KeysCommandDeps {
   env: Readonly<Record<string, string | undefined>>;
   stdout: { write(text: string): unknown };
@@ -15,17 +15,17 @@ export interface KeysCommandDeps {
   now(): number;
 }
 
-/** `nightshift keys`: its arguments are those behind the name. Rejects with OptionsError for what went wrong. */
+/** Runs `nightshift keys` with the arguments after the name. Rejects with OptionsError for every failure. */
 export async function keysCommand(args: readonly string[], deps: KeysCommandDeps): Promise<void> {
   await keysProgram(deps).parseAsync(args, { from: "user" });
 }
 
-/** Usage errors end the process as commander does it. */
+/** Usage errors end the process, as commander does. */
 export function keysProgram({ env, stdout, stderr, now }: KeysCommandDeps): Command {
   const program = new Command("nightshift keys")
-    .description("API keys of a server: create, list, revoke, rotate, limits. Needs a key with the scope admin.")
-    .addHelpText("after", "\nThe server is asked with NIGHTSHIFT_ADMIN_KEY, else NIGHTSHIFT_API_KEY.")
-    .showHelpAfterError("Run with --help for what there is.");
+    .description("API keys of a server: create, list, revoke, rotate, limits. Requires a key with the scope admin.")
+    .addHelpText("after", "\nThe key is NIGHTSHIFT_ADMIN_KEY, else NIGHTSHIFT_API_KEY.")
+    .showHelpAfterError("Run with --help for usage.");
   const admin = env.NIGHTSHIFT_ADMIN_KEY || env.NIGHTSHIFT_API_KEY;
   const client = ({ url }: { url?: string }) => new ApiClient(url, { ...env, NIGHTSHIFT_API_KEY: admin });
   const print = (line: string) => void stdout.write(`${line}\n`);
@@ -33,26 +33,26 @@ export function keysProgram({ env, stdout, stderr, now }: KeysCommandDeps): Comm
   const command = (name: string, description: string) =>
     program.command(name).description(description).addOption(urlOption()).option("--json", "print JSON");
 
-  /** The secret alone goes to stdout, so that a script can take it. */
+  /** Only the secret goes to stdout, for scripts. */
   function printSecret(made: KeyObject, json: boolean | undefined): void {
     print(json ? JSON.stringify(made, null, 2) : (made.key ?? ""));
-    if (!json) stderr.write(`${made.id} of ${made.owner}. The key above is shown this once.\n`);
+    if (!json) stderr.write(`${made.id} of ${made.owner}. The key above is shown only once.\n`);
   }
 
-  addKeyFlags(command("create", "make a key and print it"))
-    .requiredOption("--name <name>", "for people")
-    .requiredOption("--owner <owner>", "whose files, batches and usage it is about")
-    .option("--scope <scope>", `what it may do: ${SCOPES.join(", ")}. Repeatable (default: all but admin)`, list)
+  addKeyFlags(command("create", "create a key and print it"))
+    .requiredOption("--name <name>", "display name")
+    .requiredOption("--owner <owner>", "owner of the key's files, batches and usage")
+    .option("--scope <scope>", `permission: ${SCOPES.join(", ")}. Repeatable (default: all except admin)`, list)
     .action(async (flags: KeyFlags & { url?: string; json?: boolean }) => {
       const { name, owner, scope } = flags;
       const body = { name, owner, ...(scope !== undefined && { scopes: scope }), ...fieldsOf(flags, seconds()) };
       printSecret(await client(flags).call("POST", "nightshift/keys", keySchema, body), flags.json);
     });
 
-  command("list", "list keys, the newest first")
-    .option("--owner <owner>", "only this owner's")
-    .option("--limit <n>", "at most so many", "100")
-    .option("--after <id>", "only those behind this one")
+  command("list", "list keys, newest first")
+    .option("--owner <owner>", "only keys of this owner")
+    .option("--limit <n>", "maximum number", "100")
+    .option("--after <id>", "continue the list after this id")
     .action(async (flags) => {
       const query = new URLSearchParams({ limit: flags.limit });
       if (flags.owner !== undefined) query.set("owner", flags.owner);
@@ -63,9 +63,9 @@ export function keysProgram({ env, stdout, stderr, now }: KeysCommandDeps): Comm
       if (page.has_more) stderr.write(`There are more: --after ${page.last_id}\n`);
     });
 
-  command("revoke", "revoke keys for good")
+  command("revoke", "revoke keys permanently")
     .argument("<ids...>")
-    .option("--cancel-batches", "also cancel the batches that were created with them")
+    .option("--cancel-batches", "also cancel batches that were created with these keys")
     .action(async (ids: string[], flags) => {
       const query = flags.cancelBatches ? "?cancel_batches=true" : "";
       for (const id of ids) {
@@ -76,13 +76,13 @@ export function keysProgram({ env, stdout, stderr, now }: KeysCommandDeps): Comm
 
   command("rotate", "give a key a new secret and print it")
     .argument("<id>")
-    .option("--grace <duration>", "for how long the secret of before is taken too, such as 1h", "0s")
+    .option("--grace <duration>", "how long the previous secret remains valid, such as 1h", "0s")
     .action(async (id: string, flags) => {
       const body = { grace_seconds: secondsOf("--grace", flags.grace) };
       printSecret(await client(flags).call("POST", `${pathOf(id)}/rotate`, keySchema, body), flags.json);
     });
 
-  addKeyFlags(command("limits", "print what a key is bounded by; with flags, change it first"))
+  addKeyFlags(command("limits", "print the limits of a key; flags change them first"))
     .argument("<id>")
     .action(async (id: string, flags: KeyFlags & { url?: string; json?: boolean }) => {
       const changes = fieldsOf(flags, seconds());
@@ -105,7 +105,7 @@ function pathOf(id: string): string {
   return `nightshift/keys/${encodeURIComponent(id)}`;
 }
 
-/** A line per key. `now`: Unix seconds. */
+/** One line per key. `now`: Unix seconds. */
 export function keyTable(keys: readonly KeyObject[], now: number): string[] {
   const head = ["id", "name", "owner", "begins with", "scopes", "state", "last used"];
   const rows = keys.map((key) => [
@@ -145,6 +145,6 @@ function limitsTable(key: KeyObject): string[] {
 }
 
 function bound(value: number | null): string {
-  // The smallest amount that is kept is a billionth of a USD: it must not look like a budget of nothing.
+  // The smallest amount is a billionth of a USD; rounded to fewer digits it would look like a budget of zero.
   return value === null ? "none" : value.toLocaleString("en-US", { maximumFractionDigits: 9 });
 }

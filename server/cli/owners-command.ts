@@ -5,7 +5,7 @@ import { OptionsError } from "../../platform/options-error.ts";
 import { ApiClient } from "./client/api-client.ts";
 import { urlOption } from "./client/server-url.ts";
 
-/** Where the commands write and read; the process' own fit. */
+/** Environment and streams of the commands; those of the process fit. */
 export interface OwnersCommandDeps {
   env: Readonly<Record<string, string | undefined>>;
   stdout: { write(text: string): unknown };
@@ -21,41 +21,43 @@ interface EraseFlags {
 
 const POLL_MS = 500;
 
-/** `nightshift owners`: its arguments are those behind the name. Rejects with OptionsError for what went wrong. */
+/** Runs `nightshift owners` with the arguments after the name. Rejects with OptionsError for every failure. */
 export async function ownersCommand(args: readonly string[], deps: OwnersCommandDeps): Promise<void> {
   await ownersProgram(deps).parseAsync(args, { from: "user" });
 }
 
-/** Usage errors end the process as commander does it. */
+/** Usage errors end the process, as commander does. */
 export function ownersProgram({ env, stdout, stderr }: OwnersCommandDeps): Command {
   const program = new Command("nightshift owners")
-    .description("Owners of keys, files and batches. Needs a key with the scope admin.")
-    .addHelpText("after", "\nThe server is asked with NIGHTSHIFT_ADMIN_KEY, else NIGHTSHIFT_API_KEY.")
-    .showHelpAfterError("Run with --help for what there is.");
+    .description("Owners of keys, files and batches. Requires a key with the scope admin.")
+    .addHelpText("after", "\nThe key is NIGHTSHIFT_ADMIN_KEY, else NIGHTSHIFT_API_KEY.")
+    .showHelpAfterError("Run with --help for usage.");
   const admin = env.NIGHTSHIFT_ADMIN_KEY || env.NIGHTSHIFT_API_KEY;
 
   program
     .command("erase")
-    .description("remove an owner's keys, batches, files, results, uploads and ledger rows for good; sums by hour stay")
+    .description(
+      "permanently remove an owner's keys, batches, files, results, uploads and ledger rows; hourly sums are kept",
+    )
     .argument("<owner>")
     .addOption(urlOption())
-    .option("--yes", "do it: nothing brings them back but a backup")
-    .option("--no-wait", "end once the request is stored; the erasure goes on by itself")
+    .option("--yes", "confirm: only a backup can restore the data")
+    .option("--no-wait", "exit when the request is stored; the erasure continues on the server")
     .option("--json", "print JSON")
     .action(async (owner: string, flags: EraseFlags) => {
       if (flags.yes !== true) {
-        throw new OptionsError(`This removes all that is stored of '${owner}', for good. Add --yes to do it.`);
+        throw new OptionsError(`This permanently removes all stored data of '${owner}'. Confirm with --yes.`);
       }
       const client = new ApiClient(flags.url, { ...env, NIGHTSHIFT_API_KEY: admin });
       const path = `nightshift/owners/${encodeURIComponent(owner)}`;
-      let standing = await client.call("DELETE", path, ownerSchema);
-      if (flags.wait && !flags.json) stderr.write("Its keys are revoked. Waiting for the rest …\n");
-      while (flags.wait && standing.erasure !== null) {
+      let status = await client.call("DELETE", path, ownerSchema);
+      if (flags.wait && !flags.json) stderr.write("The keys are revoked. Waiting for the erasure …\n");
+      while (flags.wait && status.erasure !== null) {
         await wait(POLL_MS);
-        standing = await client.call("GET", path, ownerSchema);
+        status = await client.call("GET", path, ownerSchema);
       }
-      const state = standing.erasure === null ? "erased" : "is being erased";
-      stdout.write(`${flags.json ? JSON.stringify(standing, null, 2) : `${owner} ${state}`}\n`);
+      const state = status.erasure === null ? "erased" : "is being erased";
+      stdout.write(`${flags.json ? JSON.stringify(status, null, 2) : `${owner} ${state}`}\n`);
     });
   return program;
 }

@@ -6,7 +6,7 @@ import { columns } from "./text/columns.ts";
 import { grouped, short } from "./text/number-text.ts";
 
 export interface PlanFlags {
-  /** Where a server's endpoints begin, such as http://127.0.0.1:8080/v1. */
+  /** Base URL of the server, such as http://127.0.0.1:8080/v1. */
   url?: string;
   json?: boolean;
 }
@@ -15,17 +15,17 @@ type Status = NonNullable<EngineReport["status"]>;
 type Forecast = NonNullable<Status["forecast"]>;
 type BatchSize = Forecast["batch_sizes"][number];
 
-/** Doubling the batch is worth less than this share of a token's price: more is hardly worth its latency. */
+/** Share of a token's price that doubling the batch must save to be worth its latency. */
 const WORTHWHILE = 0.05;
 const BAR_WIDTH = 20;
 
-/** Prints what a server's engines cost by batch size, as measured. Throws OptionsError, also when no model has a fit yet. */
+/** Prints the measured cost of a server's engines by batch size. Throws OptionsError, also if no model has a fit yet. */
 export async function planCommand(flags: PlanFlags): Promise<void> {
   const { data } = await new ApiClient(flags.url, process.env).call("GET", "nightshift/engine", engineList);
   process.stdout.write(flags.json ? `${JSON.stringify(data, null, 2)}\n` : planText(data));
 }
 
-/** The plan of each model that has a fit, and why the others have none. Throws OptionsError when none has one. */
+/** The plan of each model with a fit, and the reason for each without. Throws OptionsError if no model has one. */
 export function planText(reports: readonly EngineReport[]): string {
   const fitted = reports.some(({ status }) => status?.forecast);
   if (!fitted) throw new OptionsError(reports.map(whyNone).join("\n"));
@@ -33,11 +33,11 @@ export function planText(reports: readonly EngineReport[]): string {
 }
 
 function whyNone({ model, state, status }: EngineReport): string {
-  if (status === null) return `Model '${model}': the engine does not tell how it is doing; its state is ${state}.`;
+  if (status === null) return `Model '${model}': the engine reports no status; its state is ${state}.`;
   const { decode } = status.step_model.steps;
   return (
-    `Model '${model}': too few steps were measured for a plan, ${decode} of decodes so far. ` +
-    "Let it answer some requests, then ask again."
+    `Model '${model}': too few steps were measured for a plan: ${decode} decode steps so far. ` +
+    "Run some requests, then try again."
   );
 }
 
@@ -83,7 +83,7 @@ function capLines({ alone, beside_online }: NonNullable<Status["caps"]>): string
   ];
 }
 
-/** Table and chart in one: the bars are of tokens/s, and of a token's price, which is its share of the step. */
+/** Table and chart: the bars show tokens/s and the price of a token, which is its share of the step. */
 function forecastLines({ context_tokens, machine_usd_per_hour: hour, ...forecast }: Forecast): string[] {
   const { batch_sizes: sizes, machine_spot_usd_per_hour: spotHour } = forecast;
   const fastest = Math.max(...sizes.map(({ tokens_per_second }) => tokens_per_second));
@@ -130,7 +130,7 @@ function worthwhile(sizes: readonly BatchSize[]): string {
   return `Up to a batch of ${sizes[last]!.batch_size}, each doubling saves 5 % or more of a token's price.`;
 }
 
-/** Milliseconds of the machine; what they cost is a matter of its price alone. */
+/** Milliseconds of machine time per token. */
 function perToken({ step_ms, batch_size }: BatchSize): number {
   return step_ms / batch_size;
 }

@@ -7,7 +7,7 @@ import { urlOption } from "./client/server-url.ts";
 import type { PlanFlags } from "./plan-command.ts";
 import type { UsageFlags } from "./usage/usage-command.ts";
 
-/** What the commands do. Flags come as text by option key, unchecked. */
+/** The actions of the commands. Flags are unchecked text by option key. */
 export interface Actions {
   serve(flags: Record<string, unknown>): Promise<void>;
   doctor(flags: Record<string, unknown>): Promise<void>;
@@ -27,15 +27,15 @@ const HINT = `
 Every option is also an environment variable (--data-dir: NIGHTSHIFT_DATA_DIR) and a key of nightshift.yaml (dataDir).
 A flag beats the environment, the environment beats the file.`;
 
-/** The command line; an OptionsError of an action is printed as its message, without a stack. */
+/** The command line. An OptionsError of an action is printed as its message, without a stack. */
 export function buildProgram(version: string, actions: Actions): Command {
   const program = new Command("nightshift")
     .description("An OpenAI-compatible LLM server.")
     .version(version)
-    .showHelpAfterError("Run with --help for what there is.")
-    // files, keys, owners, batch and bench have flags of their own behind their names.
+    .showHelpAfterError("Run with --help for usage.")
+    // files, keys, owners, batch and bench parse their own flags.
     .enablePositionalOptions()
-    .addHelpText("after", "\nWithout a command it serves: nightshift --port 9000 is nightshift serve --port 9000.");
+    .addHelpText("after", "\nThe default command is serve: nightshift --port 9000 is nightshift serve --port 9000.");
 
   addFlags(program.command("serve"))
     .description("serve models over HTTP (the default)")
@@ -43,40 +43,40 @@ export function buildProgram(version: string, actions: Actions): Command {
     .action((flags) => orPrintOptionsError(program, () => actions.serve(flags)));
 
   addFlags(program.command("doctor"))
-    .description("look at hardware, libraries and models, and recommend settings")
+    .description("check hardware, libraries and models, and recommend settings")
     .option("--json", "print JSON")
     .addHelpText("after", HINT)
     .action((flags) => orPrintOptionsError(program, () => actions.doctor(flags)));
 
   addFlags(program.command("health"))
-    .description("ask whether the server that these options start answers, for health checks: exit 0 or 1")
+    .description("check that the server with these options answers, for health checks: exit 0 or 1")
     .addHelpText("after", HINT)
     .action((flags) => orPrintOptionsError(program, () => actions.health(flags)));
 
   program
     .command("usage")
-    .description("print what was used, what it cost, and what the machine took for it")
+    .description("print usage, its cost, and the machine time that it took")
     .addOption(urlOption())
-    .option("--by <list>", "of key, owner, model, endpoint and tier, those to tell apart", "endpoint,model,tier")
-    .option("--since <time>", "how far back: 24h, 7d, 4w", "7d")
-    .option("--csv", "print a table for spreadsheets")
+    .option("--by <list>", "group by some of key, owner, model, endpoint and tier", "endpoint,model,tier")
+    .option("--since <time>", "length of the period until now: 24h, 7d, 4w", "7d")
+    .option("--csv", "print CSV")
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.usage(flags)));
 
   program
     .command("plan")
-    .description("print what a server's engines cost by batch size, from the steps they measured")
+    .description("print the cost of a server's engines by batch size, from measured steps")
     .addOption(urlOption())
     .option("--json", "print JSON")
     .action((flags) => orPrintOptionsError(program, () => actions.plan(flags)));
 
   dataDirCommand(program, "backup", "<dir>")
-    .description("write all that a data directory holds to a new directory, also while its server runs")
+    .description("copy a data directory to a new directory; its server may run")
     .action((to: string, flags) => orPrintOptionsError(program, () => actions.backup(to, flags)));
 
   dataDirCommand(program, "restore", "<dir>")
-    .description("put a backup into a data directory that no server uses")
-    .option("--force", "also where data is, which is moved aside")
+    .description("restore a backup into a data directory that no server uses")
+    .option("--force", "move existing data aside")
     .action((from: string, flags) => orPrintOptionsError(program, () => actions.restore(from, flags)));
 
   passedOn(program, "files")
@@ -85,12 +85,12 @@ export function buildProgram(version: string, actions: Actions): Command {
 
   passedOn(program, "keys")
     .description(
-      "create, list, revoke or rotate API keys of a server, or see and set their limits: nightshift keys --help",
+      "create, list, revoke or rotate API keys of a server, or show and set their limits: nightshift keys --help",
     )
     .action((args: string[]) => orPrintOptionsError(program, () => actions.keys(args)));
 
   passedOn(program, "owners")
-    .description("remove all that a server stores of an owner: nightshift owners --help")
+    .description("erase the stored data of an owner: nightshift owners --help")
     .action((args: string[]) => orPrintOptionsError(program, () => actions.owners(args)));
 
   passedOn(program, "batch")
@@ -98,13 +98,13 @@ export function buildProgram(version: string, actions: Actions): Command {
     .action((args: string[]) => orPrintOptionsError(program, () => actions.batch(args)));
 
   passedOn(program, "bench")
-    .description("measure: nightshift bench --help")
+    .description("run benchmarks: nightshift bench --help")
     .action((args: string[]) => actions.bench(args));
 
   return program;
 }
 
-/** A command that reads its arguments itself, --help too. */
+/** A command that parses its own arguments, including --help. */
 function passedOn(program: Command, name: string): Command {
   return program.command(name).argument("[args...]").allowUnknownOption().passThroughOptions().helpOption(false);
 }
@@ -114,10 +114,10 @@ function dataDirCommand(program: Command, name: string, argument: string): Comma
     .command(name)
     .argument(argument)
     .option("--data-dir <dir>", `the data directory (default: ${OPTIONS.dataDir.default})`)
-    .option("--config <file>", "the configuration file that names it");
+    .option("--config <file>", "the configuration file that sets it");
 }
 
-/** Flags without a command are serve's; --help and --version are the program's own. */
+/** Flags without a command belong to serve, except --help and --version. */
 export function withDefaultCommand(args: readonly string[]): string[] {
   const [first] = args;
   const own = ["--help", "-h", "--version", "-V"];

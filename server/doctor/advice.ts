@@ -2,30 +2,30 @@ import { DEFAULT_CONTEXT, type ModelFacts } from "../../engine/protocol/config.t
 import type { Machine } from "./machine.ts";
 
 export interface Advice {
-  /** By option key, ready for nightshift.yaml. */
+  /** Values by option key, for nightshift.yaml. */
   settings: { threads: number; kv: string; sequences: number; context: number };
   notes: string[];
 }
 
-/** What to set for this model on this machine, and why where it differs from what was tried. */
+/** Recommended settings for this model on this machine, with reasons for those that differ from the tried ones. */
 export function advise(facts: ModelFacts, machine: Machine): Advice {
   const notes: string[] = [];
-  // A compute thread that shares its core stalls all others at every barrier.
+  // A compute thread that shares its core delays all others at every barrier.
   const threads = Math.max(1, machine.cores - 1);
   if (facts.threads > threads) {
     notes.push(
-      `${facts.threads} compute threads on ${machine.cores} cores leave none to the server, and one thread that waits for a core holds up all: take ${threads}.`,
+      `${facts.threads} compute threads on ${machine.cores} cores leave none to the server, and a thread that waits for a core delays all others: use ${threads}.`,
     );
   }
   const wanted = Math.min(facts.trainedContext, DEFAULT_CONTEXT);
   if (facts.context < wanted) {
     notes.push(
-      `The context is ${facts.context.toLocaleString("en-US")} tokens where the model could use ${wanted.toLocaleString("en-US")}: fewer sequences, --kv unified or --cache-type-k q8_0 --cache-type-v q8_0 make room.`,
+      `The context is ${facts.context.toLocaleString("en-US")} tokens where the model could use ${wanted.toLocaleString("en-US")}: use fewer sequences, --kv unified or --cache-type-k q8_0 --cache-type-v q8_0.`,
     );
   }
   if (facts.bytes + facts.cacheBytes > machine.freeMemory && facts.backend === "cpu") {
     notes.push(
-      "Weights and KV cache take more than was free: expect swapping. Lower --context, --sequences or --memory.",
+      "Weights and KV cache exceed the free memory: expect swapping. Lower --context, --sequences or --memory.",
     );
   }
   if (!facts.chatTemplate) notes.push("The model has no chat template; if it is a base model, use /v1/completions.");

@@ -13,9 +13,8 @@ import { readMachine } from "./machine.ts";
 import { type DoctorReport, type ModelResult, makeReport } from "./report.ts";
 
 /**
- * Looks at the machine, then loads each model as `serve` would, one after the other so that each sees the free memory,
- * and closes it again. Throws OptionsError for a model file that is missing or no model, and for models that do not fit
- * into memory together.
+ * Reads the facts of the machine, then loads and closes each model as `serve` would, one at a time so that each has all free
+ * memory. Throws OptionsError for a missing or invalid model file, and for models that do not fit into memory together.
  */
 export async function examine(options: Options, log: Log): Promise<DoctorReport> {
   const machine = readMachine();
@@ -45,10 +44,10 @@ async function tryModel(resolved: ResolvedModel, config: EngineConfig, log: Log)
     observer: { step: () => {}, piece: () => {}, started: () => {}, ended: () => {}, restarted: () => {} },
     log: {
       ...{ debug: () => {}, info: () => {}, error: () => {} },
-      // The engine's warnings about the model are logged; here they belong into the report.
+      // The engine logs its warnings about the model; here they belong into the report.
       warn: (_, message) => warnings.push(message),
     },
-    // What fails to load shall be told, not tried again.
+    // A failure to load is reported, not retried.
     restart: { ...RESTART_POLICY, maxLoads: 1 },
   });
   try {

@@ -1,20 +1,20 @@
 import os from "node:os";
 
-/** The machine as the operating system tells it; sizes in bytes. */
+/** Facts of the machine from the operating system; sizes in bytes. */
 export interface Machine {
   platform: string;
   node: string;
   cpu: string;
   cores: number;
   memory: number;
-  /** What can be used now without swapping, within the limit of a container. */
+  /** Memory that is available without swapping, within the limit of a container. */
   freeMemory: number;
 }
 
 export function readMachine(): Machine {
   const limit = process.constrainedMemory();
   const memory = os.totalmem();
-  // Without a limit it is 0, or in some kernels a number larger than the machine.
+  // Without a limit the value is 0, or on some kernels larger than the memory of the machine.
   const bounded = limit > 0 && limit < memory;
   return {
     platform: `${os.platform()} ${os.arch()} ${os.release()}`,

@@ -18,12 +18,12 @@ export function makeReport(version: string, machine: Machine, results: readonly 
   return { ok: models.every((model) => model.ok), version, machine, models };
 }
 
-const WHAT_TO_DO = `Something is broken: see above. What helps most often:
-  - a damaged or cut file: download or copy the model again
-  - a model that is newer than this llama.cpp: name a newer build of the same interface with --llama-dir
-  - too little memory: lower --context or --sequences, or take --cache-type-k q8_0 --cache-type-v q8_0`;
+const WHAT_TO_DO = `A check failed: see above. Frequent solutions:
+  - damaged or truncated file: download or copy the model again
+  - model newer than this llama.cpp: set --llama-dir to a newer build with the same interface
+  - too little memory: lower --context or --sequences, or set --cache-type-k q8_0 --cache-type-v q8_0`;
 
-/** The report as a person reads it. */
+/** The report as text. */
 export function reportText({ ok, version, machine, models }: DoctorReport): string {
   const lines = [`Nightshift ${version}`, ""];
   lines.push(
@@ -38,7 +38,7 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
     if (model.ok) lines.push(...factsText(model.facts, model.loadMs, machine, model.warnings));
     else
       lines.push(
-        ...table(`Model ${model.model}: broken`, [["why", model.reason.replaceAll("\n", "\n              ")]]),
+        ...table(`Model ${model.model}: failed`, [["reason", model.reason.replaceAll("\n", "\n              ")]]),
       );
     if (model.advice !== null) {
       lines.push(
@@ -51,7 +51,7 @@ export function reportText({ ok, version, machine, models }: DoctorReport): stri
       if (model.advice.notes.length > 0) lines.push("");
     }
   }
-  lines.push(ok ? "All is well." : WHAT_TO_DO);
+  lines.push(ok ? "All checks passed." : WHAT_TO_DO);
   return `${lines.join("\n")}\n`;
 }
 
@@ -70,7 +70,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["kind", `${facts.description} (${facts.architecture}, ${facts.parameters.toLocaleString("en-US")} parameters)`],
       ["context", `${count(facts.context)} tokens; trained for ${count(facts.trainedContext)}`],
       ["vocabulary", count(facts.vocabulary)],
-      ["template", facts.chatTemplate ? "its own" : "none of its own: ChatML stands in"],
+      ["template", facts.chatTemplate ? "from the model file" : "none; ChatML is used instead"],
       ["attention", `${facts.memory}${facts.memory === "full" ? "" : ": computed prefixes are not reused"}`],
       ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
       ...warnings.map((warning): [string, string] => ["warning", warning]),
@@ -83,12 +83,12 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
         `${gigabytes(facts.cacheBytes)} = ${count(facts.cells)} cells × ${count(perCell)} bytes (${facts.kv}, ${facts.sequences} sequences)`,
       ],
       ["prefix offload", facts.parkBytes === 0 ? "off" : `up to ${gigabytes(facts.parkBytes)} of host memory`],
-      ["together", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} that were free`],
+      ["total", `${gigabytes(total)} of ${gigabytes(machine.freeMemory)} free memory`],
     ]),
   ];
 }
 
-/** How the model is computed, and what that makes of the objectives. */
+/** How steps are computed, and the resulting objectives. */
 function stepRows({ flashAttention, calibration, objectives, generates }: ModelFacts): [string, string][] {
   const timed =
     calibration === null

@@ -5,11 +5,11 @@ export interface BatchCommandDeps {
   env: Readonly<Record<string, string | undefined>>;
   stdout: Writable;
   stderr: ProgressTerminal;
-  /** Aborted by Ctrl-C: nothing more is sent; a batch that exists goes on. */
+  /** Aborted by Ctrl-C: no further request is sent; a batch that exists continues. */
   interrupted: AbortSignal;
   exitCode(code: number): void;
   /** Unix milliseconds. */
   now(): number;
-  /** Between two looks at a batch. */
+  /** Milliseconds between two polls of a batch. */
   pollMs?: number;
 }

@@ -16,20 +16,20 @@ import { submit, submitOnce } from "./submission.ts";
 /**
  * | exit code | the batch |
  * |---|---|
- * | 0 | completed, every line answered |
+ * | 0 | completed, all lines succeeded |
  * | 1 | completed, some lines failed; or the command itself failed |
  * | 2 | failed validation |
  * | 3 | expired |
  * | 4 | was cancelled |
- * | 130 | Ctrl-C: the command ended, and a batch that was created goes on |
+ * | 130 | Ctrl-C: the command ended; a batch that was created continues |
  */
 const EXIT: Partial<Record<Batch["status"], number>> = { failed: 2, expired: 3, cancelled: 4 };
 const INTERRUPTED = 130;
 const POLL_MS = 500;
-/** A server that restarts is waited for; one that is gone is not. */
-const PATIENCE_MS = 60_000;
+/** Milliseconds without an answer after which a watch fails: longer than a restart of the server. */
+const WATCH_TIMEOUT_MS = 60_000;
 
-/** `nightshift batch`: its arguments are those behind the name. Rejects with OptionsError for what went wrong. */
+/** Runs `nightshift batch` with the arguments after the name. Rejects with OptionsError for every failure. */
 export async function batchCommand(args: readonly string[], deps: BatchCommandDeps): Promise<void> {
   try {
     await batchProgram(deps).parseAsync(args, { from: "user" });
@@ -43,7 +43,7 @@ export async function batchCommand(args: readonly string[], deps: BatchCommandDe
 export function batchProgram(deps: BatchCommandDeps): Command {
   const program = new Command("nightshift batch")
     .description("Batches of a server: run, submit, list, show, watch, cancel, errors.")
-    .showHelpAfterError("Run with --help for what there is.");
+    .showHelpAfterError("Run with --help for usage.");
   const client = ({ url }: { url?: string }) => new ApiClient(url, deps.env, deps.interrupted);
   const print = (line: string) => void deps.stdout.write(`${line}\n`);
   const command = (name: string, description: string) =>
@@ -51,19 +51,19 @@ export function batchProgram(deps: BatchCommandDeps): Command {
   const submitting = (name: string, description: string) =>
     command(name, description)
       .argument("<input.jsonl>")
-      .addOption(new Option("--endpoint <path>", "default: that of the first line").choices(BATCH_ENDPOINTS))
-      .option("--metadata <key=value>", "kept with the batch; may be given again", pair);
+      .addOption(new Option("--endpoint <path>", "default: the url of the first line").choices(BATCH_ENDPOINTS))
+      .option("--metadata <key=value>", "stored with the batch. Repeatable", pair);
 
   const writing = (made: Command) =>
     made
-      .option("-o, --output <path>", "where the results go (default: stdout)")
-      .option("--errors <path>", "where failed lines go (default: beside the output, as .errors.jsonl)");
+      .option("-o, --output <path>", "file of the results (default: stdout)")
+      .option("--errors <path>", "file of failed lines (default: beside the output, as .errors.jsonl)");
 
   writing(submitting("run", "submit, watch, and write the results"))
-    .option("--again", "submit the file anew, also when a batch of it runs or is completed")
+    .option("--again", "create a new batch even if one of the same file runs or is completed")
     .addHelpText(
       "after",
-      "\nThe same file run again goes on with its batch, so that nothing is computed or charged twice.",
+      "\nA second run with the same file continues its batch, so that no line is computed or charged twice.",
     )
     .action(async (input: string, flags) => {
       await checkFolders([flags.output, flags.errors]);
@@ -74,7 +74,7 @@ export function batchProgram(deps: BatchCommandDeps): Command {
       const { id, status } = found.batch;
       deps.stderr.write(`${id}\n`);
       if (found.again)
-        deps.stderr.write(`This file was submitted before; its batch is ${status}. --again runs it anew.\n`);
+        deps.stderr.write(`This file was submitted before; its batch is ${status}. --again creates a new batch.\n`);
       const over = await watch(server, id, deps);
       if (over !== null) await writeResults(server, over, flags, deps);
     });
@@ -86,9 +86,9 @@ export function batchProgram(deps: BatchCommandDeps): Command {
       print(flags.json ? JSON.stringify(made, null, 2) : made.id);
     });
 
-  command("list", "list batches, the newest first")
-    .option("--limit <n>", "at most so many, 1 to 100", "20")
-    .option("--after <id>", "only those behind this one")
+  command("list", "list batches, newest first")
+    .option("--limit <n>", "maximum number, 1 to 100", "20")
+    .option("--after <id>", "continue the list after this id")
     .option("--json", "print JSON")
     .action(async (flags) => {
       const query = new URLSearchParams({ limit: flags.limit });
@@ -118,17 +118,17 @@ export function batchProgram(deps: BatchCommandDeps): Command {
       sumUp(over, deps);
     });
 
-  writing(command("results", "write the results of a batch that is over"))
+  writing(command("results", "write the results of a finished batch"))
     .argument("<id>")
     .action(async (id: string, flags) => {
       await checkFolders([flags.output, flags.errors]);
       const server = client(flags);
       const found = await get(server, id);
-      if (!isOver(found)) throw new OptionsError(`The batch is ${found.status}: nightshift batch watch ${id}`);
+      if (!isFinished(found)) throw new OptionsError(`The batch is ${found.status}: nightshift batch watch ${id}`);
       await writeResults(server, found, flags, deps);
     });
 
-  command("cancel", "cancel a batch; what has finished stays")
+  command("cancel", "cancel a batch; finished lines are kept")
     .argument("<id>")
     .action(async (id: string, flags) => {
       print((await client(flags).call("POST", `${batchPath(id)}/cancel`, batch)).status);
@@ -147,7 +147,7 @@ export function batchProgram(deps: BatchCommandDeps): Command {
   return program;
 }
 
-/** Before anything runs and is charged that could not be written then. */
+/** Checks that results can be written, before any line runs and is charged. */
 async function checkFolders(paths: readonly (string | undefined)[]): Promise<void> {
   for (const path of paths) {
     if (path === undefined) continue;
@@ -163,32 +163,32 @@ function pair(text: string, earlier: Record<string, string> = {}): Record<string
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-function isOver({ status }: Batch): boolean {
+function isFinished({ status }: Batch): boolean {
   return ["completed", "failed", "expired", "cancelled"].includes(status);
 }
 
-/** The batch at its end; null when the user left before. */
+/** The finished batch; null after Ctrl-C. */
 async function watch(client: ApiClient, id: string, deps: BatchCommandDeps): Promise<Batch | null> {
   const progress = new BatchProgress(deps.stderr);
   const { interrupted, now, pollMs = POLL_MS } = deps;
-  let heardAt = now();
+  let answeredAt = now();
   try {
     for (;;) {
       const found = await get(client, id).catch((error: unknown) => {
         if (!(error instanceof ApiFailure) || (error.status !== null && error.status < 500)) throw error;
-        if (now() - heardAt > PATIENCE_MS) throw error;
+        if (now() - answeredAt > WATCH_TIMEOUT_MS) throw error;
         return null;
       });
       if (found !== null) {
-        heardAt = now();
-        progress.show(found, heardAt);
-        if (isOver(found)) return found;
+        answeredAt = now();
+        progress.show(found, answeredAt);
+        if (isFinished(found)) return found;
       }
       await wait(pollMs, undefined, { signal: interrupted });
     }
   } catch (error) {
     if (!interrupted.aborted) throw error;
-    deps.stderr.write(`\nThe batch goes on. Watch it: nightshift batch watch ${id}\n`);
+    deps.stderr.write(`\nThe batch continues. Watch it: nightshift batch watch ${id}\n`);
     deps.exitCode(INTERRUPTED);
     return null;
   } finally {

@@ -3,7 +3,7 @@ import type { ProgressTerminal } from "../../models/download-progress.ts";
 
 const BAR_WIDTH = 24;
 
-/** How far a batch is, as one line. `nowMs` is Unix milliseconds. */
+/** The state of a batch as one line. `nowMs`: Unix milliseconds. */
 export function batchLine(batch: Batch, nowMs: number): string {
   const { request_counts: counts, nightshift } = batch;
   const rate = nightshift.progress.tokens_per_second;
@@ -23,7 +23,7 @@ export function batchLine(batch: Batch, nowMs: number): string {
   return parts.join(", ");
 }
 
-/** Draws over its own line on a terminal; elsewhere it writes a line when the status or a tenth of the lines changed. */
+/** Redraws one line on a terminal; elsewhere writes a line for each change of the status and for each tenth of the lines. */
 export class BatchProgress {
   readonly #terminal: ProgressTerminal;
   #mark = "";
@@ -36,7 +36,7 @@ export class BatchProgress {
   show(batch: Batch, nowMs: number): void {
     const line = batchLine(batch, nowMs);
     if (this.#terminal.isTTY) {
-      // A line that wraps could not be drawn over.
+      // A wrapped line could not be redrawn.
       this.#terminal.write(`\r\x1b[2K${line.slice(0, (this.#terminal.columns ?? 80) - 1)}`);
       this.#drawn = true;
       return;

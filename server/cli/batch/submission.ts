@@ -16,12 +16,12 @@ export interface SubmitFlags {
   json?: boolean;
 }
 
-/** The metadata key under which `batch run` keeps what it submitted, to find it again. */
+/** The metadata key of the fingerprint by which `batch run` finds an earlier batch of the same input. */
 const FINGERPRINT = "nightshift_run";
-/** How many of the newest batches are looked through for one of the same run. */
-const LOOKED_THROUGH = 100;
+/** Number of the newest batches that are searched for an earlier run. */
+const SEARCHED_BATCHES = 100;
 
-/** Uploads the file and makes a batch of it. Interrupted before there is a batch, it leaves nothing on the server. */
+/** Uploads the file and creates a batch. An interrupt before the batch exists leaves nothing on the server. */
 export async function submit(
   client: ApiClient,
   path: string,
@@ -35,11 +35,11 @@ export async function submit(
     throw new Interrupted();
   }
   const body = { input_file_id: id, endpoint, completion_window: "24h", metadata: flags.metadata ?? null };
-  // Not to be interrupted: whether the batch exists must be known.
+  // Not interruptible, so that the command learns whether the batch exists.
   return client.lasting().call("POST", "batches", batch, body);
 }
 
-/** The same, but for the newest batch of an equal run that did not fail, which is taken up again. */
+/** The same, unless an equal run has a batch that did not fail; then returns the newest of those. */
 export async function submitOnce(
   client: ApiClient,
   path: string,
@@ -48,7 +48,7 @@ export async function submitOnce(
 ): Promise<{ batch: Batch; again: boolean }> {
   const endpoint = flags.endpoint ?? (await endpointOf(path));
   const metadata = { ...flags.metadata, [FINGERPRINT]: await fingerprint(path, endpoint, flags.metadata) };
-  const { data } = await client.call("GET", `batches?limit=${LOOKED_THROUGH}`, batchList);
+  const { data } = await client.call("GET", `batches?limit=${SEARCHED_BATCHES}`, batchList);
   const earlier = data.find(
     (one) => one.metadata?.[FINGERPRINT] === metadata[FINGERPRINT] && !GIVEN_UP.includes(one.status),
   );
@@ -66,7 +66,7 @@ async function fingerprint(path: string, endpoint: string, metadata: Record<stri
   return hash.digest("hex");
 }
 
-/** What the first line names; the server checks it and all others. */
+/** The url of the first line. The server checks all lines. */
 async function endpointOf(path: string): Promise<string> {
   const line = await firstLine(path);
   if (line === null) throw new OptionsError(`${path} is empty: a batch has one request per line.`);
@@ -74,14 +74,14 @@ async function endpointOf(path: string): Promise<string> {
   try {
     request = JSON.parse(line.replace(/^\uFEFF/, ""));
   } catch {
-    throw new OptionsError(`The first line of ${path} is no JSON. Each request is one line of the file, whole.`);
+    throw new OptionsError(`The first line of ${path} is not JSON. Each line of the file must be one whole request.`);
   }
   const named = z.object({ url: z.string() }).safeParse(request);
-  if (!named.success) throw new OptionsError(`The first line of ${path} names no url. Say it with --endpoint.`);
+  if (!named.success) throw new OptionsError(`The first line of ${path} has no url. Set it with --endpoint.`);
   return named.data.url;
 }
 
-/** The first that is not blank; null when none is. */
+/** The first line that is not blank; null if all are. */
 function firstLine(path: string): Promise<string | null> {
   return reading(path, async () => {
     const lines = createInterface({ input: createReadStream(path) });

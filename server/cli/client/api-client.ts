@@ -8,7 +8,7 @@ import { z } from "zod";
 import { OptionsError } from "../../../platform/options-error.ts";
 import { DEFAULT_URL } from "./server-url.ts";
 
-/** The server refused, or did not answer (status null). Printed as its message, like every OptionsError. */
+/** The server refused the request, or did not answer (status null). It is printed as its message, like each OptionsError. */
 export class ApiFailure extends OptionsError {
   readonly status: number | null;
   readonly code: string | null;
@@ -20,7 +20,7 @@ export class ApiFailure extends OptionsError {
   }
 }
 
-/** Ctrl-C came before the server had answered. */
+/** Ctrl-C was pressed before the server had answered. */
 export class Interrupted extends OptionsError {
   constructor() {
     super("Interrupted.");
@@ -39,10 +39,10 @@ export interface FormUpload {
 
 const errorBody = z.object({ error: z.object({ message: z.string(), code: z.string().nullable() }) });
 
-/** A server that sends nothing for so long does not answer. Validation and erasure run behind their answers. */
-const ANSWERS_WITHIN_MS = 60_000;
+/** Milliseconds until a request without an answer fails. Validation and erasure run after their answers. */
+const ANSWER_TIMEOUT_MS = 60_000;
 
-/** What the commands talk to a server with, here or elsewhere. */
+/** The HTTP client of the commands. */
 export class ApiClient {
   readonly #base: URL;
   readonly #key: string | null;
@@ -50,10 +50,10 @@ export class ApiClient {
   readonly #interrupted: AbortSignal | null;
 
   /**
-   * @param url what --url said; else NIGHTSHIFT_URL, else this machine
-   * @param env also has the API key: a key that may do all is taken where no other is given
+   * @param url the value of --url; by default NIGHTSHIFT_URL, else this machine
+   * @param env has the API key too; the administrator's key is used without another one
    * @param interrupted ends requests and uploads with Interrupted
-   * @throws OptionsError for what is no http(s) URL
+   * @throws OptionsError for a value that is not an http(s) URL
    */
   constructor(
     url: string | undefined,
@@ -66,12 +66,12 @@ export class ApiClient {
     this.#interrupted = interrupted;
   }
 
-  /** The same client for requests that Ctrl-C must not cut off. */
+  /** The same client, for requests that Ctrl-C must not interrupt. */
   lasting(): ApiClient {
     return new ApiClient(this.#base.href, this.#env);
   }
 
-  /** `path` without a slash at its start, `files?limit=2`. Throws ApiFailure. */
+  /** `path` has no leading slash: `files?limit=2`. Throws ApiFailure. */
   async call<Schema extends z.ZodType>(
     method: "GET" | "POST" | "PATCH" | "DELETE",
     path: string,
@@ -86,14 +86,14 @@ export class ApiClient {
     return this.#parse(await response.text(), schema);
   }
 
-  /** A response whose body is still to come. Throws ApiFailure. */
+  /** A response with an unread body. Throws ApiFailure. */
   download(path: string): Promise<Response> {
     return this.#fetch("GET", path, { headers: this.#headers() });
   }
 
   /**
-   * Posts a form with one file, read as it is sent. Not by fetch, which would not say its length, so that the server
-   * could not refuse it beforehand. Throws ApiFailure.
+   * Posts a form with one file, which is read while it is sent. fetch would send no Content-Length, by which the server can
+   * refuse the form before its body. Throws ApiFailure.
    */
   async upload<Schema extends z.ZodType>(
     path: string,
@@ -143,7 +143,7 @@ export class ApiClient {
       outgoing.on("error", reject);
     });
     const sending = pipeline(body, outgoing);
-    // A refusal may come before all is sent; what breaks then is no news.
+    // The server may refuse before all is sent; the broken connection is then no error of its own.
     sending.catch((error: Error) => outgoing.destroy(error));
     let response: IncomingMessage;
     try {
@@ -163,9 +163,9 @@ export class ApiClient {
 
   async #fetch(method: string, path: string, init: RequestInit): Promise<Response> {
     let response: Response;
-    // Held here until the answer is there: a signal that AbortSignal.any alone refers to may be collected.
+    // Referenced until the answer arrives: a signal that only AbortSignal.any refers to may be collected.
     const silence = new AbortController();
-    const timer = setTimeout(() => silence.abort(new Error("no answer within a minute")), ANSWERS_WITHIN_MS);
+    const timer = setTimeout(() => silence.abort(new Error("no answer within a minute")), ANSWER_TIMEOUT_MS);
     const signals = [silence.signal, ...(this.#interrupted ? [this.#interrupted] : [])];
     try {
       response = await fetch(new URL(path, this.#base), { method, signal: AbortSignal.any(signals), ...init });
@@ -186,16 +186,16 @@ export class ApiClient {
     try {
       return schema.parse(JSON.parse(answer));
     } catch {
-      throw new ApiFailure(null, null, `${this.#base.href} does not answer as this version of Nightshift does.`);
+      throw new ApiFailure(null, null, `The answer of ${this.#base.href} is not one of this version of Nightshift.`);
     }
   }
 
   #refusal(status: number, answer: string): ApiFailure {
     try {
       const { error } = errorBody.parse(JSON.parse(answer));
-      // Who types a command has no header to put it into.
+      // The server's message names a header, which a user of the command line cannot set.
       const missing = status === 401 && this.#key === null;
-      const message = missing ? "The server asks for an API key: put one into NIGHTSHIFT_API_KEY." : error.message;
+      const message = missing ? "The server requires an API key: set NIGHTSHIFT_API_KEY." : error.message;
       return new ApiFailure(status, error.code, message);
     } catch {
       return new ApiFailure(status, null, `The server answered with status ${status}.`);
@@ -222,8 +222,8 @@ function baseUrl(written: string): URL {
 }
 
 /**
- * RFC 5987's form beside a plain one: what browsers do instead (`%22` for a quote) cannot be told from a name that has
- * `%22` in it, and knows no control characters.
+ * The form of RFC 5987 beside a plain name. The form of browsers (`%22` for a quote) is ambiguous for a name that contains
+ * `%22`, and has no control characters.
  */
 function named(filename: string): string {
   if (/^[\w .-]+$/.test(filename)) return `filename="${filename}"`;

@@ -1,4 +1,4 @@
-/** Rows of cells as lines with aligned columns: the first `left` of them to the left, numbers to the right. */
+/** Rows of cells as lines with aligned columns: the first `left` columns to the left, the others to the right. */
 export function columns(rows: readonly (readonly string[])[], left: number): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

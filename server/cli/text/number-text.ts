@@ -3,7 +3,7 @@ export function grouped(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 export function short(value: number): string {
   return value >= 100 ? grouped(Math.round(value)) : String(Number(value.toPrecision(3)));
 }

@@ -10,9 +10,9 @@ const HOUR = 3600;
 const GAP = 2;
 const MOST_BAR = 60;
 const LEAST_BAR = 10;
-/** More days than that go together. */
+/** Maximum lines of a chart; more days or hours are merged. */
 const MOST_LINES = 40;
-/** Told apart by their shade, not by colour: a pipe, a log and NO_COLOR show the same. */
+/** Shades instead of colours, so that a pipe, a log and NO_COLOR show the same. */
 const WORK = [
   ["online", "█"],
   ["flex", "▓"],
@@ -22,7 +22,7 @@ const WORK = [
 
 type Machine = NonNullable<UsageSpan["machine"]>;
 
-/** What the machine did in all the time that a server was up, and what that comes to for a token. */
+/** The use of the machine while a server was up, and its cost per token. */
 export function machineText(spans: readonly UsageSpan[], tokens: number): string[] {
   const machines = spans.flatMap(({ machine }) => machine ?? []);
   const sum = (of: (machine: Machine) => number | null) => machines.reduce((total, each) => total + (of(each) ?? 0), 0);
@@ -45,13 +45,13 @@ export function machineText(spans: readonly UsageSpan[], tokens: number): string
         tokens,
       )}.`,
     );
-  if (!priced && !spot) lines.push("What it costs is not known: the server runs without --machine-usd-per-hour.");
+  if (!priced && !spot) lines.push("Its cost is unknown: the server runs without --machine-usd-per-hour.");
   return lines;
 }
 
-/** A line per day or hour: what was spent at list prices, and as a bar what the machine did, or what was spent. */
+/** A line per day or hour: the cost at list prices, and a bar of the machine's use or, without it, of the cost. */
 export function spanChart(all: readonly UsageSpan[], width: number): string[] {
-  const spans = gathered(all);
+  const spans = merged(all);
   const hourly = all.length > 1 && all[1]!.start - all[0]!.start === HOUR;
   const labels = spans.map(({ start }) => timeText(start, hourly));
   const amounts = spans.map(({ costNano }) => usdText(costNano));
@@ -72,8 +72,8 @@ export function spanChart(all: readonly UsageSpan[], width: number): string[] {
   ];
 }
 
-/** From the first in which anything was on, as many to a line as keep it short. */
-function gathered(spans: readonly UsageSpan[]): UsageSpan[] {
+/** Starts at the first span with any use, and merges spans until they fit into MOST_LINES. */
+function merged(spans: readonly UsageSpan[]): UsageSpan[] {
   const first = spans.findIndex(({ costNano, machine }) => costNano > 0 || (machine?.seconds ?? 0) > 0);
   const used = spans.slice(Math.max(0, first));
   const size = Math.ceil(used.length / MOST_LINES);
@@ -91,7 +91,7 @@ function together(a: Machine, b: Machine): Machine {
   return { ...bothOf(a, b), ...work };
 }
 
-/** Shades for what the machine did; the whole is as long as it was up. Ends are rounded, so that no error adds up. */
+/** A bar of shades whose length is the uptime. The ends are rounded, so that rounding errors do not accumulate. */
 function stacked(machine: Machine | null, longest: number, room: number): string {
   if (machine === null) return "";
   let done = 0;
@@ -106,7 +106,7 @@ function stacked(machine: Machine | null, longest: number, room: number): string
   return text;
 }
 
-/** In UTC, as days are cut. */
+/** In UTC, like the boundaries of days. */
 function timeText(start: number, hourly: boolean): string {
   const text = new Date(start * 1000).toISOString();
   return hourly ? `${text.slice(0, 10)} ${text.slice(11, 16)}` : text.slice(0, 10);

@@ -1,14 +1,14 @@
 import { OptionsError } from "../../../platform/options-error.ts";
 import { ApiClient } from "../client/api-client.ts";
-import { DIMENSIONS, type Dimension, fetchUsage, type UsageAsked } from "./usage-report.ts";
+import { DIMENSIONS, type Dimension, fetchUsage, type UsageQuery } from "./usage-report.ts";
 import { usageTable, usageText } from "./usage-text.ts";
 
 export interface UsageFlags {
-  /** Where a server's endpoints begin, such as http://127.0.0.1:8080/v1. */
+  /** Base URL of the server, such as http://127.0.0.1:8080/v1. */
   url?: string;
-  /** As typed: the dimensions, with commas between. */
+  /** The dimensions as typed, separated by commas. */
   by: string;
-  /** As typed: how far back, 24h, 7d or 4w. */
+  /** The period as typed: 24h, 7d or 4w. */
   since: string;
   csv?: boolean;
   json?: boolean;
@@ -17,12 +17,12 @@ export interface UsageFlags {
 const HOUR = 3600;
 const UNITS: Record<string, number> = { h: HOUR, d: 24 * HOUR, w: 7 * 24 * HOUR };
 const MOST_SECONDS = 3660 * 24 * HOUR;
-/** Up to here the chart has a bar per hour. */
+/** Longest period whose chart has a bar per hour. */
 const HOURLY_SECONDS = 48 * HOUR;
-/** Of what is no terminal. */
+/** Width of output that is not a terminal, in characters. */
 const PIPE_WIDTH = 160;
 
-/** Prints what was used and what it cost, by list and by the machine's time. Throws OptionsError. */
+/** Prints usage and its cost at list prices and by machine time. Throws OptionsError. */
 export async function usageCommand(flags: UsageFlags): Promise<void> {
   if (flags.csv && flags.json) throw new OptionsError("--csv and --json exclude each other.");
   const { stdout } = process;
@@ -33,8 +33,8 @@ export async function usageCommand(flags: UsageFlags): Promise<void> {
   else stdout.write(usageText(report, flags.since, stdout.isTTY ? stdout.columns : PIPE_WIDTH));
 }
 
-/** Throws OptionsError for what does not name a time or dimensions. */
-export function readUsageFlags({ by, since }: Pick<UsageFlags, "by" | "since">, nowMs: number): UsageAsked {
+/** Throws OptionsError for an invalid period or dimension. */
+export function readUsageFlags({ by, since }: Pick<UsageFlags, "by" | "since">, nowMs: number): UsageQuery {
   const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(since) ?? [];
   const seconds = Number(count ?? 0) * (UNITS[unit ?? ""] ?? 0);
   if (seconds < HOUR || seconds > MOST_SECONDS) {

@@ -10,7 +10,7 @@ import {
 } from "../../../openapi/resources/organization-usage.ts";
 import type { ApiClient } from "../client/api-client.ts";
 
-/** What uses can be told apart by. */
+/** Dimensions that usage can be grouped by. */
 export const DIMENSIONS = ["key", "owner", "model", "endpoint", "tier"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
@@ -21,30 +21,30 @@ const GROUP_BY: Record<Dimension, string> = {
   endpoint: "endpoint",
   tier: "service_tier",
 };
-/** What the machine's time is told apart by. */
-const KEPT: readonly Dimension[] = ["endpoint", "model", "tier"];
-/** What a page may have of any width. */
+/** Dimensions that the machine's time is recorded by. */
+const MACHINE_DIMENSIONS: readonly Dimension[] = ["endpoint", "model", "tier"];
+/** Maximum buckets of a page, for every bucket width. */
 const PAGE_BUCKETS = "31";
 
 export interface MachineCost {
   seconds: number;
-  /** Null where the server knows no price. */
+  /** Null if the server has no price. */
   usd: number | null;
   spotUsd: number | null;
 }
 
-/** All uses that are the same by the dimensions asked for. */
+/** The sum of all requests that are equal in the requested dimensions. */
 export interface UsageRow {
-  /** Of the dimensions asked for; a use without a key has null there. */
+  /** Values of the requested dimensions; null for requests without an API key. */
   names: Partial<Record<Dimension, string | null>>;
   requests: number;
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
-  /** At list prices, in billionths of a USD; and what it had cost at tier default. */
+  /** Cost at list prices and cost at tier default, in billionths of a USD. */
   costNano: number;
   defaultCostNano: number;
-  /** Null where it is not known whose the machine's time was. */
+  /** Null if the machine's time is not recorded by these dimensions. */
   machine: MachineCost | null;
 }
 
@@ -53,7 +53,7 @@ export interface UsageSpan {
   /** Unix seconds. */
   start: number;
   costNano: number;
-  /** Null where the server does not tell this key of it. */
+  /** Null if this API key may not see it. */
   machine: (MachineCost & { online: number; flex: number; batch: number; idle: number }) | null;
 }
 
@@ -61,26 +61,26 @@ export interface UsageReport {
   /** Unix seconds. */
   start: number;
   by: Dimension[];
-  /** The dearest first. */
+  /** Highest cost first. */
   rows: UsageRow[];
   spans: UsageSpan[];
-  /** What tier batch was cheaper than default, in billionths of a USD. */
+  /** Amount that tier batch was cheaper than tier default, in billionths of a USD. */
   batchSavedNano: number;
 }
 
-export interface UsageAsked {
-  /** Unix seconds; the beginning of an hour, since the machine's time is kept by hours. */
+export interface UsageQuery {
+  /** Unix seconds; the start of an hour, because the machine's time is recorded by hour. */
   start: number;
   width: "1h" | "1d";
   by: Dimension[];
 }
 
-type Asking = Pick<ApiClient, "call">;
+type Caller = Pick<ApiClient, "call">;
 type Names = Record<Dimension, string | null>;
 type Counts = Omit<UsageRow, "names" | "machine">;
 
-/** Adds up all pages of what the server tells. Throws ApiFailure. */
-export async function fetchUsage(client: Asking, { start, width, by }: UsageAsked): Promise<UsageReport> {
+/** Sums all pages of the server's reports. Throws ApiFailure. */
+export async function fetchUsage(client: Caller, { start, width, by }: UsageQuery): Promise<UsageReport> {
   const rows = new Rows(by);
   let batchSavedNano = 0;
   const add = (names: Names, counts: Counts) => {
@@ -88,15 +88,15 @@ export async function fetchUsage(client: Asking, { start, width, by }: UsageAske
     if (names.tier === "batch") batchSavedNano += counts.defaultCostNano - counts.costNano;
   };
   const range = { start_time: String(start), bucket_width: width };
-  const all = [...new Set([...KEPT, ...by])];
+  const all = [...new Set([...MACHINE_DIMENSIONS, ...by])];
   for await (const { results } of buckets(client, "usage/completions", usagePage, range, all))
     for (const result of results) add(namesOf(result, result.service_tier), generated(result));
   for await (const { results } of buckets(client, "usage/embeddings", embeddingsUsagePage, range, all))
     for (const result of results) add(namesOf(result, result.nightshift.service_tier), read(result));
 
   const spans: UsageSpan[] = [];
-  const ownTime = by.every((dimension) => KEPT.includes(dimension));
-  for await (const bucket of buckets(client, "costs", costsPage, range, KEPT)) {
+  const ownTime = by.every((dimension) => MACHINE_DIMENSIONS.includes(dimension));
+  for await (const bucket of buckets(client, "costs", costsPage, range, MACHINE_DIMENSIONS)) {
     spans.push(spanOf(bucket));
     if (!ownTime) continue;
     for (const { nightshift } of bucket.results) {
@@ -109,7 +109,7 @@ export async function fetchUsage(client: Asking, { start, width, by }: UsageAske
 
 /** The buckets of all pages. */
 async function* buckets<Bucket>(
-  client: Asking,
+  client: Caller,
   path: string,
   schema: z.ZodType<{ data: Bucket[]; next_page: string | null }>,
   range: Record<string, string>,
@@ -173,7 +173,7 @@ function costOf({ seconds, usd, spot_usd: spotUsd }: MachineResult): MachineCost
   return { seconds, usd, spotUsd };
 }
 
-/** Sums by the dimensions asked for. */
+/** Sums by the requested dimensions. */
 class Rows {
   readonly #by: readonly Dimension[];
   readonly #rows = new Map<string, UsageRow>();
@@ -217,7 +217,7 @@ class Rows {
   }
 }
 
-/** Two of them; money is null where one of the two has none. */
+/** The sum of two costs; money is null if either is null. */
 export function bothOf(a: MachineCost, b: MachineCost): MachineCost {
   const sum = (x: number | null, y: number | null) => (x === null || y === null ? null : x + y);
   return { seconds: a.seconds + b.seconds, usd: sum(a.usd, b.usd), spotUsd: sum(a.spotUsd, b.spotUsd) };

@@ -6,7 +6,7 @@ import { grouped, short } from "../text/number-text.ts";
 import { machineText, spanChart } from "./usage-chart.ts";
 import { bothOf, type Dimension, type MachineCost, type UsageReport, type UsageRow } from "./usage-report.ts";
 
-/** One column: its head, what stands in it, and how gladly it is left out of a table that is too wide; 0 never. */
+/** One column: its head, its text, and its rank among the columns that a narrow table leaves out; 0 is never left out. */
 interface Field {
   head: string;
   text(row: UsageRow): string;
@@ -16,7 +16,7 @@ interface Field {
 const NANO = 1e9;
 const MILLION = 1e6;
 const MOST_BAR = 20;
-/** A shorter one tells nothing. */
+/** Minimum characters of a readable bar. */
 const LEAST_BAR = 6;
 const GAP = 2;
 
@@ -34,7 +34,7 @@ const MACHINE_USD: readonly Field[] = [
   { head: "machine USD/M", text: (row) => perMillion(row.machine?.usd ?? null, row), spare: 0 },
 ];
 
-/** A table with its total and bars, what the machine did, and a chart over time. `width`: of the terminal, in characters. */
+/** A table with its total and bars, the use of the machine, and a chart over time. `width`: characters of the terminal. */
 export function usageText(report: UsageReport, since: string, width: number): string {
   const { rows, spans, by, batchSavedNano } = report;
   const known = spans.some(({ machine }) => machine !== null && machine.seconds > 0);
@@ -68,7 +68,7 @@ function tableLines(rows: readonly UsageRow[], by: readonly Dimension[], width: 
   return room < LEAST_BAR ? table : withBars(table, rows, room);
 }
 
-/** Without those that are spared most gladly, one after the other, until it fits or none can be spared. */
+/** Leaves out columns, the highest `spare` first, until the table fits or no further column may be left out. */
 function fitting(fields: readonly Field[], fits: (fields: readonly Field[]) => boolean): readonly Field[] {
   let left = fields;
   while (!fits(left)) {
@@ -79,7 +79,7 @@ function fitting(fields: readonly Field[], fits: (fields: readonly Field[]) => b
   return left;
 }
 
-/** Beside each row its part of all that was spent; of all tokens, where all of them were free. */
+/** Adds to each row a bar of its share of the total cost, or of all tokens if all were free. */
 function withBars(table: readonly string[], rows: readonly UsageRow[], room: number): string[] {
   const paid = rows.some(({ costNano }) => costNano > 0);
   const weight = (row: UsageRow) => (paid ? row.costNano : tokensOf(row));
@@ -144,7 +144,7 @@ function seconds(machine: MachineCost | null): string {
   return machine === null ? "-" : machine.seconds.toFixed(1);
 }
 
-/** Names are chosen by users; what would move a terminal's cursor is not printed. */
+/** Names are chosen by users; terminal control characters in them are replaced. */
 function shown(name: string | null): string {
   return name === null ? "-" : name.replace(/\p{Cc}/gu, "�");
 }

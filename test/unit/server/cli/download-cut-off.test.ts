@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { OptionsError } from "../../../../platform/options-error.ts";
 import { download } from "../../../../server/cli/files-command.ts";
 
-it("a download to stdout that is cut off ends with a sentence", async () => {
+it("an interrupted download to stdout ends with an error message", async () => {
   const body = new ReadableStream({
     pull: (controller) => controller.error(new TypeError("terminated")),
   });
@@ -11,5 +11,5 @@ it("a download to stdout that is cut off ends with a sentence", async () => {
   const stdout = new Writable({ write: (_chunk, _encoding, done) => done() });
   const deps = { stdout } as unknown as Parameters<typeof download>[3];
   const cut = download(client, "file-a", null, deps);
-  await expect(cut).rejects.toThrow(new OptionsError("file-a was cut off: terminated"));
+  await expect(cut).rejects.toThrow(new OptionsError("file-a was interrupted: terminated"));
 });

@@ -37,7 +37,7 @@ function localFile(name: string, content: string | Uint8Array): string {
   return path;
 }
 
-test("what is uploaded is listed, got and deleted", async () => {
+test("uploads, lists, gets and deletes a file", async () => {
   const bytes = randomBytes(2_000_000);
   const path = localFile("blob.bin", bytes);
   const uploaded = await files("upload", path);
@@ -58,7 +58,7 @@ test("what is uploaded is listed, got and deleted", async () => {
   await expect(files("delete", id)).rejects.toMatchObject({ status: 404 });
 });
 
-test("a .jsonl is for a batch unless its purpose is named; it expires as told", async () => {
+test("uploads .jsonl with purpose batch by default, with the given expiry", async () => {
   const path = localFile('a "b"; c.jsonl', "{}\n");
   const batch = JSON.parse((await files("upload", path, "--json", "--expires-after", "7200")).out.toString());
   expect(batch).toMatchObject({ purpose: "batch", filename: 'a "b"; c.jsonl', expires_at: batch.created_at + 7200 });
@@ -68,7 +68,7 @@ test("a .jsonl is for a batch unless its purpose is named; it expires as told", 
   expect(listed).toEqual([evals]);
 });
 
-test("a list that goes on says how", async () => {
+test("prints how to continue a list", async () => {
   for (const name of ["1.txt", "2.txt"]) await files("upload", localFile(name, name));
   const { out, err } = await files("list", "--limit", "1");
   expect(out.toString().trim().split("\n")).toHaveLength(2);
@@ -76,7 +76,7 @@ test("a list that goes on says how", async () => {
   expect((await files("list", "--limit", "1", "--after", after!)).out.toString()).toContain("1.txt");
 });
 
-test("a name cannot command the terminal", async () => {
+test("replaces terminal control characters in file names", async () => {
   const name = "\x1b[31mred\x07.txt";
   await expect(files("upload", localFile(name, "x"))).rejects.toMatchObject({ status: 400 });
   // One of another server, or of a time when it was taken.
@@ -87,7 +87,7 @@ test("a name cannot command the terminal", async () => {
   expect((await files("list", "--url", url)).out.toString()).toContain("?[31mred?.txt");
 });
 
-test("more than one form may have goes in parts", async () => {
+test("uploads a file larger than a form in parts", async () => {
   const bytes = randomBytes(1050);
   limits = { form: 1049, part: 100 };
   onTestFinished(() => {
@@ -100,7 +100,7 @@ test("more than one form may have goes in parts", async () => {
   expect((await files("get", made.id)).out.equals(bytes)).toBe(true);
 });
 
-test("what goes wrong is said in a sentence", async () => {
+test("reports each failure as a message", async () => {
   await expect(files("upload", "/nonexistent/in.jsonl")).rejects.toThrow("There is no file /nonexistent/in.jsonl.");
   await expect(files("upload", freshFolder())).rejects.toThrow(/There is no file/);
   await expect(files("list", "--limit", "0")).rejects.toMatchObject({ status: 400 });
@@ -110,7 +110,7 @@ test("what goes wrong is said in a sentence", async () => {
   await expect(tooShort).rejects.toMatchObject({ status: 400 });
 });
 
-test("a download that breaks off leaves no file under its name", async () => {
+test("leaves no output file after an interrupted download", async () => {
   const breaking = await serve((res) => {
     res.writeHead(200, { "content-length": 1000 });
     res.write("half", () => res.destroy());
@@ -122,7 +122,7 @@ test("a download that breaks off leaves no file under its name", async () => {
   expect(readdirSync(join(folder, "sub"))).toEqual([]);
 });
 
-test("a refusal in the middle of an upload is told, not the broken connection", async () => {
+test("reports a refusal during an upload instead of the broken connection", async () => {
   const refusing = await serve((res) => {
     res.writeHead(507, { "content-type": "application/json", connection: "close" });
     res.end(JSON.stringify({ error: { message: "No room.", type: "server_error", param: null, code: "x" } }));
@@ -131,7 +131,7 @@ test("a refusal in the middle of an upload is told, not the broken connection", 
   await expect(files("upload", path, "--url", refusing)).rejects.toMatchObject({ status: 507, message: "No room." });
 });
 
-test("the key and the URL come from the environment", async () => {
+test("takes key and URL from the environment", async () => {
   const heard: (string | undefined)[] = [];
   const url = await serve((res, req) => {
     heard.push(req.url, req.headers.authorization);

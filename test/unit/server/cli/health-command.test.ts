@@ -10,13 +10,13 @@ async function listening(status: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-it("a server on its own port is healthy, also one that listens on every address", async () => {
+it("reports a listening server as healthy, also one that listens on every address", async () => {
   const port = await listening(200);
   await checkHealth("127.0.0.1", port);
   await checkHealth("0.0.0.0", port);
 });
 
-it("one that refuses or is not there is not, and the reason is told", async () => {
+it("fails with the reason for a server that refuses or does not listen", async () => {
   const port = await listening(503);
   await expect(checkHealth("127.0.0.1", port)).rejects.toThrow(
     `http://127.0.0.1:${port}/health answers with status 503`,

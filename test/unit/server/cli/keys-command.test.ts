@@ -28,17 +28,17 @@ async function keys(...args: string[]): Promise<{ out: string; err: string }> {
 const models = (key: string) =>
   fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${key.trim()}` } });
 
-test("who has no key is told where a command takes it from", async () => {
+test("a missing key is an error that names the variable to set", async () => {
   const env = { NIGHTSHIFT_URL: server.url };
   const silent = { write: () => true };
   const listing = keysCommand(["list"], { env, stdout: silent, stderr: silent, now: () => NOW * 1000 });
   await expect(listing).rejects.toMatchObject({
     status: 401,
-    message: expect.stringMatching(/into NIGHTSHIFT_API_KEY/),
+    message: expect.stringMatching(/set NIGHTSHIFT_API_KEY/),
   });
 });
 
-test("a key is made, listed, bounded, rotated and revoked", async () => {
+test("creates, lists, limits, rotates and revokes a key", async () => {
   const made = await keys("create", "--name", "search", "--owner", "team-a", "--model", "demo", "--daily-usd", "2.5");
   expect(made.out).toMatch(/^ns_\S+\n$/);
   const id = /key_\w+/.exec(made.err)?.[0] ?? "";
@@ -65,7 +65,7 @@ test("a key is made, listed, bounded, rotated and revoked", async () => {
   await expect(keys("rotate", id)).rejects.toMatchObject({ status: 409, code: "key_revoked" });
 });
 
-test("scopes, tiers, expiry and JSON", async () => {
+test("sets scopes, tiers and expiry, and prints JSON", async () => {
   const flags = ["--scope", "usage", "--scope", "inference", "--tier", "flex", "--expires-in", "30d", "--json"];
   const made = JSON.parse((await keys("create", "--name", "n", "--owner", "o", ...flags)).out);
   expect(made).toMatchObject({ scopes: ["usage", "inference"], tiers: ["flex"], expires_at: NOW + 30 * 86_400 });
@@ -85,7 +85,7 @@ test.each([
   await expect(keys(...args)).rejects.toThrow(message);
 });
 
-test("a small budget does not look like none, and shares are whole numbers where they can be", async () => {
+test("prints small budgets with all digits, and shares without needless ones", async () => {
   const made = await keys("create", "--name", "n", "--owner", "small", "--daily-usd", "0.0001", "--soft-ratio", "0.29");
   const limits = await keys("limits", /key_\w+/.exec(made.err)?.[0] ?? "");
   expect(limits.out).toMatch(/^USD per day +0\.0001$/m);

@@ -37,7 +37,7 @@ describe("nightshift plan", () => {
     expect(text).toContain("* more than twice what was measured");
   });
 
-  test("says from where doubling the batch saves less than 5 % of a token's price", () => {
+  test("prints the batch size from which doubling saves less than 5 % of a token's price", () => {
     // 8 ms + 0.5 a decode: from 128 to 256 the token gets (72/128 − 136/256) ÷ (72/128) = 5.6 % cheaper, then 2.9 %.
     expect(planText([report()])).toContain("From a batch of 256 on, doubling it saves less than 5 %");
     expect(planText([costing((batch) => 8 * batch)])).toContain(
@@ -46,23 +46,21 @@ describe("nightshift plan", () => {
     expect(planText([costing(() => 8)])).toContain("Up to a batch of 512, each doubling saves 5 % or more");
   });
 
-  test("prices nothing where the machine has no price, and says how it gets one", () => {
+  test("without a machine price, prints no prices and names the option", () => {
     const text = planText([report({}, { onDemand: null, spot: null })]);
     expect(text).toContain("no prices: the server runs without --machine-usd-per-hour");
     expect(text).toMatch(/^ +16 +16 +1,000 +- +- /m);
   });
 
-  test("without a fit it says so, beside the plan of another model or as an error", () => {
+  test("reports a missing fit, beside another model's plan or as an error", () => {
     const unfitted = report({ steps: { prefill: 2, decode: 3 }, fit: null, outlook: null });
     const loading: EngineReport = { object: "nightshift.engine", model: "big", state: "loading", status: null };
-    expect(planText([report(), loading])).toContain(
-      "Model 'big': the engine does not tell how it is doing; its state is",
-    );
+    expect(planText([report(), loading])).toContain("Model 'big': the engine reports no status; its state is");
     expect(() => planText([unfitted, loading])).toThrow(OptionsError);
-    expect(() => planText([unfitted])).toThrow(/too few steps were measured for a plan, 3 of decodes so far/);
+    expect(() => planText([unfitted])).toThrow(/too few steps were measured for a plan: 3 decode steps so far/);
   });
 
-  test("says when no server answers", async () => {
+  test("reports that no server answers", async () => {
     await expect(planCommand({ url: "http://127.0.0.1:9/v1" })).rejects.toThrow(/No server answers at .*--url/);
   });
 });

@@ -72,14 +72,14 @@ it("exits with 1 and names the file when a model is missing", async () => {
   expect(err).toMatch(/^error: There is no model file absent\.gguf\./);
 });
 
-it("exits with 1 and says why when no model can be loaded", async () => {
+it("exits with 1 and the reason when no model can be loaded", async () => {
   writeFileSync(join(dir, "cut.gguf"), readFileSync(demo).subarray(0, 20_000));
   const { code, err } = await run("--port", "0", "--model", "cut.gguf").ended;
   expect(code).toBe(1);
   expect(err).toMatch(/No model could be loaded:\n {2}cut: \S/);
 });
 
-it("serves what could be loaded and warns of the rest; SIGTERM ends it with 0", async () => {
+it("serves the models that load, warns of the others, and exits with 0 on SIGTERM", async () => {
   writeFileSync(join(dir, "cut.gguf"), readFileSync(demo).subarray(0, 20_000));
   const { child, ended } = run("--port", "0", "--model", "cut.gguf", "--model", `good=${demo}`);
   const url = await baseUrl(child);
@@ -90,7 +90,7 @@ it("serves what could be loaded and warns of the rest; SIGTERM ends it with 0", 
   expect(err).toMatch(/Warning: serving without what could not be loaded:\n {2}cut: /);
 });
 
-it("serves on when nobody reads its output any more", async () => {
+it("serves on after the reader of its output has gone", async () => {
   const { child, ended } = run("--port", "0", "--log-level", "debug");
   const url = await baseUrl(child);
   child.stdout?.destroy();
@@ -111,7 +111,7 @@ it("doctor exits with 0 for the demo model and prints JSON", async () => {
   expect(report).toMatchObject({ ok: true, models: [{ model: "demo", ok: true, facts: { architecture: "llama" } }] });
 });
 
-it("doctor exits with 1 and says why when a model is broken", async () => {
+it("doctor exits with 1 and the reason when a model is damaged", async () => {
   writeFileSync(join(dir, "cut.gguf"), readFileSync(demo).subarray(0, 20_000));
   const { child, ended } = run("doctor", "--model", "cut.gguf");
   let out = "";
@@ -119,5 +119,5 @@ it("doctor exits with 1 and says why when a model is broken", async () => {
     out += chunk.toString();
   });
   expect((await ended).code).toBe(1);
-  expect(out).toMatch(/Model cut: broken\n {2}why/);
+  expect(out).toMatch(/Model cut: failed\n {2}reason/);
 });

@@ -44,42 +44,42 @@ async function type(args: string[], serve?: () => Promise<void>): Promise<Outcom
 }
 
 describe("commands", () => {
-  it("serves when no command is named", async () => {
+  it("runs serve without a command", async () => {
     expect((await type([])).called).toEqual(["serve", {}]);
     expect((await type(["--port", "9000"])).called).toEqual(["serve", { port: "9000" }]);
     expect((await type(["serve", "--port=9000"])).called).toEqual(["serve", { port: "9000" }]);
   });
 
-  it("collects what may be repeated", async () => {
+  it("collects the values of a repeatable flag", async () => {
     const { called } = await type(["serve", "--model", "a=x.gguf", "--model", "y.gguf", "--data-dir", "d"]);
     expect(called[1]).toEqual({ model: ["a=x.gguf", "y.gguf"], dataDir: "d" });
   });
 
-  it("hands everything behind bench on, its flags and --help too", async () => {
+  it("passes all arguments after bench on, including --help", async () => {
     const args = ["throughput", "--streams", "1,8", "--help", "-x"];
     expect((await type(["bench", ...args])).called).toEqual(["bench", args]);
     expect((await type(["bench", "--help"])).called).toEqual(["bench", ["--help"]]);
   });
 
-  it("hands plan its flags", async () => {
+  it("passes flags to plan", async () => {
     expect((await type(["plan", "--url", "http://x/v1", "--json"])).called).toEqual([
       "plan",
       { url: "http://x/v1", json: true },
     ]);
   });
 
-  it("hands backup and restore their directory and flags", async () => {
+  it("passes directory and flags to backup and restore", async () => {
     expect((await type(["backup", "to", "--data-dir", "d"])).called).toEqual(["backup", "to", { dataDir: "d" }]);
     expect((await type(["restore", "from", "--force"])).called).toEqual(["restore", "from", { force: true }]);
     expect((await type(["backup"])).err).toMatch(/missing required argument 'dir'/);
   });
 
-  it("hands everything behind files on", async () => {
+  it("passes all arguments after files on", async () => {
     const args = ["list", "--limit", "3", "--help"];
     expect((await type(["files", ...args])).called).toEqual(["files", args]);
   });
 
-  it("suggests a command or a flag for a misspelt one", async () => {
+  it("suggests a command or flag for a misspelt one", async () => {
     expect((await type(["docter"])).err).toMatch(/unknown command 'docter'[\s\S]*Did you mean doctor\?/);
     expect((await type(["--prot", "1"])).err).toMatch(/unknown option '--prot'[\s\S]*Did you mean --port\?/);
     expect((await type(["serve", "extra"])).err).toMatch(/too many arguments/);

@@ -14,7 +14,7 @@ const machine: Machine = {
 };
 
 describe("advice", () => {
-  it("repeats what was tried where nothing is wrong with it", () => {
+  it("recommends the tried settings if they are fine", () => {
     expect(advise(FACTS, machine)).toEqual({
       settings: { threads: 3, kv: "split", sequences: 32, context: 8192 },
       notes: [],
@@ -22,7 +22,7 @@ describe("advice", () => {
   });
 
   it.each([
-    ["as many threads as cores", { ...FACTS, threads: 4 }, machine, /4 compute threads on 4 cores.*take 3/],
+    ["as many threads as cores", { ...FACTS, threads: 4 }, machine, /4 compute threads on 4 cores.*use 3/],
     ["a context that memory cut", { ...FACTS, context: 2048 }, machine, /2,048 tokens where the model could use 8,192/],
     ["a plan larger than the memory", FACTS, { ...machine, freeMemory: 1e9 }, /expect swapping/],
     ["a missing template", { ...FACTS, chatTemplate: false }, machine, /no chat template/],
@@ -50,18 +50,18 @@ describe("report", () => {
       "prefix offload   up to",
       "18 shapes timed at an earlier start; chunks of 64 and more tokens",
       "first token 500 ms, between two tokens 120 ms",
-      "All is well.",
+      "All checks passed.",
     ]) {
       expect(text).toContain(part);
     }
   });
 
-  it("is broken when one of the models is", () => {
+  it("fails if one of the models failed", () => {
     const good: ModelResult = { model: "small", ok: true, facts: FACTS, loadMs: 1, warnings: ["odd"] };
     const report = makeReport("1.0.0", machine, [good, { model: "bad", ok: false, reason: "not a GGUF\nline two" }]);
     expect(report.ok).toBe(false);
     expect(reportText(report)).toMatch(
-      /warning +odd[\s\S]*Model bad: broken\n {2}why +not a GGUF\n +line two[\s\S]*broken: see above[\s\S]*download/,
+      /warning +odd[\s\S]*Model bad: failed\n {2}reason +not a GGUF\n +line two[\s\S]*A check failed: see above[\s\S]*download/,
     );
   });
 });

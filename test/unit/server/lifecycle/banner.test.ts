@@ -15,7 +15,7 @@ it("names base URL, models, context, sequences and compute", () => {
   expect(text).not.toContain("hf:owner/repo");
 });
 
-it("tells how to serve a real model when only the demo is there", () => {
+it("shows how to serve another model if only the demo model is served", () => {
   const text = banner({ ...content, onDemand: [], models: [FACTS], demo: true, command: "npm start --" });
   expect(text).toContain("npm start -- --model hf:owner/repo:Q4_K_M");
 });
@@ -36,7 +36,7 @@ it.each(["demo", "o'brien", '$(reboot)"`'])(
   },
 );
 
-it("has the client's key in the curl line where one is needed", () => {
+it("has the API key in the curl line if keys are on", () => {
   const text = banner({ ...content, onDemand: [], models: [FACTS], apiKeys: true });
   expect(text).toContain(
     'curl -N http://127.0.0.1:9000/v1/chat/completions -H "Authorization: Bearer $NIGHTSHIFT_API_KEY" -H',

@@ -38,7 +38,7 @@ it("starts parts in order and stops them in reverse", async () => {
   expect(events).toEqual(["start a", "start b", "start c", "stop c", "stop b", "stop a"]);
 });
 
-it("stops the other parts when one fails to stop, logs it, and rejects with its name", async () => {
+it("stops the other parts when one fails to stop, and rejects with its name", async () => {
   const { parts, startAll, events, logged } = rig("stop b");
   await startAll("a", "b", "c");
   await expect(parts.stop()).rejects.toThrow("not stopped: b");
@@ -105,7 +105,7 @@ describe("a signal during the start", () => {
     return { started: await run, exit: await exiting, events, logged };
   }
 
-  it("lets the part that starts finish, starts no other, stops both and exits with 0", async () => {
+  it("finishes the part that is starting, starts no other, and exits with 0", async () => {
     const { started, exit, events } = await signalled("starts");
     expect([started, exit]).toEqual([null, [0]]);
     expect(events).toEqual(["start a", "start held", "stop held", "stop a"]);

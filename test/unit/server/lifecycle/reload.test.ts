@@ -24,7 +24,7 @@ function reloading() {
   return { reload, live, next, applied, said };
 }
 
-it("applies what was read, and names what changed and what waits for a restart", async () => {
+it("applies the options, and logs which changed and which need a restart", async () => {
   const { reload, live, next, applied, said } = reloading();
   next.read = async () => options({ queueLimit: "3", shift: "off", port: "9000", batchTax: "0.2" });
   await reload.request();
@@ -39,7 +39,7 @@ it("applies what was read, and names what changed and what waits for a restart",
   expect(said.at(-1)).toEqual({ fields: { changed: [] }, message: "Options were reloaded: none changed" });
 });
 
-it("changes nothing when the options can't be used, and says why; other errors are not its own", async () => {
+it("changes nothing on an OptionsError, logs it, and rejects with other errors", async () => {
   const { reload, next, applied, said } = reloading();
   next.read = () => Promise.reject(new OptionsError("line 3 is wrong"));
   await reload.request();
@@ -49,7 +49,7 @@ it("changes nothing when the options can't be used, and says why; other errors a
   await expect(reload.request()).rejects.toThrow("a bug");
 });
 
-it("reads once more for each time it is asked, one after the other", async () => {
+it("reads once per request, one after the other", async () => {
   const { reload, next, applied } = reloading();
   let reading = 0;
   next.read = async () => {
@@ -62,7 +62,7 @@ it("reads once more for each time it is asked, one after the other", async () =>
   expect(applied).toHaveLength(3);
 });
 
-it("a SIGHUP while the server starts is a reload when it has started, once", () => {
+it("a SIGHUP during the start causes one reload after it", () => {
   const events = new EventEmitter();
   const hangup = new Hangup(() => false, "linux").listen(events);
   events.emit("SIGHUP");
@@ -80,7 +80,7 @@ it.each([
   ["in a terminal that was closed", [true, false], "linux", true, true],
   ["in a terminal that was closed, but with no standard stream on it (nohup)", [true, false], "linux", false, false],
   ["on Windows", [false, false], "win32", true, true],
-] as const)("a hangup %s ends the server: %s", (_where, answers, platform, onTerminal, ends) => {
+] as const)("a SIGHUP %s ends the server: %s", (_where, answers, platform, onTerminal, ends) => {
   const left = [...answers];
   expect(
     new Hangup(

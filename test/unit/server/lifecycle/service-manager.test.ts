@@ -9,7 +9,7 @@ function manager(env: Record<string, string>) {
   return { states, manager: new ServiceManager({ env, log, notify: (state) => void states.push(state) }) };
 }
 
-it("systemd is told when the server listens, twice in each time of the watchdog, and when it stops", () => {
+it("reports start, stop and two signs of life per watchdog interval to systemd", () => {
   const { states, manager: systemd } = manager({ NOTIFY_SOCKET: "/run/n", WATCHDOG_USEC: "60000000" });
   systemd.ready();
   expect(states).toEqual(["READY=1"]);
@@ -21,7 +21,7 @@ it("systemd is told when the server listens, twice in each time of the watchdog,
   expect(states).toHaveLength(4);
 });
 
-it("without a watchdog it reports start and end alone, and without systemd nothing", () => {
+it("reports only start and stop without a watchdog, and nothing without systemd", () => {
   const { states, manager: systemd } = manager({ NOTIFY_SOCKET: "/run/n" });
   systemd.ready();
   vi.advanceTimersByTime(3_600_000);

@@ -74,7 +74,7 @@ it.each(["SIGTERM", "SIGINT"])("%s drains, then exits with 0", async (signal) =>
   expect(exits).toEqual([0]);
 });
 
-it("ends at once on the second signal, whichever it is", () => {
+it("ends at once on the second signal of either kind", () => {
   events.emit("SIGTERM");
   events.emit("SIGINT");
   expect(exits).toEqual([1]);
@@ -87,7 +87,7 @@ it("ends with 1 when the drain hangs", async () => {
   expect(exits).toEqual([1]);
 });
 
-it("takes what npm passes on for the signal that its group got already, and one more for a second", () => {
+it("treats the signal that npm forwards as an echo, and the next one as a second signal", () => {
   events = new EventEmitter();
   start(1000);
   events.emit("SIGINT");
@@ -98,7 +98,7 @@ it("takes what npm passes on for the signal that its group got already, and one 
   expect(exits).toEqual([1]);
 });
 
-it("takes a signal for a second that comes too late to be npm's", () => {
+it("treats a signal after the echo time as a second signal", () => {
   events = new EventEmitter();
   start(1000);
   events.emit("SIGINT");
@@ -115,7 +115,7 @@ it.each(["uncaughtException", "unhandledRejection"])("%s drains, then exits with
   expect(exits).toEqual([1]);
 });
 
-it("exits with 1 when an error comes while a signal's drain runs, and does not take it for a second signal", async () => {
+it("finishes the drain after an uncaught error, then exits with 1", async () => {
   events.emit("SIGTERM");
   events.emit("unhandledRejection", "odd");
   expect(exits).toEqual([]);
@@ -131,7 +131,7 @@ it("exits with 1 when draining fails", async () => {
   expect(exits).toEqual([1]);
 });
 
-it("announces the end and serves on for the delay, then drains", async () => {
+it("announces the end, serves during the delay, then drains", async () => {
   delayMs = 20;
   events.emit("SIGTERM");
   expect([announced, shutdown.begun, shutdown.draining]).toEqual([1, true, false]);
@@ -140,7 +140,7 @@ it("announces the end and serves on for the delay, then drains", async () => {
   expect(shutdown.draining).toBe(true);
 });
 
-it("has no delay after an error that nothing caught", async () => {
+it("has no delay after an uncaught error", async () => {
   delayMs = 1_000_000;
   events.emit("uncaughtException", new Error("broken"));
   drained.resolve();

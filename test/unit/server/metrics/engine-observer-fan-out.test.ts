@@ -6,7 +6,7 @@ import { OnlineUtilization } from "../../../../server/metrics/online-utilization
 
 const PIECE: PieceStats = { ms: 30, tokens: 10, inputs: 1, online: true, shares: [] };
 
-test("every observer hears, in their order, what it has a method for", () => {
+test("forwards each event in order to observers with a method for it", () => {
   const heard: string[] = [];
   const observers = new EngineObserverFanOut([
     {
@@ -22,7 +22,7 @@ test("every observer hears, in their order, what it has a method for", () => {
   expect(heard).toEqual(["first: demo runs as 7", "second", "gone", "again"]);
 });
 
-test("a piece of embeddings tells both how fast they go and how busy the engine is", () => {
+test("an embedding decode counts for embeddings and for the engine's busy time", () => {
   const loads = new ModelLoads(() => 0);
   const online = new OnlineUtilization(() => 0);
   new EngineObserverFanOut([online, loads]).piece("demo", PIECE);

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { watchLoopDelay } from "../../../../server/metrics/loop-delay.ts";
 import { Scrape } from "../../../api/scrape.ts";
 
-it("one standstill of the event loop is seen by every scraper, however many short turns surround it", async () => {
+it("every scrape shows one long delay among many short ones", async () => {
   const registry = new Registry();
   let ms = 0;
   // The timer runs in real time; what it measures is this clock's.

@@ -19,7 +19,7 @@ describe("a served request", () => {
     return Number(line?.split(" ").at(-1) ?? Number.NaN);
   }
 
-  it.each([true, false])("counts its tokens and times (stream: %s)", async (stream) => {
+  it.each([true, false])("counts tokens and times (stream: %s)", async (stream) => {
     server.engine.script = (request) => request.begin(5, 2).say("a").say("b", { tokens: 2 }).say("c").finish();
     await (await server.post("/v1/chat/completions", { ...CHAT, stream })).text();
     await expect.poll(() => value(`requests_total{${LABELS},status="ok"}`)).toBe(1);
@@ -32,7 +32,7 @@ describe("a served request", () => {
     expect(await value(`generation_tokens_total{${LABELS}}`)).toBe(4);
   });
 
-  it("that is refused counts as refused, with no name of the client's in a label", async () => {
+  it("counts a refused request without client text in a label", async () => {
     await server.post("/v1/chat/completions", { ...CHAT, model: "evil\nname", user: "someone" });
     await server.post("/v1/chat/completions", { ...CHAT, temperature: 9 });
     const text = await server.metrics.registry.metrics();
@@ -42,7 +42,7 @@ describe("a served request", () => {
     expect(text).not.toMatch(/evil|someone/);
   });
 
-  it("moves from waiting to running to gone", async () => {
+  it("moves from waiting to running to absent", async () => {
     const submitted = server.engine.next();
     const response = server.post("/v1/chat/completions", CHAT);
     const request = await submitted;
@@ -60,7 +60,7 @@ describe("a served request", () => {
 });
 
 describe("the series", () => {
-  it("have only the labels model, endpoint, tier and status, and hold the edges of objectives", async () => {
+  it("have only four labels, and buckets at the objectives", async () => {
     const registry = new Registry();
     const metrics = new Metrics(registry);
     collectProcessMetrics(registry, () => 3);
@@ -145,7 +145,7 @@ describe("the series", () => {
 });
 
 describe("GET /metrics", () => {
-  it("needs its token, and without one is open on loopback alone", async () => {
+  it("requires its token; without one it is open only on loopback", async () => {
     const loopback = await startTestServer();
     expect((await fetch(`${loopback.url}/metrics`)).status).toBe(200);
     const outside = await startTestServer({ host: "0.0.0.0", apiKeys: "off", metricsToken: "secret" });

@@ -18,7 +18,7 @@ function tool(script: string): string {
   return path;
 }
 
-it("reads one GPU, several, and what they do not tell", async () => {
+it("reads one GPU, several GPUs, and values that are not reported", async () => {
   const mib = 1024 * 1024;
   expect(await readGpu(tool('echo "37, 1024, 81920"'))).toEqual({
     utilization: 0.37,
@@ -44,7 +44,7 @@ it.each([
   await expect(readGpu(command, 200)).rejects.toThrow();
 });
 
-it("asking never waits: it gives the reading before, one runs at a time, and an old one is none", async () => {
+it("returns the last reading at once, runs one at a time, and discards old ones", async () => {
   let nowMs = 0;
   const pending: ((value: number) => void)[] = [];
   const reading = new BackgroundReading<number>({
@@ -66,7 +66,7 @@ it("asking never waits: it gives the reading before, one runs at a time, and an 
   expect(pending).toHaveLength(2);
 });
 
-it("after so many failures in a row it is not tried again; one that succeeds forgets them", async () => {
+it("stops after consecutive failures; a success resets the count", async () => {
   const outcomes = [false, false, true, false, false, false, true];
   let tries = 0;
   const reading = new BackgroundReading<string>({

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { startProgress } from "../../../../server/models/download-progress.ts";
 
-it("on a terminal one line is drawn over and over, no wider than the terminal, and no faster than it is read", () => {
+it("redraws one line on a terminal, within its width and a maximum rate", () => {
   let now = 0;
   const written: string[] = [];
   const terminal = { isTTY: true, columns: 60, write: (text: string) => written.push(text) };
@@ -19,7 +19,7 @@ it("on a terminal one line is drawn over and over, no wider than the terminal, a
   expect(written.at(-1)).toBe("\n");
 });
 
-it("elsewhere there is a line for every tenth, or every ten seconds", () => {
+it("writes a line per tenth or per ten seconds elsewhere", () => {
   let now = 0;
   const lines: string[] = [];
   const progress = startProgress("demo", {

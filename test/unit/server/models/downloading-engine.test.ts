@@ -47,7 +47,7 @@ const failure = (engine: Engine) =>
     engine.submit({} as Parameters<Engine["submit"]>[0], listener);
   });
 
-it("is loading with the download's progress and refuses requests with 503 and Retry-After", async () => {
+it("is loading with the download's progress, and refuses requests with 503", async () => {
   const { handle, fetch } = download();
   const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false });
   handle.progress(0.25);
@@ -76,7 +76,7 @@ it("is the started engine once the file is there", async () => {
   expect(real.closed).toBe(true);
 });
 
-it("has failed, with the reason, when the download has, and tries again after a backoff that doubles", async () => {
+it("fails with the download's reason, and retries after a doubling backoff", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const reasons = ["no route", "still no route"];
@@ -95,7 +95,7 @@ it("has failed, with the reason, when the download has, and tries again after a 
   expect(await engine.ready()).toBe(FACTS);
 });
 
-it("tries what would bring the same again at load() alone", async () => {
+it("retries a final failure only on load()", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let tries = 0;
@@ -113,7 +113,7 @@ it("tries what would bring the same again at load() alone", async () => {
   expect(await engine.ready()).toBe(FACTS);
 });
 
-it("says when to come again by the download's own progress, whenever it began", async () => {
+it("derives Retry-After from the download's own progress", async () => {
   let now = 1_000_000;
   const { handle, fetch } = download();
   const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false, now: () => now });
@@ -122,7 +122,7 @@ it("says when to come again by the download's own progress, whenever it began", 
   expect(engine.retryAfterSeconds).toBe(10);
 });
 
-it("forgets who waits for it and gives up", async () => {
+it("removes waiters that give up", async () => {
   const { handle, fetch } = download();
   const engine = new DownloadingEngine("small", { fetch, start: started, isFinal: () => false });
   const gone = new AbortController();

@@ -13,7 +13,7 @@ function shares(models: ModelNeeds[], takeTurns = false, count = models.length):
   return models.map((_, i) => book.shareOf(`m${i}`)!);
 }
 
-describe("the parts of several models", () => {
+describe("MemoryPartition", () => {
   test.each<[string, ModelNeeds[], number[]]>([
     ["equal, where all could use more", [needs(100, 900), needs(50, 900)], [350, 350]],
     ["no more than a model could use", [needs(100, 200), needs(50, 900)], [200, 350]],
@@ -23,7 +23,7 @@ describe("the parts of several models", () => {
     expect(shares(models)).toEqual(expected);
   });
 
-  test("leave those that are still to be downloaded theirs", () => {
+  test("reserves the shares of models that are not downloaded yet", () => {
     const book = new MemoryPartition(BUDGET, 2, false);
     book.enter([{ id: "here", needs: needs(100, 900) }]);
     expect(book.shareOf("here")).toBe(350);
@@ -34,7 +34,7 @@ describe("the parts of several models", () => {
     expect(() => full.add("late", needs(300, 900))).toThrow("'late' does not fit into memory beside");
   });
 
-  test("that can't be had together are refused, with all that is needed to see why", () => {
+  test("refuses models that do not fit together, with the needs of each", () => {
     const big = needs(5 * 2 ** 30, 9 * 2 ** 30);
     const book = new MemoryPartition(7 * 2 ** 30, 2, false);
     const enter = () => book.enter(["a", "b"].map((id) => ({ id, needs: big })));
@@ -42,13 +42,13 @@ describe("the parts of several models", () => {
     expect(enter).toThrow("--keep-alive");
   });
 
-  test("may be more than there is for models that take turns, but not for one alone", () => {
+  test("may exceed the budget in total with keep-alive, but not for one model", () => {
     expect(shares([needs(500, 900), needs(400, 900)], true)).toEqual([500, 400]);
     expect(shares([needs(100, 900), needs(690, 900)], true)).toEqual([350, 690]);
     expect(() => shares([needs(701, 900), needs(1, 1)], true)).toThrow("'m0' alone does not fit");
   });
 
-  test("fit, give each what it needs and none more than it wants, whatever the models", () => {
+  test("property: shares fit the budget, cover each need and exceed no maximum", () => {
     const model = fc
       .tuple(fc.integer({ min: 1, max: 400 }), fc.nat({ max: 900 }))
       .map(([least, more]) => needs(least, least + more));

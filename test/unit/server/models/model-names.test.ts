@@ -3,12 +3,12 @@ import { modelNames } from "../../../../server/models/model-names.ts";
 
 const SERVED = ["demo", "other"];
 
-test("an alias leads to a model that is served", () => {
+test("an alias must name a served model", () => {
   const alias = { "gpt-4o": "demo", "org/small:v1": "other" };
   expect(modelNames({ alias, unknownModel: "refuse" }, SERVED)).toEqual({ aliases: alias, otherwise: null });
 });
 
-test("any other name may stand for the first model", () => {
+test("an unknown name may mean the first model", () => {
   expect(modelNames({ alias: {}, unknownModel: "first" }, SERVED)).toEqual({ aliases: {}, otherwise: "demo" });
 });
 

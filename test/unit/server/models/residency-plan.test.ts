@@ -70,17 +70,17 @@ const TABLE: [string, Resident[], Partial<ResidencyPlan>][] = [
   ["failed ones hold nothing", [model("a", { state: "failed" }), asleep("b", "online")], { load: ["b"] }],
 ];
 
-describe("who comes into memory and who leaves", () => {
+describe("planResidency", () => {
   test.each(TABLE)("%s", (_, models, expected) => {
     expect(planResidency(models, RULES)).toEqual({ load: [], unload: [], recall: [], drain: [], ...expected });
   });
 
-  test("nothing is idle too long where models are kept for ever", () => {
+  test("unloads no idle model without a keep-alive", () => {
     const plan = planResidency([model("a", { idleMs: 1e9 })], { ...RULES, keepAliveMs: null });
     expect(plan.unload).toEqual([]);
   });
 
-  test("never more than the budget is loaded, and only idle models leave", () => {
+  test("property: never exceeds the budget, and unloads only idle models", () => {
     const resident = fc.record({
       bytes: fc.integer({ min: 1, max: 8 }),
       state: fc.constantFrom("ready" as const, "unloaded" as const, "loading" as const, "unloading" as const),

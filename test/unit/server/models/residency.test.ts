@@ -109,7 +109,7 @@ class House {
   }
 }
 
-it("two models that are always asked for take turns, and a third one gets its own in the order of asking", async () => {
+it("two busy models alternate, and a third one is loaded in the order of requests", async () => {
   const house = new House("a", "b", "c");
   const a = house.busy("a");
   await house.run(5000);
@@ -127,7 +127,7 @@ it("two models that are always asked for take turns, and a third one gets its ow
   expect(a.answers).toBeGreaterThan(50);
 });
 
-it("a model whose turn is over keeps its memory while none is asked for", async () => {
+it("a model keeps its memory after its time slice while no other is requested", async () => {
   const house = new House("a", "b");
   house.busy("a");
   await house.run(60_000);
@@ -135,7 +135,7 @@ it("a model whose turn is over keeps its memory while none is asked for", async 
   expect(house.residency.drains("a")).toBe(false);
 });
 
-it("requests that give up while a model is drained are let go, and it drains no more when none waits for another", async () => {
+it("drains no more after the last request for another model gave up", async () => {
   const house = new House("a", "b");
   const a = house.busy("a");
   await house.run(10_000);

@@ -36,7 +36,7 @@ describe("the image", () => {
     .map(([, name, rest]) => ({ name: name!, rest: rest! }));
   const only = (name: string) => instructions.filter((one) => one.name === name).map(({ rest }) => rest);
 
-  test("does not run as root, and starts what the package calls its command", () => {
+  test("does not run as root, and starts the package's command", () => {
     expect(only("USER")).toEqual(["node"]);
     expect(only("ENTRYPOINT")).toEqual(['["/usr/bin/tini", "--", "nightshift"]']);
     expect(dockerfile).toContain(`/opt/nightshift/${manifest.bin.nightshift} /usr/local/bin/nightshift`);
@@ -48,7 +48,7 @@ describe("the image", () => {
     expect(unread(dockerfile.match(OURS)!)).toEqual([]);
   });
 
-  test("gets all that it copies: nothing of it is kept from the builder", () => {
+  test("copies only files that the builder receives", () => {
     const ignored = read(".dockerignore").split("\n");
     for (const path of ["package.json", "package-lock.json", "scripts", "models", "LICENSE"]) {
       expect(existsSync(root(path))).toBe(true);
@@ -86,7 +86,7 @@ describe("the compose file", () => {
   };
   const { nightshift } = file.services;
 
-  test("gives the server longer to end than it gives its streams", () => {
+  test("gives the server more time to end than its streams", () => {
     expect(Number.parseInt(String(nightshift.stop_grace_period), 10)).toBeGreaterThan(GRACE_SECONDS);
   });
 
@@ -98,7 +98,7 @@ describe("the compose file", () => {
     expect(read("Dockerfile")).toContain("NIGHTSHIFT_DATA_DIR=/data");
   });
 
-  test("can reach nothing of the host and be reached from the host alone", () => {
+  test("cannot reach the host, and is reachable only from the host", () => {
     expect(nightshift).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
     expect(nightshift.ports).toEqual(["127.0.0.1:8080:8080"]);
   });
@@ -108,13 +108,13 @@ describe("the systemd unit", () => {
   const unit = read("deploy/systemd/nightshift.service");
   const value = (key: string) => new RegExp(`^${key}=(.*)$`, "m").exec(unit)?.[1];
 
-  test("gives the server longer to end than it gives its streams, and lets it end its engines itself", () => {
+  test("gives the server more time to end than its streams, and signals only the server", () => {
     expect(Number(value("TimeoutStopSec"))).toBeGreaterThan(GRACE_SECONDS);
     expect(value("KillMode")).toBe("mixed");
     expect(value("OOMPolicy")).toBe("continue");
   });
 
-  test("starts and reloads by a command line that there is", () => {
+  test("starts and reloads by an existing command line", () => {
     const [, cli, ...args] = value("ExecStart")!.split(" ").slice(1);
     expect(cli).toBe(`/opt/nightshift/${manifest.bin.nightshift}`);
     const serve = addFlags(new Command()).argument("<command>").exitOverride().parse(args, { from: "user" });

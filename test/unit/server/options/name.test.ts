@@ -10,7 +10,7 @@ it("derives flag and variable from the key", () => {
   expect(flagName("cacheTypeK")).toBe("--cache-type-k");
 });
 
-it("finds a key again that lost or doubled one letter", () => {
+it("finds the key for a name with one missing or doubled letter", () => {
   const long = OPTION_KEYS.filter((key) => key.length > 5);
   fc.assert(
     fc.property(fc.constantFrom(...long), fc.nat(), fc.boolean(), (key, at, doubled) => {
@@ -23,6 +23,6 @@ it("finds a key again that lost or doubled one letter", () => {
   );
 });
 
-it("suggests nothing for another word", () => {
+it("suggests nothing for an unrelated word", () => {
   expect(nearest("zzzzzz", OPTION_KEYS)).toBeNull();
 });

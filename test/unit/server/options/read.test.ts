@@ -34,12 +34,12 @@ describe("precedence", () => {
     expect([options.port, options.sequences, options.logLevel]).toEqual([1003, 5, "warn"]);
   });
 
-  it("takes an empty variable for an unset one", async () => {
+  it("treats an empty variable as unset", async () => {
     write("port: 1001\n");
     expect((await readOptions({}, { NIGHTSHIFT_PORT: "", NIGHTSHIFT_CONFIG: "" }, dir)).port).toBe(1001);
   });
 
-  it("reads the file that --config names, before the one in the environment and the working directory", async () => {
+  it("prefers the file of --config to those of the environment and working directory", async () => {
     write("port: 1001\n");
     const fromEnv = write("port: 1002\n", "env.yaml");
     const fromFlag = write("port: 1003\n", "flag.yaml");
@@ -72,12 +72,12 @@ describe("values", () => {
     expect(fromFile("gpu", value).gpu).toBe(value);
   });
 
-  it("takes YAML's booleans for on and off", () => {
+  it("reads YAML booleans as on and off", () => {
     expect(fromFile("apiKeys", true).apiKeys).toBe("on");
     expect(fromFile("gpu", false).gpu).toBe("off");
   });
 
-  it("takes models as repeated flags, a separated variable, a list or a map", () => {
+  it("reads models from repeated flags, a variable, a list or a map", () => {
     const both = ["small=a.gguf", "hf:owner/repo:Q4_K_M"];
     expect(resolveOptions({ flags: { model: both }, env: {}, file: null }).model).toEqual(both);
     expect(read({ NIGHTSHIFT_MODEL: "small=a.gguf, hf:owner/repo:Q4_K_M," }).model).toEqual(both);
@@ -86,7 +86,7 @@ describe("values", () => {
     expect(fromFile("model", { small: "a.gguf", big: "hf:x/y" }).model).toEqual(["small=a.gguf", "big=hf:x/y"]);
   });
 
-  it("takes null in the file for an unset option", () => {
+  it("treats null in the file as unset", () => {
     expect(fromFile("port", null).port).toBe(8080);
   });
 
@@ -135,7 +135,7 @@ describe("values", () => {
     expect(read({ NIGHTSHIFT_MAX_WAIT_MS: text }).maxWaitMs).toBe(milliseconds);
   });
 
-  it("takes an escaped comma for part of a value, and a new line for the end of one", () => {
+  it("reads an escaped comma as part of a value, and a new line as a separator", () => {
     expect(read({ NIGHTSHIFT_MODEL: "m=a\\,b/m.gguf, n=n.gguf\no.gguf" }).model).toEqual([
       "m=a,b/m.gguf",
       "n=n.gguf",
@@ -143,7 +143,7 @@ describe("values", () => {
     ]);
   });
 
-  it("takes an origin with a slash behind it for the origin, and refuses one with a path", () => {
+  it("accepts an origin with a trailing slash, and refuses one with a path", () => {
     expect(read({ NIGHTSHIFT_CORS_ORIGIN: "https://app.example/, *" }).corsOrigin).toEqual([
       "https://app.example",
       "*",
@@ -152,7 +152,7 @@ describe("values", () => {
       expect(() => read({ NIGHTSHIFT_CORS_ORIGIN: origin })).toThrow(/must be a web origin without a path/);
   });
 
-  it("takes host names without a port alone", () => {
+  it("accepts only host names without a port", () => {
     expect(read({ NIGHTSHIFT_ALLOWED_HOST: "LLM.example.com" }).allowedHost).toEqual(["llm.example.com"]);
     for (const name of ["example.com:8080", "https://example.com", "a b"])
       expect(() => read({ NIGHTSHIFT_ALLOWED_HOST: name })).toThrow(/must be a host name without a port/);
@@ -163,7 +163,7 @@ describe("values", () => {
     expect(reading).toThrow('"metricsToken" in f.yaml must be text of 1 to 1,024 characters: put it in quotes.');
   });
 
-  it("says of a secret that its length is wrong, and does not show it", () => {
+  it("reports the wrong length of a secret without showing it", () => {
     const reading = () => read({ NIGHTSHIFT_ADMIN_KEY: "short" });
     expect(reading).toThrow("NIGHTSHIFT_ADMIN_KEY must be text of 20 to 1,024 characters: it is too short.");
   });
@@ -183,12 +183,12 @@ describe("the file", () => {
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/there is no option "somethingElseEntirely"\.$/);
   });
 
-  it("merges maps, and leaves keys that begin with x- for their anchors", async () => {
+  it("merges maps, and ignores keys that begin with x-", async () => {
     write("x-common: &common {demo: {input: 1, cachedInput: 1, output: 1}}\nprices:\n  <<: *common\n");
     expect((await readOptions({}, {}, dir)).prices).toEqual({ demo: { input: 1, cachedInput: 1, output: 1 } });
   });
 
-  it("must be a map of YAML", async () => {
+  it("must be a YAML map", async () => {
     write("- port\n");
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/must hold a map/);
     write("port: [1\n");
@@ -197,7 +197,7 @@ describe("the file", () => {
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/is not valid YAML: .*nowhere/s);
   });
 
-  it("is told with the line of what is wrong in it", async () => {
+  it("errors name the line", async () => {
     write("# the port\nport: 1001\nsequences: many\n");
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/^"sequences" in .*nightshift\.yaml, line 3, must be/);
     write("port: 1001\n\nprot: 1\n");
@@ -206,7 +206,7 @@ describe("the file", () => {
     await expect(readOptions({}, {}, dir)).rejects.toThrow(/Map keys must be unique at line 3/);
   });
 
-  it("may be empty, and may be missing unless it was named", async () => {
+  it("may be empty, and may be missing unless it is named", async () => {
     write("# nothing\n");
     expect((await readOptions({}, {}, dir)).port).toBe(8080);
     await expect(readOptions({ config: join(dir, "absent.yaml") }, {}, dir)).rejects.toThrow(/Cannot read/);
@@ -242,7 +242,7 @@ describe("rules", () => {
     expect(keysAreOn(await readOptions({ host, ...flags }, env, dir))).toBe(on);
   });
 
-  it("takes the administrator's key from the environment alone, and never shows it", async () => {
+  it("accepts the administrator's key only from the environment, and never shows it", async () => {
     const read = readOptions({}, { NIGHTSHIFT_ADMIN_KEY: "nineteen characters" }, dir);
     await expect(read).rejects.toThrow(/^NIGHTSHIFT_ADMIN_KEY must be text of 20 to 1,024 characters/);
     await expect(read).rejects.not.toThrow(/nineteen/);

@@ -27,7 +27,7 @@ describe("the shift", () => {
     expect(read({}, {}, { NIGHTSHIFT_SHIFT: "off" }).shift.mode).toBe("off");
   });
 
-  it("is a map in the file; what it leaves out keeps its default", () => {
+  it("is a map in the file, with defaults for missing fields", () => {
     expect(read({ shift: night }).shift).toEqual(night);
     expect(read({ shift: { mode: "night", trickle: 0.5, timezone: null } }).shift).toEqual({
       ...DEFAULT_SHIFT,
@@ -36,12 +36,12 @@ describe("the shift", () => {
     });
   });
 
-  it("takes the mode from flag and variable, and windows from the file all the same", () => {
+  it("takes the mode from flag or variable, and the windows still from the file", () => {
     expect(read({ shift: night }, { shift: "idle" }).shift).toEqual({ ...night, mode: "idle" });
     expect(read({ shift: night }, { shift: "always" }, { NIGHTSHIFT_SHIFT: "idle" }).shift.mode).toBe("always");
   });
 
-  it("without a mode is for what the map sets", () => {
+  it("has the mode that the fields of a map imply", () => {
     expect(read({ shift: { night: "19:00-07:00" } }).shift).toMatchObject({ mode: "night", night: ["19:00-07:00"] });
     expect(read({ shift: { idleBelow: 0.1 } }).shift.mode).toBe("idle");
     expect(read({ shift: { timezone: "UTC" } }).shift.mode).toBe("always");
@@ -63,7 +63,7 @@ describe("the shift", () => {
 describe("webhooks", () => {
   const endpoint = { url: "https://Hooks.example", secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" };
 
-  it("get all events when none are named", () => {
+  it("get all events by default", () => {
     expect(read({ webhooks: [endpoint] }).webhooks).toEqual([
       { url: "https://hooks.example/", secret: endpoint.secret, events: [...EVENT_TYPES] },
     ]);
@@ -71,7 +71,7 @@ describe("webhooks", () => {
     expect(read({ webhooks: [some] }).webhooks[0]?.events).toEqual(["batch.failed"]);
   });
 
-  it("are for the file alone", () => {
+  it("are accepted only in the file", () => {
     const options = read({}, { webhooks: "x" }, { NIGHTSHIFT_WEBHOOKS: "x" });
     expect(options.webhooks).toEqual([]);
   });
@@ -93,12 +93,12 @@ describe("webhooks", () => {
     expect(problem({ webhooks: [one] })).not.toMatch(/topsecret|top!secret|MfKQ/);
   });
 
-  it("are refused twice the same", () => {
+  it("are refused with the same url twice", () => {
     expect(problem({ webhooks: [endpoint, { ...endpoint, url: "https://hooks.example/" }] })).toMatch(/the same url/);
     expect(problem({ webhooks: endpoint })).toMatch(/must be a list of maps.*expected array/);
   });
 
-  it("may go to private addresses when that is allowed", () => {
+  it("may have private addresses if that is allowed", () => {
     expect(problem({ webhooks: [{ ...endpoint, url: "http://10.0.0.1/" }], webhookAllowPrivate: "on" })).toBe("");
   });
 });

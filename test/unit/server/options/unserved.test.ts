@@ -3,7 +3,7 @@ import { unservedNames } from "../../../../server/options/unserved.ts";
 
 const PRICE = { input: 1, cachedInput: 1, output: 1 };
 
-test("prices and tool formats of models that are not served are named, with the nearest that is", () => {
+test("names prices and tool formats of models that are not served, with the nearest served name", () => {
   const options = { prices: { demo: PRICE, dmeo: PRICE }, toolFormat: { nosuchmodel: "hermes" } };
   expect(unservedNames(options, ["demo"])).toEqual([
     "--prices names the model 'dmeo', which is not served. Did you mean 'demo'?",

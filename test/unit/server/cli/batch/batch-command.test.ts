@@ -83,7 +83,7 @@ async function listed(): Promise<string[]> {
 const shown = async (id: string): Promise<Batch> => batchSchema.parse(JSON.parse((await batch(["show", id])).out));
 
 describe("batch run", () => {
-  it("submits, watches, writes the answers, and says what it came to", async () => {
+  it("submits, watches, writes the answers and prints a summary", async () => {
     const { path, at } = input(chatLine("a", "good"), chatLine("b", "good"));
     const { out, err, code } = await batch(["run", path, "-o", at("out.jsonl")]);
     expect([out, code]).toEqual(["", 0]);
@@ -94,7 +94,7 @@ describe("batch run", () => {
     expect(existsSync(at("out.errors.jsonl"))).toBe(false);
   });
 
-  it("puts failed lines beside the answers, and ends with 1", async () => {
+  it("writes failed lines beside the answers, and exits with 1", async () => {
     const { path, at } = input(chatLine("a", "good"), chatLine("b", "bad"));
     const { err, code } = await batch(["run", path, "-o", at("out.jsonl")]);
     expect(code).toBe(1);
@@ -102,7 +102,7 @@ describe("batch run", () => {
     expect(err).toContain(`Lines that failed or did not run: ${at("out.errors.jsonl")}\n`);
   });
 
-  it("without -o writes answers to stdout, and tells where the failed lines are", async () => {
+  it("without -o writes answers to stdout, and prints the file of failed lines", async () => {
     const { out, err } = await batch(["run", input(chatLine("a", "good"), chatLine("b", "bad")).path]);
     expect(out.trim().split("\n")).toHaveLength(1);
     expect(JSON.parse(out)).toMatchObject({ custom_id: "a", error: null });
@@ -111,7 +111,7 @@ describe("batch run", () => {
     expect(JSON.parse(errors.out)).toMatchObject({ custom_id: "b", response: { status_code: 400 } });
   });
 
-  it("of a bad file prints each mistake with its line, and ends with 2", async () => {
+  it("prints each error of an invalid file with its line, and exits with 2", async () => {
     const { path, at } = input(chatLine("a", "good"), "{", chatLine("a", "good"));
     const { err, code } = await batch(["run", path, "-o", at("out.jsonl")]);
     expect(code).toBe(2);
@@ -121,7 +121,7 @@ describe("batch run", () => {
     expect(existsSync(at("out.jsonl"))).toBe(false);
   });
 
-  it("left by Ctrl-C goes on, and is watched to its end later", async () => {
+  it("leaves the batch running on Ctrl-C, and watches it to its end later", async () => {
     server.engine.script = null;
     const request = server.engine.next();
     const ctrlC = new AbortController();
@@ -131,7 +131,7 @@ describe("batch run", () => {
       heard: (text) => void (text.includes("0 of 1 lines") && ctrlC.abort()),
     });
     expect(code).toBe(130);
-    const [, id = ""] = /The batch goes on\. Watch it: nightshift batch watch (batch_\w+)\n$/.exec(err) ?? [];
+    const [, id = ""] = /The batch continues\. Watch it: nightshift batch watch (batch_\w+)\n$/.exec(err) ?? [];
     expect((await shown(id)).status).toBe("in_progress");
     expect(existsSync(at("out.jsonl"))).toBe(false);
     saying("yes")(await request);
@@ -140,7 +140,7 @@ describe("batch run", () => {
     expect(later.err).toMatch(/^Answers: nightshift files get file-\w+\ncompleted: 1 of 1 lines answered, 0 failed, /m);
   });
 
-  it("outlasts a server that is away for less than a minute, and not one that is gone", async () => {
+  it("survives a server outage of less than a minute, and fails after a longer one", async () => {
     server.engine.script = () => {};
     const { path } = input(chatLine("a", "good"));
     let passed = 0;
@@ -160,7 +160,7 @@ describe("batch run", () => {
     server = await startTestServer();
   });
 
-  it("interrupted while it uploads ends there: no batch is created", async () => {
+  it("creates no batch when it is interrupted during the upload", async () => {
     const ctrlC = new AbortController();
     const requests: string[] = [];
     let cut = () => {};
@@ -185,13 +185,13 @@ describe("batch run", () => {
     }
   });
 
-  it("run again with the same file goes on with its batch; --again submits the file anew", async () => {
+  it("continues the batch of the same file; --again creates a new one", async () => {
     const { path, at } = input(chatLine("a", "good"));
     await batch(["run", path, "-o", at("first.jsonl")]);
     const [id] = await listed();
     const second = await batch(["run", path, "-o", at("second.jsonl")]);
     expect(second.err).toContain(
-      `${id}\nThis file was submitted before; its batch is completed. --again runs it anew.\n`,
+      `${id}\nThis file was submitted before; its batch is completed. --again creates a new batch.\n`,
     );
     expect(readFileSync(at("second.jsonl"), "utf8")).toBe(readFileSync(at("first.jsonl"), "utf8"));
     expect(await listed()).toEqual([id]);
@@ -202,7 +202,7 @@ describe("batch run", () => {
     expect(await listed()).toHaveLength(3);
   });
 
-  it("writes the results of a batch that is over later, and of no other", async () => {
+  it("writes the results of a finished batch only", async () => {
     server.engine.script = null;
     const request = server.engine.next();
     const { path, at } = input(chatLine("a", "good"));
@@ -218,16 +218,20 @@ describe("batch run", () => {
 
   it.each([
     ["there is no such file", undefined, /There is no file|cannot be read/],
-    ["its first line names no url", [{ url: 5 }], /names no url\. Say it with --endpoint/],
-    ["a request is spread over lines", ["{", '"url": "/v1/chat/completions"}'], /no JSON\. Each request is one line/],
+    ["its first line names no url", [{ url: 5 }], /has no url\. Set it with --endpoint/],
+    [
+      "a request is spread over lines",
+      ["{", '"url": "/v1/chat/completions"}'],
+      /not JSON\. Each line of the file must be one whole request/,
+    ],
     ["it has nothing but blank lines", ["", " "], /is empty: a batch has one request per line/],
-  ])("is refused before anything is sent when %s", async (_, lines, message) => {
+  ])("fails before sending anything if %s", async (_, lines, message) => {
     const path = lines === undefined ? "/nowhere/in.jsonl" : input(...lines).path;
     await expect(batch(["run", path])).rejects.toThrow(message);
     expect(await listed()).toEqual([]);
   });
 
-  it("is refused before anything is sent when its results could not be written", async () => {
+  it("fails before sending anything if its results could not be written", async () => {
     const { path, at } = input(chatLine("a", "good"));
     await expect(batch(["run", path, "-o", at("missing/out.jsonl")])).rejects.toThrow(
       /out\.jsonl could not be written/,
@@ -237,7 +241,7 @@ describe("batch run", () => {
 });
 
 describe("batch submit, list, show, cancel", () => {
-  it("prints the id, keeps metadata, and lists the newest first", async () => {
+  it("prints the id, keeps metadata, and lists newest first", async () => {
     const { path } = input(chatLine("a", "good"));
     const first = (await batch(["submit", "--metadata", "run=7", "--metadata", "why=a=b", path])).out.trim();
     const second: Batch = JSON.parse((await batch(["submit", path, "--json"])).out);
@@ -250,12 +254,12 @@ describe("batch submit, list, show, cancel", () => {
     expect((await batch(["list", "--limit", "1", "--after", second.id])).out).toContain(first);
   });
 
-  it("refuses metadata that is no pair", async () => {
+  it("refuses metadata that is not key=value", async () => {
     const { path } = input(chatLine("a", "good"));
     await expect(batch(["submit", path, "--metadata", "novalue"])).rejects.toThrow(/--metadata takes key=value/);
   });
 
-  it("a cancelled batch ends a watch with 4, and cannot be cancelled when it is over", async () => {
+  it("ends the watch of a cancelled batch with 4, and refuses to cancel a finished one", async () => {
     server.engine.script = () => {};
     const id = (await batch(["submit", input(chatLine("a", "good")).path])).out.trim();
     expect((await batch(["cancel", id])).out).toBe("cancelling\n");

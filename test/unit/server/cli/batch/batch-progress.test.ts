@@ -50,29 +50,29 @@ function running(changed: Partial<Batch> = {}, night: Partial<Batch["nightshift"
 
 const counts = (completed: number, failed = 0) => ({ request_counts: { total: 200, completed, failed } });
 
-describe("the line of a batch", () => {
-  it("that runs has bar, lines, rate, time left and cost", () => {
+describe("batchLine", () => {
+  it("shows bar, lines, rate, time left and cost of a running batch", () => {
     const line = batchLine(running(), NOW * 1000);
     const bar = `${"█".repeat(12)}${"░".repeat(12)} 50 %`;
     expect(line).toBe(`${bar}, 100 of 200 lines, 12.5 tokens/s, 1 min left, USD 0.001234`);
   });
 
-  it("counts failed lines as over, and names them", () => {
+  it("counts failed lines as done, and shows their number", () => {
     expect(batchLine(running(counts(100, 50)), NOW * 1000)).toMatch(/ 75 %, 150 of 200 lines, 50 failed, /);
   });
 
-  it("is full only when every line is over", () => {
+  it("fills the bar only when every line is done", () => {
     expect(batchLine(running(counts(199)), NOW * 1000)).toMatch(/^█{23}░ 99 %/);
     expect(batchLine(running(counts(200)), NOW * 1000)).toMatch(/^█{24} 100 %/);
   });
 
-  it("leaves out what is not known", () => {
+  it("omits unknown values", () => {
     const progress = { tokens_total: 1000, tokens_done: 0, tokens_per_second: null, lines_in_engine: 0 };
     const line = batchLine(running(counts(0), { progress, eta: null }), NOW * 1000);
     expect(line).toBe(`${"░".repeat(24)} 0 %, 0 of 200 lines, USD 0.001234`);
   });
 
-  it("says why it waits", () => {
+  it("shows the reason of a waiting batch", () => {
     expect(batchLine(running({}, { phase: "waiting", reason: "night: it is day" }), NOW * 1000)).toMatch(
       /, night: it is day$/,
     );
@@ -89,14 +89,14 @@ describe("the line of a batch", () => {
     expect(batchLine(running({}, { eta: NOW + 100 }), (NOW + 100 - seconds) * 1000)).toContain(`, ${text},`);
   });
 
-  it("that does not run has its status and why", () => {
+  it("shows status and reason of a batch that does not run", () => {
     const line = batchLine(running({ status: "validating" }, { reason: "being checked" }), NOW * 1000);
     expect(line).toBe("validating: being checked");
   });
 });
 
-describe("the progress of a batch", () => {
-  it("is one line on a terminal, drawn over and cut to its width, and left at the end", () => {
+describe("BatchProgress", () => {
+  it("redraws one line on a terminal, cut to its width", () => {
     const written: string[] = [];
     const progress = new BatchProgress({ isTTY: true, columns: 40, write: (text) => written.push(text) });
     for (let done = 0; done <= 3; done++) progress.show(running(counts(done)), NOW * 1000);
@@ -109,7 +109,7 @@ describe("the progress of a batch", () => {
     expect(written[4]).toBe("\n");
   });
 
-  it("elsewhere is a line per tenth of the lines and per status", () => {
+  it("writes a line per tenth of the lines and per status elsewhere", () => {
     const written: string[] = [];
     const progress = new BatchProgress({ write: (text) => written.push(text) });
     progress.show(running({ status: "validating", ...counts(0) }), NOW * 1000);

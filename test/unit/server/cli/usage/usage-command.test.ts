@@ -17,7 +17,7 @@ const HOUR = 3600;
 const CHAT = "/v1/chat/completions";
 const TODAY = Math.floor(1_700_000_001 / DAY) * DAY;
 
-describe("what a server tells", () => {
+describe("fetchUsage", () => {
   let server: TestServer;
   beforeEach(async () => {
     server = await startTestServer({ machineUsdPerHour: 3.6 });
@@ -52,7 +52,7 @@ describe("what a server tells", () => {
     return fetchUsage(new ApiClient(`${server.url}/v1`, {}), { start, width: "1d", by });
   }
 
-  test("is added up over all pages and both kinds of use, with the machine's time beside it", async () => {
+  test("sums all pages of both kinds of use, and adds the machine's time", async () => {
     const { rows, batchSavedNano, spans } = await report(["endpoint", "tier"]);
     expect(rows).toMatchObject([
       { names: { endpoint: CHAT, tier: "batch" }, requests: 3, costNano: 1500, machine: { seconds: 30, usd: 0.03 } },
@@ -76,7 +76,7 @@ describe("what a server tells", () => {
     expect(spans.reduce((sum, { costNano }) => sum + costNano, 0)).toBe(2700);
   });
 
-  test("is told apart by key and owner too, of whom the machine's time is not known", async () => {
+  test("groups by key and owner, without the machine's time", async () => {
     const { rows } = await report(["key", "owner"]);
     expect(rows.map(({ names, requests, machine }) => [names.key, names.owner, requests, machine])).toEqual([
       ["key_a", "local", 3, null],
@@ -84,7 +84,7 @@ describe("what a server tells", () => {
     ]);
   });
 
-  test("is printed as a table with totals and bars, the machine's share of each tier, and a line per day", async () => {
+  test("prints a table with totals and bars, the machine's share per tier, and a line per day", async () => {
     const text = usageText(await report(["tier", "endpoint"], TODAY - DAY), "2d", 160);
     expect(text).toMatch(
       /^tier +endpoint +requests +input +cached +output +USD +USD\/M +machine s +machine USD +machine USD\/M$/m,
@@ -99,7 +99,7 @@ describe("what a server tells", () => {
     expect(text).toMatch(/^2023-11-14 {2}0\.000001700 {2}█{3}▓{6}▒{18}·{33}$/m);
   });
 
-  test("goes into a spreadsheet as a table", async () => {
+  test("prints CSV", async () => {
     const [head, first, ...rest] = usageTable(await report(["key", "model"])).split("\r\n");
     expect(head).toMatch(/^key,model,requests,input_tokens,.*,machine_usd,machine_spot_usd$/);
     expect(first).toBe("key_a,demo,3,300,120,30,0.000001500,0.000003000,,,");
@@ -124,7 +124,7 @@ describe("the printed report", () => {
     };
   };
 
-  test.each([60, 80, 100, 120, 200])("keeps to a terminal of %i characters where its numbers do", (width) => {
+  test.each([60, 80, 100, 120, 200])("fits a terminal of %i characters if its numbers do", (width) => {
     const lines = usageText(report([span(0)]), "7d", width).split("\n");
     const table = lines.slice(0, lines.indexOf(""));
     expect(table[0]).toContain("machine USD/M");
@@ -135,13 +135,13 @@ describe("the printed report", () => {
     for (const line of [...table, ...lines.slice(-3)]) expect(line.length).toBeLessThanOrEqual(Math.max(width, needed));
   });
 
-  test("prints nothing that a terminal would take for a command", () => {
+  test("replaces terminal control characters in names", () => {
     const text = usageText(report([span(0)]), "7d", 120);
     expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
     expect(text).toContain("m�[2Jn");
   });
 
-  test("gathers days where there are too many for a chart, and begins where something was on", () => {
+  test("merges days that are too many for a chart, from the first day of use on", () => {
     const empty = { start: 0, costNano: 0, machine: null };
     const days = Array.from({ length: 100 }, (_, i) => (i < 10 ? { ...empty, start: i * DAY } : span(i * DAY)));
     const lines = usageText(report(days), "100d", 100)
@@ -151,13 +151,13 @@ describe("the printed report", () => {
     expect(lines[0]).toMatch(/^1970-01-11 {2}0\.000000015 {2}█+·+$/);
   });
 
-  test("names hours where a line is one", () => {
+  test("labels lines of one hour with the hour", () => {
     const hours = Array.from({ length: 5 }, (_, i) => ({ start: i * HOUR, costNano: 0, machine: null }));
     const lines = usageText(report([...hours, span(5 * HOUR)]), "6h", 80).split("\n");
     expect(lines.at(-2)).toMatch(/^1970-01-01 05:00 {2}0\.000000005 {2}█+·+$/);
   });
 
-  test("has bars of what was spent where a key may not see the machine's time, and of tokens where all was free", () => {
+  test("has bars of cost without the machine's time, and of tokens if all were free", () => {
     const spans = [5, 10].map((costNano, i) => ({ start: i * DAY, costNano, machine: null }));
     const row = { names, ...counts, machine: null };
     const free = [row, { ...row, inputTokens: 485 }].map((each) => ({ ...each, costNano: 0 }));
@@ -169,13 +169,13 @@ describe("the printed report", () => {
     expect(lines.join("\n")).not.toContain("machine");
   });
 
-  test("says that nothing was used", () => {
+  test("reports that nothing was used", () => {
     expect(usageText({ ...report([]), rows: [] }, "24h", 80)).toBe("Nothing was used in the last 24h.\n");
   });
 });
 
-describe("its flags", () => {
-  test("name a time from the beginning of an hour, and dimensions in their order", () => {
+describe("readUsageFlags", () => {
+  test("returns the start of an hour and the dimensions in their order", () => {
     const now = 1_700_000_001_000;
     const hour = Math.floor(1_700_000_001 / HOUR) * HOUR;
     expect(readUsageFlags({ since: "7d", by: "tier,key" }, now)).toEqual({

@@ -7,7 +7,7 @@ function resolved(flags: Record<string, unknown>, env: Record<string, string> = 
 
 const demo = { input: 0.1, cachedInput: 0.02, output: 0.4 };
 
-test("prices come from flags, the environment and the file, in the form that suits each", () => {
+test("reads prices from flags, environment and file", () => {
   expect(resolved({ prices: ["demo=0.10/0.02/0.40", "a=b=1/0/2"] }).prices).toEqual({
     demo,
     "a=b": { input: 1, cachedInput: 0, output: 2 },
@@ -17,7 +17,7 @@ test("prices come from flags, the environment and the file, in the form that sui
   expect(resolved({}).prices).toEqual({});
 });
 
-test("factors come from flags and the file, and name known tiers alone", () => {
+test("reads tier factors from flags and file, and refuses unknown tiers", () => {
   expect(resolved({ tierFactors: ["batch=0.25"] }).tierFactors).toEqual({ batch: 0.25 });
   expect(resolved({}, {}, [["tierFactors", { flex: 0.6, priority: 2 }]]).tierFactors).toEqual({
     flex: 0.6,

@@ -157,13 +157,13 @@ export class Admission {
   async #load(model: ServedModel, tier: OnlineTier, caller: Caller, disconnected: AbortSignal): Promise<void> {
     const { id, engine } = model;
     const { draining, residency, options } = this.#deps;
-    const waiting = residency.sleepersOf(id);
+    const waiting = residency.waitingFor(id);
     if (!waiting.takes(caller.owner, 1, options.waits.current.queueLimit)) {
       const message = `${waiting.total} requests wait for the model '${id}' to be loaded.`;
       throw overload(tier, message, engine.retryAfterSeconds * 1000);
     }
     const timeoutMs = this.#maxWaitMs(tier);
-    await residency.awake(id, caller.owner, timeoutMs, disconnected);
+    await residency.untilLoaded(id, caller.owner, timeoutMs, disconnected);
     if (timeoutMs === null || !this.#isOut(model) || draining()) return;
     const message = `The model '${id}' was not loaded in ${inSeconds(timeoutMs)}${this.#holdersOfMemory(id, caller)}.`;
     if (tier === "flex") throw overload(tier, message, engine.retryAfterSeconds * 1000);

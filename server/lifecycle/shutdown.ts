@@ -110,10 +110,7 @@ export class Shutdown {
       this.#work.exit(1);
       return;
     }
-    this.#work.log.info(
-      { signal },
-      "Shutting down: running requests may finish; a second signal ends the server at once",
-    );
+    this.#work.log.info({ signal }, "Shutting down: running requests may finish; a second signal ends at once");
     this.#echoUntil = this.#work.now() + this.#work.echoMs;
     void this.begin(0);
   }

@@ -2,8 +2,8 @@ import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { ServedModel } from "./model-set.ts";
 
 /**
- * Waits until every model is ready or has failed, but for those that wait to be asked for, and says on the terminal which
- * failed and why. Null when none is left.
+ * Waits until every model is ready or has failed, except those that are loaded on demand, and prints the failures with their
+ * reasons. Null if every model failed.
  */
 export async function loadedOf(
   models: readonly ServedModel[],
@@ -17,7 +17,7 @@ export async function loadedOf(
     terminal.write(`No model could be loaded:\n${reasons}\n`);
     return null;
   }
-  if (failed.length > 0) terminal.write(`Warning: serving without what could not be loaded:\n${reasons}\n`);
+  if (failed.length > 0) terminal.write(`Warning: serving without the models that could not be loaded:\n${reasons}\n`);
   return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
 }
 

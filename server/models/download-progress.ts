@@ -1,4 +1,4 @@
-/** Where a bar is drawn; process.stderr fits. */
+/** The terminal of a progress bar; process.stderr fits. */
 export interface ProgressTerminal {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -6,14 +6,14 @@ export interface ProgressTerminal {
 }
 
 export interface Progress {
-  /** In bytes; a total of 0 is not known yet. */
+  /** Both in bytes; a total of 0 is unknown. */
   update(done: number, total: number): void;
   end(): void;
 }
 
 export interface ProgressDeps {
   terminal: ProgressTerminal;
-  /** One line, where there is no terminal. */
+  /** Writes one line, without a terminal. */
   log: (line: string) => void;
   /** Milliseconds of a clock that never goes back. */
   now?: () => number;
@@ -24,7 +24,7 @@ const LINE_MS = 10_000;
 const LINE_SHARE = 0.1;
 const BAR_WIDTH = 24;
 
-/** Progress of something that is counted in bytes: a bar that redraws itself on a terminal, else now and then a line. */
+/** Progress in bytes: a redrawn bar on a terminal, else a line per tenth or per ten seconds. */
 export function startProgress(what: string, deps: ProgressDeps): Progress {
   const now = deps.now ?? (() => performance.now());
   return deps.terminal.isTTY ? drawnBar(what, deps.terminal, now) : loggedLines(what, deps.log, now);
@@ -44,7 +44,7 @@ function drawnBar(what: string, terminal: ProgressTerminal, now: () => number): 
       const filled = total > 0 ? Math.min(BAR_WIDTH, Math.round((done / total) * BAR_WIDTH)) : 0;
       const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
       const line = `${what} ${bar} ${describe(done, total, rate.perSecond(done))}`;
-      // A line that wraps could not be drawn over.
+      // A wrapped line could not be redrawn.
       terminal.write(`\r\x1b[2K${line.slice(0, (terminal.columns ?? 80) - 1)}`);
     },
     end() {
@@ -70,7 +70,7 @@ function loggedLines(what: string, log: (line: string) => void, now: () => numbe
   };
 }
 
-/** The mean rate since the first report: what an earlier, interrupted run brought does not count. */
+/** The mean rate since the first report, so that the bytes of an earlier, interrupted run do not count. */
 class Rate {
   readonly #now: () => number;
   #first: { done: number; at: number } | null = null;

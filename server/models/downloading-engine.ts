@@ -20,17 +20,17 @@ import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.
 import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../../engine/retry-after.ts";
 
 export interface PendingEngineWork {
-  /** Brings the model's file and resolves to its path; reports 0 to 1. Rejects when it cannot, or on abort. */
+  /** Downloads the model's file and resolves with its path; reports progress from 0 to 1. Rejects on failure and abort. */
   fetch(progress: (share: number) => void, signal: AbortSignal): Promise<string>;
   start(path: string): Engine;
-  /** Another try would bring the same. */
+  /** True if another try would fail in the same way. */
   isFinal(error: unknown): boolean;
   backoff?: Backoff;
   /** Milliseconds of a clock that never goes back. */
   now?: () => number;
 }
 
-/** The pause after a failed try, which doubles; in milliseconds. */
+/** The pause after a failed try in milliseconds; it doubles with each failure. */
 export interface Backoff {
   firstMs: number;
   capMs: number;
@@ -41,9 +41,8 @@ const BACKOFF: Backoff = { firstMs: 5000, capMs: 300_000 };
 const USUAL_DOWNLOAD_MS = 5000;
 
 /**
- * An engine whose model file is still being downloaded: loading, with the download's progress, until the file is there;
- * from then on the engine that was started on it. A try that fails is followed by another one after a backoff, unless that
- * would bring the same; then it takes load().
+ * An engine whose model file is being downloaded: `loading` with the download's progress until the file is complete, then the
+ * engine that was started on it. A failed try is repeated after a backoff, or only by load() if it would fail again.
  */
 export class DownloadingEngine implements Engine {
   readonly model: string;
@@ -54,12 +53,12 @@ export class DownloadingEngine implements Engine {
   readonly #now: () => number;
   readonly #waiters = new Waiters<Engine>();
   #failures = 0;
-  /** When the try that runs began, or the next one will. */
+  /** Start of the current try, or of the next one. */
   #tryAt: number;
   #retry: NodeJS.Timeout | undefined;
   #try: Promise<void>;
 
-  /** Resolves when the first try is over, whichever way it ended. */
+  /** Resolves when the first try has ended, with or without success. */
   readonly fetched: Promise<void>;
 
   constructor(model: string, work: PendingEngineWork) {

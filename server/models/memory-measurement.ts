@@ -6,46 +6,46 @@ import { engineConfig } from "./engine-config.ts";
 import { MemoryPartition } from "./memory-partition.ts";
 import type { ResolvedModel } from "./source/resolve.ts";
 
-/** Of the free memory, what no model is given: prefixes that are parked, other programs. */
-const LEFT_FREE = 1 / 8;
+/** Share of the free memory that no model gets: for offloaded prefixes and other programs. */
+const RESERVED_SHARE = 1 / 8;
 
 export interface MemoryMeasurementDeps {
   measure: typeof measureModel;
   log: Log;
 }
 
-/** Measures the models of a server and shares the memory out among them. One alone is not measured: it plans for itself. */
+/** Measures the models of a server and divides the memory between them. A single model is not measured. */
 export class MemoryMeasurement {
   readonly #options: Options;
   readonly #models: number;
   readonly #deps: MemoryMeasurementDeps;
-  #book: MemoryPartition | null = null;
-  /** What was free before the first model was loaded. */
+  #partition: MemoryPartition | null = null;
+  /** Bytes that were free before the first model was loaded. */
   #free = 0;
 
-  /** @param models how many there are in all */
+  /** @param models number of all models */
   constructor(models: number, options: Options, deps: MemoryMeasurementDeps) {
     this.#models = models;
     this.#options = options;
     this.#deps = deps;
   }
 
-  /** What all loaded models may take together, in bytes. */
+  /** Bytes that all loaded models may take together. */
   get budget(): number {
-    return this.#book?.budget ?? Number.POSITIVE_INFINITY;
+    return this.#partition?.budget ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Bytes that a model takes when it is loaded; 0 where that is not known. */
+  /** Bytes of a loaded model; 0 if unknown. */
   bytesOf(id: string): number {
-    return this.#book?.shareOf(id) ?? 0;
+    return this.#partition?.shareOf(id) ?? 0;
   }
 
-  /** Whether the model may wait to be loaded: of one that can't be measured the start has to tell why. */
+  /** True if the model may be loaded on demand. A model that could not be measured is loaded at start, to report the reason. */
   mayWait(id: string): boolean {
     return this.#models === 1 || this.bytesOf(id) > 0;
   }
 
-  /** Enters the models whose files are here. @throws OptionsError when they do not fit together */
+  /** Adds the models whose files are on this machine. @throws OptionsError if they do not fit together */
   async enter(models: readonly ResolvedModel[]): Promise<void> {
     if (this.#models === 1) return;
     const measured = await Promise.all(models.map((model) => this.#measure(model)));
@@ -53,7 +53,7 @@ export class MemoryMeasurement {
     if (known.length > 0) this.#open(Math.min(...known.map(({ needs }) => needs.free))).enter(known);
   }
 
-  /** Enters one that had to be downloaded. @throws OptionsError when it does not fit beside the others */
+  /** Adds a downloaded model. @throws OptionsError if it does not fit beside the others */
   async add(model: ResolvedModel): Promise<void> {
     if (this.#models === 1) return;
     const needs = await this.#measure(model);
@@ -62,22 +62,22 @@ export class MemoryMeasurement {
 
   config(model: ResolvedModel): EngineConfig {
     const config = engineConfig(model, this.#options);
-    const share = this.#book?.shareOf(model.name) ?? null;
+    const share = this.#partition?.shareOf(model.name) ?? null;
     if (share === null) return { ...config, memory: config.memory ?? this.#options.totalMemory };
-    const parking = Math.floor((this.#free * LEFT_FREE) / this.#models);
+    const parking = Math.floor((this.#free * RESERVED_SHARE) / this.#models);
     return { ...config, memory: share, parkMemory: config.parkMemory ?? parking };
   }
 
   #open(free: number): MemoryPartition {
-    if (this.#book !== null) return this.#book;
+    if (this.#partition !== null) return this.#partition;
     this.#free = free;
     const { totalMemory, keepAlive } = this.#options;
-    const budget = totalMemory ?? Math.floor(free * (1 - LEFT_FREE));
-    this.#book = new MemoryPartition(budget, this.#models, keepAlive !== null);
-    return this.#book;
+    const budget = totalMemory ?? Math.floor(free * (1 - RESERVED_SHARE));
+    this.#partition = new MemoryPartition(budget, this.#models, keepAlive !== null);
+    return this.#partition;
   }
 
-  /** Null when the file can't be loaded: its engine will tell why. */
+  /** Null if the file cannot be loaded; its engine reports the reason. */
   async #measure(model: ResolvedModel): Promise<ModelNeeds | null> {
     const config = engineConfig(model, this.#options);
     try {

@@ -5,11 +5,11 @@ export interface ServedModel {
   /** The model's own name; equals engine.model. */
   readonly id: string;
   readonly engine: Engine;
-  /** Unix seconds, as GET /v1/models tells it. */
+  /** Unix seconds, for GET /v1/models. */
   readonly created: number;
 }
 
-/** The models of this server, in the order they were given; fixed for its life. */
+/** The models of this server in the order of the options; they do not change while it runs. */
 export class ModelSet {
   readonly names: ModelNames;
   readonly #byId: ReadonlyMap<string, ServedModel>;
@@ -20,7 +20,7 @@ export class ModelSet {
     if (this.#byId.size !== models.length) throw new Error("two models have the same name");
   }
 
-  /** The model that a client means by this name. */
+  /** The model of a name in a request. */
   get(name: string): ServedModel | undefined {
     const id = modelNamed(this.names, [...this.#byId.keys()], name);
     return id === null ? undefined : this.#byId.get(id);

@@ -18,7 +18,7 @@ import { UnusableModel } from "./source/unusable-model.ts";
 export interface StartModelsDeps {
   log: Log;
   observer: EngineObserver;
-  /** Where download bars are drawn. */
+  /** The terminal of download bars. */
   terminal: ProgressTerminal;
   env: Record<string, string | undefined>;
   /** Unix seconds. */
@@ -29,18 +29,17 @@ export interface StartModelsDeps {
 
 export interface StartedModels {
   models: ServedModel[];
-  /** What each may take of the memory. */
+  /** The memory of each model. */
   shares: MemoryMeasurement;
-  /** Resolves when each download was tried once, however that ended. */
+  /** Resolves when each download has been tried once, with or without success. */
   fetched: Promise<void>;
 }
 
 /**
- * One engine per `--model`, the demo model when none is named. Model files on this machine are checked first; where there
- * are several models, memory is shared out before any is loaded. Then their engines start, or, with a keep-alive, wait
- * until they are asked for. What is remote is downloaded one after the other, its engine loading until then.
- * Throws OptionsError for a bad value, a name given twice, a file that is missing or no model, and for models that do not
- * fit together.
+ * One engine per `--model`, by default that of the demo model. Model files on this machine are checked first; the memory of
+ * several models is divided before the first one is loaded. Then their engines start; with a keep-alive they start on demand.
+ * Remote models are downloaded one at a time, and their engines are `loading` until then. Throws OptionsError for an invalid
+ * value, a duplicate name, a missing or invalid file, and for models that do not fit together.
  */
 export async function startModels(options: Options, deps: StartModelsDeps): Promise<StartedModels> {
   const values = options.model.length > 0 ? options.model : [`demo=${demoModelPath}`];
@@ -60,8 +59,8 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
       hangTimeoutMs: options.engineTimeout * 1000,
       first: options.keepAlive !== null && shares.mayWait(model.name) ? "unloaded" : "loading",
     });
-  // One download at a time, also of those that are tried again.
-  let turn: Promise<unknown> = Promise.resolve();
+  // One download at a time, retries included.
+  let lastDownload: Promise<unknown> = Promise.resolve();
   const firstTries: Promise<void>[] = [];
   const engines = models.map(({ name, value, adapters }): Engine => {
     const here = local.find((model) => model.name === name);
@@ -73,8 +72,8 @@ export async function startModels(options: Options, deps: StartModelsDeps): Prom
     };
     const engine = new DownloadingEngine(name, {
       fetch: (progress, signal) => {
-        const brought = turn.then(() => bring(progress, signal));
-        turn = brought.catch(() => {});
+        const brought = lastDownload.then(() => bring(progress, signal));
+        lastDownload = brought.catch(() => {});
         return brought;
       },
       start: (path) => start({ name, path, adapters }),
@@ -93,8 +92,8 @@ async function fetchModel(name: string, value: string, options: ResolveOptions, 
   } catch (error) {
     if (!options.signal?.aborted) {
       const reason = error instanceof Error ? error.message : String(error);
-      const next = error instanceof UnusableModel ? "SIGHUP has it tried again" : "it is tried again";
-      log.error({ model: name, reason }, `The model could not be fetched; ${next}`);
+      const next = error instanceof UnusableModel ? "SIGHUP retries it" : "it is retried";
+      log.error({ model: name, reason }, `The model could not be downloaded; ${next}`);
     }
     throw error;
   }

@@ -18,11 +18,11 @@ export interface WaitBounds {
 
 /** The options of the HTTP side. */
 export interface AppOptions {
-  /** The address the server is bound to: decides whether the Host header is checked and /metrics is open. */
+  /** The bound address. On loopback the Host header is checked and /metrics is open. */
   host: string;
-  /** Most bytes of a request body; more is 413. */
+  /** Maximum bytes of a request body; above it the answer is 413. */
   bodyLimit: number;
-  /** Most bytes of all request bodies whose requests have not ended; more is 503. */
+  /** Maximum bytes of the bodies of all unfinished requests; above it the answer is 503. */
   bodyMemory: number;
   waits: Live<WaitBounds>;
   limits: RequestLimits;
@@ -30,17 +30,17 @@ export interface AppOptions {
   streamBuffer: number;
   /** Milliseconds that a reader may leave written bytes unread before it is dropped. */
   stallMs: number;
-  /** Host names (no port) that are taken beside the loopback names; when not empty they are checked on any address. */
+  /** Host names without a port that are accepted beside the loopback names; if there are any, every address checks them. */
   allowedHosts: readonly string[];
-  /** Origins that browsers may call from (`https://app.example`), or `*`; none turns CORS off. */
+  /** Origins of pages that may call the API (`https://app.example`), or `*`; none turns CORS off. */
   corsOrigins: readonly string[];
-  /** The bearer token of GET /metrics when the server is not bound to loopback; null closes it there. */
+  /** The bearer token of GET /metrics; null closes it on addresses other than loopback. */
   metricsToken: string | null;
-  /** Whether every client needs an API key. */
+  /** True if every client needs an API key. */
   apiKeys: boolean;
-  /** Addresses and networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is believed. */
+  /** Addresses and networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[];
-  /** What GET /v1/nightshift/engine and the costs reckon with. */
+  /** The price of the machine for GET /v1/nightshift/engine and the costs report. */
   machinePrice: MachinePrice;
 }
 

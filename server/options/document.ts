@@ -5,12 +5,12 @@ import { fallbackText, OPTION_KEYS, OPTIONS } from "./table.ts";
 
 const HEAD = `# Options
 
-Every option can be set in three ways, the first one found wins:
+Each option can be set in three ways. The first one that is set wins:
 
 1. a flag: \`nightshift serve --port 9000\` (from a checkout: \`npm start -- --port 9000\`),
-2. an environment variable: \`NIGHTSHIFT_PORT=9000\`; what may be repeated is separated by commas,
+2. an environment variable: \`NIGHTSHIFT_PORT=9000\`; values of a repeatable option are separated by commas,
 3. the configuration file \`nightshift.yaml\` in the working directory, or the one that \`--config\` or
-   \`NIGHTSHIFT_CONFIG\` names: \`port: 9000\`; what may be repeated is a list, models also a map of names:
+   \`NIGHTSHIFT_CONFIG\` names: \`port: 9000\`; values of a repeatable option are a list, models also a map of names:
 
    \`\`\`yaml
    port: 9000
@@ -19,26 +19,26 @@ Every option can be set in three ways, the first one found wins:
      large: hf:owner/repo:Q4_K_M
    \`\`\`
 
-A key of the file that no option has ends the start; a \`NIGHTSHIFT_\` variable that nothing reads is a warning in the log.
+An unknown key in the file is an error. An unknown \`NIGHTSHIFT_\` variable is a warning in the log.
 
-What is marked *live* is read again when the server gets SIGHUP (\`kill -HUP PID\`, \`systemctl reload\`); other changes are
-named in the log and wait for a restart. A file with a fault changes nothing. Flags and environment are those of the start.
+Options marked *live* are read again on SIGHUP (\`kill -HUP PID\`, \`systemctl reload\`). Other changed options are named in the
+log and need a restart. An invalid file changes nothing. Flags and environment keep the values of the start.
 
-Sizes are bytes or carry a unit: \`512MB\` is decimal, \`512MiB\` binary.
+Sizes are in bytes or have a unit: \`512MB\` is decimal, \`512MiB\` binary.
 
-\`shift\` is a mode, or in the file a map. A flag or variable then still sets the mode, and leaves the rest as it is:
+\`shift\` is a mode, or in the file a map. A flag or variable then sets only the mode:
 
 \`\`\`yaml
 shift:
   mode: night
-  night: ["Mon-Fri 19:00-07:00", "Sat,Sun 00:00-24:00"] # days on which a window begins, and local hours
-  timezone: Europe/Berlin # default: the machine's
-  trickle: 0.1 # share of the engine that batch work has outside the windows, default 0
-  idleBelow: 0.2 # for mode idle: batch work runs while online work takes less of the time than this
+  night: ["Mon-Fri 19:00-07:00", "Sat,Sun 00:00-24:00"] # the days on which a window begins, and local times
+  timezone: Europe/Berlin # default: that of the machine
+  trickle: 0.1 # share of the engine for batch work outside the windows, default 0
+  idleBelow: 0.2 # for mode idle: batch work runs while online work uses less than this share of the time
 \`\`\`
 
-\`webhooks\` are set in the file alone. A secret is \`whsec_\` with base64 behind it, or any other text; without
-\`events\` an endpoint gets all of them:
+\`webhooks\` are set only in the file. A secret is \`whsec_\` followed by base64, or any other text. Without \`events\` an
+endpoint gets all events:
 
 \`\`\`yaml
 webhooks:
@@ -48,7 +48,7 @@ webhooks:
 \`\`\`
 `;
 
-/** docs/options.md, made from the table. */
+/** The text of docs/options.md, made from the table. */
 export function optionsDocument(): string {
   const groups = new Map<string, string[]>();
   for (const key of OPTION_KEYS) {

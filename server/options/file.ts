@@ -9,7 +9,7 @@ import { OPTION_KEYS, OPTIONS } from "./table.ts";
 export const FILE_NAME = "nightshift.yaml";
 
 export interface OptionsFile {
-  /** As the user named it. */
+  /** As the user wrote it. */
   path: string;
   values: Map<string, unknown>;
   /** The line of each key, from 1. */
@@ -33,7 +33,7 @@ export async function readOptionsFile(named: string | undefined, workingDir: str
 }
 
 async function parse(path: string, source: string): Promise<Omit<OptionsFile, "path">> {
-  // Most starts have no file; they need not pay for the parser.
+  // The parser is loaded only if there is a file.
   const { isMap, isScalar, LineCounter, parseDocument } = await import("yaml");
   const lineCounter = new LineCounter();
   const document = parseDocument(source, { lineCounter, merge: true });
@@ -52,7 +52,7 @@ async function parse(path: string, source: string): Promise<Omit<OptionsFile, "p
   const known = OPTION_KEYS.filter((key) => !isOfEnvironment(OPTIONS[key].kind));
   for (const key of values.keys()) {
     if (known.some((name) => name === key)) continue;
-    // Where anchors are kept for `<<`, as in compose files.
+    // Keys for YAML anchors of `<<`, as in compose files.
     if (key.startsWith("x-")) continue;
     const near = nearest(fileKey(key), known);
     const at = lines.has(key) ? `, line ${lines.get(key)}` : "";
@@ -63,7 +63,7 @@ async function parse(path: string, source: string): Promise<Omit<OptionsFile, "p
   return { values, lines };
 }
 
-/** Aliases can be too many, or lead nowhere: that shows only when they are followed. */
+/** Too many aliases and aliases without an anchor are errors only when they are resolved. */
 function asObject(path: string, read: () => unknown): object {
   try {
     return Object(read());

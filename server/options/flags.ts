@@ -3,12 +3,13 @@ import type { Kind } from "./kinds/kind.ts";
 import { flagName } from "./name.ts";
 import { fallbackText, OPTION_KEYS, OPTIONS } from "./table.ts";
 
-/** Gives a command one flag for every option, as text: reading and checking is resolveOptions's part. */
+/** Adds one flag for each option to a command. Values are text; resolveOptions parses them. */
 export function addFlags(command: Command): Command {
   command.addOption(
-    new Option("--config <file>", "The configuration file (default: nightshift.yaml here, if there is one)").helpGroup(
-      "Server:",
-    ),
+    new Option(
+      "--config <file>",
+      "Configuration file (default: nightshift.yaml in the working directory, if it exists)",
+    ).helpGroup("Server:"),
   );
   for (const key of OPTION_KEYS) {
     const { group, help, kind }: { group: string; help: string; kind: Kind<unknown> } = OPTIONS[key];

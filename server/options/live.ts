@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { OPTION_KEYS, type OptionKey, type Options } from "./table.ts";
 
-/** What a running server takes over on SIGHUP. All else is built into what runs, and takes a restart. */
+/** Options that SIGHUP changes in a running server. All others need a restart. */
 export const LIVE_OPTIONS = [
   "shutdownDelay",
   "shutdownGrace",
@@ -22,7 +22,7 @@ export type LiveOptions = Pick<Options, (typeof LIVE_OPTIONS)[number]>;
 
 export interface OptionChanges {
   live: OptionKey[];
-  /** Changed as well, and without effect until the next start. */
+  /** Changed options that have no effect until the next start. */
   restart: OptionKey[];
 }
 

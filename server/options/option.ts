@@ -6,7 +6,7 @@ export interface Option<T> {
   help: string;
   kind: Kind<T>;
   default: T;
-  /** Says what an unset option comes to, where the default value alone does not. */
+  /** Describes the effect of an unset option, if the default value does not. */
   defaultText?: string;
 }
 

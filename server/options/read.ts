@@ -6,9 +6,9 @@ import { flagName, variableName } from "./name.ts";
 import { checkRules } from "./rules.ts";
 import { OPTION_KEYS, OPTIONS, type OptionKey, type Options } from "./table.ts";
 
-/** Where options may come from. */
+/** The sources of options. */
 export interface Sources {
-  /** What the command line set, by key; text as it was typed, a list for what may be repeated. */
+  /** Values of the command line by key, as typed; a list for repeatable options. */
   flags: Readonly<Record<string, unknown>>;
   env: Readonly<Record<string, string | undefined>>;
   file: OptionsFile | null;
@@ -26,7 +26,7 @@ export async function readOptions(
   return options;
 }
 
-/** Flag beats environment beats file beats default. Throws OptionsError naming the source of the first bad value. */
+/** Flag beats environment beats file beats default. Throws OptionsError with the source of the first invalid value. */
 export function resolveOptions(sources: Sources): Options {
   const resolved = Object.fromEntries(OPTION_KEYS.map((key) => [key, resolve(key, sources)]));
   // Each value came through the schema of its own row, which is what Options is made of.
@@ -43,20 +43,20 @@ function resolve(key: OptionKey, sources: Sources): unknown {
   return value;
 }
 
-/** What one source says, and the source's name. */
+/** The value of one source, and the name of the source. */
 interface Setting {
   source: string;
   value: unknown;
 }
 
-/** The sources that set an option, the one that beats the others first. */
+/** The sources that set an option, highest precedence first. */
 function written(key: OptionKey, kind: Kind<unknown>, { flags, env, file }: Sources): Setting[] {
   const settings: Setting[] = [];
   if (!kind.fileOnly) {
     if (flags[key] !== undefined && !kind.environmentOnly) settings.push({ source: flagName(key), value: flags[key] });
     const variable = variableName(key);
     const set = env[variable];
-    // An empty variable is an unset one: that is how compose files pass on what nobody set.
+    // An empty variable counts as unset: compose files pass unset variables on as empty ones.
     if (set !== undefined && set.trim() !== "")
       settings.push({ source: variable, value: kind.list ? split(set) : set });
   }
@@ -69,7 +69,7 @@ function written(key: OptionKey, kind: Kind<unknown>, { flags, env, file }: Sour
 }
 
 function split(values: string): string[] {
-  // A path may hold a comma: `\\,` is one.
+  // `\\,` is a comma within a value, such as a path.
   return values
     .split(/(?<!\\),|\n/)
     .map((value) => value.replaceAll("\\,", ",").trim())

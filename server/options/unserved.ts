@@ -2,7 +2,7 @@ import { flagName } from "./name.ts";
 import { nearest } from "./nearest.ts";
 import type { Options } from "./table.ts";
 
-/** A sentence for each model that an option names and the server does not serve: its setting has no effect. */
+/** A sentence for each model in an option that is not served, so that its setting has no effect. */
 export function unservedNames(options: Pick<Options, "prices" | "toolFormat">, served: readonly string[]): string[] {
   return (["prices", "toolFormat"] as const).flatMap((key) =>
     Object.keys(options[key])

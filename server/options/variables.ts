@@ -2,12 +2,12 @@ import { variableName } from "./name.ts";
 import { nearest } from "./nearest.ts";
 import { OPTION_KEYS, OPTIONS } from "./table.ts";
 
-/** Variables that are no options of the server: of set-up, of the other commands, and of tests. */
+/** Variables that are not options of the server: of set-up, other commands and tests. */
 const OTHERS = ["CONFIG", "URL", "API_KEY", "ENGINE_BINARIES", "FAILPOINTS"].map((name) => `NIGHTSHIFT_${name}`);
 
 /**
- * A sentence for each variable of ours that nothing reads. Not an error, as a key of the file is: what stands in the
- * environment need not be meant for this server (a service named nightshift brings NIGHTSHIFT_SERVICE_HOST in Kubernetes).
+ * A sentence for each variable with our prefix that nothing reads. Other than an unknown key of the file this is no error: the
+ * variable may have another purpose (a Kubernetes service named nightshift sets NIGHTSHIFT_SERVICE_HOST).
  */
 export function unreadVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const options = OPTION_KEYS.filter((key) => !OPTIONS[key].kind.fileOnly).map(variableName);
@@ -15,7 +15,7 @@ export function unreadVariables(env: Readonly<Record<string, string | undefined>
   return Object.keys(env)
     .filter((name) => name.startsWith("NIGHTSHIFT_") && !known.has(name))
     .map((name) => {
-      // What all names begin with would make any two of them alike.
+      // The common prefix would make any two names similar.
       const near = nearest(withoutPrefix(name), options.map(withoutPrefix));
       return `No option reads ${name}.${near === null ? "" : ` Did you mean NIGHTSHIFT_${near}?`}`;
     });

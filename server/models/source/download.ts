@@ -13,7 +13,7 @@ import { ContentChanged, TRANSFER_RULES, type TransferDeps, type TransferRules, 
 import { UnusableModel } from "./unusable-model.ts";
 import { Web, WebFault, type WebOptions } from "./web.ts";
 
-/** Hears how far a download is, in bytes. */
+/** Progress of a download, in bytes. */
 export interface DownloadProgress {
   update(done: number, total: number): void;
   end(): void;
@@ -25,18 +25,18 @@ export interface DownloadLog {
 }
 
 export interface DownloadOptions {
-  /** Where downloads are kept. */
+  /** Directory of downloads. */
   folder: string;
   hub: Hub;
   env: WebOptions["env"];
-  /** No word to the network: only what was downloaded before. */
+  /** True: use only earlier downloads, without network access. */
   offline: boolean;
   log: DownloadLog;
   /** Called when a model has to be downloaded. */
   onDownload(name: string): DownloadProgress;
-  /** Stops a download; what has come stays, and the next one goes on from there. */
+  /** Stops a download; the next one continues from the bytes that were received. */
   signal: AbortSignal;
-  /** Most that it receives; null where a download is as fast as it can be. */
+  /** Maximum bytes per second; null is without limit. */
   bytesPerSecond?: number | null;
   rules?: TransferRules;
   timeouts?: WebOptions["timeouts"];
@@ -49,7 +49,7 @@ interface Incoming {
   announced: Announcement;
 }
 
-/** How often the content may change at the server while it is downloaded. */
+/** Maximum changes of the content at the server during a download. */
 const MAX_CHANGES = 3;
 
 /**
@@ -197,7 +197,7 @@ async function fetchAll(
   } catch (error) {
     if (!(error instanceof WebFault)) throw error;
     throw new OptionsError(
-      `The download of ${model.uri} stopped: ${error.message}. What has come is kept in ${folder}: another try goes on from there.`,
+      `The download of ${model.uri} stopped: ${error.message}. The received bytes are kept in ${folder}; the next try continues from there.`,
     );
   } finally {
     progress.end();

@@ -1,4 +1,4 @@
 import { OptionsError } from "../../../platform/options-error.ts";
 
-/** What was downloaded is not the model that it should be. Another try would bring the same bytes. */
+/** The downloaded bytes are not the expected model. Another try would return the same bytes. */
 export class UnusableModel extends OptionsError {}

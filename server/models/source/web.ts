@@ -20,7 +20,7 @@ export interface WebOptions {
   timeouts?: { answerMs: number; silenceMs: number };
 }
 
-/** The server answered nothing that can be used, or nothing at all; the message says what. */
+/** The server did not answer, or its answer is unusable; the message has the reason. */
 export class WebFault extends Error {
   /** No server was reached. */
   readonly unreachable: boolean;

@@ -3,18 +3,18 @@ import { z } from "zod";
 import { plainHost } from "../../../platform/loopback.ts";
 import { type Kind, spaced } from "./kind.ts";
 
-/** A secret of so many characters at least; errors do not show it. YAML reads one of digits alone as a number. */
+/** A secret of at least `min` characters; errors do not show it. YAML reads digits without quotes as a number. */
 export function secret(min: number, metavar = "key"): Kind<string> {
   const schema = z.string("put it in quotes").trim().min(min, "it is too short").max(1024, "it is too long");
   return { metavar, allowed: `text of ${spaced(min)} to 1,024 characters`, schema, nested: true };
 }
 
-/** The same for one that neither lists of processes nor the file may show. */
+/** The same, set only by the environment. */
 export function hiddenSecret(min: number): Kind<string> {
   return { ...secret(min), environmentOnly: true };
 }
 
-/** Web origins as browsers send them (RFC 6454), or `*`; a slash behind is left away. */
+/** Web origins as browsers send them (RFC 6454), or `*`; a trailing slash is removed. */
 export function origins(): Kind<string[]> {
   const written = z
     .string()
@@ -35,7 +35,7 @@ export function origins(): Kind<string[]> {
   };
 }
 
-/** Host names as a Host header has them, without a port. */
+/** Host names of a Host header, without a port. */
 export function hostNames(): Kind<string[]> {
   const one = z
     .string()
@@ -62,7 +62,7 @@ export function networks(): Kind<string[]> {
   };
 }
 
-/** An address or a name to listen on, in the form that plainHost gives it. */
+/** An address or name to listen on, normalized by plainHost. */
 export function host(): Kind<string> {
   const schema = z.string().trim().min(1).max(255).transform(plainHost);
   return { metavar: "address", allowed: "an IP address or a host name", schema };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Kind, spaced } from "./kind.ts";
 
-/** How much of the option's own unit `text` says: `30s`, `5m` or a bare number of that unit, given in milliseconds. */
+/** Parses `30s`, `5m` or a number without unit to the option's own unit, which is `unitMs` milliseconds. */
 function durationIn(unitMs: number) {
   return z
     .string()
@@ -36,7 +36,7 @@ export function milliseconds(min: number, max: number): Kind<number> {
   };
 }
 
-/** How long something is kept, in seconds: `30s`, `5m`, `1h`, a number of seconds; `forever` or less than 0 is null. */
+/** A period in seconds: `30s`, `5m`, `1h` or a number of seconds; `forever` and negative numbers are null. */
 export function keeping(): Kind<number | null> {
   const never = z.union([
     z.null(),

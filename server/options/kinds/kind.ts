@@ -1,24 +1,23 @@
 import { z } from "zod";
 
 /**
- * How the value of an option is written. Flags and the environment bring strings, the file brings what YAML made of it;
- * one schema takes both.
+ * The syntax of an option's value. Flags and environment have strings, the file has YAML values; one schema parses both.
  */
 export interface Kind<T> {
-  /** Stands for the value in `--help`. */
+  /** The placeholder of the value in `--help`. */
   metavar: string;
   /** Ends the sentence "must be …" of an error. */
   allowed: string;
   schema: z.ZodType<T>;
-  /** May be given more than once; the environment separates its values by commas or new lines, `\\,` is a comma. */
+  /** True if repeatable. In the environment commas and new lines separate the values, and `\\,` is a comma. */
   list?: true;
-  /** Has neither flag nor environment variable. */
+  /** True if it has neither flag nor environment variable. */
   fileOnly?: true;
-  /** Is set in the environment alone, where neither lists of processes nor the file show it. */
+  /** True if only the environment sets it, where neither process lists nor the file show it. */
   environmentOnly?: true;
-  /** Is made of maps, or a secret: an error names the place and shows no value. */
+  /** True for maps and secrets: an error names the position and shows no value. */
   nested?: true;
-  /** For one whose sources add to each other: reads a source on top of what those that it beats have set. */
+  /** For an option whose sources are merged: parses a source on top of the value of the sources below. */
   over?(below: T): z.ZodType<T>;
 }
 
@@ -42,7 +41,7 @@ export function integer(min: number, max: number, metavar = "n"): Kind<number> {
   return { metavar, allowed: `a whole number from ${spaced(min)} to ${spaced(max)}`, schema };
 }
 
-/** A share of something: 0.1 is a tenth. */
+/** A share: 0.1 is a tenth. */
 export function share(max: number): Kind<number> {
   const schema = z.union([z.number(), written(/^\d{1,3}(\.\d{1,6})?$/)]).pipe(z.number().min(0).max(max));
   return { metavar: "share", allowed: `a share from 0 to ${max}`, schema };
@@ -72,7 +71,7 @@ export function size(min: number, max: number): Kind<number> {
   };
 }
 
-/** One of a few words. YAML reads a bare `on` or `off` as text, but `true` and `false` are taken for them too. */
+/** One of several words. `true` and `false` are read as `on` and `off`. */
 export function choice<const T extends string>(words: readonly [T, ...T[]], metavar = words.join("|")): Kind<T> {
   const schema = z.preprocess((value) => {
     if (typeof value === "boolean") return value ? "on" : "off";
@@ -102,14 +101,13 @@ export function models(): Kind<string[]> {
   const { schema } = texts("");
   return {
     metavar: "[name=]path|uri",
-    allowed:
-      "a path or URI, with `name=` before it if it shall have another name; in the file a list, or a map of names",
+    allowed: "a path or URI, with `name=` before it to set its name; in the file a list, or a map of names",
     schema: z.union([schema, named]),
     list: true,
   };
 }
 
-/** `name=value`, where the last `=` divides, for a name may hold one; in the file a map. */
+/** `name=value`, divided at the last `=`, because a name may contain one; in the file a map. */
 export function byName(metavar: string, allowed: string, value: z.ZodType<string>): Kind<Record<string, string>> {
   const entry = z
     .string()
@@ -128,7 +126,7 @@ export function byName(metavar: string, allowed: string, value: z.ZodType<string
   return { metavar, allowed, schema, list: true };
 }
 
-/** Words that stand beside a number, such as `auto`, `off` or a count of layers. */
+/** One of two kinds, such as `auto`, `off` or a number of layers. */
 export function either<A, B>(first: Kind<A>, second: Kind<B>): Kind<A | B> {
   return {
     metavar: `${first.metavar}|${second.metavar}`,
@@ -137,7 +135,7 @@ export function either<A, B>(first: Kind<A>, second: Kind<B>): Kind<A | B> {
   };
 }
 
-/** The same kind for an option that may stay unset (null). */
+/** The same kind for an option that may be unset (null). */
 export function optional<T>(kind: Kind<T>): Kind<T | null> {
   return { ...kind, schema: kind.schema.nullable() };
 }
@@ -146,7 +144,7 @@ export function spaced(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** 1073741824 → "1GiB", 8000000000 → "8GB": the unit that divides it. */
+/** 1073741824 → "1GiB", 8000000000 → "8GB": in the largest unit that divides it. */
 export function sizeText(bytes: number): string {
   for (const unit of ["TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"]) {
     const factor = UNITS[unit.toUpperCase()] ?? 1;

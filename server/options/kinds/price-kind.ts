@@ -5,7 +5,7 @@ import type { Kind } from "./kind.ts";
 const usdPerMillion = z.number().min(0).max(1_000_000);
 const price = z.strictObject({ input: usdPerMillion, cachedInput: usdPerMillion, output: usdPerMillion });
 
-/** `name=0.10/0.02/0.40`; the last `=` divides, for a name may hold one. */
+/** `name=0.10/0.02/0.40`, divided at the last `=`, because a name may contain one. */
 const writtenPrice = z
   .string()
   .trim()
@@ -42,7 +42,7 @@ const factors = z.strictObject({
   batch: factor.optional(),
 });
 
-/** Factors of the tiers that shall have another than the default. */
+/** Factors of the tiers that differ from the default. */
 export function tierFactors(): Kind<Partial<TierFactors>> {
   const written = z
     .string()

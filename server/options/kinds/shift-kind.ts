@@ -27,8 +27,8 @@ const settings = z.strictObject({
 });
 
 /**
- * The shift: a mode, or in the file a map of settings. A flag or variable that names a mode leaves the file's windows as
- * they are; a map without a mode means the one that its windows or threshold are for.
+ * The shift: a mode, or in the file a map of settings. A mode of a flag or variable keeps the windows of the file. A map
+ * without a mode has the mode that its windows or threshold imply.
  */
 export function shift(): Kind<ShiftOptions> {
   const over = (below: ShiftOptions) =>
@@ -50,7 +50,7 @@ function impliedMode(set: z.infer<typeof settings>, below: ShiftOptions): ShiftO
   return set.idleBelow === undefined ? below.mode : "idle";
 }
 
-/** `timezone:` with nothing behind it is null in YAML, and sets nothing. */
+/** Removes null values: `timezone:` without a value is null in YAML, and counts as unset. */
 function withoutNull(value: object): unknown {
   if (Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, set]) => set !== null));

@@ -9,7 +9,7 @@ const url = z
   .trim()
   .max(2048)
   .superRefine((text, context) => {
-    // What depends on webhookAllowPrivate is a rule between options.
+    // The part that depends on webhookAllowPrivate is in rules.ts.
     const problem = endpointProblem(text, true);
     if (problem !== null) context.addIssue({ code: "custom", message: problem });
   })
@@ -25,7 +25,7 @@ const endpoint = z.strictObject({
     .default([...EVENT_TYPES]),
 });
 
-/** Where events are sent. Only the file can write it: secrets do not belong on a command line. */
+/** Endpoints of events. Only the file sets them, because secrets do not belong on a command line. */
 export function webhooks(): Kind<WebhookEndpoint[]> {
   return {
     metavar: "list",

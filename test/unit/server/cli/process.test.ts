@@ -87,7 +87,7 @@ it("serves the models that load, warns of the others, and exits with 0 on SIGTER
   child.kill("SIGTERM");
   const { code, err } = await ended;
   expect(code).toBe(0);
-  expect(err).toMatch(/Warning: serving without what could not be loaded:\n {2}cut: /);
+  expect(err).toMatch(/Warning: serving without the models that could not be loaded:\n {2}cut: /);
 });
 
 it("serves on after the reader of its output has gone", async () => {

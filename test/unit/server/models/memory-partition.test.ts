@@ -38,7 +38,7 @@ describe("MemoryPartition", () => {
     const big = needs(5 * 2 ** 30, 9 * 2 ** 30);
     const book = new MemoryPartition(7 * 2 ** 30, 2, false);
     const enter = () => book.enter(["a", "b"].map((id) => ({ id, needs: big })));
-    expect(enter).toThrow("'a' 5.0 GiB, 'b' 5.0 GiB, and 7.0 GiB are there");
+    expect(enter).toThrow("'a' 5.0 GiB, 'b' 5.0 GiB, and 7.0 GiB are available");
     expect(enter).toThrow("--keep-alive");
   });
 

@@ -8,8 +8,8 @@ const LOAD_MS = 1000;
 const REQUEST_MS = 500;
 const TICK_MS = 250;
 
-/** Loads in a second of the test's clock. */
-class SleepyEngine extends FakeEngine {
+/** Takes one second of the test's clock to load. */
+class LoadableEngine extends FakeEngine {
   override readonly model: string;
   running = 0;
   readyAt = Number.POSITIVE_INFINITY;
@@ -47,15 +47,15 @@ class SleepyEngine extends FakeEngine {
   }
 }
 
-/** Models that fit one at a time, and clients that ask for them one request after the other. */
-class House {
+/** Models that fit one at a time, and clients that send one request after the other. */
+class Simulation {
   now = 0;
-  readonly engines: Map<string, SleepyEngine>;
+  readonly engines: Map<string, LoadableEngine>;
   readonly residency: Residency;
   readonly #due: { at: number; run: () => void }[] = [];
 
   constructor(...models: string[]) {
-    this.engines = new Map(models.map((model) => [model, new SleepyEngine(model, () => this.now)]));
+    this.engines = new Map(models.map((model) => [model, new LoadableEngine(model, () => this.now)]));
     this.residency = new Residency({
       engines: [...this.engines.values()],
       budgetOf: () => 1,
@@ -66,23 +66,23 @@ class House {
     });
   }
 
-  /** One request; resolves when it was answered. */
-  async ask(model: string): Promise<void> {
+  /** Sends one request; resolves with its answer. */
+  async request(model: string): Promise<void> {
     const engine = this.engines.get(model)!;
     while (engine.state.name !== "ready" || this.residency.drains(model)) {
-      await this.residency.awake(model, "someone", null, new AbortController().signal);
+      await this.residency.untilLoaded(model, "owner", null, new AbortController().signal);
     }
     engine.running++;
     await this.#sleep(REQUEST_MS);
     engine.running--;
   }
 
-  /** Asks again and again; the count of answers. */
+  /** Sends requests without a pause; returns the number of answers. */
   busy(model: string): { answers: number } {
     const client = { answers: 0 };
     const go = async () => {
       for (;;) {
-        await this.ask(model);
+        await this.request(model);
         client.answers++;
       }
     };
@@ -110,43 +110,43 @@ class House {
 }
 
 it("two busy models alternate, and a third one is loaded in the order of requests", async () => {
-  const house = new House("a", "b", "c");
-  const a = house.busy("a");
-  await house.run(5000);
-  const b = house.busy("b");
-  await house.run(2000);
+  const simulation = new Simulation("a", "b", "c");
+  const a = simulation.busy("a");
+  await simulation.run(5000);
+  const b = simulation.busy("b");
+  await simulation.run(2000);
   let answered = Number.POSITIVE_INFINITY;
-  const asked = house.now;
-  void house.ask("c").then(() => {
-    answered = house.now - asked;
+  const asked = simulation.now;
+  void simulation.request("c").then(() => {
+    answered = simulation.now - asked;
   });
-  await house.run(120_000);
-  // At most the turns of both others, which are four loads long, and the loads between.
+  await simulation.run(120_000);
+  // At most the time slices of both others, four load times each, and the loads between.
   expect(answered).toBeLessThanOrEqual(2 * (4 * LOAD_MS + LOAD_MS) + 4 * (LOAD_MS + REQUEST_MS));
   expect(Math.min(a.answers, b.answers)).toBeGreaterThan(0.6 * Math.max(a.answers, b.answers));
   expect(a.answers).toBeGreaterThan(50);
 });
 
 it("a model keeps its memory after its time slice while no other is requested", async () => {
-  const house = new House("a", "b");
-  house.busy("a");
-  await house.run(60_000);
-  expect(house.engines.get("a")?.state.name).toBe("ready");
-  expect(house.residency.drains("a")).toBe(false);
+  const simulation = new Simulation("a", "b");
+  simulation.busy("a");
+  await simulation.run(60_000);
+  expect(simulation.engines.get("a")?.state.name).toBe("ready");
+  expect(simulation.residency.drains("a")).toBe(false);
 });
 
 it("drains no more after the last request for another model gave up", async () => {
-  const house = new House("a", "b");
-  const a = house.busy("a");
-  await house.run(10_000);
+  const simulation = new Simulation("a", "b");
+  const a = simulation.busy("a");
+  await simulation.run(10_000);
   const gone = new AbortController();
-  const waiting = house.residency.awake("b", "someone", null, gone.signal);
-  await house.run(TICK_MS);
+  const waiting = simulation.residency.untilLoaded("b", "owner", null, gone.signal);
+  await simulation.run(TICK_MS);
   gone.abort();
   await waiting;
-  await house.run(2000);
+  await simulation.run(2000);
   const before = a.answers;
-  await house.run(10_000);
+  await simulation.run(10_000);
   expect(a.answers).toBeGreaterThan(before);
-  expect(house.residency.sleepersOf("b").total).toBe(0);
+  expect(simulation.residency.waitingFor("b").total).toBe(0);
 });

@@ -216,7 +216,7 @@ describe("the file", () => {
 describe("rules", () => {
   it.each(["0.0.0.0", "::", "192.168.1.4", "example.org"])("refuses to listen on %s without keys", async (host) => {
     await expect(readOptions({ host, apiKeys: "off" }, {}, dir)).rejects.toThrow(
-      /can be reached from other machines.*API keys/,
+      /can be reached from other machines.*API key/,
     );
   });
 

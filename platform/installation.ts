@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** The directory of package.json: the same for the sources, for dist/ and for an installed package. */
-export const installationDir = findUp(dirname(fileURLToPath(import.meta.url)));
+const installationDir = findUp(dirname(fileURLToPath(import.meta.url)));
 
 /** The model that is served without --model. */
 export const demoModelPath = join(installationDir, "models", "demo.gguf");

@@ -1,10 +1,9 @@
+import { runningMean } from "../../platform/running-mean.ts";
+
 /** Tokens that are assumed of an answer of unknown length before any was measured. */
 export const USUAL_ANSWER = 256;
 
-/** The weight of the latest answer in the moving average. */
-const LATEST = 1 / 16;
-
-/** The expected tokens of a line's answer: a moving average over answered lines. */
+/** The expected tokens of a line's answer: a running mean over answered lines. */
 export class AnswerLength {
   #mean: number | null = null;
 
@@ -14,6 +13,6 @@ export class AnswerLength {
   }
 
   add(tokens: number): void {
-    this.#mean = this.#mean === null ? tokens : this.#mean + (tokens - this.#mean) * LATEST;
+    this.#mean = runningMean(this.#mean, tokens);
   }
 }

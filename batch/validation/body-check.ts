@@ -1,3 +1,4 @@
+import { CHARS_PER_TOKEN } from "../../engine/protocol/prompt.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";
 import { type ChatRequest, chatRequest } from "../../openapi/generation/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../../openapi/generation/completions.ts";
@@ -29,7 +30,6 @@ export interface CheckedBody {
 /** Throws the ApiError that the synchronous endpoint would answer with. */
 export type BodyCheck = (body: unknown) => CheckedBody;
 
-const CHARS_PER_TOKEN = 4;
 /** Tokens at most that are estimated for an answer: bounds in bodies are often far above the length of answers. */
 const MOST_ANSWER = 4096;
 

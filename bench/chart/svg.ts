@@ -5,7 +5,7 @@ function attribute(value: string | number): string {
   return typeof value === "number" ? String(Number(value.toFixed(2))) : escapeXml(value);
 }
 
-export function escapeXml(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 

@@ -11,7 +11,7 @@ export interface StorePlan {
   resultBytes: number;
 }
 
-export const OWNERS = 20;
+const OWNERS = 20;
 export const DAYS = 31;
 const DAY = 86_400;
 

@@ -16,7 +16,7 @@ export interface EmbeddingsPlan {
 }
 
 /** Ways to send the inputs: one request after the other, by several concurrent clients, or all in one request. */
-export const WAYS = ["one at a time", "at once", "in one request"] as const;
+const WAYS = ["one at a time", "at once", "in one request"] as const;
 export type Way = (typeof WAYS)[number];
 
 export interface EmbeddingsArm {

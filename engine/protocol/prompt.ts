@@ -38,6 +38,9 @@ export type Prompt =
   | { kind: "text"; text: string }
   | { kind: "tokens"; tokens: number[] };
 
+/** Characters per token of an estimate, before the engine has counted; typical of English text. */
+export const CHARS_PER_TOKEN = 4;
+
 /** The message for a prompt that fills the context alone; `size` is its size. Both processes refuse some of these. */
 export function tooLongText(context: number, size: string): string {
   return (

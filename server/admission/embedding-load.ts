@@ -1,9 +1,7 @@
 import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import { type OnlineTier, TIERS_AHEAD, type Tier } from "../../engine/protocol/request.ts";
 import { OwnerCounts } from "../../platform/owner-counts.ts";
-
-/** The weight of the latest embedding batch in the running mean. */
-const LATEST = 1 / 16;
+import { runningMean } from "../../platform/running-mean.ts";
 
 /** The embedding work of one model, and its measured speed. */
 export class EmbeddingLoad {
@@ -22,8 +20,7 @@ export class EmbeddingLoad {
 
   learn({ ms, tokens }: PieceStats): void {
     if (tokens === 0) return;
-    const rate = ms / tokens;
-    this.#msPerToken = this.#msPerToken === 0 ? rate : this.#msPerToken + (rate - this.#msPerToken) * LATEST;
+    this.#msPerToken = runningMean(this.#msPerToken || null, ms / tokens);
   }
 
   /**

@@ -3,10 +3,8 @@ import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import { ONLINE_TIERS, type OnlineTier, TIERS_AHEAD, type Tier } from "../../engine/protocol/request.ts";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { OwnerCounts } from "../../platform/owner-counts.ts";
+import { runningMean } from "../../platform/running-mean.ts";
 import { EmbeddingLoad } from "./embedding-load.ts";
-
-/** The weight of the latest value in a running mean. */
-const LATEST = 1 / 16;
 
 /** A request as an entry of its model's load. */
 export interface LoadEntry {
@@ -72,7 +70,7 @@ export class ModelLoad {
     this.#wait(entry, -1);
     this.running++;
     const now = this.#now();
-    if (this.#startedAt !== null) this.startEveryMs = mean(this.startEveryMs, now - this.#startedAt);
+    if (this.#startedAt !== null) this.startEveryMs = runningMean(this.startEveryMs || null, now - this.#startedAt);
     this.#startedAt = this.waiting > 0 ? now : null;
   }
 
@@ -90,8 +88,8 @@ export class ModelLoad {
 
   /** Updates the means with a completed request. */
   learn(promptTokens: number, answerTokens: number): void {
-    this.promptTokens = mean(this.promptTokens, promptTokens);
-    this.answerTokens = mean(this.answerTokens, answerTokens);
+    this.promptTokens = runningMean(this.promptTokens || null, promptTokens);
+    this.answerTokens = runningMean(this.answerTokens || null, answerTokens);
   }
 
   #wait({ tier, owner, sequences }: LoadEntry, sign: 1 | -1): void {
@@ -100,10 +98,6 @@ export class ModelLoad {
       if (TIERS_AHEAD[later].some((other) => other === tier)) this.ahead[later].add(owner, sign);
     this.waitingSequences[tier].add(owner, sign * sequences);
   }
-}
-
-function mean(before: number, latest: number): number {
-  return before === 0 ? latest : before + (latest - before) * LATEST;
 }
 
 /** One load per model. Observes embedding batches, for the speed of embeddings. */

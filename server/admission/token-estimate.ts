@@ -1,5 +1,5 @@
 import type { EmbeddingInput } from "../../engine/protocol/embedding.ts";
-import type { Prompt } from "../../engine/protocol/prompt.ts";
+import { CHARS_PER_TOKEN, type Prompt } from "../../engine/protocol/prompt.ts";
 import { jsonWithin } from "../../grammar/schema/json-length.ts";
 
 /** The estimated tokens of a prompt, before the engine has counted them. */
@@ -8,8 +8,6 @@ export interface PromptSize {
   /** Upper bound: a byte is at most one token, and a template adds less around messages than JSON does. */
   most: number;
 }
-
-const CHARS_PER_TOKEN = 4;
 
 /** Each at most `context`: a longer prompt is refused, and never written as JSON in full. */
 export function promptSize(prompt: Prompt, context: number): PromptSize {

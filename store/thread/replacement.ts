@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 
 /** Replaced entries, in this order. Downloads beside them are kept, and the next start empties `tmp`. */
-export const REPLACED = ["files", "parts", "nightshift.db"] as const;
+const REPLACED = ["files", "parts", "nightshift.db"] as const;
 
 /** A complete data directory, checked and synced, that is staged for replacement. It exists complete or not at all. */
 export const STAGED = "restore";

@@ -36,28 +36,28 @@ describe("flash attention", () => {
 });
 
 describe("the tile", () => {
-  test("is where a position gets so much cheaper", () => {
+  test("is the size from which a position is that much cheaper", () => {
     expect(tileOf(BUNDLED, "auto", true)).toEqual({ rows: 64, below: expect.closeTo(3.3, 0) });
     expect(tileOf(NATIVE, "auto", true)).toEqual({ rows: 64, below: expect.closeTo(29.5, 0) });
   });
 
-  test("is none where short chunks are as good", () => {
+  test("is none where short chunks are as cheap", () => {
     expect(tileOf(BUNDLED, "off", false)).toEqual(NO_TILE);
     expect(tileOf(NATIVE, "off", true)).toEqual(NO_TILE);
   });
 
-  test("is what is known of the kernel where chunks were not timed", () => {
+  test("is the kernel's known tile where chunks were not timed", () => {
     expect(tileOf([], "auto", true)).toEqual({ rows: 64, below: 4 });
     expect(tileOf([], "auto", false)).toEqual(NO_TILE);
   });
 
-  test("is bounded where noise makes long chunks look free", () => {
+  test("is bounded where noise makes long chunks seem free", () => {
     const noisy = samples("auto", { "16@0": 1, "16@1024": 100, "64@0": 50, "64@1024": 49 });
     expect(tileOf(noisy, "auto", false)).toEqual({ rows: 64, below: 64 });
   });
 });
 
-test("samples of the chosen setting become steps, short chunks at their price", () => {
+test("samples of the chosen setting become steps, with short chunks at their cost", () => {
   const steps = [...stepsOf(BUNDLED, "auto", { rows: 64, below: 3 })];
   expect(steps).toHaveLength(6);
   expect(steps[1]).toEqual({ shape: { prefill: 0, decode: 1, kv: 1025, read: 0, passes: 1 }, ms: 9.14 });

@@ -24,37 +24,37 @@ function machine(msOf: (shape: ProbeShape) => number | null) {
   return { measure, elapsed: () => clock, count: () => steps };
 }
 
-test("every shape is timed under both settings on a machine that is fast enough", async () => {
+test("a fast machine times every shape under both settings", async () => {
   const samples = await machine(({ rows, sequences }) => (rows * sequences) / 10).measure();
   expect(samples).toHaveLength(18);
   expect(samples.filter(({ flash }) => flash === "off")).toHaveLength(9);
 });
 
-test.each([1, 5, 20, 60, 200])("all of it ends within the budget where a token takes %d ms", async (tokenMs) => {
+test.each([1, 5, 20, 60, 200])("the measurement ends within the budget where a token takes %d ms", async (tokenMs) => {
   const { measure, elapsed } = machine(({ rows, sequences, depth }) => rows * sequences * tokenMs * (1 + depth / 1024));
   await measure();
   expect(elapsed()).toBeLessThanOrEqual(2000);
 });
 
-test("a machine on which one step takes a quarter of the budget is left after that step", async () => {
+test("the measurement ends after a first step that takes a quarter of the budget", async () => {
   const { measure, count } = machine(() => 600);
   expect(await measure()).toEqual([]);
   expect(count()).toBe(1);
 });
 
-test("where a depth can't be had, the rest is timed", async () => {
+test("without deep states the other shapes are timed", async () => {
   const samples = await machine(({ rows, depth }) => (depth > 0 ? null : rows)).measure();
   expect(samples.map(({ depth }) => depth)).toEqual(samples.map(() => 0));
   expect(samples.length).toBeGreaterThan(0);
 });
 
-test("where there is neither depth nor room for several sequences, no shape is timed twice a round", async () => {
+test("without depth and several sequences no shape is timed twice in a round", async () => {
   const { measure, count } = machine(({ rows }) => rows / 100);
   expect(await measure({ depth: 0, sequences: 1 })).toHaveLength(8);
   expect(count()).toBe(2 + 3 * 8);
 });
 
-test("of a shape the fastest step counts", async () => {
+test("the fastest step of a shape counts", async () => {
   let calls = 0;
   const samples = await machine(() => 1 + 1 / ++calls).measure();
   expect(Math.max(...samples.map(({ ms }) => ms))).toBeLessThan(1.1);

@@ -14,7 +14,7 @@ function directory(): string {
   return join(path, "calibration");
 }
 
-test("what was measured is there for the same model, libraries and machine, and for no other", () => {
+test("a record is found for the same identity only", () => {
   const folder = directory();
   const record = new CalibrationRecord(folder, ["model", 1]);
   expect(record.read()).toBeNull();
@@ -25,7 +25,7 @@ test("what was measured is there for the same model, libraries and machine, and 
   expect(readdirSync(folder)).toHaveLength(1);
 });
 
-test("after two attempts that ended the process none is made", () => {
+test("after two attempts that ended the process no more are made", () => {
   const folder = directory();
   const attempt = () => new CalibrationRecord(folder, "model").begin();
   expect([attempt(), attempt(), attempt()]).toEqual([true, true, false]);
@@ -44,7 +44,7 @@ test("an attempt during which the server ended does not count", () => {
   }
 });
 
-test("a record that came to its end listens no more", () => {
+test("a finished record removes its listener", () => {
   const link = new EventEmitter();
   const record = new CalibrationRecord(directory(), "model", link);
   record.begin();
@@ -52,7 +52,7 @@ test("a record that came to its end listens no more", () => {
   expect(link.listenerCount("disconnect")).toBe(0);
 });
 
-test("one that failed without an end of the process is made again", () => {
+test("an attempt that failed without ending the process is repeated", () => {
   const folder = directory();
   for (let i = 0; i < 4; i++) {
     const record = new CalibrationRecord(folder, "model");
@@ -78,7 +78,7 @@ test.each([
   expect(record.read()).toBeNull();
 });
 
-test("a directory that can't be made leaves the model as it would be without", () => {
+test("without a writable directory no attempt is made", () => {
   const file = join(directory(), "..", "file");
   writeFileSync(file, "");
   const record = new CalibrationRecord(join(file, "calibration"), "model");

@@ -29,8 +29,8 @@ function costs({ o, p, d, k, r, m }: Fit): StepCosts {
   };
 }
 
-describe("the outlook", () => {
-  test("is the fit under the caps: alone 25 ms, which are (25 − 10) / 1 decodes; beside streams a tenth more", () => {
+describe("the capacity forecast", () => {
+  test("applies the caps to the fit", () => {
     const { context, decodes, alone, beside } = capacityForecast(
       costs({ o: 10, p: 0.2, d: 1, k: 0, r: 0, m: 5 }),
       OPTIONS,
@@ -55,7 +55,7 @@ describe("the outlook", () => {
     expect(beside.map(({ decodes }) => decodes)).toEqual([28, 28, 28, 24, 16]);
   });
 
-  test("prices positions: once over in a split cache, by all cells in a unified one; half of a short context", () => {
+  test("prices positions by the kind of the cache", () => {
     const fit = { o: 0, p: 0, d: 0, k: 1e-3, r: 1e-3, m: 0 };
     const at = (change: Partial<CapacityForecastOptions>) =>
       capacityForecast(costs(fit), { ...OPTIONS, ...change }).decodes[3]!.ms;
@@ -64,7 +64,7 @@ describe("the outlook", () => {
     expect(at({ context: 100 })).toBeCloseTo(8 * 0.05, 9);
   });
 
-  test("is what the plan of a step comes to", () => {
+  test("agrees with the plan of a step", () => {
     const milliseconds = (max: number) => fc.double({ min: 0, max, noNaN: true });
     const fit = fc.record({
       o: fc.double({ min: 0.1, max: 100, noNaN: true }),

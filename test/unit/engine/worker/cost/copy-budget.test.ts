@@ -6,7 +6,7 @@ import { draftOf, FIT, LIMITS, left, PLAIN } from "../scheduler/plan-rig.ts";
 
 describe("copies to and from host memory", () => {
   test.each<[string, number, boolean, number, { online: number; lower: number }]>([
-    ["beside streams: the tax, or what they leave of their objective", 20, true, 10, { online: 30, lower: 2 }],
+    ["beside streams: the tax, or the rest of their objective", 20, true, 10, { online: 30, lower: 2 }],
     ["beside streams that miss it: the tax", 80, true, 10, { online: 8, lower: 8 }],
     [
       "an online request waits: the tax on a step of lower tiers",
@@ -15,13 +15,13 @@ describe("copies to and from host memory", () => {
       10,
       { online: Number.POSITIVE_INFINITY, lower: 2.5 },
     ],
-    ["nobody online: a step of lower tiers", 0, false, 10, { online: Number.POSITIVE_INFINITY, lower: 25 }],
-    ["a slow machine: a step of lower tiers there", 0, false, 60, { online: Number.POSITIVE_INFINITY, lower: 120 }],
+    ["no online request: a step of lower tiers", 0, false, 10, { online: Number.POSITIVE_INFINITY, lower: 25 }],
+    ["a slow machine: two of the cheapest steps", 0, false, 60, { online: Number.POSITIVE_INFINITY, lower: 120 }],
   ])("%s", (_, streamsMs, awaited, cheapestMs, budget) => {
     expect(copyBudget(streamsMs, cheapestMs, awaited, LIMITS)).toEqual(budget);
   });
 
-  test("count against what lower tiers may add, but never stop them where they are alone", () => {
+  test("reduce the cap of lower tiers, but leave them one sequence when they are alone", () => {
     const planned = (running: Sequence[], copiedMs: number) =>
       planStep(running, { ...LIMITS, batchTax: 1 }, draftOf(FIT), { ...PLAIN, copiedMs }).length;
     const online = left(1, 0);

@@ -32,7 +32,7 @@ function msOf(parts: readonly WorkPart[], ms: number, passes = 1, fit = FIT): Re
 }
 
 describe("the shares of a step", () => {
-  test("sum to its time, none below 0, and name everyone who is in it once", () => {
+  test("sum to its time, are not negative, and name each tier and endpoint once", () => {
     const ms = fc.double({ min: 0.001, max: 60_000, noNaN: true });
     fc.assert(
       fc.property(parts, passes, fit, ms, (parts, passes, fit, ms) => {
@@ -47,7 +47,7 @@ describe("the shares of a step", () => {
     );
   });
 
-  test("don't depend on the order in which the parts stand", () => {
+  test("do not depend on the order of the parts", () => {
     fc.assert(
       fc.property(parts, passes, fit, (parts, passes, fit) => {
         const there = msOf(parts, 100, passes, fit);
@@ -57,14 +57,14 @@ describe("the shares of a step", () => {
     );
   });
 
-  test("are the same for the same work, at whatever tier", () => {
+  test("are equal for equal work at any tier", () => {
     expect(msOf([decode("priority", 50), decode("batch", 50)], 12)).toEqual({
       [`priority ${CHAT}`]: 6,
       [`batch ${CHAT}`]: 6,
     });
   });
 
-  test("follow the price of each part, and what the step costs anyway is shared evenly", () => {
+  test("follow the price of each part, plus an equal share of the fixed cost", () => {
     // 8 ms whoever is in it: 4 each. The prompt 32 × 0.5 + 2000 × 0.001, the decode 1 + 1000 × 0.001. 28 ms in all.
     const prompt: WorkPart = { tier: "flex", endpoint: "/v1/completions", prefill: 32, decode: 0, kv: 0, read: 2000 };
     const shares = msOf([prompt, decode("default", 1000)], 56);
@@ -72,13 +72,13 @@ describe("the shares of a step", () => {
     expect(shares[`default ${CHAT}`]).toBeCloseTo(2 * 6, 9);
   });
 
-  test("have a second pass among what is shared evenly", () => {
+  test("divide the cost of a second pass equally", () => {
     const shares = msOf([decode("default"), { ...decode("batch"), decode: 0, prefill: 10 }], 18, 2);
     expect(shares[`default ${CHAT}`]).toBeCloseTo(4 + 2 + 1, 9);
     expect(shares[`batch ${CHAT}`]).toBeCloseTo(4 + 2 + 5, 9);
   });
 
-  test("go by tokens where the fit says that nothing costs anything", () => {
+  test("are divided by tokens where the fit prices nothing", () => {
     const free: Fit = { o: 0, p: 0, d: 0, k: 0, r: 0, m: 0 };
     const shares = msOf([decode("default"), { ...decode("batch"), decode: 0, prefill: 3 }], 8, 1, free);
     expect(shares).toEqual({ [`default ${CHAT}`]: 2, [`batch ${CHAT}`]: 6 });

@@ -12,7 +12,7 @@ function after(ratios: number[]): number {
 
 const steps = (count: number, ratio: (i: number) => number) => Array.from({ length: count }, (_, i) => ratio(i));
 
-describe("how far steps run past their forecast", () => {
+describe("the margin over the forecast", () => {
   test.each<[string, number[], number]>([
     ["nothing measured", [], 1],
     ["too few to tell", steps(63, () => 1.3), 1],
@@ -25,7 +25,7 @@ describe("how far steps run past their forecast", () => {
     ["on time once, late since", [...steps(300, () => 1), ...steps(64, () => 1.2)], 1.2],
   ])("%s", (_, ratios, factor) => expect(after(ratios)).toBeCloseTo(factor));
 
-  test("whatever is measured, it stays between 1 and 1.5", () => {
+  test("stays between 1 and 1.5 for any measurement", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.double(), fc.double()), { maxLength: 400 }), (measured) => {
         const overrun = new ForecastMargin();

@@ -5,7 +5,7 @@ import { solveNonNegative } from "../../../../../engine/worker/cost/least-square
 const N = 4;
 const number = fc.double({ min: -2, max: 2, noNaN: true });
 
-test("the minimum over what is not negative: no step from it that stays there goes down", () => {
+test("the result is the minimum over non-negative vectors", () => {
   const rows = fc.array(fc.array(number, { minLength: N, maxLength: N }), { minLength: N, maxLength: N });
   fc.assert(
     fc.property(rows, fc.array(number, { minLength: N, maxLength: N }), (m, target) => {

@@ -18,7 +18,7 @@ function derived(speed: number, asked = AUTO): ObjectiveWatch {
   return watch;
 }
 
-describe("objectives that are left to the machine", () => {
+describe("derived objectives", () => {
   test.each([
     [100, 50, 500],
     [10, 50, 500],
@@ -33,7 +33,7 @@ describe("objectives that are left to the machine", () => {
     expect(watch.ttftMs / ttftMs).toBeLessThan(1.1);
   });
 
-  test("never fall as a machine gets slower, and have no cliff", () => {
+  test("never fall as a machine gets slower, without a cliff", () => {
     const speeds = Array.from({ length: 200 }, (_, i) => 100 * 0.955 ** i);
     const gaps = speeds.map((speed) => derived(speed).itlMs);
     for (let i = 1; i < gaps.length; i++) {
@@ -43,13 +43,13 @@ describe("objectives that are left to the machine", () => {
     }
   });
 
-  test("are those of the options where these name them", () => {
+  test("are those of the options where these set them", () => {
     const watch = derived(0.1, { ttftMs: 300, itlMs: 20 });
     watch.observe(900, machine(0.1), true);
     expect([watch.ttftMs, watch.itlMs]).toEqual([300, 20]);
   });
 
-  test("make room at once for streams that alone would miss them, and for as long as these run", () => {
+  test("rise at once for streams that alone would miss them, while these run", () => {
     const watch = derived(1);
     const before = watch.itlMs;
     watch.observe(180, machine(1), true);
@@ -60,14 +60,14 @@ describe("objectives that are left to the machine", () => {
     expect(watch.itlMs).toBe(before);
   });
 
-  test("stand still while costs waver by a tenth", () => {
+  test("do not change while costs vary by a tenth", () => {
     const watch = derived(1);
     const before = watch.itlMs;
     for (let i = 0; i < 20_000; i++) watch.observe(20, machine(1 + 0.1 * Math.sin(i / 700)), true);
     expect(watch.itlMs).toBe(before);
   });
 
-  test("are not derived from a model that has measured too little", () => {
+  test("are not derived from a model with too few measurements", () => {
     const watch = new ObjectiveWatch(AUTO, HOUSE);
     for (let i = 0; i < 2000; i++) watch.observe(5, machine(0.1), false);
     expect([watch.ttftMs, watch.itlMs]).toEqual([500, 50]);

@@ -3,7 +3,7 @@ import { SavedTax } from "../../../../../engine/worker/cost/saved-tax.ts";
 
 const ONLINE = { onlineMs: 10, predictedMs: 10 };
 
-test("batch spends what is saved of the tax after 10 seconds of online work, until a pause; flex at once", () => {
+test("batch may spend the saved tax after 10 s of online work, flex at once", () => {
   const saved = new SavedTax(0.1);
   for (let i = 0; i < 999; i++) saved.count(ONLINE, 0, 30, true);
   expect(saved.ms(false)).toBe(0);
@@ -17,7 +17,7 @@ test("batch spends what is saved of the tax after 10 seconds of online work, unt
   expect(saved.ms(false)).toBe(0);
 });
 
-test("it stays within its bound, and none is saved where nothing of lower tiers runs", () => {
+test("it stays within its bound, which is 0 without lower tiers", () => {
   const saved = new SavedTax(0.1);
   for (let i = 0; i < 1001; i++) saved.count(ONLINE, 0, 7, true);
   expect(saved.ms(false)).toBe(7);

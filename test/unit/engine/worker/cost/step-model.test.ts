@@ -45,7 +45,7 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   m: fc.oneof(fc.constant(0), magnitude(0.1, 50)),
 });
 
-test("it is settled once it has measured enough decodes, however many prompts there were", () => {
+test("it is settled after enough decodes, whatever the number of prompts", () => {
   const model = new StepModel();
   for (let i = 0; i < 40; i++) model.observe({ prefill: 10, decode: 1, kv: 100, read: 0, passes: 2 }, 5);
   for (let i = 0; i < 15; i++) model.observe({ prefill: 0, decode: 1, kv: 100, read: 0, passes: 1 }, 5);
@@ -55,7 +55,7 @@ test("it is settled once it has measured enough decodes, however many prompts th
   expect(model.steps).toEqual({ prefill: 40, decode: 16 });
 });
 
-describe("what it learns", () => {
+describe("the step model learns", () => {
   test("the costs of any machine within tens of steps, under noise", () => {
     fc.assert(
       fc.property(fit, fc.nat(), (truth, seed) => {
@@ -83,7 +83,7 @@ describe("what it learns", () => {
       expect(Math.abs(model.fit[name] / truth[name] - 1)).toBeLessThan(0.02);
   });
 
-  test("one step in thirty is slower by a factor of up to fifty: predictions hardly move", () => {
+  test("predictions hardly change when one step in thirty is up to fifty times slower", () => {
     fc.assert(
       fc.property(fit, fc.nat(), (truth, seed) => {
         const model = new StepModel();
@@ -99,7 +99,7 @@ describe("what it learns", () => {
     );
   });
 
-  test.each([0.1, 0.5, 2, 10])("a machine that has become %f × as slow is followed", (factor) => {
+  test.each([0.1, 0.5, 2, 10])("a machine that becomes %f × as slow", (factor) => {
     const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, r: 0.00002, m: 2 };
     const slow: Fit = { o: 4 * factor, p: 0.25 * factor, d: 0.6 * factor, k: 0.00002 * factor, r: 0, m: 2 * factor };
     const model = new StepModel();
@@ -111,7 +111,7 @@ describe("what it learns", () => {
     expect(miss(model, slow)).toBeLessThan(0.12);
   });
 
-  test("an hour of pure decodes leaves what is known of prefill alone", () => {
+  test("an hour of pure decodes does not change the cost of prefill", () => {
     const truth: Fit = { o: 4, p: 0.25, d: 0.6, k: 0.00002, r: 0.00002, m: 2 };
     const model = new StepModel();
     const draw = random(7);
@@ -127,8 +127,8 @@ describe("what it learns", () => {
   });
 });
 
-describe("before it knows", () => {
-  test("a chunk seems dear, and only what is near to what was seen is believed", () => {
+describe("with few measurements", () => {
+  test("a chunk is predicted to be expensive, and the reach is short", () => {
     const model = new StepModel();
     expect(model.predict({ prefill: 32, decode: 1, kv: 500, read: 0, passes: 2 })).toBeGreaterThan(50);
     expect(model.reach).toEqual({ prefill: 32, decode: 4 });
@@ -137,7 +137,7 @@ describe("before it knows", () => {
     expect(model.error.samples).toBe(1);
   });
 
-  test("the errors of late steps are told", () => {
+  test("the errors of the latest steps are reported", () => {
     const model = new StepModel();
     expect(model.error).toEqual({ samples: 0, median: 0, mean: 0 });
     for (let i = 0; i < 1000; i++)
@@ -148,7 +148,7 @@ describe("before it knows", () => {
   });
 });
 
-test("whatever is measured, predictions are finite and not negative", () => {
+test("predictions are finite and not negative for any measurement", () => {
   const shape = fc.record({
     prefill: fc.nat({ max: 16_384 }),
     decode: fc.nat({ max: 256 }),

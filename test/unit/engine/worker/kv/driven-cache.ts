@@ -5,20 +5,20 @@ import type { KvCache } from "../../../../../engine/worker/kv/kv-cache.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { UnifiedCache } from "../../../../../engine/worker/kv/unified-cache.ts";
 
-/** Tokens that no other seed has. */
+/** Tokens that are different for each seed. */
 export function text(seed: number, length: number): number[] {
   return Array.from({ length }, (_, i) => 1000 * seed + i);
 }
 
-/** A cache over a proving memory, driven by hand: no scheduler; every prompt is computed at once, then all online ones decode. */
+/** A cache over a checking memory, without a scheduler: every prompt is computed at once, then all online sequences decode. */
 export class DrivenCache {
   readonly memory: FakeMemory;
   readonly cache: KvCache;
   readonly #streams = new Set<CachedSequence>();
 
-  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0, parking = 0) {
+  constructor(kind: "split" | "unified", ids: number, cells: number, copyPrice = 8, reserved = 0, hostTokens = 0) {
     this.memory = new FakeMemory({ kind, ids, cells });
-    const host = hostMemory(parking);
+    const host = hostMemory(hostTokens);
     host.allow({ online: Number.POSITIVE_INFINITY, lower: Number.POSITIVE_INFINITY });
     this.cache =
       kind === "split"
@@ -26,7 +26,7 @@ export class DrivenCache {
         : new UnifiedCache(this.memory, host, { ids, cells, reserved, reuse: true });
   }
 
-  /** Places and computes the whole prompt. @returns null when there is no place */
+  /** Places and computes the whole prompt. @returns null when it cannot be placed */
   start(tokens: number[], online = true) {
     const sequence = { id: -1, tokens, computed: 0, scope: "" };
     if (!this.cache.place(sequence, online)) return null;
@@ -45,10 +45,10 @@ export class DrivenCache {
     return { sequence, cached, end };
   }
 
-  /** How many tokens a prompt finds, and ends at once. */
+  /** Starts and ends a sequence. @returns the tokens that it found */
   visit(tokens: number[]): number | undefined {
-    const guest = this.start(tokens);
-    guest?.end();
-    return guest?.cached;
+    const started = this.start(tokens);
+    started?.end();
+    return started?.cached;
   }
 }

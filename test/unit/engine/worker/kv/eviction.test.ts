@@ -16,11 +16,11 @@ test.each(["split", "unified"] as const)(
   },
 );
 
-describe.each(["split", "unified"] as const)("what gives way first in a %s cache", (kind) => {
+describe.each(["split", "unified"] as const)("what is evicted first in a %s cache", (kind) => {
   const waiting = (tokens: number[]) => ({ id: -1, tokens, computed: 0, scope: "" });
   const reusable = (bench: DrivenCache, seed: number) => bench.cache.reusable(waiting([...text(seed, 30), 5]), true);
 
-  test("not what a waiting sequence begins with, as long as it waits", () => {
+  test("not the prefix of a sequence while that waits", () => {
     const bench = new DrivenCache(kind, 3, 2000);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
     const next = waiting([...text(1, 30), 7]);
@@ -32,7 +32,7 @@ describe.each(["split", "unified"] as const)("what gives way first in a %s cache
     expect(reusable(bench, 1)).toBe(0);
   });
 
-  test("what a batch has left, once none of its lines waits any more", () => {
+  test("the prefixes of a batch without waiting lines", () => {
     const bench = new DrivenCache(kind, 4, 2000);
     for (const seed of [1, 2]) bench.visit(text(seed, 30));
     const line = waiting([...text(3, 30), 7]);
@@ -45,7 +45,7 @@ describe.each(["split", "unified"] as const)("what gives way first in a %s cache
     expect([1, 3].map((seed) => reusable(bench, seed))).toEqual([30, 0]);
   });
 
-  test("what all others hold too is not kept for anyone", () => {
+  test("a prefix that other residents hold too", () => {
     const bench = new DrivenCache(kind, 3, 2000);
     for (const tail of [1, 2]) bench.visit([...text(1, 60), ...text(10 + tail, 30)]);
     bench.visit(text(2, 30));
@@ -55,14 +55,14 @@ describe.each(["split", "unified"] as const)("what gives way first in a %s cache
     expect(found.map((sequence) => bench.cache.reusable(sequence, true))).toEqual([60, 60]);
   });
 
-  test("a beginning that all share keeps none of them: the least recently used goes", () => {
+  test("of residents that share a beginning the least recently used", () => {
     const bench = new DrivenCache(kind, 2, 2000, 2);
     for (const seed of [1, 2, 3, 4, 5]) bench.visit([0, 0, 0, ...text(seed, 60)]);
     const found = [1, 2, 3].map((seed) => bench.cache.reusable(waiting([0, 0, 0, ...text(seed, 60), 5]), true));
     expect(found).toEqual([3, 3, 3]);
   });
 
-  test("it comes back from host memory; but not what a batch has left that nobody waits for", () => {
+  test("evicted prefixes are restored, except those of batches without waiting lines", () => {
     const bench = new DrivenCache(kind, 2, 2000, 8, 0, 1000);
     bench.visit(text(1, 60));
     bench.start(text(2, 60))!.end(true);

@@ -29,7 +29,7 @@ class Bench {
     });
   }
 
-  /** How many tokens a prompt gets back. */
+  /** Tokens that a prompt gets from host memory. */
   found(tokens: number[], found = 0, scope = "", online = true): number {
     const back = this.host.find({ id: -1, tokens, computed: 0, scope }, tokens.length, found, online);
     return back?.length ?? 0;
@@ -52,7 +52,7 @@ class Bench {
 const text = (seed: number, length: number) => Array.from({ length }, (_, i) => 1000 * seed + i);
 
 describe("host memory", () => {
-  test("gives way least recently used first, within its bound", () => {
+  test("drops the least recently used first, within its bound", () => {
     const bench = new Bench(100);
     for (const seed of [1, 2]) expect(bench.offload(text(seed, 40))).toBe(true);
     bench.restore(text(1, 40));
@@ -62,7 +62,7 @@ describe("host memory", () => {
     expect(bench.offload(text(4, 101))).toBe(false);
   });
 
-  test("what it has already is not copied again, and what goes on from a state takes its place", () => {
+  test("copies no known prefix again, and replaces one by its extension", () => {
     const bench = new Bench(100);
     bench.offload(text(1, 30));
     expect(bench.offload(text(1, 30))).toBe(true);
@@ -72,7 +72,7 @@ describe("host memory", () => {
     expect(bench.host.used).toBe(50_000);
   });
 
-  test("a state without its beginning is for those alone who have that", () => {
+  test("restores a state without its beginning only for sequences that have that", () => {
     const bench = new Bench(100);
     bench.offload(text(1, 50), 30);
     expect(bench.host.used).toBe(20_000);
@@ -80,14 +80,14 @@ describe("host memory", () => {
     expect(bench.found(text(1, 50), 30)).toBe(50);
   });
 
-  test("nothing of one scope is found in another", () => {
+  test("finds nothing of another scope", () => {
     const bench = new Bench(100);
     bench.offload(text(1, 50), 0, "theirs");
     expect(bench.found(text(1, 50), 0, "ours")).toBe(0);
     expect(bench.found(text(1, 50), 0, "theirs")).toBe(50);
   });
 
-  test("what is computed as fast is not copied, once copies were measured; slow ones are forgiven in time", () => {
+  test("stops copies that are slower than computing, and tries them again later", () => {
     const bench = new Bench(1000);
     bench.copyMs = 100;
     const taken = Array.from({ length: 20 }, (_, seed) => bench.offload(text(seed, 50)));
@@ -96,7 +96,7 @@ describe("host memory", () => {
     expect(bench.offload(text(19, 50))).toBe(true);
   });
 
-  test("copies end with the budget of a step, and online has its own", () => {
+  test("copies within the budget of a step; online work has its own", () => {
     const bench = new Bench(1000);
     bench.offload(text(1, 200));
     // 200 tokens are 200,000 bytes: 0.2 ms at the first rate.
@@ -111,7 +111,7 @@ describe("host memory", () => {
   });
 });
 
-test("whatever is offloaded, its bytes stay within the bound and what is found is there", () => {
+test("bytes stay within the bound, and a found prefix was offloaded", () => {
   const prompt = fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 12 });
   const deed = fc.record({ tokens: prompt, from: fc.nat({ max: 6 }), offload: fc.boolean() });
   fc.assert(

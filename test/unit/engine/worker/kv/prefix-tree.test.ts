@@ -22,7 +22,7 @@ const deed = fc.oneof(
   fc.record({ kind: fc.constant("match" as const), tokens: text, limit: fc.nat({ max: 16 }), scope }),
 );
 
-test("whatever enters, grows and leaves, the tree finds what a scan over all finds", () => {
+test("the tree finds what a scan over all residents finds", () => {
   fc.assert(
     fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
       const tree = new PrefixTree();
@@ -67,7 +67,7 @@ describe("a tree", () => {
     return { id: 0, tokens, computed, scope };
   };
 
-  test("finds the one that ends where the prompt leaves it, before one that goes on", () => {
+  test("prefers a resident that ends at the common prefix to a longer one", () => {
     const tree = new PrefixTree();
     const longer = resident([1, 2, 3, 4]);
     const exact = resident([1, 2]);
@@ -78,13 +78,13 @@ describe("a tree", () => {
     expect(tree.match(resident([1, 2, 5]), 3)).toEqual({ resident: longer, length: 2 });
   });
 
-  test("knows nothing of another scope", () => {
+  test("finds nothing of another scope", () => {
     const tree = new PrefixTree();
     tree.add(resident([1, 2, 3], 3, "theirs"));
     expect(tree.match(resident([1, 2, 3], 3, "ours"), 3)).toEqual({ resident: null, length: 0 });
   });
 
-  test("tokens that are there but not computed yet are not found", () => {
+  test("does not find tokens that are not computed yet", () => {
     const tree = new PrefixTree();
     const prompt = resident([1, 2, 3], 0);
     tree.add(prompt);

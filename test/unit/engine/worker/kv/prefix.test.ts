@@ -4,7 +4,7 @@ import { commonPrefix } from "../../../../../engine/worker/kv/cached-sequence.ts
 
 const tokens = fc.array(fc.nat({ max: 1 }), { maxLength: 12 });
 
-test("commonPrefix is the first difference, at most the limit", () => {
+test("commonPrefix ends at the first difference or the limit", () => {
   fc.assert(
     fc.property(tokens, tokens, fc.nat({ max: 14 }), (a, b, limit) => {
       const different = a.findIndex((token, i) => token !== b[i]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { DrivenCache, text } from "./driven-cache.ts";
 
 describe("split cache", () => {
-  test("the conversations of one user go on where they lie, without a copy", () => {
+  test("the conversations of one user continue at their ids without a copy", () => {
     const bench = new DrivenCache("split", 3, 200);
     const turns = [1, 2, 3].map((seed) => text(seed, 50));
     for (const turn of turns) expect(bench.visit(turn)).toBe(0);
@@ -15,7 +15,7 @@ describe("split cache", () => {
     expect(bench.memory.copied).toBe(0);
   });
 
-  test("a branch of a conversation leaves the conversation where it is", () => {
+  test("a branch of a conversation does not move the conversation", () => {
     const bench = new DrivenCache("split", 3, 200);
     bench.visit(text(1, 50));
     expect(bench.visit([...text(1, 30), 7, 8])).toBe(30);
@@ -23,14 +23,14 @@ describe("split cache", () => {
     expect(bench.visit([...text(1, 50), 9])).toBe(50);
   });
 
-  test("a prefix shorter than a copy is worth moves nothing", () => {
+  test("a prefix shorter than the copy price is not copied", () => {
     const bench = new DrivenCache("split", 3, 200);
     bench.visit(text(1, 50));
     expect(bench.visit([...text(1, 8), ...text(2, 40)])).toBe(0);
     expect(bench.memory.copied).toBe(0);
   });
 
-  test("a second sequence brings the one that ran alone next to it", () => {
+  test("a second sequence moves the first next to it", () => {
     const bench = new DrivenCache("split", 4, 200);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
     const alone = bench.start([...text(3, 30), 7]);
@@ -39,7 +39,7 @@ describe("split cache", () => {
     expect([alone?.sequence.id, other?.sequence.id].sort()).toEqual([0, 1]);
   });
 
-  test("a prefix in host memory comes back although its usual id would have to be moved", () => {
+  test("a prefix is restored although its usual id would have to be moved", () => {
     const bench = new DrivenCache("split", 3, 100, 8, 0, 1000);
     // Idle where a stream has its place next: too long for host memory, so it would be copied to another id.
     bench.visit(text(2, 40));
@@ -53,14 +53,14 @@ describe("split cache", () => {
     stream?.end();
   });
 
-  test("one id: the next turn takes the place of the last without a copy", () => {
+  test("with one id the next turn reuses the last without a copy", () => {
     const bench = new DrivenCache("split", 1, 200);
     bench.visit(text(1, 50));
     expect(bench.visit([...text(1, 50), 7])).toBe(50);
     expect(bench.memory.copied).toBe(0);
   });
 
-  test("a prefix below the price of a copy is computed again", () => {
+  test("a prefix below the copy price is computed again", () => {
     const bench = new DrivenCache("split", 4, 200, 60);
     bench.start([...text(1, 60), 1]);
     expect(bench.visit([...text(1, 60), 2])).toBe(0);
@@ -69,7 +69,7 @@ describe("split cache", () => {
     expect(far.visit([...text(1, 60), 2])).toBe(60);
   });
 
-  test("idle prefixes give way to running sequences, least recently used first", () => {
+  test("idle prefixes are evicted least recently used first", () => {
     const bench = new DrivenCache("split", 3, 200);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 30));
     expect(bench.visit([...text(1, 30), 5])).toBe(30);
@@ -80,7 +80,7 @@ describe("split cache", () => {
     one?.end();
   });
 
-  test("no id is left: the next must wait", () => {
+  test("without a free id the next sequence must wait", () => {
     const bench = new DrivenCache("split", 2, 50);
     bench.start(text(1, 10));
     const second = bench.start(text(2, 10));
@@ -93,7 +93,7 @@ describe("split cache", () => {
 describe("two tiers in a split cache", () => {
   const idOf = (guest: { sequence: { id: number } } | null) => guest?.sequence.id;
 
-  test("lower tiers leave the reserved ids: an online start moves nobody, and a gap is closed only when they ride", () => {
+  test("lower tiers leave the reserved ids, and move to close a gap only when they decode", () => {
     const bench = new DrivenCache("split", 6, 200, 8, 2);
     const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
     expect(lower.map(idOf)).toEqual([2, 3, 4]);
@@ -108,7 +108,7 @@ describe("two tiers in a split cache", () => {
     expect(bench.memory.copied).toBe(1);
   });
 
-  test("a lower tier in the way of an online start moves up, with all it has computed", () => {
+  test("a lower tier at an online sequence's id moves up with its computed tokens", () => {
     const bench = new DrivenCache("split", 4, 200, 8, 1);
     const lower = [1, 2].map((seed) => bench.start(text(seed, 20), false));
     expect(lower.map(idOf)).toEqual([1, 2]);
@@ -118,7 +118,7 @@ describe("two tiers in a split cache", () => {
     expect(bench.memory.copied).toBe(1);
   });
 
-  test("one who is parked between riders makes place beside online streams, but not when riders decode alone", () => {
+  test("a skipped sequence between decodes moves only beside online streams", () => {
     const bench = new DrivenCache("split", 6, 200, 8, 0);
     const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
     const riders = [lower[0]!.sequence, lower[2]!.sequence];
@@ -131,7 +131,7 @@ describe("two tiers in a split cache", () => {
     bench.memory.decode([]);
   });
 
-  test("riders alone move into an empty id between them", () => {
+  test("decodes of lower tiers alone move into an empty id between them", () => {
     const bench = new DrivenCache("split", 6, 200, 8, 0);
     const lower = [1, 2, 3, 4].map((seed) => bench.start(text(seed, 20), false));
     lower[1]!.end(true);
@@ -141,7 +141,7 @@ describe("two tiers in a split cache", () => {
     expect(bench.memory.copied).toBe(1);
   });
 
-  test("all ids run: an online start has no place until one is given back", () => {
+  test("when all ids run an online sequence waits for one", () => {
     const bench = new DrivenCache("split", 3, 200, 8, 1);
     const lower = [1, 2, 3].map((seed) => bench.start(text(seed, 20), false));
     expect(lower.every((guest) => guest !== null)).toBe(true);

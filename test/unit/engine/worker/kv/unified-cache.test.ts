@@ -9,7 +9,7 @@ describe("unified cache", () => {
     expect(bench.memory.used).toBe(106);
   });
 
-  test("idle prefixes that share cells count once against their bound of a quarter", () => {
+  test("shared cells of idle prefixes count once against their bound", () => {
     const bench = new DrivenCache("unified", 16, 400);
     const guests = Array.from({ length: 6 }, (_, i) => bench.start([...text(1, 80), ...text(10 + i, 3)]));
     for (const guest of guests) guest?.end();
@@ -22,7 +22,7 @@ describe("unified cache", () => {
     expect(bench.cache.used).toBeLessThanOrEqual(100);
   });
 
-  test("where room is short a new sequence takes an idle one over and keeps what they share", () => {
+  test("when cells are short a new sequence takes over an idle prefix", () => {
     const bench = new DrivenCache("unified", 8, 400);
     bench.visit(text(1, 100));
     const guest = bench.start([...text(1, 60), ...text(2, 330)]);
@@ -30,14 +30,14 @@ describe("unified cache", () => {
     expect(bench.memory.used).toBe(390);
   });
 
-  test("the bound is for idle prefixes alone, however much runs", () => {
+  test("the bound holds for idle prefixes alone, whatever runs", () => {
     const bench = new DrivenCache("unified", 8, 400);
     bench.start(text(1, 200));
     bench.visit(text(2, 60));
     expect(bench.cache.reusable({ id: -1, tokens: [...text(2, 60), 5], computed: 0, scope: "" }, true)).toBe(60);
   });
 
-  test("a start that needs more than its prefix leaves must wait, and the prefix stays", () => {
+  test("a start without enough cells beside its prefix waits, and the prefix stays", () => {
     const bench = new DrivenCache("unified", 8, 200);
     bench.start(text(1, 100));
     bench.visit(text(2, 50));
@@ -46,7 +46,7 @@ describe("unified cache", () => {
     expect(bench.cache.reusable(long, true)).toBe(45);
   });
 
-  test("one conversation goes on however much of the cells it takes", () => {
+  test("a single conversation continues whatever its share of the cells", () => {
     const bench = new DrivenCache("unified", 8, 200);
     bench.visit(text(1, 150));
     expect(bench.visit([...text(1, 150), 7, 8])).toBe(150);
@@ -54,7 +54,7 @@ describe("unified cache", () => {
     expect(bench.visit(text(2, 190))).toBe(0);
   });
 
-  test("an ended turn covers the one it went on from: one idle prefix stays of a conversation", () => {
+  test("a conversation keeps one idle prefix, that of its last turn", () => {
     const bench = new DrivenCache("unified", 4, 400);
     const branch = bench.start([...text(1, 40), 1, 2]);
     bench.visit([...text(1, 40), 3]);
@@ -63,7 +63,7 @@ describe("unified cache", () => {
     expect(bench.cache.used).toBe(40 + 1 + 4);
   });
 
-  test("ids run out before cells: the oldest idle prefix gives its id", () => {
+  test("without a free id the oldest idle prefix is evicted", () => {
     const bench = new DrivenCache("unified", 3, 400);
     for (const seed of [1, 2, 3]) bench.visit(text(seed, 20));
     expect(bench.start(text(4, 20))?.cached).toBe(0);
@@ -73,7 +73,7 @@ describe("unified cache", () => {
 });
 
 describe("two tiers in a unified cache", () => {
-  test("lower tiers leave the reserved cells free, but the first of them may use all", () => {
+  test("lower tiers leave the reserved cells free, except their first sequence", () => {
     const bench = new DrivenCache("unified", 8, 400, 0, 100);
     const first = bench.start(text(1, 350), false);
     expect(first).not.toBeNull();
@@ -84,7 +84,7 @@ describe("two tiers in a unified cache", () => {
     expect(bench.start(text(5, 80))).not.toBeNull();
   });
 
-  test("whether giving cells back would help is known before anyone gives any", () => {
+  test("fitsWithout predicts whether preemption would help", () => {
     const bench = new DrivenCache("unified", 8, 400);
     bench.start(text(1, 200));
     const lower = bench.start(text(2, 100), false);
@@ -94,7 +94,7 @@ describe("two tiers in a unified cache", () => {
   });
 });
 
-test("a state that was saved without a shared beginning comes back beside it", () => {
+test("a state saved without a shared beginning is restored beside it", () => {
   const bench = new DrivenCache("unified", 3, 400, 0, 0, 1000);
   const running = bench.start(text(1, 60));
   bench.visit([...text(1, 60), ...text(2, 30)]);

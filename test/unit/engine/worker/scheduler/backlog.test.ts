@@ -19,7 +19,7 @@ function sequence(tokens: number[], more: Partial<Sequence> = {}): Sequence {
 
 const SHARED = new Array(2000).fill(7);
 
-test("a burst of prompts that begin alike counts the beginning once", () => {
+test("a burst of prompts with a common prefix counts the prefix once", () => {
   const count = new BacklogCount<Sequence>();
   const burst = Array.from({ length: 64 }, (_, i) => sequence([...SHARED, ...new Array(100).fill(100 + i)]));
   for (const one of burst) count.expect(one, 0);
@@ -27,7 +27,7 @@ test("a burst of prompts that begin alike counts the beginning once", () => {
   expect(tiers.default).toEqual({ waiting: 64, running: 0, prefill: 2100 + 63 * 100, written: 0, left: 0 });
 });
 
-test("what the cache has counts for nothing, and neither does a prompt that nobody will compute any more", () => {
+test("cached tokens and ended prompts do not count", () => {
   const count = new BacklogCount<Sequence>();
   const left = sequence([...SHARED, 1]);
   count.expect(left, 0);
@@ -40,7 +40,7 @@ test("what the cache has counts for nothing, and neither does a prompt that nobo
   expect(count.read([second], [], () => 0).tiers.default.prefill).toBe(2);
 });
 
-test("of those who run the rest of the prompt counts, by tier, and streams have none", () => {
+test("running sequences count the rest of their prompts by tier", () => {
   const count = new BacklogCount<Sequence>();
   const running = TIERS.flatMap((tier: Tier, i) => [
     sequence(new Array(100).fill(1), { tier, state: "running", computed: 10 * i }),

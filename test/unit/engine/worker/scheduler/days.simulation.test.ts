@@ -72,7 +72,7 @@ class Days implements Visitors {
   }
 }
 
-test("days of a chat trace with a batch each evening: nobody waits for what is below, nobody is left behind", () => {
+test("days of chat with a batch each evening: online never waits for lower tiers, batches end", () => {
   const tiers = new TwoTiers(SHIFT, new Days());
   let steps = 0;
   let worstFlexRun = 0;

@@ -25,7 +25,7 @@ function passes(entries: [Tier, number, number][]): number[] {
 
 test.each<[string, [Tier, number, number][], number[]]>([
   [
-    "streams are brought together, and riders next to them",
+    "streams and lower decodes beside them take one pass",
     [
       ["default", 0, 1],
       ["default", 5, 1],

@@ -21,7 +21,7 @@ describe("steps of one kind", () => {
   const streams = [left(1, 0), left(1, 1)];
   const prompt = left(600, 2);
 
-  test("streams without the prompts, then prompts in what the streams leave of the objective: 50 - 12 = 10 + 0.2 · 140", () => {
+  test("prompts fill what a step of streams leaves of the objective: 50 - 12 = 10 + 0.2 · 140", () => {
     expect(ofKind("decodes", [...streams, prompt])).toEqual([
       [0, 1],
       [1, 1],
@@ -38,7 +38,7 @@ describe("steps of one kind", () => {
     ]);
   });
 
-  test("while streams and prompts take turns lower tiers wait, but for flex that waited long", () => {
+  test("while streams and prompts alternate, only overdue flex is computed beside them", () => {
     const lower = [left(1, 5, "flex"), left(1, 6, "batch"), left(90, 7, "flex"), left(90, 8, "batch")];
     const free = { batchTax: 5 };
     expect(ofKind("decodes", [...streams, prompt, ...lower], free)).toEqual([
@@ -57,7 +57,7 @@ describe("steps of one kind", () => {
     ]);
   });
 
-  test("beside one kind of online work lower tiers of that kind ride under the tax", () => {
+  test("beside one kind of online work, lower tiers of that kind are added within the tax", () => {
     const lower = [left(1, 5, "batch"), left(90, 6, "batch")];
     expect(ofKind("decodes", [...streams, ...lower], { batchTax: 0.2 })).toEqual([
       [0, 1],
@@ -70,7 +70,7 @@ describe("steps of one kind", () => {
     ]);
   });
 
-  test("a flex prompt that waited for long beside streams alone has a short step of its own", () => {
+  test("an overdue flex prompt beside streams has a short step of its own", () => {
     const lower = [left(90, 5, "flex"), left(90, 6, "batch")];
     expect(ofKind("prompts", [...streams, ...lower], {}, "flex")).toEqual([[5, 16]]);
   });
@@ -83,25 +83,25 @@ describe("lower prompts beside streams alone", () => {
       ({ sequence, count }) => [sequence.id, count],
     );
 
-  test("have a step of their own once what was saved of the tax pays for one of which half is overhead: 2 · 10.2", () => {
+  test("have a step of their own once the saved tax pays for one that is half overhead: 2 · 10.2", () => {
     expect(between([...streams, left(600, 5, "batch")], 20.3)).toEqual([]);
     expect(between([...streams, left(600, 5, "batch")], 20.4)).toEqual([[5, 52]]);
     expect(between([...streams, left(600, 5, "batch")], 24)).toEqual([[5, 70]]);
   });
 
-  test("sooner where all that is there takes less", () => {
+  test("have a step sooner where all their work takes less", () => {
     expect(between([...streams, left(20, 5, "batch")], 13.9)).toEqual([]);
     expect(between([...streams, left(20, 5, "batch")], 14)).toEqual([[5, 20]]);
   });
 
-  test("flex first", () => {
+  test("are computed flex first", () => {
     expect(between([...streams, left(30, 5, "flex"), left(600, 6, "batch")], 20.4)).toEqual([
       [5, 30],
       [6, 22],
     ]);
   });
 
-  test("within what the streams leave of their objective, and within what a step of theirs may take alone", () => {
+  test("stay within the rest of the objective and the cap of a step of lower tiers", () => {
     const batch = [...streams, left(600, 5, "batch")];
     // 30 - 12 = 10 + 0.2 · 40
     expect(between(batch, 100, { itlMs: 30 })).toEqual([[5, 40]]);
@@ -111,7 +111,7 @@ describe("lower prompts beside streams alone", () => {
     expect(between(batch, 100, { itlMs: 5 })).toEqual([[5, 75]]);
   });
 
-  test("of flex that a step can be saved up for leave decodes of batch no part of the tax", () => {
+  test("of flex that wait for the saved tax leave batch decodes none of it", () => {
     const riders = [left(1, 6, "batch"), left(1, 7, "flex")];
     expect(ofKind("decodes", [...streams, left(600, 5, "flex"), ...riders], { batchTax: 1 })).toEqual([
       [1, 1],

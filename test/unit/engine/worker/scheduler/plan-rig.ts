@@ -13,7 +13,7 @@ export const LIMITS: PlanLimits = {
   batchStepMs: null,
   mostStepMs: 30_000,
 };
-/** Nothing special: steps of both kinds, nobody overdue, nothing spent or saved. */
+/** Steps of both kinds, no overdue tier, no copies and no saved tax. */
 export const PLAIN: Circumstances = {
   kind: null,
   overdue: null,
@@ -27,7 +27,7 @@ export const UNBOUNDED = { prefill: Number.POSITIVE_INFINITY, decode: Number.POS
 /** 10 ms, 0.2 a prompt token, 1 a decode. */
 export const FIT: Fit = { o: 10, p: 0.2, d: 1, k: 0, r: 0, m: 0 };
 
-/** A running sequence with so many tokens left. */
+/** A running sequence with `count` tokens left to compute. */
 export function left(count: number, id = 0, tier: Tier = "default"): Sequence {
   const tokens = Array<number>(count + 3).fill(1);
   return { id, tier, owner: "local", scope: "", arrival: id, tokens, computed: 3, state: "running" };

@@ -36,10 +36,10 @@ describe("online work", () => {
     ["a prompt alone fills the step", [600], {}, [512]],
     ["a short prompt alone", [40], {}, [40]],
     ["a prompt beside as many streams keeps their objective: 50 = 10 + 1 + 0.2 · 195", [1, 600], {}, [1, 195]],
-    ["that bound is for all prompts together, the first comes first", [1, 1, 1, 100, 200], {}, [1, 1, 1, 100, 85]],
+    ["the bound holds for all prompts together, by arrival", [1, 1, 1, 100, 200], {}, [1, 1, 1, 100, 85]],
     ["more prompts than streams fill the step", [1, 300, 300], {}, [1, 300, 211]],
-    ["streams come before an earlier prompt", [300, 1], {}, [1, 195]],
-    ["a prompt that is too far behind gets nothing yet", [600, 600], {}, [512]],
+    ["streams precede an earlier prompt", [300, 1], {}, [1, 195]],
+    ["a later prompt gets nothing while the first fills the step", [600, 600], {}, [512]],
     ["more streams than the step holds leave room for a prompt", [1, 1, 1, 1, 9], { stepTokens: 4 }, [1, 1, 1, 1]],
     ["more streams than the step holds, no prompt", [1, 1, 1, 1, 1], { stepTokens: 4 }, [1, 1, 1, 1]],
     ["a step of one token is the prompt's", [1, 5], { stepTokens: 1 }, [1]],
@@ -49,14 +49,19 @@ describe("online work", () => {
       { itlMs: 12 },
       [1, 55],
     ],
-    ["that half may be of two prompts", [1, 1, 7, 600], { itlMs: 12 }, [1, 1, 7, 53]],
-    ["so does one far below the streams alone", [1, 600], { itlMs: 1 }, [1, 55]],
-    ["missed anyway, two prompts beside two streams fill the step", [1, 1, 600, 600], { itlMs: 1 }, [1, 1, 510]],
+    ["that half may belong to two prompts", [1, 1, 7, 600], { itlMs: 12 }, [1, 1, 7, 53]],
+    ["an objective far below the streams' own step leaves half of a cycle too", [1, 600], { itlMs: 1 }, [1, 55]],
+    [
+      "where the objective is missed anyway, two prompts beside two streams fill the step",
+      [1, 1, 600, 600],
+      { itlMs: 1 },
+      [1, 1, 510],
+    ],
   ])("%s", (_, remainders, limits, expected) => {
     expect(online(remainders, limits)).toEqual(expected);
   });
 
-  test("the longest chunk shrinks without a jump as the objective gets out of reach, down to half of a cycle", () => {
+  test("the longest chunk shrinks gradually to half of a cycle as the objective shrinks", () => {
     const chunks = Array.from({ length: 120 }, (_, i) => online([1, 5000], { itlMs: 30 - i / 5 })[1]!);
     for (let i = 1; i < chunks.length; i++) {
       expect(chunks[i]).toBeLessThanOrEqual(chunks[i - 1]!);
@@ -65,38 +70,38 @@ describe("online work", () => {
     expect(chunks.at(-1)).toBe(55);
   });
 
-  test("a chunk goes no further than the step model is to be believed", () => {
+  test("a chunk stays within the step model's reach", () => {
     expect(online([1, 600], {}, FIT, { prefill: 64, decode: 8 })).toEqual([1, 64]);
     expect(online([600], {}, FIT, { prefill: 64, decode: 8 })).toEqual([64]);
   });
 });
 
-describe("a machine so slow that a full step would be taken for a hang", () => {
+describe("a machine on which a full step would be taken for a hang", () => {
   const slow: Fit = { o: 100, p: 400, d: 600, k: 0, r: 0, m: 0 };
 
   test.each<[string, number[], Partial<PlanLimits>, number[]]>([
     ["a prompt alone in chunks that stay below a share of the timeout: (30,000 - 100) / 400", [600], {}, [74]],
     ["fewer than the shortest chunk where that is too long: (5,000 - 100) / 400", [600], { mostStepMs: 5000 }, [12]],
-    ["one token, whatever it takes", [600], { mostStepMs: 100 }, [1]],
+    ["one token, whatever its time", [600], { mostStepMs: 100 }, [1]],
     ["more prompts than streams", [600, 600], {}, [74]],
     ["the first of the streams", [1, 1, 1, 1], { mostStepMs: 2000 }, [1, 1, 1]],
   ])("%s", (_, remainders, limits, expected) => {
     expect(online(remainders, { itlMs: 60_000, ...limits }, slow)).toEqual(expected);
   });
 
-  test("lower tiers likewise", () => {
+  test("the same holds for lower tiers", () => {
     const batch = (mostStepMs: number) => counts([left(600, 0, "batch")], { batchStepMs: 60_000, mostStepMs }, slow);
     expect([batch(30_000), batch(5000), batch(100)]).toEqual([[[0, 74]], [[0, 12]], [[0, 1]]]);
   });
 });
 
-describe("prompts of which every token is scored have 32 rows of a step", () => {
+describe("prompts with scored tokens have 32 rows of a step", () => {
   const scored = (count: number, id: number, tier: Tier = "default"): Sequence => ({
     ...left(count, id, tier),
     scored: true,
   });
 
-  test("others behind them have the rest of it", () => {
+  test("later prompts have the rest of the step", () => {
     expect(counts([scored(3000, 0), left(40, 1), scored(3000, 2), left(600, 3)])).toEqual([
       [0, 32],
       [1, 40],
@@ -104,7 +109,7 @@ describe("prompts of which every token is scored have 32 rows of a step", () => 
     ]);
   });
 
-  test("what one leaves of them goes to the next", () => {
+  test("rows that one prompt leaves go to the next", () => {
     expect(counts([scored(20, 0), scored(3000, 1), left(40, 2)])).toEqual([
       [0, 20],
       [1, 12],
@@ -112,7 +117,7 @@ describe("prompts of which every token is scored have 32 rows of a step", () => 
     ]);
   });
 
-  test("lower tiers likewise", () => {
+  test("the same holds for lower tiers", () => {
     const cheap = { ...FIT, o: 1, p: 0.01 };
     expect(counts([scored(3000, 0, "batch"), scored(3000, 1, "batch"), left(40, 2, "batch")], {}, cheap)).toEqual([
       [0, 32],
@@ -121,7 +126,7 @@ describe("prompts of which every token is scored have 32 rows of a step", () => 
   });
 });
 
-describe("where attention is computed in tiles of 64 tokens, and costs 10 times as much in shorter chunks", () => {
+describe("attention in tiles of 64 tokens, 10 times as expensive in shorter chunks", () => {
   const TILE = { rows: 64, below: 10 };
   /** A stream, and a prompt with so many tokens left behind 1,000 computed ones. */
   const chunk = (remaining: number, limits: Partial<PlanLimits>, kind: "prompts" | null = null): number => {
@@ -134,9 +139,9 @@ describe("where attention is computed in tiles of 64 tokens, and costs 10 times 
 
   test.each<[string, number, Partial<PlanLimits>, number]>([
     ["a chunk fills a tile though the objective has room for 5 tokens only", 2000, { itlMs: 63 }, 64],
-    ["and takes all that fits where more than a tile does: (200 - 11) / 1.2", 2000, { itlMs: 200 }, 157],
+    ["it takes all that fits where more than a tile fits: (200 - 11) / 1.2", 2000, { itlMs: 200 }, 157],
     ["it leaves no rest shorter than a tile", 200, { itlMs: 200 }, 136],
-    ["a prompt that is shorter than a tile goes as far as it fits", 40, { itlMs: 200 }, 18],
+    ["a prompt shorter than a tile has as many tokens as fit", 40, { itlMs: 200 }, 18],
   ])("%s", (_, remaining, limits, expected) => {
     expect(chunk(remaining, limits)).toBe(expected);
   });
@@ -158,7 +163,7 @@ describe("lower tiers beside online work", () => {
       ],
     ],
     [
-      "flex first, though it stands higher",
+      "flex first, although its id is higher",
       [left(1, 25, "flex"), ...[20, 21, 22].map((id) => left(1, id, "batch"))],
       FIT,
       [
@@ -167,12 +172,7 @@ describe("lower tiers beside online work", () => {
         [21, 1],
       ],
     ],
-    [
-      "no chunk shorter than is worth it, until the tax of several steps has paid for it",
-      [left(600, 20, "batch")],
-      FIT,
-      [],
-    ],
+    ["no chunk below the shortest, until the tax of several steps pays for it", [left(600, 20, "batch")], FIT, []],
     ["a chunk where prompts are cheap: 3 / 0.1", [left(600, 20, "batch")], { ...FIT, p: 0.1 }, [[20, 30]]],
     ["the rest of a prompt, however short", [left(5, 20, "batch")], FIT, [[20, 5]]],
     [
@@ -195,30 +195,30 @@ describe("lower tiers beside online work", () => {
   });
 
   /** Each decode costs 10 ms: beside five streams, 60 ms, none is within the tax of 6. */
-  const DEAR = { ...FIT, d: 10 };
+  const EXPENSIVE = { ...FIT, d: 10 };
 
-  test("none where each costs more than the tax: parked", () => {
-    expect(counts([...streams(5), left(1, 20, "batch")], {}, DEAR).slice(5)).toEqual([]);
+  test("skipped where each costs more than the tax", () => {
+    expect(counts([...streams(5), left(1, 20, "batch")], {}, EXPENSIVE).slice(5)).toEqual([]);
   });
 
-  test("never past the objective between tokens, though the tax would allow it", () => {
+  test("never past the objective between tokens, even within the tax", () => {
     const running = [...streams(38), ...[40, 41, 42, 43].map((id) => left(1, id, "batch"))];
     expect(counts(running).length).toBe(40);
   });
 
-  test("where online alone misses the objective, the tax is all", () => {
+  test("where online work alone misses the objective, only the tax bounds them", () => {
     const running = [...streams(60), ...Array.from({ length: 20 }, (_, i) => left(1, 60 + i, "batch"))];
     expect(counts(running).length).toBe(67);
   });
 
-  test("flex that was left out for too long goes on, one sequence and alone", () => {
+  test("of overdue flex one sequence is computed, and no other lower sequence", () => {
     const lower = [left(1, 20, "flex"), left(1, 21, "flex"), left(1, 22, "batch")];
-    expect(counts([...streams(5), ...lower], {}, DEAR, UNBOUNDED, "flex").slice(5)).toEqual([[20, 1]]);
+    expect(counts([...streams(5), ...lower], {}, EXPENSIVE, UNBOUNDED, "flex").slice(5)).toEqual([[20, 1]]);
     const batch = [left(1, 20, "batch")];
-    expect(counts([...streams(5), ...batch], {}, DEAR, UNBOUNDED, "flex").slice(5)).toEqual([]);
+    expect(counts([...streams(5), ...batch], {}, EXPENSIVE, UNBOUNDED, "flex").slice(5)).toEqual([]);
   });
 
-  test("batch that was left out for too long comes before flex, within the tax", () => {
+  test("overdue batch precedes flex, within the tax", () => {
     const lower = [20, 21, 22].map((id) => left(1, id, "flex"));
     const running = [...streams(20), ...lower, left(1, 23, "batch")];
     expect(counts(running, {}, FIT, UNBOUNDED, "batch").slice(20)).toEqual([
@@ -226,10 +226,10 @@ describe("lower tiers beside online work", () => {
       [20, 1],
       [21, 1],
     ]);
-    expect(counts([...streams(5), left(1, 20, "batch")], {}, DEAR, UNBOUNDED, "batch").slice(5)).toEqual([]);
+    expect(counts([...streams(5), left(1, 20, "batch")], {}, EXPENSIVE, UNBOUNDED, "batch").slice(5)).toEqual([]);
   });
 
-  test("no more decodes than twice what the step model has seen", () => {
+  test("decodes stay within the step model's reach", () => {
     const lower = Array.from({ length: 8 }, (_, i) => left(1, 20 + i, "batch"));
     const running = [...streams(20), ...lower];
     expect(counts(running, { batchTax: 10 }, FIT, { prefill: 64, decode: 22 }).length).toBe(22);
@@ -242,18 +242,18 @@ describe("lower tiers alone", () => {
   test.each<[string, Sequence[], Partial<PlanLimits>, Fit, number]>([
     ["25 ms of decodes", batch(40), {}, FIT, 25],
     ["40 % of the objective for the first token where that is less", batch(40), { ttftMs: 50 }, FIT, 20],
-    ["what was set", batch(40), { batchStepMs: 40 }, FIT, 40],
+    ["the option's value", batch(40), { batchStepMs: 40 }, FIT, 40],
     ["a chunk of a prompt: 15 / 0.2", [left(600, 0, "batch")], {}, FIT, 25],
     ["two of the cheapest steps where that is more than 25 ms", batch(40), {}, { ...FIT, o: 59 }, 99 + 20],
     ["but not past 40 % of the objective", batch(40), { ttftMs: 200 }, { ...FIT, o: 59 }, 80],
     [
-      "only the cheapest step where it is longer than what was set",
+      "only the cheapest step where it is longer than the option's value",
       batch(40),
       { batchStepMs: 20 },
       { ...FIT, o: 59 },
       60,
     ],
-    ["only the cheapest step where it is longer than all", batch(40), {}, { ...FIT, o: 300 }, 301],
+    ["only the cheapest step where it is longer than every bound", batch(40), {}, { ...FIT, o: 300 }, 301],
   ])("a step takes %s", (_, running, limits, fit, expected) => {
     const draft = draftOf(fit);
     planStep(running, { ...LIMITS, ...limits }, draft, PLAIN);
@@ -284,7 +284,7 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   m: fc.double({ min: 0, max: 20, noNaN: true }),
 });
 
-test("a plan keeps its bounds, starves no one online and always makes progress", () => {
+test("a plan keeps its bounds, starves no online sequence and makes progress", () => {
   fc.assert(
     fc.property(running, limits, fit, (sequences, bounds, costs) => {
       const draft = draftOf(costs);

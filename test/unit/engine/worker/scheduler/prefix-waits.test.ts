@@ -33,7 +33,7 @@ describe.each([
   ["unified", UNIFIED],
   ["split", SPLIT],
 ])("%s cache", (_, setup) => {
-  test("32 prompts at once with a common prefix compute it once", () => {
+  test("32 simultaneous prompts compute their common prefix once", () => {
     const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 32 }, (_, i) => arrival(2 * i)));
     expectAnswers(simulation);
@@ -43,7 +43,7 @@ describe.each([
     if (setup.kind === "split") expect(simulation.memory.copied).toBeLessThanOrEqual(31 + 32);
   });
 
-  test("200 prompts at once are more than a step looks at: all but the end of the prefix is computed once", () => {
+  test("200 simultaneous prompts compute all but the end of their common prefix once", () => {
     const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 200 }, (_, i) => arrival(2 * i)));
     expectAnswers(simulation);
@@ -60,7 +60,7 @@ describe.each([
     expect(simulation.prefilled).toBe(SHARED.length + 2);
   });
 
-  test("when the owner of a prefix leaves, a waiter goes on where it stopped", () => {
+  test("when the sequence that computes a prefix ends, a waiting one continues there", () => {
     const simulation = new Simulation(setup);
     simulation.run([arrival(0, { cancelAt: 2 }), arrival(2), arrival(4), arrival(6)]);
     expectAnswers(simulation);
@@ -72,13 +72,13 @@ describe.each([
     expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 8);
   });
 
-  test("waiters whose owners leave one after the other all end", () => {
+  test("sequences whose prefixes' sequences end one after another all end", () => {
     const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 12 }, (_, i) => arrival(2 * i, { cancelAt: i < 11 ? i + 1 : null })));
     expectAnswers(simulation);
   });
 
-  test("a chain of waiters: each prompt goes on where the one before it ends", () => {
+  test("in a chain of prompts each continues where the one before it ends", () => {
     const simulation = new Simulation(setup);
     const lengths = [50, 100, 150, 200];
     simulation.run(lengths.map((length, i) => arrival(0, { prompt: [...SHARED.slice(0, length), 30 + i] })));
@@ -86,7 +86,7 @@ describe.each([
     expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 50, 100, 150]);
   });
 
-  test("what one scope has computed or computes is nothing to another: it is neither waited for nor found", () => {
+  test("a scope neither waits for nor finds the prefixes of another", () => {
     const simulation = new Simulation(setup);
     const ours = Array.from({ length: 4 }, (_, i) => arrival(2 * i, { scope: "ours" }));
     const theirs = Array.from({ length: 4 }, (_, i) => arrival(2 * i, { scope: "theirs" }));
@@ -113,14 +113,14 @@ describe.each([
   });
 });
 
-test("where a copy costs more than the prefix, everyone computes it, and nobody waits", () => {
+test("where a copy costs more than the prefix, every sequence computes it without waiting", () => {
   const simulation = new Simulation({ ...SPLIT, copyPrice: 1000 });
   simulation.run(Array.from({ length: 4 }, (_, i) => arrival(2 * i)));
   expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 0, 0, 0]);
   expectAnswers(simulation);
 });
 
-test("without reuse nothing is waited for and nothing stays", () => {
+test("without reuse no sequence waits for a prefix and none is kept", () => {
   const simulation = new Simulation({ ...UNIFIED, reuse: false });
   simulation.run(Array.from({ length: 4 }, (_, i) => arrival(2 * i)));
   expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 0, 0, 0]);

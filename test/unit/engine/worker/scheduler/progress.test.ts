@@ -19,7 +19,7 @@ const NO_MEMORY: KvMemory = {
   load: () => false,
 };
 
-/** A scheduler; whoever comes has a prompt like nobody else's, and goes on without end. */
+/** A scheduler whose sequences have prompts without a common prefix, and never end. */
 class Rig {
   readonly cache: KvCache;
   readonly scheduler: Scheduler<Sequence>;
@@ -57,14 +57,14 @@ class Rig {
     for (let ms = 0; ms <= 10_000; ) ms += this.next().predictedMs;
   }
 
-  /** @returns who got how many tokens */
+  /** @returns the tier and tokens of each entry */
   step(): [Tier, number][] {
     const { entries } = this.next();
     return entries.map(({ sequence, count }) => [sequence.tier, count]);
   }
 }
 
-test("a flex request may leave in any step: what else runs goes on", () => {
+test("the others continue when a flex request ends in any step", () => {
   for (let leaves = 0; leaves <= 140; leaves++) {
     const rig = new Rig(COSTS);
     rig.add("default", 20);
@@ -137,14 +137,14 @@ test.each<[KvKind, Tier, string, StepCosts]>([
   },
 );
 
-test("a plan that the forecasts leave empty is made without them: the first goes on, token by token", () => {
+test("a plan that forecasts leave empty has the first sequence in its shortest chunk", () => {
   const rig = new Rig({ ...COSTS, predict: () => Number.NaN });
   rig.add("batch", 3);
   expect([rig.step(), rig.step(), rig.step(), rig.step()]).toEqual(Array(4).fill([["batch", 1]]));
   expect(rig.scheduler.forced).toBe(4);
 });
 
-test("of those who wait where nothing can start the first is named, and once it has left the next one starts", () => {
+test("the first unstartable sequence is reported, and the next one starts after its end", () => {
   const rig = new Rig(COSTS);
   const place = rig.cache.place.bind(rig.cache);
   rig.cache.place = (sequence, online) => sequence !== first && place(sequence, online);

@@ -43,28 +43,28 @@ describe.each([
   ["unified", UNIFIED],
   ["split", SPLIT],
 ])("%s cache: a sequence that is not ready when it starts", (_, setup) => {
-  test("keeps its turn and its place, and streams go on meanwhile", () => {
+  test("keeps its order and its id while streams continue", () => {
     const stream = arrival(10, { goal: 3 * LAG });
     const computed = computedOf(setup, [stream, arrival(20, { lag: LAG }), arrival(30)]);
     expect(firstStep(computed, 1)).toBe(LAG);
-    // The last has a place when the second has ended.
+    // The last one starts when the second has ended.
     expect(firstStep(computed, 2)).toBe(LAG + 4);
     // A token in every step, from that of its prompt on.
     expect(computed.slice(0, LAG).map(([tokens]) => tokens)).toEqual(Array.from({ length: LAG }, (_, i) => 3 + i));
   });
 
-  test("lets those behind it start where there is room", () => {
+  test("lets later sequences start where there is room", () => {
     const computed = computedOf({ ...setup, sequences: 3, ids: 8 }, [arrival(20, { lag: LAG }), arrival(30)]);
     expect(firstStep(computed, 0)).toBe(LAG);
     expect(firstStep(computed, 1)).toBe(0);
   });
 
-  test("alone is computed as soon as it is ready, without a plan forced before", () => {
+  test("is computed as soon as it is ready, without a forced plan before", () => {
     const computed = computedOf(setup, [arrival(20, { lag: LAG })]);
     expect(firstStep(computed, 0)).toBe(LAG);
   });
 
-  test("gives its place to online work, and comes back ready", () => {
+  test("is preempted by online work, and is ready when it starts again", () => {
     const alone = { ...setup, sequences: 1, reserved: 0 };
     const batch = arrival(20, { tier: "batch", lag: LAG });
     const computed = computedOf(alone, [batch, arrival(30, { at: 2, goal: LAG + 10 })]);
@@ -73,7 +73,7 @@ describe.each([
     expect(firstStep(computed, 0)).toBe(2 + LAG + 10);
   });
 
-  test("computes its prompt once for all that begin like it and start with it", () => {
+  test("computes its prompt once for all sequences with the same prompt", () => {
     const simulation = new Simulation({ ...setup, sequences: 4, ids: 8 });
     const prompt = Array.from({ length: 100 }, (_, i) => i);
     simulation.run(Array.from({ length: 4 }, () => arrival(0, { prompt, lag: LAG })));
@@ -81,7 +81,7 @@ describe.each([
     expect(simulation.prefilled).toBe(100);
   });
 
-  test("leaves its place when it is cancelled", () => {
+  test("frees its id when it is cancelled", () => {
     const alone = { ...setup, sequences: 1, reserved: 0 };
     const computed = computedOf(alone, [arrival(20, { lag: LAG, cancelAt: 3 }), arrival(30)]);
     expect(firstStep(computed, 0)).toBe(-1);

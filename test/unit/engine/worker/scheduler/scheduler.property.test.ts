@@ -58,7 +58,7 @@ const unified: fc.Arbitrary<SimulationSetup> = fc
     ids: rest.sequences + spare,
   }));
 
-test("split cache: whatever comes and goes, each sequence generates what it would alone, in fair order, and nothing leaks", () => {
+test("split cache: each sequence generates what it would alone, and nothing leaks", () => {
   let cameBack = 0;
   fc.assert(
     fc.property(split, arrivals, (setup, plans) => {
@@ -69,7 +69,7 @@ test("split cache: whatever comes and goes, each sequence generates what it woul
   expect(cameBack).toBeGreaterThan(400);
 }, 180_000);
 
-test("unified cache: the same, with cells that run short", () => {
+test("unified cache short of cells: each sequence generates what it would alone, and nothing leaks", () => {
   let cameBack = 0;
   fc.assert(
     fc.property(unified, arrivals, (setup, plans) => {

@@ -30,17 +30,17 @@ function live(setup: SimulationSetup, plans: Arrival[]): Simulation {
   return simulation;
 }
 
-test("sequences that outgrow the cells go back to the queue and still generate what they would alone", () => {
+test("preempted sequences generate what they would alone", () => {
   const simulation = live(
     SETUP,
     [0, 1, 2, 3].map((i) => stranger(i, 20, 150)),
   );
   expect(simulation.preempted).toBeGreaterThan(0);
-  // In the order of their arrival: the first is never sent back.
+  // By arrival: the first one is never preempted.
   expect(simulation.sequences[0]!.state).toBe("ended");
 });
 
-test("a prompt is let in only when there is room for all of it: none computes and is sent back at once", () => {
+test("a prompt is admitted only with room for all of it: none is preempted at once", () => {
   const simulation = live(
     SETUP,
     [0, 1, 2, 3].map((i) => stranger(i, 120, 4)),
@@ -49,8 +49,8 @@ test("a prompt is let in only when there is room for all of it: none computes an
   expect(simulation.prefilled).toBe(4 * 120);
 });
 
-test("the lower tier is sent back first", () => {
-  // The tax lets the batch line go on beside the others.
+test("the lower tier is preempted first", () => {
+  // The tax lets the batch line run beside the others.
   const simulation = new Simulation({ ...SETUP, batchTax: 1 });
   simulation.run([
     stranger(0, 20, 150, { tier: "batch" }),
@@ -63,11 +63,11 @@ test("the lower tier is sent back first", () => {
   for (const sequence of simulation.sequences) expect(sequence.generated).toEqual(generateAlone(sequence.plan));
 });
 
-test("a sequence as long as the whole cache runs, alone", () => {
+test("a sequence as long as the whole cache runs", () => {
   live(SETUP, [stranger(0, 150, 50), stranger(1, 199, 1)]);
 });
 
-test("a start that must wait for cells drops no idle prefix for nothing", () => {
+test("a start that must wait for cells evicts no idle prefix", () => {
   const simulation = new Simulation(SETUP);
   const idle = stranger(0, 40, 1);
   const long = stranger(1, 100, 30, { at: 4 });
@@ -77,7 +77,7 @@ test("a start that must wait for cells drops no idle prefix for nothing", () => 
   expect(simulation.sequences[3]!.cached).toBe(40);
 });
 
-test("a flex request that lacks cells is not passed by a shorter one that takes them from batch", () => {
+test("a flex request short of cells is not overtaken by a shorter one", () => {
   const simulation = live({ ...SETUP, sequences: 4, ids: 8, cells: 100, reserved: 2 }, [
     stranger(0, 40, 10, { tier: "flex" }),
     stranger(1, 20, 10, { tier: "batch", at: 1 }),

@@ -40,7 +40,7 @@ function tokens(simulation: Simulation, arrivals: Arrival[]): number[][] {
   return made;
 }
 
-test("while online streams go on without end, flex gets a token in 129 steps, and batch waits for a gap", () => {
+test("beside endless online streams flex gets a token in 129 steps, batch none", () => {
   const [online, flex, batch] = tokens(new Simulation(SETUP), [
     stranger("default", 0, 900),
     stranger("flex", 1, 12),
@@ -55,13 +55,13 @@ test("while online streams go on without end, flex gets a token in 129 steps, an
   expect(batch![0]!).toBeGreaterThan(end);
 });
 
-test("while flex goes on without end, batch gets a token in nine steps", () => {
+test("beside endless flex, batch gets a token in nine steps", () => {
   const many = [0, 1, 2, 3].map(() => stranger("flex", 0, 200));
   const [batch] = tokens(new Simulation(SETUP), [stranger("batch", 0, 10), ...many]);
   for (let i = 1; i < batch!.length; i++) expect(batch![i]! - batch![i - 1]!).toBeLessThanOrEqual(10);
 });
 
-test("flex takes the places of batch but for a quarter, and what was computed there is not lost", () => {
+test("flex preempts batch except for a quarter, and computed tokens are kept", () => {
   const simulation = new Simulation({ ...SETUP, sequences: 9, ids: 18, batchStepMs: 100, stepTokens: 64 });
   const batch = Array.from({ length: 8 }, () => stranger("batch", 0, 40));
   const flex = Array.from({ length: 12 }, () => stranger("flex", 10, 5));
@@ -72,6 +72,6 @@ test("flex takes the places of batch but for a quarter, and what was computed th
   });
   expect(least).toEqual([2]);
   expect(simulation.preempted).toBe(6);
-  // Each prompt once; those that were sent back computed no more than the one token that was due.
+  // Each prompt once; preempted sequences computed again only the one token that was due.
   expect(simulation.prefilled).toBe(20 * 3);
 });

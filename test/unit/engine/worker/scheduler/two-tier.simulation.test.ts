@@ -70,7 +70,7 @@ describe.each<[string, Load]>([
   const longestLower = Math.max(batchStepMs, machine.fit.o + 16 * machine.fit.p);
   const waits = (of: TwoTiers) => of.guests.filter(isOnline).map(({ waited }) => waited!);
 
-  test("whoever came ended, and nothing leaks", () => {
+  test("every request ends, and nothing leaks", () => {
     expect(tiers.guests.every(({ state }) => state === "ended")).toBe(true);
     expect([tiers.scheduler.running, tiers.scheduler.waiting]).toEqual([0, 0]);
     const each = shift.kind === "split" ? shift.cells : Math.floor(shift.cells / shift.sequences) - 16;
@@ -80,7 +80,7 @@ describe.each<[string, Load]>([
     }
   });
 
-  test("an online request waits behind at most one step of lower tiers, the one that computed when it came", () => {
+  test("an online request waits for at most one step of lower tiers", () => {
     for (const guest of tiers.guests.filter(isOnline)) expect(guest.behindLower).toBeLessThanOrEqual(1);
     // Prompts queue behind prompts that the tax makes longer: waits grow by more than it.
     expect(percentile(waits(tiers), 0.99)).toBeLessThan(
@@ -88,7 +88,7 @@ describe.each<[string, Load]>([
     );
   });
 
-  test("no plan is past the cap, but for one lower sequence now and then: of flex, or of what was saved of the tax", () => {
+  test("no plan exceeds the cap, except by overdue flex or the saved tax", () => {
     const past = withOnline.filter(({ step: { predictedMs, onlineMs, lowerTokens } }) => {
       const taxed = onlineMs * (1 + batchTax) + 1e-9;
       return lowerTokens > 0 && predictedMs > (onlineMs > itlMs ? taxed : Math.min(taxed, itlMs));
@@ -103,7 +103,7 @@ describe.each<[string, Load]>([
       expect(step.predictedMs <= batchStepMs || (step.entries.length === 1 && step.lowerTokens <= 16)).toBe(true);
   });
 
-  test("the steps themselves keep it too, as far as the machine can be known", () => {
+  test("measured steps keep the cap as far as the machine is predictable", () => {
     const beside = late.filter(({ onlineRuns }) => onlineRuns);
     const sum = (of: (past: Past) => number) => beside.reduce((total, each) => total + of(each), 0);
     expect(sum(({ exact }) => exact)).toBeLessThan((1 + batchTax) * 1.05 * sum(({ onlineExact }) => onlineExact));
@@ -120,7 +120,7 @@ describe.each<[string, Load]>([
     expect(longer(0.9)).toBeLessThan((1 + batchTax) * 1.3);
   });
 
-  test("neither lower tier starves: flex beside online work, batch in the gaps that flex would take", () => {
+  test("neither lower tier starves", () => {
     expect(longestRun(past, ({ step }) => step.onlineTokens > 0, has("flex"))).toBeLessThan(400);
     expect(longestRun(past, ({ step }) => step.onlineTokens === 0 && step.lowerTokens > 0, has("batch"))).toBeLessThan(
       60,
@@ -130,7 +130,7 @@ describe.each<[string, Load]>([
   });
 });
 
-test("with batch alone the engine never rests, and its steps are as long as they may be", () => {
+test("with batch alone the engine is never idle, and its steps reach their cap", () => {
   // More places than a step has time for, so that the cap is what bounds it.
   const places = { sequences: 128, backlog: { batch: 40 } };
   const { tiers, past } = live({ ...SHIFT, ...places, machine: SMALL_CPU, online: 1, gapMs: 20_000 });

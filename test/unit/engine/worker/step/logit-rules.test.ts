@@ -17,11 +17,11 @@ function apply(made: LogitRules | null, logits: number[] = Array(VOCABULARY).fil
   return [...row];
 }
 
-test("a request that asks for nothing leaves the logits alone", () => {
+test("a request without rules does not change the logits", () => {
   expect(rules({ stopTokenIds: [3] })).toBeNull();
 });
 
-test("end tokens and stop tokens wait until so many tokens are generated", () => {
+test("end tokens and stop tokens are suppressed until min_tokens are generated", () => {
   const made = rules({ minTokens: 2, stopTokenIds: [3] });
   const early = [1, 1, 1, -Infinity, 1, 1, 1, -Infinity];
   expect(apply(made)).toEqual(early);
@@ -31,7 +31,7 @@ test("end tokens and stop tokens wait until so many tokens are generated", () =>
   expect(apply(made)).toEqual(Array(VOCABULARY).fill(1));
 });
 
-test("ignore_eos holds end tokens back for ever, a bias for one changes nothing, stop tokens still stop", () => {
+test("ignore_eos suppresses end tokens even with a bias, but not stop tokens", () => {
   const made = rules({ ignoreEos: true, stopTokenIds: [3] }, { logitBias: [[7, 100]] });
   for (let i = 0; i < 5; i++) {
     expect(apply(made)).toEqual([1, 1, 1, 1, 1, 1, 1, -Infinity]);
@@ -39,12 +39,12 @@ test("ignore_eos holds end tokens back for ever, a bias for one changes nothing,
   }
 });
 
-test("tokens outside of the vocabulary are passed over", () => {
+test("tokens outside the vocabulary are ignored", () => {
   const made = rules({ minTokens: 1, stopTokenIds: [VOCABULARY] }, { logitBias: [[VOCABULARY, 5]] });
   expect(apply(made)).toEqual([1, 1, 1, 1, 1, 1, 1, -Infinity]);
 });
 
-test("a repetition penalty lowers a negative logit too, and counts a token of prompt and answer once", () => {
+test("a repetition penalty lowers negative logits, and applies once per token", () => {
   const made = rules({}, { repetitionPenalty: 2 }, [0, 0, 1]);
   made?.accept(1);
   made?.accept(2);
@@ -66,7 +66,7 @@ const scene = fc.record({
   stopTokenIds: fc.array(token, { maxLength: 2 }),
 });
 
-test("the rules are those of the definition, token by token", () => {
+test("the rules match their definition for every token", () => {
   fc.assert(
     fc.property(scene, ({ prompt, generated, logits, ...asked }) => {
       const made = rules(asked, asked, prompt);

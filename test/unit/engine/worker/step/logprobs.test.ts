@@ -64,7 +64,7 @@ function told(outputs: readonly SequenceOutput[]): string[] {
   return outputs.map(({ logprobs }) => Buffer.concat(logprobs!.map(({ bytes }) => bytes)).toString("latin1"));
 }
 
-test("each token comes with its text, its probability and the best of its place", () => {
+test("each token has its text, its log probability and the best alternatives", () => {
   const [first, second] = drive(generation({}), [A!, B!]);
   const logSum = Math.log(Math.exp(3) + PIECES.length - 1);
   expect(first).toMatchObject({ text: "a" });
@@ -95,7 +95,7 @@ test.each<[string, Options, number[], string[]]>([
   expect(told(drive(generation(options), tokens))).toEqual(expected);
 });
 
-test("whatever is drawn: the bytes told are those of the text sent, in every step as far as it was sent", () => {
+test("the bytes of the entries are those of the text sent so far, in every step", () => {
   const drawn = fc.array(fc.constantFrom(A!, B!, ST!, OP!, SPACE!), { minLength: 1, maxLength: 12 });
   const stops = fc.constantFrom<string[][]>([], ["stop"], ["b a", "st"]);
   fc.assert(
@@ -114,7 +114,7 @@ test("whatever is drawn: the bytes told are those of the text sent, in every ste
   );
 });
 
-test("a prompt is scored token by token behind its first, once, however often it is computed", () => {
+test("each prompt token after the first is scored once, however often it is computed", () => {
   const trail = new SequenceLogprobs({
     wanted: { top: 1, prompt: true },
     prompt: [A!, B!, ST!],
@@ -135,7 +135,7 @@ test("a prompt is scored token by token behind its first, once, however often it
   expect(trail.takePrompt()).toBeNull();
 });
 
-test("a first token that the client did not write is not told, and what follows it is scored", () => {
+test("an opening token has no entry, and the tokens after it are scored", () => {
   const prompt = [END!, A!];
   const trail = new SequenceLogprobs({ wanted: { top: 0, prompt: true }, prompt, opening: 1, vocabulary: VOCABULARY });
   trail.score(0, new Float32Array(PIECES.length));

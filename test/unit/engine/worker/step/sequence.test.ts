@@ -105,11 +105,11 @@ describe("what ends a sequence", () => {
   });
 });
 
-test("no token, no output", () => {
+test("without a token there is no output", () => {
   expect(generation().output(VOCABULARY)).toBeNull();
 });
 
-test("the text of a step may come a step late: the stop string in it ends the sequence then", () => {
+test("a stop string ends the sequence when its text is made a step late", () => {
   const subject = generation({ stop: ["stop"] });
   subject.accept(ST, VOCABULARY);
   subject.accept(OP, VOCABULARY);
@@ -118,14 +118,14 @@ test("the text of a step may come a step late: the stop string in it ends the se
   expect(subject.finished).toBe(true);
 });
 
-test("its tokens are the prompt and what was drawn, and the prompt it was made from stays its own", () => {
+test("its tokens are a copy of the prompt and the drawn tokens", () => {
   const subject = generation();
   subject.accept(ST, VOCABULARY);
   expect(subject.tokens).toEqual([A, B, ST]);
   expect(subject.generated).toBe(1);
 });
 
-test("whatever is drawn, and however late its text is made: one finish, every token counted once, no text lost", () => {
+test("one finish, every token counted once and no text lost, however late text is made", () => {
   const drawn = fc.array(fc.nat({ max: TEXTS.length - 1 }), { minLength: 1, maxLength: 12 });
   const batches = fc.array(fc.boolean(), { minLength: 12, maxLength: 12 });
   fc.assert(

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { generationOf, StepRig } from "./step-rig.ts";
 
-test("a sequence that can't start ends with an error of its own, and the others are answered", async () => {
+test("an unstartable sequence ends with an error, and the others are answered", async () => {
   const rig = new StepRig(2, 8);
   const { cache, loop, posted, failed } = rig;
   const impossible = generationOf(1, [1, 2, 3], 2);

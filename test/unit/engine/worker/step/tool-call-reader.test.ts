@@ -34,7 +34,7 @@ function reading(format: string): ToolCallReader {
 describe("marks that detokenizers hide", () => {
   const subject = reading("mistral-args");
 
-  test("reach the reading of calls as text, and nothing else does", () => {
+  test("reach the tool parser as text, unlike other hidden tokens", () => {
     const asked = prompt(TOOL);
     if (!subject.reads(asked)) throw new Error("tools are offered");
     const calls = subject.calls(asked);
@@ -49,7 +49,7 @@ describe("marks that detokenizers hide", () => {
     expect(subject.marks.has(EOS)).toBe(false);
   });
 
-  test("can be asked for by a grammar", async () => {
+  test("can be required by a grammar", async () => {
     const rule = { gbnf: 'root ::= "[TOOL_CALLS]f[ARGS]" "{" [^}]* "}"\n', triggers: null };
     const owner = { tier: "default", isWanted: () => true } as const;
     const held = async (grammars: VocabularyGrammars) => {
@@ -67,7 +67,7 @@ describe("marks that detokenizers hide", () => {
   });
 });
 
-test("without tools an answer is read only where its format is always there", () => {
+test("without tools an answer is read only in formats that are always used", () => {
   expect(reading("hermes").reads(prompt())).toBe(false);
   expect(reading("harmony").reads(prompt())).toBe(true);
   expect(reading("harmony").reads({ kind: "text", text: "" })).toBe(false);

@@ -3,7 +3,7 @@ import { WorkLoop } from "../../../../../engine/worker/step/work-loop.ts";
 
 const LIMITS = { itlMs: 50, batchTax: 0.1, ttftMs: 500, batchStepMs: null, mostStepMs: 1000 };
 
-test("what comes while a turn that found nothing ends has a turn of its own", async () => {
+test("work that arrives while an empty iteration ends is done in the next one", async () => {
   let turns = 0;
   const second = new Promise<void>((resolve) => {
     const loop = new WorkLoop({
@@ -28,7 +28,7 @@ test("what comes while a turn that found nothing ends has a turn of its own", as
   expect(turns).toBe(2);
 });
 
-test("a piece of embeddings gets no more time than a step may take, whatever else there is to do", async () => {
+test("an embedding batch gets at most the time of a step", async () => {
   const given: number[] = [];
   await new Promise<void>((resolve) => {
     const embedder = {
@@ -46,7 +46,7 @@ test("a piece of embeddings gets no more time than a step may take, whatever els
   expect(given).toEqual([1000, 1000, 1000, 1000]);
 });
 
-test("a callback for the end of a turn waits for the step that computes, and comes when there is none", async () => {
+test("afterIteration calls back after the current step, or at once without one", async () => {
   const order: string[] = [];
   let end = (_: boolean) => {};
   let began = () => {};

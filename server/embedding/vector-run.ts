@@ -2,7 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import { embeddingEstimate, type UsageEstimate } from "../admission/usage-estimate.ts";
-import { sendJson } from "../http/respond.ts";
+import { sendLargeJson } from "../http/respond.ts";
 import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
 import type { VectorPath } from "../metrics/request-meter.ts";
@@ -82,6 +82,6 @@ export class VectorRun implements InferenceRun {
   async #send({ req, res }: Exchange, vectors: readonly Float32Array[], promptTokens: number): Promise<void> {
     const { request, ready } = this.#parts;
     const text = await request.write(ready.model.id, vectors, promptTokens);
-    if (!res.destroyed) sendJson(req, res, 200, text, this.#deps.options.stallMs);
+    sendLargeJson(req, res, text, this.#deps.options.stallMs);
   }
 }

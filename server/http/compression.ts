@@ -27,13 +27,18 @@ function acceptsGzip(header: string): boolean {
   return (weights.get("gzip") ?? weights.get("*") ?? 0) > 0;
 }
 
+export interface CompressibleBody {
+  status: number;
+  body: string | Buffer;
+  /** Milliseconds that the client may read nothing of it. */
+  stallMs: number;
+}
+
 /** Compresses on one of libuv's threads and sends; sends the body uncompressed where that fails. */
 export function sendCompressed(
   req: IncomingMessage,
   res: ServerResponse,
-  status: number,
-  body: string | Buffer,
-  stallMs: number,
+  { status, body, stallMs }: CompressibleBody,
 ): void {
   gzip(body, { level: constants.Z_BEST_SPEED }, (error, compressed) => {
     if (res.destroyed) return;

@@ -1,45 +1,48 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
-import { sendCompressed, wantsCompressed } from "./compression.ts";
+import { type CompressibleBody, sendCompressed, wantsCompressed } from "./compression.ts";
 import { endAfterBody } from "./connection/lingering.ts";
 import { dropWhenStalled } from "./connection/slow-reader.ts";
 import { stampProcessingTime } from "./context/request-context.ts";
 
 /** Bytes up to which Node reads and discards a body by itself, so that the connection can be used again. */
 const DRAINED_BYTES = 64 * 1024;
+/** Milliseconds that a client may leave a body unread. */
 const STALL_MS = 30_000;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Sends a whole JSON body. `stallMs`: milliseconds that the client may read nothing of it. */
-export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string, stallMs = STALL_MS) {
-  send(req, res, status, JSON_TYPE, text, stallMs);
+/** Sends a whole JSON body. */
+export function sendJson(req: IncomingMessage, res: ServerResponse, status: number, text: string): void {
+  send(req, res, { status, type: JSON_TYPE, body: text, stallMs: STALL_MS });
 }
 
-/** Sends a value, which may be large, as one JSON body; see jsonBytes. */
+/** Sends a large JSON body with status 200. `stallMs`: milliseconds that the client may read nothing of it. */
+export function sendLargeJson(req: IncomingMessage, res: ServerResponse, body: string | Buffer, stallMs: number): void {
+  if (!res.destroyed) send(req, res, { status: 200, type: JSON_TYPE, body, stallMs });
+}
+
+/** Sends a value, which may be large, as one JSON body; see jsonBytes and sendLargeJson. */
 export async function sendValue(req: IncomingMessage, res: ServerResponse, value: unknown, stallMs: number) {
-  const bytes = await jsonBytes(value);
-  if (!res.destroyed) send(req, res, 200, JSON_TYPE, bytes, stallMs);
+  sendLargeJson(req, res, await jsonBytes(value), stallMs);
 }
 
 /** Sends a CSV table (RFC 4180); browsers save it instead of showing it. */
 export function sendCsv(req: IncomingMessage, res: ServerResponse, text: string): void {
   res.setHeader("content-disposition", "attachment");
-  send(req, res, 200, "text/csv; charset=utf-8; header=present", text, STALL_MS);
+  send(req, res, { status: 200, type: "text/csv; charset=utf-8; header=present", body: text, stallMs: STALL_MS });
 }
 
-function send(
-  req: IncomingMessage,
-  res: ServerResponse,
-  status: number,
-  type: string,
-  body: string | Buffer,
-  stallMs: number,
-): void {
+interface Reply extends CompressibleBody {
+  type: string;
+}
+
+function send(req: IncomingMessage, res: ServerResponse, reply: Reply): void {
+  const { status, type, body, stallMs } = reply;
   const length = Buffer.byteLength(body);
   res.setHeader("content-type", type);
   if (wantsCompressed(req, res, length)) {
-    sendCompressed(req, res, status, body, stallMs);
+    sendCompressed(req, res, reply);
     return;
   }
   stampProcessingTime(req, res);

@@ -96,7 +96,7 @@ function deleteFile(files: FileStore): RequestHandler {
   };
 }
 
-/** GET /v1/files/:file/content: the bytes, independent of Accept; ranges too. `stallMs`: see sendJson. */
+/** GET /v1/files/:file/content: the bytes, independent of Accept; ranges too. `stallMs`: see sendLargeJson. */
 function fileContent(files: FileStore, stallMs: number): RequestHandler {
   return async (req, res) => {
     const row = await fromStore(files.get(callerOf(req).owner, String(req.params.file)));

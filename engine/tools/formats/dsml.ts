@@ -1,4 +1,5 @@
 import { literal } from "../../../grammar/schema/literal.ts";
+import { ArgumentMembers } from "../syntax/argument-members.ts";
 import { callBlocks } from "../syntax/call-block.ts";
 import type { CallableTool, CallSyntax, ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";
@@ -65,21 +66,17 @@ function* invocation(input: Input, out: Output): Reading<boolean> {
   input.commit();
   out.call(name);
   const pass = (text: string) => out.arguments(text);
-  let divider = "{";
+  const members = new ArgumentMembers(pass);
   for (;;) {
     const mark = yield* input.until([PARAMETER, INVOKE_END], () => {});
     if (mark !== PARAMETER) {
-      if (mark !== null) pass(divider === "{" ? "{}" : "}");
+      if (mark !== null) members.end();
       return true;
     }
-    let head = "";
-    const take = (text: string) => {
-      head += text;
-    };
-    if ((yield* input.until(['">'], take)) === null) return true;
+    const head = yield* input.textUntil(['">']);
+    if (head === null) return true;
     const [key = "", kind = "true"] = head.split('" string="');
-    pass(`${divider}${JSON.stringify(key)}: `);
-    divider = ", ";
+    members.key(key);
     // `string="…"` says whether the value is text or JSON.
     if (!(yield* taggedValue(input, [PARAMETER_END], kind === "true" ? TEXT : {}, pass))) return true;
   }

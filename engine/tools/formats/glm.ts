@@ -1,5 +1,6 @@
 import { literal } from "../../../grammar/schema/literal.ts";
 import type { FunctionTool } from "../../protocol/prompt.ts";
+import { ArgumentMembers } from "../syntax/argument-members.ts";
 import type { ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";
 import type { Output } from "../syntax/output.ts";
@@ -51,21 +52,17 @@ function* call(input: Input, out: Output, tools: readonly FunctionTool[]): Readi
   out.call(name);
   const schemas = argumentSchemas(tools, name);
   const pass = (text: string) => out.arguments(text);
-  let divider = "{";
+  const members = new ArgumentMembers(pass);
   for (;;) {
     const mark = yield* input.until([KEY, CLOSE], () => {});
     if (mark === null) return true;
     if (mark === CLOSE) {
-      pass(divider === "{" ? "{}" : "}");
+      members.end();
       return true;
     }
-    let key = "";
-    yield* input.until([KEY_END], (text) => {
-      key += text;
-    });
-    if ((yield* input.until([VALUE], () => {})) === null) return true;
-    pass(`${divider}${JSON.stringify(key)}: `);
-    divider = ", ";
+    const key = yield* input.textUntil([KEY_END]);
+    if (key === null || (yield* input.until([VALUE], () => {})) === null) return true;
+    members.key(key);
     if (!(yield* taggedValue(input, [VALUE_END], schemas[key], pass))) return true;
   }
 }

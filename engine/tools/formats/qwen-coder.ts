@@ -1,5 +1,6 @@
 import { literal } from "../../../grammar/schema/literal.ts";
 import type { FunctionTool } from "../../protocol/prompt.ts";
+import { ArgumentMembers } from "../syntax/argument-members.ts";
 import type { ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";
 import type { Output } from "../syntax/output.ts";
@@ -55,22 +56,19 @@ function* call(input: Input, out: Output, tools: readonly FunctionTool[], mark: 
   out.call(name);
   const schemas = argumentSchemas(tools, name);
   const pass = (text: string) => out.arguments(text);
-  let divider = "{";
+  const members = new ArgumentMembers(pass);
   for (;;) {
     const next = yield* input.until([PARAMETER, FUNCTION_END, CLOSE], () => {});
     if (next === null) return true;
     if (next !== PARAMETER) {
-      pass(divider === "{" ? "{}" : "}");
+      members.end();
       if (next === CLOSE) return true;
       break;
     }
-    let key = "";
-    yield* input.until([">"], (text) => {
-      key += text;
-    });
+    const key = yield* input.textUntil([">"]);
+    if (key === null) return true;
     yield* input.accepts("\n");
-    pass(`${divider}${JSON.stringify(key)}: `);
-    divider = ", ";
+    members.key(key);
     if (!(yield* taggedValue(input, [`\n${PARAMETER_END}`, PARAMETER_END], schemas[key], pass))) return true;
   }
   yield* input.attempt(function* () {

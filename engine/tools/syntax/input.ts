@@ -93,6 +93,15 @@ export class Input {
     }
   }
 
+  /** Takes text up to the first of the marks as `until` does, and the mark. @returns the text; null without a mark */
+  *textUntil(marks: readonly string[]): Reading<string | null> {
+    let text = "";
+    const mark = yield* this.until(marks, (piece) => {
+      text += piece;
+    });
+    return mark === null ? null : text;
+  }
+
   /** Runs a reading. If it returns false, the input is as before. */
   *attempt(reading: () => Reading<boolean>): Reading<boolean> {
     // A nested attempt goes back to its own beginning only.

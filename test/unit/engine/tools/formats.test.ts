@@ -220,6 +220,8 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
         "<tool_call>\n<function=get_weather>\n<parameter=city>\nPa\nris\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>",
         calls({ name: "get_weather", arguments: '{"city": "Pa\\nris", "days": 3}' }),
       ],
+      // Ended by max_tokens within the name of an argument.
+      ["<tool_call>\n<function=get_weather>\n<parameter=ci", calls({ name: "get_weather", arguments: "" })],
     ],
     malformed: ["<tool_call>\nget_weather\n</tool_call>"],
   },

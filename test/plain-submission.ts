@@ -1,6 +1,6 @@
 import type { Submission } from "../engine/engine.ts";
 
-/** A greedy request that asks for nothing special. */
+/** A greedy request without special options. */
 export const PLAIN_SUBMISSION: Submission = {
   tier: "default",
   owner: "local",

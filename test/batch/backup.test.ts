@@ -28,13 +28,13 @@ async function run(...args: string[]): Promise<{ code: number | null; output: st
   return { code, output };
 }
 
-/** 20 tokens each: MIDDLE steps, of at most 8 sequences, end some of them and far from all. */
+/** Lines of 20 tokens each: after MIDDLE steps with at most 8 sequences some lines have ended, most have not. */
 const MIDDLE = 60;
 const LINES = Array.from({ length: 80 }, (_, i) =>
   chatLine(`line-${i}`, `Count from ${i % 20} to 20.`, { max_tokens: 20, ignore_eos: true }),
 );
 
-/** Every line is in the batch's files once, and charged once. */
+/** Asserts that every line is in the batch's files once and charged once. */
 async function expectWhole(server: TestServer, dataDir: string, id: string): Promise<void> {
   const batch = await reaches(server.client, id, "completed");
   expect(ids((await results(server.client, batch)).all)).toEqual(ids(LINES));
@@ -44,7 +44,7 @@ async function expectWhole(server: TestServer, dataDir: string, id: string): Pro
   db.close();
 }
 
-test("a backup taken in the middle of a batch is restored, and the batch goes on from there: nothing lost or twice", async () => {
+test("a batch restored from a backup resumes without lost or repeated lines", async () => {
   const [dataDir, restored] = [freshDataDir(), freshDataDir()];
   const backup = join(freshDataDir(), "backup");
   const steps = new HeldSteps();
@@ -69,7 +69,7 @@ test("a backup taken in the middle of a batch is restored, and the batch goes on
   expect(done).toBeGreaterThan(0);
   expect(done).toBeLessThan(LINES.length);
 
-  // Both go on by themselves.
+  // Both resume on their own.
   steps.release();
   const second = await serve(restored);
   const old = await second.client.batches.retrieve(before.id);
@@ -79,7 +79,7 @@ test("a backup taken in the middle of a batch is restored, and the batch goes on
   expect(existsSync(`${backup}.partial`)).toBe(false);
 });
 
-test("a damaged file is named by backup and by restore, which end with 2; all else is restored", async () => {
+test("backup and restore list a damaged file, exit with 2 and restore the rest", async () => {
   const rooms = await openRooms({ dataDir: freshDataDir() });
   const add = async (text: string) =>
     rooms.files.add(
@@ -103,7 +103,7 @@ test("a damaged file is named by backup and by restore, which end with 2; all el
   expect(readdirSync(join(restored, "files"))).toEqual([kept.id]);
 });
 
-test("SIGTERM under a batch: running lines go back to the queue uncharged, and the next server ends each once", async () => {
+test("SIGTERM makes running lines pending and uncharged; the next server ends each once", async () => {
   const dataDir = freshDataDir();
   const steps = new HeldSteps();
   const first = await serve(dataDir, steps.env);

@@ -6,7 +6,7 @@ import { toFile } from "openai";
 import { onTestFinished } from "vitest";
 import { until } from "../api/until.ts";
 
-/** A data directory that ends with the test. */
+/** A data directory that is removed after the test. */
 export function freshDataDir(): string {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-batch-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,7 +52,7 @@ export async function submit(
 
 const TERMINAL = ["completed", "failed", "expired", "cancelled"];
 
-/** Resolves with the batch once its status is terminal, or `status` when that is given. */
+/** Resolves with the batch once its status is terminal, or `status` if given. */
 export async function reaches(client: OpenAI, id: string, status: string | null = null): Promise<OpenAI.Batch> {
   let batch = await client.batches.retrieve(id);
   const there = () => (status === null ? TERMINAL.includes(batch.status) : batch.status === status);
@@ -82,7 +82,7 @@ export async function resultLines(client: OpenAI, fileId: string | null | undefi
     .map((line): ResultLine => JSON.parse(line));
 }
 
-/** Both files of a batch that is over. */
+/** Both files of a terminal batch. */
 export async function results(client: OpenAI, batch: OpenAI.Batch) {
   const output = await resultLines(client, batch.output_file_id);
   const errors = await resultLines(client, batch.error_file_id);

@@ -22,7 +22,7 @@ afterAll(async () => {
 const QUESTIONS = Array.from({ length: 30 }, (_, i) => chatLine(`q${i}`, `What is ${i % 10} + ${i % 7}?`));
 
 describe("batches through the SDK", () => {
-  test("answer what the synchronous endpoint answers", async () => {
+  test("have the answers of the synchronous endpoint", async () => {
     const { client } = server;
     const made = await submit(client, jsonl(QUESTIONS), { metadata: { run: "first" } });
     expect(made).toMatchObject({ object: "batch", status: "validating", metadata: { run: "first" }, errors: null });
@@ -43,7 +43,7 @@ describe("batches through the SDK", () => {
     await expect(client.files.content(batch.output_file_id!)).rejects.toMatchObject({ status: 404 });
   });
 
-  test("of completions run too, and their files expire when that was asked for", async () => {
+  test("of completions run, and their files expire at the requested time", async () => {
     const { client } = server;
     const line = (i: number) => ({
       custom_id: `c${i}`,
@@ -60,7 +60,7 @@ describe("batches through the SDK", () => {
     expect(file.expires_at).toBe(file.created_at + 3600);
   });
 
-  test("with mistakes fail before the night, each line named", async () => {
+  test("with invalid lines fail at validation, with each line's error", async () => {
     const { client } = server;
     const lines = [QUESTIONS[0], "{", { ...QUESTIONS[1], url: "/v1/completions" }, QUESTIONS[0]];
     const made = await submit(client, jsonl(lines));
@@ -85,7 +85,7 @@ describe("batches through the SDK", () => {
     expect(error).toMatchObject({ status: 400, param: "after" });
   });
 
-  test("sent again with the same Idempotency-Key are one", async () => {
+  test("repeated with the same Idempotency-Key are created once", async () => {
     const { client } = server;
     const body = { input_file_id: "file-unknown", endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
     const made = await Promise.all(
@@ -96,7 +96,7 @@ describe("batches through the SDK", () => {
     expect(batch.errors?.data).toMatchObject([{ code: "invalid_request", param: "file_id", line: null }]);
   });
 
-  test("can be cancelled while they run; what has finished stays", async () => {
+  test("can be cancelled while they run, and keep finished lines", async () => {
     const { client } = server;
     const long = Array.from({ length: 400 }, (_, i) =>
       chatLine(`n${i}`, `Count from ${i} to 20.`, { max_tokens: 300, ignore_eos: true }),
@@ -114,14 +114,14 @@ describe("batches through the SDK", () => {
     await expect(client.batches.cancel(made.id)).resolves.toMatchObject({ status: "cancelled" });
   });
 
-  test("show in the metrics", async () => {
+  test("are counted in the metrics", async () => {
     const metrics = await server.metrics();
     expect(metrics.sum("nightshift_batch_batches", { status: "completed" })).toBe(2);
     expect(metrics.sum("nightshift_batch_lines_total", { status: "done" })).toBeGreaterThan(30);
     expect(metrics.sum("nightshift_batch_backlog_lines")).toBe(0);
   });
 
-  test("of embeddings answer what the synchronous endpoint answers, and pay for their input alone", async () => {
+  test("of embeddings have the synchronous endpoint's answers and are charged for input only", async () => {
     const { client } = server;
     const texts = ["One, two,", "Red,", "Once upon a time"];
     const lines = texts.map((input, i) => ({
@@ -139,7 +139,7 @@ describe("batches through the SDK", () => {
     expect(ids(output)).toEqual(["e0", "e1", "e2"]);
     for (const { custom_id, response } of output) {
       expect(response?.body).toMatchObject({ object: "list", model: "demo", nightshift: { tier: "batch" } });
-      // The rig's lines are typed as those of chats.
+      // The rig's lines have the type of chat lines.
       const { embedding } = (response!.body as unknown as CreateEmbeddingResponse).data[0]!;
       const expected = data[Number(custom_id.slice(1))]!.embedding;
       expect(embedding.reduce((sum, value, i) => sum + value * expected[i]!, 0)).toBeCloseTo(1, 4);

@@ -8,13 +8,13 @@ import { KeyedServer } from "../api/keyed.ts";
 import { until } from "../api/until.ts";
 import { chatLine, freshDataDir, jsonl, reaches, submit, uploadText } from "./batch-rig.ts";
 
-/** USD per million tokens; half of it for a batch. */
+/** USD per million tokens; a batch pays half. */
 const PRICES = ["--prices", "demo=10/5/20"];
 const COUNT = 40;
 const LINES = jsonl(
   Array.from({ length: COUNT }, (_, i) => chatLine(`line-${i}`, `What is ${i % 20} + 3?`, { ignore_eos: true })),
 );
-/** Eight tokens of answer are the least that a line costs; no prompt here has more tokens than its line has bytes. */
+/** A line costs at least eight answer tokens; no prompt here has more tokens than its line has bytes. */
 const LEAST_USD = (8 * 20 * 0.5) / 1e6;
 const BOUND_USD = LEAST_USD + (200 * 10 * 0.5) / 1e6;
 
@@ -27,7 +27,7 @@ async function withServer(run: (keyed: KeyedServer) => Promise<void>, ...args: s
   }
 }
 
-/** What the ledger adds up to, and what the sums that budgets go by say. */
+/** The ledger's sum, and the sums of the budgets. */
 function sums(dataDir: string) {
   const db = new Database(join(dataDir, "nightshift.db"), { readonly: true });
   try {
@@ -42,15 +42,15 @@ function sums(dataDir: string) {
   }
 }
 
-test("a batch pauses where its key's budget ends, says so, and goes on when that is raised", () =>
+test("a batch pauses at its key's budget with a reason, and resumes when it is raised", () =>
   withServer(async (keyed) => {
-    // Enough for most of it today, and for all with tomorrow's.
+    // Enough for most lines today, and for all with tomorrow's budget.
     const daily_usd = COUNT * LEAST_USD * 0.85;
     const { id, client } = await keyed.key({ requests_per_minute: 1, budget: { daily_usd } });
     const batch = await submit(client, LINES);
     const night = async (): Promise<{ phase: string; reason: string; eta: number | null }> =>
       Object(await client.batches.retrieve(batch.id)).nightshift;
-    // As long as lines end, what they held back lets others begin.
+    // Ended lines release reservations, which lets others start.
     const spent = async () => /^paused: the key's daily budget .* is used up/.test((await night()).reason);
     await until("the batch to pause", spent);
     const { phase, reason, eta } = await night();
@@ -65,13 +65,13 @@ test("a batch pauses where its key's budget ends, says so, and goes on when that
     expect(spending.day_usd).toBeLessThan(daily_usd + BOUND_USD);
     expect((await keyed.server.metrics()).sum("nightshift_batch_paused", { model: "demo" })).toBe(1);
 
-    // The key has nothing left for anything else either; its owner's other keys do.
+    // The key has nothing left for other requests; its owner's other keys have.
     expect((await failure(complete(client, "Hi"))).code).toBe("insufficient_quota");
     await complete((await keyed.key()).client, "Hi", { max_tokens: 2 });
 
     await keyed.patchKey(id, { budget: { daily_usd: 1 } });
     const done = await reaches(client, batch.id, "completed");
-    // Forty lines, and not one of the key's one request a minute.
+    // Forty lines count none of the key's one request per minute.
     expect(done.request_counts).toEqual({ total: COUNT, completed: COUNT, failed: 0 });
     const { response } = await client.chat.completions
       .create({ model: "demo", messages: [{ role: "user", content: "Hi" }], max_tokens: 2 })
@@ -80,7 +80,7 @@ test("a batch pauses where its key's budget ends, says so, and goes on when that
     await until("nothing to be held back", async () => (await keyed.owner("team")).spending.held_usd === 0);
   }));
 
-test("a batch that clearly costs more than there is is refused, and nothing is enqueued", () =>
+test("a batch that certainly exceeds its budget is rejected", () =>
   withServer(async (keyed) => {
     const poor = await keyed.key({ budget: { monthly_usd: COUNT * LEAST_USD * 0.4 } });
     const error = await failure(submit(poor.client, LINES));
@@ -90,7 +90,7 @@ test("a batch that clearly costs more than there is is refused, and nothing is e
     expect((await failure(submit(broke.client, LINES))).message).toContain("You have used up the key's daily budget");
     expect((await keyed.admin.get<{ data: unknown[] }>("/batches")).data).toEqual([]);
     expect((await poor.client.batches.list()).data).toEqual([]);
-    // One that was created before is told again.
+    // A batch that was created before is returned again.
     const fair = await keyed.key({ owner: "fair", budget: { monthly_usd: 1 } });
     const input_file_id = await uploadText(fair.client, LINES);
     const request = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
@@ -101,9 +101,9 @@ test("a batch that clearly costs more than there is is refused, and nothing is e
     expect((await failure(fair.client.batches.create(request))).code).toBe("insufficient_quota");
   }));
 
-test("what only the whole file tells is told by validation", () =>
+test("an excess over the budget beyond the preview fails at validation", () =>
   withServer(async (keyed) => {
-    // The beginning is cheap, and much longer than what is looked at first; the rest is not.
+    // The beginning is cheap and much longer than the preview; the rest is not.
     const cheap = Array.from({ length: 700 }, (_, i) => chatLine(`a-${i}`, "Hi", { max_tokens: 1 }));
     const dear = Array.from({ length: 300 }, (_, i) => chatLine(`b-${i}`, "What? ".repeat(80), { max_tokens: 200 }));
     const { client } = await keyed.key({ budget: { monthly_usd: 0.05 } });
@@ -112,7 +112,7 @@ test("what only the whole file tells is told by validation", () =>
     expect(batch.errors?.data).toMatchObject([{ code: "insufficient_quota", line: null }]);
   }));
 
-test("a key's enqueued tokens are those of its batches that are not over", () =>
+test("a key's enqueued tokens are those of its open batches", () =>
   withServer(
     async (keyed) => {
       const { client } = await keyed.key({ enqueued_tokens: 1000 });
@@ -131,7 +131,7 @@ test("a key's enqueued tokens are those of its batches that are not over", () =>
     "off",
   ));
 
-test("kill -9 while requests and lines hold money back: the next server holds none, and the sums are the ledger's", async () => {
+test("kill -9 leaves no reservations, and spending equals the ledger", async () => {
   const dataDir = freshDataDir();
   let used = { id: "", key: "" };
   const steps = new HeldSteps();
@@ -145,10 +145,10 @@ test("kill -9 while requests and lines hold money back: the next server holds no
     steps.allow(0);
     await submit(client, jsonl(long));
     await doomed.server.reaches("nightshift_batch_lines_in_engine", 16);
-    // Enough for those that run to end, and not for the next ones.
+    // Enough steps for running lines to end, and not for the next ones.
     steps.allow(50);
     await doomed.server.reaches("nightshift_batch_lines_total", 3);
-    // The steps that a stream needs for its first token come when it is there: lines would use up earlier ones.
+    // Grants the stream's steps once it exists: lines would use earlier ones.
     const first = stream(client, "Count from 1 to 20.", endless(100)).then((chunks) =>
       chunks[Symbol.asyncIterator]().next(),
     );

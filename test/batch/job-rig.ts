@@ -3,7 +3,7 @@ import type { HeldSteps } from "../api/held-steps.ts";
 import type { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
 
-/** POST /v1/chat/completions, greedy, with a Prefer header. */
+/** Greedy POST /v1/chat/completions with a Prefer header. */
 export function postChat(server: TestServer, body: object, prefer: string): Promise<Response> {
   return fetch(`${server.origin}/v1/chat/completions`, {
     method: "POST",
@@ -13,8 +13,8 @@ export function postChat(server: TestServer, body: object, prefer: string): Prom
 }
 
 /**
- * A stream that takes the place of a server with one sequence until it is left: with `steps` however long that is, else
- * choice after choice.
+ * A stream that occupies a server with one sequence until it is cancelled: with `steps` for any length, else choice
+ * after choice.
  */
 export async function occupied(server: TestServer, steps?: HeldSteps) {
   steps?.allow(5);
@@ -27,7 +27,7 @@ export async function occupied(server: TestServer, steps?: HeldSteps) {
   return { leave };
 }
 
-/** What a job's address answers once that is no longer 202. */
+/** The response of a job's address once it is no longer 202. */
 export async function poll(server: TestServer, location: string): Promise<{ status: number; body: unknown }> {
   let answered: { status: number; body: unknown } | null = null;
   await until(`${location} to be over`, async () => {

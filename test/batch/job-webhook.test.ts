@@ -11,7 +11,7 @@ import { until } from "../api/until.ts";
 import { receiver, SECRET } from "../faults/webhook-rig.ts";
 import { occupied, postChat } from "./job-rig.ts";
 
-test("a job's end is told by its batch's webhook, and its answer is there by then", async () => {
+test("a job's answer exists when its batch's webhook is sent", async () => {
   const { url, received } = await receiver((_, response) => response.writeHead(204).end());
   const folder = mkdtempSync(join(tmpdir(), "nightshift-config-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));

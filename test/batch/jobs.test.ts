@@ -14,14 +14,14 @@ afterAll(() => server.stop());
 
 const IMPATIENT = "respond-async, wait=0";
 
-/** A request that is put off as the only sequence is taken; its job runs when that is over. */
+/** A request deferred because the only sequence is busy; its job runs afterwards. */
 async function putOff(content: string, more: object = {}): Promise<string> {
   const response = await postChat(server, { messages: [user(content)], ...more }, IMPATIENT);
   expect(response.status).toBe(202);
   return response.headers.get("location")!;
 }
 
-test("a request that would wait becomes a job, and its answer is the synchronous call's", async () => {
+test("a request that would wait becomes a job with the synchronous answer", async () => {
   const expected = await complete(server.client, "What is 7 + 8?");
   const busy = await occupied(server, steps);
   const response = await postChat(server, { messages: [user("What is 7 + 8?")] }, IMPATIENT);
@@ -51,7 +51,7 @@ test("a request that would wait becomes a job, and its answer is the synchronous
   expect(metrics.sum("nightshift_requests_total", { tier: "batch", status: "ok" })).toBe(1);
 });
 
-test("who need not wait is answered at once, as is a stream", async () => {
+test("a stream, and a request without a wait, are answered synchronously", async () => {
   const response = await postChat(server, { messages: [user("What is 7 + 8?")] }, "respond-async");
   expect(response.status).toBe(200);
   expect(response.headers.get("preference-applied")).toBeNull();
@@ -60,7 +60,7 @@ test("who need not wait is answered at once, as is a stream", async () => {
   await streamed.text();
 });
 
-test("a request that fails when it runs fails with the status and body of the synchronous call", async () => {
+test("a job that fails has the status and body of the synchronous call", async () => {
   const words = { messages: [user("word ".repeat(5000))] };
   const expected = await postChat(server, words, "");
   const busy = await occupied(server, steps);
@@ -71,7 +71,7 @@ test("a request that fails when it runs fails with the status and body of the sy
   expect(answered.body).toEqual(await expected.json());
 });
 
-test("deleted while it waits it does not run; deleted afterwards, request and answer are gone", async () => {
+test("a waiting job that is deleted does not run; a done one loses request and answer", async () => {
   const busy = await occupied(server, steps);
   const unwanted = await putOff("What is 2 + 3?");
   const cancelled = await fetch(server.origin + unwanted, { method: "DELETE" });
@@ -91,7 +91,7 @@ test("deleted while it waits it does not run; deleted afterwards, request and an
   await expect(server.client.files.retrieve(input_file_id)).rejects.toMatchObject({ status: 404 });
 });
 
-test("what is no job of this owner's is 404, a batch that was none included", async () => {
+test("an id that is not this owner's job is 404, also a batch's", async () => {
   for (const id of ["job_000000000000000000000000", "nonsense", "batch_000000000000000000000000"]) {
     expect((await fetch(`${server.origin}/v1/nightshift/jobs/${id}`)).status).toBe(404);
   }

@@ -13,7 +13,7 @@ const CHAT = "/v1/chat/completions";
 const EMBEDDINGS = "/v1/embeddings";
 const CONTEXT = 1024;
 const HOUR = 3600;
-/** Unix seconds: nothing of this test was before, and no hour of the machine's time is cut. */
+/** Unix seconds before all of this test, at the start of an hour of machine time. */
 const START = Math.floor(Date.now() / 1000 / HOUR) * HOUR;
 
 interface Sum {
@@ -26,12 +26,12 @@ interface Sum {
 
 const NOTHING: Sum = { requests: 0, input: 0, cached: 0, output: 0, costNano: 0 };
 
-/** Everything that is charged, and some that is not, on a server of its own. */
+/** Charged and uncharged requests of every kind, on a server of its own. */
 describe("the ledger", () => {
   let server: TestServer;
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-reconciliation-"));
   const args = ["--threads", "1", "--sequences", "8", "--context", String(CONTEXT), "--data-dir", dataDir];
-  /** What clients and files were told of it, by endpoint and tier. */
+  /** Usage in responses and result files, by endpoint and tier. */
   const told = new Map<string, Sum>();
 
   function tell(endpoint: string, tier: string, usage: OpenAI.CompletionUsage | OpenAI.CreateEmbeddingResponse.Usage) {
@@ -100,7 +100,7 @@ describe("the ledger", () => {
     for (const { response } of output) tell(EMBEDDINGS, "batch", response!.body.usage!);
   }
 
-  /** By endpoint, which is this server's own, and tier. */
+  /** Sums by endpoint and tier. */
   function asked(path: string): Promise<unknown> {
     const query = { start_time: START, group_by: ["service_tier", "endpoint"] };
     return server.client.get<unknown>(`/organization/${path}`, { query });
@@ -128,7 +128,7 @@ describe("the ledger", () => {
     return sums;
   }
 
-  test("has what clients and the batches' files were told, and of who left what was computed until then", async () => {
+  test("equals the usage in responses and files, and has cancelled requests' computed tokens", async () => {
     const sums = await ledger();
     expect([...sums.keys()].sort()).toEqual([...told.keys()].sort());
     for (const [key, { requests, input, cached, output }] of told) {
@@ -154,13 +154,13 @@ describe("the ledger", () => {
       expect([key, counted("cached_prompt_tokens_total")]).toEqual([key, sum.cached]);
       expect([key, counted("generation_tokens_total")]).toEqual([key, sum.output]);
       const charged = counted("requests_total", { status: "ok" }) + counted("requests_total", { status: "cancelled" });
-      // Neither a line that failed nor a request that was refused is among them.
+      // Failed lines and rejected requests are not included.
       expect([key, charged]).toEqual([key, sum.requests]);
       expect(counted("ledger_cost_usd_total") * 1e9).toBeCloseTo(sum.costNano, 3);
     }
   });
 
-  test("and the machine's time beside it are told by the costs, which sum to the metrics' too", async () => {
+  test("and machine time are in the costs report, which agrees with the metrics", async () => {
     const costs = async () => costsPage.parse(await asked("costs")).data[0]!;
     const scrape = await server.metrics();
     const spent = scrape.sum("nightshift_machine_seconds_total");
@@ -187,7 +187,7 @@ describe("the ledger", () => {
     expect(spent).toBeCloseTo(steps, 6);
   });
 
-  test("and the machine's time are as they were after a crash, and cost what the machine costs now", async () => {
+  test("and machine time survive a crash, priced at the current machine price", async () => {
     const told = async () => ({ ledger: await ledger(), bucket: costsPage.parse(await asked("costs")).data[0]! });
     const before = await told();
     server.kill("SIGKILL");

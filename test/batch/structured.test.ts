@@ -24,7 +24,7 @@ function held(schema: Record<string, unknown>): Record<string, unknown> {
   };
 }
 
-test("a batch's lines are held to their schemas", async () => {
+test("a batch's lines follow their schemas", async () => {
   const lines = Array.from({ length: 8 }, (_, i) => chatLine(`q${i}`, "Who is Ann?", { ...held(SCHEMA), seed: i }));
   const made = await submit(server.client, jsonl(lines));
   const { output } = await results(server.client, await reaches(server.client, made.id, "completed"));
@@ -37,7 +37,7 @@ test("a batch's lines are held to their schemas", async () => {
   }
 });
 
-test("a schema that can't be enforced fails the batch at validation, by line and path", async () => {
+test("a schema that cannot be enforced fails the batch at validation, by line and path", async () => {
   const bad = { ...SCHEMA, minProperties: 1 };
   const made = await submit(server.client, jsonl([chatLine("a", "x", held(SCHEMA)), chatLine("b", "x", held(bad))]));
   const batch = await reaches(server.client, made.id, "failed");

@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** The same arrivals on every machine: a share of what a slow one can do is none in half a second. */
+/** Fixed arrivals on every machine: half a second at a fraction of a slow machine's capacity may have none. */
 function someArrivals(): Traffic {
   const { source, draw } = scaled(chatTraffic(), 64, 256);
   return { source, draw: (_rate, seconds, random) => draw(8 / seconds, seconds, random) };

@@ -23,7 +23,7 @@ function demo() {
   return { model: nightshift()("demo"), temperature: 0, maxRetries: 0 };
 }
 
-/** A tool, and the cities that it was asked for. */
+/** A tool, and the cities of its calls. */
 function weather() {
   const asked: string[] = [];
   const getWeather = tool({
@@ -31,7 +31,7 @@ function weather() {
     inputSchema: z.object({ city: z.string() }),
     execute: ({ city }) => {
       asked.push(city);
-      // As text, for the SDK writes an object without the space that the demo model learned to read.
+      // As text, because the SDK writes an object without the space that the demo model was trained on.
       return '{"temperature": 31}';
     },
   });
@@ -42,7 +42,7 @@ const Person = z.object({ name: z.string(), age: z.int(), city: z.string() });
 const ABOUT_HUGO = "Extract name, age and city as JSON: Hugo is 41 years old and lives in Lima.";
 const HUGO = { name: "Hugo", age: 41, city: "Lima" };
 
-test("streamText streams, and tells why it ended and what it took", async () => {
+test("streamText streams, with finish reason and usage", async () => {
   const result = streamText({ ...demo(), prompt: "Count from 3 to 12." });
   const pieces: string[] = [];
   for await (const piece of result.textStream) pieces.push(piece);
@@ -54,7 +54,7 @@ test("streamText streams, and tells why it ended and what it took", async () => 
   expect(totalTokens).toBe(inputTokens! + outputTokens!);
 });
 
-test("generateText calls the tool, and answers from its result", async () => {
+test("generateText calls the tool and answers from its result", async () => {
   const { asked, tools } = weather();
   const options = { ...demo(), tools, stopWhen: stepCountIs(3) };
   const { text, steps } = await generateText({ ...options, prompt: "Weather in Cairo?" });
@@ -63,7 +63,7 @@ test("generateText calls the tool, and answers from its result", async () => {
   expect(text).toBe("It is 31 degrees in Cairo.");
 });
 
-test("streamText does the same, its arguments in pieces", async () => {
+test("streamText calls the tool with streamed arguments", async () => {
   const { asked, tools } = weather();
   const result = streamText({ ...demo(), tools, stopWhen: stepCountIs(3), prompt: "Weather in Cairo?" });
   let args = "";
@@ -78,18 +78,18 @@ test("streamText does the same, its arguments in pieces", async () => {
   expect(text).toBe("It is 31 degrees in Cairo.");
 });
 
-test("toolChoice makes the model call a tool that it would not have called", async () => {
+test("toolChoice forces a tool call", async () => {
   const { asked, tools } = weather();
   await generateText({ ...demo(), tools, toolChoice: "required", prompt: "Capital of France?" });
   expect(asked).toHaveLength(1);
 });
 
-test("Output.object is held to its zod schema, and filled from the text", async () => {
+test("Output.object follows its zod schema and is filled from the text", async () => {
   const { output } = await generateText({ ...demo(), output: Output.object({ schema: Person }), prompt: ABOUT_HUGO });
   expect(output).toEqual(HUGO);
 });
 
-test("Output.object holds where the model would say something else, while it streams too", async () => {
+test("Output.object follows its schema against the model's preference, also while streaming", async () => {
   const schema = z.object({
     mood: z.enum(["glad", "sad"]),
     ages: z.record(z.enum(["Ann", "Bob"]), z.int().min(0).max(99)),
@@ -114,7 +114,7 @@ test("embedMany keeps the order of its texts", async () => {
   expect(usage.tokens).toBeGreaterThan(10);
 });
 
-test("a refusal is the SDK's own error, with the server's message", async () => {
+test("a rejection is the SDK's own error with the server's message", async () => {
   const wrong = generateText({ ...demo(), model: nightshift()("nobody"), prompt: "Hello!" });
   const error: unknown = await wrong.catch((reason: unknown) => reason);
   if (!APICallError.isInstance(error)) throw new Error(`not a refusal: ${error}`);

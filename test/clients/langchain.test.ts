@@ -28,7 +28,7 @@ const getWeather = tool(() => '{"temperature": 31}', {
 const Person = z.object({ name: z.string(), age: z.int(), city: z.string() });
 
 describe("ChatOpenAI", () => {
-  test("invoke answers, and tells what it took", async () => {
+  test("invoke answers with usage", async () => {
     const { content, usage_metadata, response_metadata } = await chat().invoke("Capital of France?");
     expect(content).toBe("The capital of France is Paris.");
     expect(usage_metadata!.output_tokens).toBeGreaterThan(3);
@@ -36,7 +36,7 @@ describe("ChatOpenAI", () => {
     expect(response_metadata.finish_reason).toBe("stop");
   });
 
-  test("stream comes in pieces that add up, the usage with them", async () => {
+  test("stream gives chunks that add up to the answer, with usage", async () => {
     const pieces: string[] = [];
     let tokens = 0;
     for await (const { text, usage_metadata } of await chat().stream("Count from 3 to 12.")) {
@@ -48,7 +48,7 @@ describe("ChatOpenAI", () => {
     expect(tokens).toBeGreaterThan(10);
   });
 
-  test("bindTools: the call runs the tool, and the model answers from its result", async () => {
+  test("bindTools calls the tool, and the model answers from its result", async () => {
     const bound = chat().bindTools([getWeather]);
     const question = new HumanMessage("Weather in Cairo?");
     const asked = await bound.invoke([question]);
@@ -59,7 +59,7 @@ describe("ChatOpenAI", () => {
     expect(answer.content).toBe("It is 31 degrees in Cairo.");
   });
 
-  test("bindTools: streamed chunks add up to the call", async () => {
+  test("bindTools streams chunks that add up to the call", async () => {
     const stream = await chat().bindTools([getWeather]).stream("Weather in Cairo?");
     const chunks = [];
     for await (const chunk of stream) chunks.push(chunk);
@@ -73,8 +73,8 @@ describe("ChatOpenAI", () => {
     expect(found).toEqual({ name: "Hugo", age: 41, city: "Lima" });
   });
 
-  test("withStructuredOutput by functionCalling reads the arguments of a call that it demands", async () => {
-    // A function as it is sent: the demo model knows this one, and no other form of it.
+  test("withStructuredOutput by functionCalling reads the arguments of a forced call", async () => {
+    // The function as the demo model was trained on it; it knows no other form.
     const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const weather = { name: "get_weather", description: "Get the weather of a city", parameters };
     const city = chat().withStructuredOutput(weather, { method: "functionCalling" });
@@ -87,7 +87,7 @@ describe("ChatOpenAI", () => {
     expect(schema.safeParse(await mood.invoke("Capital of France?")).error).toBeUndefined();
   });
 
-  test("a refusal is rejected with its status and code", async () => {
+  test("a rejection has its status and code", async () => {
     const nobody = new ChatOpenAI({ ...access(), model: "nobody" }).invoke("Hello!");
     await expect(nobody).rejects.toMatchObject({ status: 404, code: "model_not_found" });
   });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What each part may import besides itself. `server` puts all of them together; `bench` measures from outside. */
+/** What each part may import besides itself. `server` composes all of them; `bench` measures from outside. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   grammar: [],
@@ -26,13 +26,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 const PARTS = Object.keys(MAY_IMPORT);
 
-/** Native code runs in the engine process: the server knows the engine by its client and the protocol. */
+/** Native code runs in the engine process: the server uses only its client and the protocol. */
 const WORKER_USERS = ["bench", "engine"];
 const CLIENT_USERS = ["server", "bench"];
 
 const MOST_FILES = 24;
 
-/** By file: the files that it imports. */
+/** The imports of each file. */
 const imports = new Map<string, string[]>();
 for (const part of PARTS) {
   for (const name of readdirSync(join(ROOT, part), { recursive: true, encoding: "utf8" })) {
@@ -51,10 +51,10 @@ for (const part of PARTS) {
 const partOf = (file: string) => file.slice(0, file.indexOf("/"));
 const edges = [...imports].flatMap(([from, targets]) => targets.map((to): [string, string] => [from, to]));
 
-/** A file right below `server/` starts something, and counts as a folder of its own. */
+/** A file directly in `server/` is an entry point and counts as its own folder. */
 const folderOf = (file: string) => (dirname(file) === "server" ? file : dirname(file));
 
-test("a part imports what lies below it", () => {
+test("a part imports only parts below it", () => {
   expect(imports.size).toBeGreaterThan(500);
   const upward = edges.filter(([from, to]) => {
     const [a, b] = [partOf(from), partOf(to)];
@@ -63,12 +63,12 @@ test("a part imports what lies below it", () => {
   expect(upward).toEqual([]);
 });
 
-test("bench is imported by the command alone", () => {
+test("bench is imported only by the command line", () => {
   const users = edges.filter(([from, to]) => partOf(to) === "bench" && partOf(from) !== "bench");
   expect(users.map(([from]) => from)).toEqual(["server/cli.ts"]);
 });
 
-test("the engine process and the engine's client know each other by the protocol", () => {
+test("the engine process and the engine's client share only the protocol", () => {
   const crossing = edges.filter(([from, to]) => {
     if (to.startsWith("engine/worker/"))
       return !WORKER_USERS.includes(partOf(from)) || from.startsWith("engine/client/");
@@ -96,7 +96,7 @@ test(`a folder has ${MOST_FILES} files at most`, () => {
   expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
 });
 
-/** What is left when all that imports nothing of the rest is taken away, again and again. */
+/** The rest after repeatedly removing edges to files without imports of their own. */
 function circles(all: readonly [string, string][]): [string, string][] {
   let left = [...all];
   for (;;) {

@@ -1,9 +1,9 @@
 import { readdirSync, readlinkSync } from "node:fs";
 
-/** Linux has the table of a process's descriptors. */
+/** The table of a process's descriptors on Linux. */
 export const canCountDescriptors = process.platform === "linux";
 
-/** Descriptors of this process on files in a folder. */
+/** Open descriptors of this process on files in a folder. */
 export function descriptorsIn(folder: string): number {
   return readdirSync("/proc/self/fd").filter((fd) => {
     try {

@@ -18,12 +18,12 @@ const locked: [string, LockedPackage][] = Object.entries<LockedPackage>(lock.pac
 const nameOf = (path: string) => path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 
 /**
- * Binaries for other platforms, which npm locked without having seen them: their version is fixed and their content is not.
- * Nothing may join them.
+ * Binaries for other platforms, which npm locked without fetching them: their version is fixed, their content is not.
+ * The list must not grow.
  */
 const UNSEEN = /^node_modules\/@(biomejs\/cli|node-llama-cpp\/(linux-riscv64|mac|win))-?/;
 
-it("every package is locked to one version and the hash of its content, and comes from a registry", () => {
+it("every package is locked to one version with a hash and comes from a registry", () => {
   expect(locked.length).toBeGreaterThan(100);
   for (const [path, { version, integrity, link, resolved, optional, os }] of locked) {
     expect([path, version]).toEqual([path, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
@@ -35,13 +35,13 @@ it("every package is locked to one version and the hash of its content, and come
   }
 });
 
-it("the lock is that of package.json", () => {
+it("the lock file matches package.json", () => {
   expect(lock.packages[""].dependencies).toEqual(manifest.dependencies);
   expect(lock.packages[""].devDependencies).toEqual(manifest.devDependencies);
 });
 
-// A new dependency that wants to run something at its installation is a decision of its own.
-it("install scripts are those that package.json decides upon, and run for SQLite alone", () => {
+// A new dependency with an install script needs a decision of its own.
+it("install scripts are those listed in package.json, and run for SQLite only", () => {
   const wanting = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => nameOf(path));
   expect(Object.keys(manifest.allowScripts)).toEqual(expect.arrayContaining(wanting));
   const allowed = Object.entries(manifest.allowScripts).filter(([, runs]) => runs);

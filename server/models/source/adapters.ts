@@ -2,13 +2,13 @@ import type { Adapter } from "../../../engine/protocol/config.ts";
 import { OptionsError } from "../../../platform/options-error.ts";
 
 const ADAPTER = /^(?<path>.+\.gguf)(?:@(?<scale>[^@]*))?$/i;
-/** What a model's source looks like: a `+` after anything else is part of a path. */
+/** The end of a model's source: a `+` after anything else is part of a path. */
 const BASE = /\.gguf$|^(hf|huggingface|https?)[:.]/i;
 const SCALE = /^-?\d{1,3}(\.\d{1,6})?$/;
 
 /**
- * Takes `base+adapter.gguf@0.8+…` apart. Adapters are files on this machine, each with a scale, 1 where none is given.
- * `exists` tells whether a path exists, for paths that have a `+` in them.
+ * Parses `base+adapter.gguf@0.8+…`. Adapters are files on this machine, each with a scale, by default 1. `exists` checks a
+ * path, for paths that contain a `+`.
  */
 export function splitAdapters(
   source: string,

@@ -3,18 +3,18 @@ import type { Hub } from "./hub.ts";
 import type { RemoteModel } from "./model-value.ts";
 import { type Answer, type Web, WebFault } from "./web.ts";
 
-/** What a server says of a file before it is downloaded. */
+/** Facts of a file from its server, before the download. */
 export interface Announcement {
   bytes: number;
-  /** Hex. The hub says it of all files that it stores apart from git, which large ones are. */
+  /** Hex. The hub has it for files that it stores outside git, such as all large ones. */
   sha256: string | null;
-  /** Strong ETag, else Last-Modified: what If-Range takes (RFC 9110, 13.1.5). Null where the server gives neither. */
+  /** Strong ETag, else Last-Modified: a validator for If-Range (RFC 9110, 13.1.5). Null if the server sends neither. */
   validator: string | null;
-  /** Whether the server sends parts of the file. */
+  /** True if the server supports range requests. */
   ranges: boolean;
 }
 
-/** Asks for the first byte: unlike HEAD, addresses that are signed for GET allow that. */
+/** Requests the first byte, because addresses that are signed for GET do not allow HEAD. */
 export async function announcementOf(
   model: RemoteModel,
   url: string,
@@ -33,7 +33,7 @@ export async function announcementOf(
   };
 }
 
-/** Throws an OptionsError for all but a 200 or 206. */
+/** Throws OptionsError for every status except 200 and 206. */
 export async function ask(
   model: RemoteModel,
   url: string,

@@ -6,27 +6,27 @@ import { z } from "zod";
 const FILE = z.object({
   name: z.string(),
   size: z.number(),
-  /** Hex; of the bytes as they came. */
+  /** Hex; of the received bytes. */
   sha256: z.string().nullable().default(null),
-  /** Whether that is the hash that the hub or the user named. */
+  /** True if the hub or the user specified this hash. */
   checked: z.boolean().default(false),
 });
 
 const RECORD = z.object({
   uri: z.string(),
-  /** The file to load, and all files that belong to it, by name within the folder. */
+  /** The file to load and all files that belong to it, by name within the folder. */
   entry: z.string(),
   files: z.array(FILE).min(1),
 });
 
-/** What a download brought. With it a model that is there is found again without asking the network. */
+/** The result of a download, by which a later start finds the model without network access. */
 export type DownloadRecord = z.infer<typeof RECORD>;
 
 const NAME = /^\.[0-9a-f]{16}\.json$/;
 
 /**
- * The record of an earlier download, if all its files are still there at their sizes and no other model's record names
- * one of them; else null.
+ * The record of an earlier download, if all its files still exist with their sizes and belong to no other model's record;
+ * else null.
  */
 export async function readRecord(folder: string, uri: string): Promise<DownloadRecord | null> {
   const record = await recordAt(recordPath(folder, uri));
@@ -57,7 +57,7 @@ async function recordAt(path: string): Promise<DownloadRecord | null> {
   }
 }
 
-/** Bytes, or null where there is no such file. */
+/** Bytes, or null if there is no such file. */
 async function sizeOf(path: string): Promise<number | null> {
   return stat(path).then(
     (facts) => facts.size,

@@ -32,7 +32,7 @@ export interface DownloadOptions {
   /** True: use only earlier downloads, without network access. */
   offline: boolean;
   log: DownloadLog;
-  /** Called when a model has to be downloaded. */
+  /** Called before a model is downloaded. */
   onDownload(name: string): DownloadProgress;
   /** Stops a download; the next one continues from the bytes that were received. */
   signal: AbortSignal;
@@ -42,7 +42,7 @@ export interface DownloadOptions {
   timeouts?: WebOptions["timeouts"];
 }
 
-/** A file of a model on its way. */
+/** A file of a model during its download. */
 interface Incoming {
   url: string;
   name: string;
@@ -53,10 +53,9 @@ interface Incoming {
 const MAX_CHANGES = 3;
 
 /**
- * The path of a remote model: the file of an earlier download if its record holds, without a word to the network; else
- * downloaded now, which goes on where an interrupted one stopped while the server has the same content, and checked against the
- * size and hash that were announced. Throws an OptionsError that says why not: an UnusableModel where the bytes are no model or
- * not those that were announced.
+ * The path of a remote model. A valid record of an earlier download needs no network access. Otherwise the model is downloaded,
+ * from where an interrupted download stopped if the server has the same content, and checked against the announced size and
+ * hash. Throws OptionsError with the reason; UnusableModel if the bytes are not a model or not the announced ones.
  */
 export async function downloadModel(model: RemoteModel, options: DownloadOptions): Promise<string> {
   const { folder, log } = options;
@@ -80,7 +79,7 @@ export async function downloadModel(model: RemoteModel, options: DownloadOptions
 const UNCHECKED =
   "No hash is known to check the model's file against; #sha256=… behind its address names the one it must have";
 
-/** False where the user has named another hash since. */
+/** False if the user has specified another hash since. */
 function isAsked({ sha256 }: RemoteModel, { files }: DownloadRecord): boolean {
   return sha256 === null || files.every((file) => file.checked && file.sha256 === sha256);
 }
@@ -116,7 +115,7 @@ function withHash(model: RemoteModel, announced: Announcement): Announcement {
   throw new UnusableModel(`${model.uri} has the SHA-256 ${announced.sha256} at the hub, and ${sha256} was asked for.`);
 }
 
-/** Brings all files and checks them; only then any gets its name. */
+/** Downloads and checks all files before it gives the first one its name. */
 async function bring(
   model: RemoteModel,
   incoming: readonly Incoming[],
@@ -204,7 +203,7 @@ async function fetchAll(
   }
 }
 
-/** Throws UnusableModel for other bytes than were announced. */
+/** Throws UnusableModel if the bytes are not the announced ones. */
 async function checked(
   model: RemoteModel,
   name: string,
@@ -230,7 +229,7 @@ async function checkRoom(
   let needed = 0;
   for (const { name, announced } of incoming)
     needed += announced.bytes - (await bytesKept(join(folder, name), announced));
-  // Putting pieces together takes room for all but the first once more.
+  // Joining the pieces needs the space of all but the first a second time.
   if (pieces) for (const { announced } of incoming.slice(1)) needed += announced.bytes;
   const { bavail, bsize } = await statfs(folder);
   if (needed <= bavail * bsize) return;

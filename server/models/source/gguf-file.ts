@@ -6,8 +6,8 @@ import { nearest } from "../../options/nearest.ts";
 const SPLIT = /-(\d{5})-of-(?!00000)(\d{5})\.gguf$/;
 
 /**
- * Checks that a GGUF file is there, whole in number of parts, and a GGUF by its first bytes. Returns the path to load:
- * of a split model, the first part.
+ * Checks that a GGUF file exists with all parts and starts as GGUF. Returns the path to load: for a split model that of the
+ * first part.
  */
 export async function checkGgufFile(path: string): Promise<string> {
   const parts = partsOf(path);
@@ -15,7 +15,7 @@ export async function checkGgufFile(path: string): Promise<string> {
   return parts[0]!;
 }
 
-/** All parts of a split model by any one of them; of another, itself. */
+/** All parts of a split model, from the path of any of them; for another model its own path. */
 export function partsOf(path: string): string[] {
   const match = SPLIT.exec(path);
   if (match === null) return [path];

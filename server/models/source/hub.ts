@@ -1,8 +1,8 @@
 import type { HubFile } from "./model-value.ts";
 
-/** The Hugging Face hub or a mirror of it, and what may open it. */
+/** The Hugging Face hub or a mirror of it, and its token. */
 export interface Hub {
-  /** With a slash at its end. */
+  /** With a trailing slash. */
   endpoint: string;
   token: string | null;
 }
@@ -19,7 +19,7 @@ export function hubUrl(hub: Hub, { owner, repo, branch }: HubFile, file: string)
   return `${repoUrl(hub.endpoint, owner, repo)}/resolve/${encodeURIComponent(branch)}/${path}`;
 }
 
-/** Where the hub says which file a quantization is; without one it chooses. */
+/** The address at which the hub names the file of a quantization; without one the hub chooses. */
 export function manifestUrl(hub: Hub, { owner, repo, tag }: HubFile): string {
   return `${repoUrl(`${hub.endpoint}v2/`, owner, repo)}/manifests/${encodeURIComponent(tag ?? "latest")}`;
 }

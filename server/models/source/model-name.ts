@@ -2,7 +2,7 @@ import { OptionsError } from "../../../platform/options-error.ts";
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/;
 
-/** What clients may ask for as `model`: it also stands in paths of the API, so nothing in it may climb. */
+/** Valid names of models. A name is part of API paths, so that `..` is not allowed. */
 export function isModelName(name: string): boolean {
   return NAME.test(name) && !name.includes("..");
 }
@@ -15,18 +15,18 @@ export function checkModelName(name: string): void {
   );
 }
 
-/** Throws OptionsError where a client could not tell one model from another. */
+/** Throws OptionsError for two models of one name. */
 export function refuseTwins(models: readonly { name: string }[]): void {
   const names = new Set<string>();
   for (const { name } of models) {
     if (names.has(name)) {
-      throw new OptionsError(`Two models are named '${name}'. Name one of them otherwise: --model other-name=…`);
+      throw new OptionsError(`Two models are named '${name}'. Rename one of them: --model other-name=…`);
     }
     names.add(name);
   }
 }
 
-/** A valid name as near to `text` as can be. */
+/** The valid name nearest to `text`. */
 export function safeModelName(text: string): string {
   const name = text
     .replace(/[^A-Za-z0-9._:/-]+/g, "-")
@@ -36,7 +36,7 @@ export function safeModelName(text: string): string {
   return name === "" ? "model" : name;
 }
 
-/** The name that a file gives to its model: without folder, ending and the number of a part. */
+/** The default name of a model: its file name without folder, extension and part number. */
 export function nameOfFile(path: string): string {
   const file = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
   return safeModelName(file.replace(/\.gguf$/i, "").replace(/-\d{5}-of-\d{5}$/, ""));

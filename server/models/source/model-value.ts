@@ -3,7 +3,7 @@ import { OptionsError } from "../../../platform/options-error.ts";
 import { splitAdapters } from "./adapters.ts";
 import { checkModelName, isModelName, nameOfFile, safeModelName } from "./model-name.ts";
 
-/** One value of `--model`, taken apart. */
+/** One parsed value of `--model`. */
 export type ModelValue = ModelSource & { adapters: Adapter[] };
 
 type ModelSource = { name: string; kind: "path"; path: string } | RemoteSource;
@@ -11,17 +11,17 @@ type ModelSource = { name: string; kind: "path"; path: string } | RemoteSource;
 interface RemoteSource {
   name: string;
   kind: "remote";
-  /** By which a download is found again. */
+  /** The key of its download record. */
   uri: string;
-  /** On a Hugging Face hub, where a token may help. */
+  /** True if it is on a Hugging Face hub, which may need a token. */
   hub: HubFile | null;
-  /** Hex; what the user says that the file's is. */
+  /** Hex; the hash that the user specified. */
   sha256: string | null;
 }
 
 export type RemoteModel = Extract<ModelValue, { kind: "remote" }>;
 
-/** `file` is null where the hub chooses it by the quantization, `tag`. */
+/** `file` is null if the hub chooses it by the quantization `tag`. */
 export interface HubFile {
   owner: string;
   repo: string;
@@ -42,7 +42,7 @@ export function parseModelValue(value: string, exists: (path: string) => boolean
   const bare = at < 0 || isRemote(value) || exists(value);
   const alias = bare ? null : value.slice(0, at);
   if (alias !== null && !isModelName(alias) && (alias.includes("/") || alias.startsWith("."))) {
-    // Rather a path that is not there than a name.
+    // A missing path is the more likely meaning than a name.
     return parseAdapted(value, null, exists);
   }
   if (alias !== null) checkModelName(alias);
@@ -51,7 +51,7 @@ export function parseModelValue(value: string, exists: (path: string) => boolean
   return parseAdapted(source, alias, exists);
 }
 
-/** Without an alias a model is named after its file and those of its adapters. */
+/** The default name of a model, from its file and its adapters. */
 function parseAdapted(source: string, alias: string | null, exists: (path: string) => boolean): ModelValue {
   const { base, adapters } = splitAdapters(source, exists);
   const parsed = parseSource(base);
@@ -106,7 +106,7 @@ function parseUrl(source: string): RemoteSource {
   return { name: nameOfFile(pathOf(url, source)), kind: "remote", uri: url.href, hub: null, sha256 };
 }
 
-/** The path as it is meant; `%ZZ` stands for nothing. */
+/** The decoded path; an invalid sequence such as `%ZZ` stays as it is. */
 function pathOf(url: URL, source: string): string {
   try {
     return decodeURIComponent(url.pathname);

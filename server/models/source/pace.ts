@@ -1,14 +1,14 @@
-/** Spreads what is received over time; all connections of a download share one. Pure; knows no clock. */
+/** Limits the rate of received bytes; all connections of a download share one. Pure: the time is an argument. */
 export class Pace {
   readonly #bytesPerMs: number;
-  /** When all that was received is paid for. */
+  /** Time at which the received bytes are within the rate. */
   #paidAt = 0;
 
   constructor(bytesPerSecond: number) {
     this.#bytesPerMs = bytesPerSecond / 1000;
   }
 
-  /** So many milliseconds a connection is to wait behind the bytes that it has received. */
+  /** Milliseconds that a connection has to wait after these bytes. */
   pauseMs(bytes: number, now: number): number {
     this.#paidAt = Math.max(this.#paidAt, now) + bytes / this.#bytesPerMs;
     return this.#paidAt - now;

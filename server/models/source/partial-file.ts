@@ -15,14 +15,14 @@ const STATE = z.object({
   sha256: z.string().nullable(),
   validator: z.string().nullable(),
   pieceBytes: z.number(),
-  /** The numbers of pieces that are on the disk. */
+  /** Indexes of the pieces that are durable. */
   done: z.array(z.number()),
 });
 type State = z.infer<typeof STATE>;
 
 /**
- * A file that is being downloaded: its bytes in `path.part`, and in `path.part.json` what the server said of it and which
- * pieces have come. A later run goes on with it only while the server still says the same.
+ * A file that is being downloaded: its bytes are in `path.part`, the server's facts and the complete pieces in
+ * `path.part.json`. A later run continues it only if the server's facts are the same.
  */
 export class PartialFile {
   readonly path: string;
@@ -31,7 +31,7 @@ export class PartialFile {
   readonly #state: State;
   #saved: Promise<void> = Promise.resolve();
 
-  /** Goes on with what an earlier run left, if that was of the same content; else begins anew. */
+  /** Continues the file of an earlier run if it has the same content; else starts from the first byte. */
   static async open(path: string, announced: Announcement, pieceBytes: number): Promise<PartialFile> {
     const { bytes, sha256, validator, ranges } = announced;
     const earlier = ranges ? await readState(path) : null;
@@ -40,7 +40,7 @@ export class PartialFile {
       () => null,
     );
     const goOn = earlier !== null && size === bytes && isSame(earlier, announced);
-    // A server that sends no parts sends the whole at once.
+    // A server without range requests sends the whole file.
     const fresh = { bytes, sha256, validator, pieceBytes: ranges ? pieceBytes : bytes, done: [] };
     const state = goOn ? earlier : fresh;
     if (!goOn) await removePartial(path);
@@ -79,7 +79,7 @@ export class PartialFile {
     }
   }
 
-  /** All bytes of the piece have been written. They are on the disk before it counts as done. */
+  /** Marks a piece as complete, after its bytes have been synced. */
   async complete(piece: Piece): Promise<void> {
     await this.#file.datasync();
     this.#state.done.push(piece.from / this.#state.pieceBytes);
@@ -87,14 +87,14 @@ export class PartialFile {
     await this.#saved;
   }
 
-  /** Hex. Of a file of 5 GB it takes some ten seconds. */
+  /** Hex. It takes about ten seconds for a file of 5 GB. */
   async sha256(): Promise<string> {
     const hash = createHash("sha256");
     for await (const chunk of createReadStream(this.#part, { highWaterMark: 256 * 1024 })) hash.update(chunk);
     return hash.digest("hex");
   }
 
-  /** Puts another file's bytes behind this one's. A run that is cut off here finds the wrong size, and begins anew. */
+  /** Appends another file's bytes. The next run after an interruption finds the wrong size and starts again. */
   async append(other: PartialFile): Promise<void> {
     const { size } = await this.#file.stat();
     let at = size;
@@ -123,7 +123,7 @@ export class PartialFile {
   }
 }
 
-/** How many bytes of the file a later run would not have to fetch. */
+/** Bytes of the file that a later run does not have to fetch. */
 export async function bytesKept(path: string, announced: Announcement): Promise<number> {
   const state = announced.ranges ? await readState(path) : null;
   if (state === null || !isSame(state, announced)) return 0;
@@ -134,7 +134,7 @@ export async function removePartial(path: string): Promise<void> {
   for (const suffix of [".part.json", ".part.json.new", ".part"]) await rm(`${path}${suffix}`, { force: true });
 }
 
-/** A hash names the content. Without one only the server's validator does, and without that nothing can be told. */
+/** Compares the content by hash, else by the server's validator; without both it counts as different. */
 function isSame(state: State, { bytes, sha256, validator }: Announcement): boolean {
   if (state.bytes !== bytes || state.sha256 !== sha256) return false;
   return sha256 !== null || (validator !== null && state.validator === validator);

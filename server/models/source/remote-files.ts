@@ -9,21 +9,21 @@ import type { Web } from "./web.ts";
 
 /** The files that make a remote model. */
 export interface RemoteFiles {
-  /** By address; `name` is the file's own in the folder of downloads. */
+  /** Addresses; `name` is the file name in the folder of downloads. */
   files: { url: string; name: string }[];
-  /** They are pieces of one GGUF file, to be put together. */
+  /** True if they are pieces of one GGUF file, which have to be joined. */
   pieces: boolean;
 }
 
 const MANIFEST = z.object({ ggufFile: z.object({ rfilename: z.string().min(1) }) });
-/** The hub names the file only to clients of this name: github.com/ggml-org/llama.cpp/pull/11195. */
+/** User agent to which the hub names the file of a quantization: github.com/ggml-org/llama.cpp/pull/11195. */
 const MANIFEST_HEADERS = { "user-agent": "llama-cpp", accept: "application/json" };
 const MAX_MANIFEST = 1024 * 1024;
 const PIECE = /\.part(\d+)of([1-9]\d*)$/;
-/** Of one model. All of them are open while they are fetched. */
+/** Maximum files of one model. All of them are open during the download. */
 const MOST_FILES = 512;
 
-/** All files of a model by the value of `--model`; a quantization is looked up at the hub. */
+/** All files of a `--model` value; the hub is asked for the file of a quantization. */
 export async function remoteFilesOf(
   model: RemoteModel,
   deps: { hub: Hub; web: Web; signal: AbortSignal },
@@ -49,8 +49,8 @@ export async function remoteFilesOf(
 }
 
 /**
- * Begins with a hash of the model's URI: two models whose files have the same name at their servers never share a file.
- * The parts of one model keep a common stem.
+ * Begins with a hash of the model's URI, so that files of the same name at different servers never share a file. The parts of
+ * one model keep a common stem.
  */
 function fileName(uri: string, path: string): string {
   const hash = createHash("sha256").update(uri).digest("hex").slice(0, 12);
@@ -74,7 +74,7 @@ async function fileOnHub(model: RemoteModel, deps: { hub: Hub; web: Web; signal:
   );
 }
 
-/** All pieces of a GGUF file that was cut up, by any one of them, but not far beyond the bound; null for another file. */
+/** All pieces of a GGUF file from the name of any of them, not far beyond the maximum; null for another file. */
 function piecesOf(path: string): string[] | null {
   const match = PIECE.exec(path);
   if (match === null) return null;

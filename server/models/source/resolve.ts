@@ -6,11 +6,11 @@ import { hubOf } from "./hub.ts";
 import { refuseTwins } from "./model-name.ts";
 import { parseModelValue } from "./model-value.ts";
 
-/** A model that is there to be loaded. */
+/** A model whose files are on this machine. */
 export interface ResolvedModel {
-  /** What clients ask for. */
+  /** The name in requests. */
   name: string;
-  /** The GGUF file; of a split model, its first part. */
+  /** The GGUF file; for a split model its first part. */
   path: string;
   adapters: Adapter[];
 }
@@ -23,8 +23,8 @@ export interface ResolveOptions
 }
 
 /**
- * The models of all `--model` values, in their order; what is remote is downloaded, one after the other.
- * Throws an OptionsError that says what to do, before anything is downloaded where that can be known.
+ * The models of all `--model` values in their order. Remote models are downloaded one at a time. Throws OptionsError with
+ * advice, if possible before the first download.
  */
 export async function resolveModels(values: readonly string[], options: ResolveOptions): Promise<ResolvedModel[]> {
   const models = values.map((value) => parseModelValue(value, existsSync));
@@ -37,7 +37,7 @@ export async function resolveModels(values: readonly string[], options: ResolveO
   const { env, signal = new AbortController().signal } = options;
   for (const model of models) {
     if (model.kind === "path") continue;
-    // With its HTTP client it is a tenth of all that a server would load at its start.
+    // Loaded only on demand: with its HTTP client it is a tenth of all modules of a start.
     const { downloadModel } = await import("./download.ts");
     paths.set(model.name, await downloadModel(model, { ...options, hub: hubOf(env), signal }));
   }

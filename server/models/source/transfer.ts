@@ -4,15 +4,15 @@ import type { Pace } from "./pace.ts";
 import type { PartialFile, Piece } from "./partial-file.ts";
 import { type Answer, causeOf, type Web, WebFault } from "./web.ts";
 
-/** How a transfer goes about its work. */
+/** Parameters of a transfer. */
 export interface TransferRules {
-  /** Pieces that are fetched at once: storage services bound what one connection gets. */
+  /** Pieces that are fetched at the same time, because storage services limit the rate of one connection. */
   connections: number;
   pieceBytes: number;
-  /** Tries in a row that may bring less than `progressBytes` each, of one connection. */
+  /** Maximum consecutive tries of one connection that each receive less than `progressBytes`. */
   tries: number;
   progressBytes: number;
-  /** The pause after the first of them, in milliseconds; it doubles. */
+  /** Milliseconds of pause after the first such try; the pause doubles. */
   firstPauseMs: number;
 }
 
@@ -27,20 +27,20 @@ export const TRANSFER_RULES: TransferRules = {
 export interface TransferDeps {
   web: Web;
   rules: TransferRules;
-  /** Null where downloads are as fast as they can. */
+  /** Null without a rate limit. */
   pace: Pace | null;
   /** Called with the bytes of each chunk. */
   received(bytes: number): void;
-  /** A try failed, and another one follows after the pause. */
+  /** Called after a failed try that is repeated after the pause. */
   failed(reason: string, pauseMs: number): void;
 }
 
-/** The server has other content now than when the download began. */
+/** The content at the server has changed since the download began. */
 export class ContentChanged extends Error {}
 
 /**
- * Fetches the missing pieces of a file from one address, several at a time. Each try asks for what its piece still lacks,
- * on the condition that the file is the same (If-Range). Throws ContentChanged, a WebFault when a connection has used up its tries,
+ * Fetches the missing pieces of a file from one address, several at a time. Each try requests the missing bytes of its piece,
+ * on the condition that the file is the same (If-Range). Throws ContentChanged, WebFault after the last try of a connection,
  * an error of the disk, or the signal's reason.
  */
 export async function transfer(
@@ -65,7 +65,7 @@ export async function transfer(
   try {
     const connections = Array.from({ length: Math.min(deps.rules.connections, todo.length) }, connection);
     for (const each of connections) each.catch((error: unknown) => stop.abort(error));
-    // The file is closed after this: no connection may write any more.
+    // The file is closed after this, so that no connection may write any more.
     await Promise.allSettled(connections);
     stop.signal.throwIfAborted();
   } finally {
@@ -136,7 +136,7 @@ async function open(
 ): Promise<Answer> {
   const { ranges, validator, sha256, bytes } = announced;
   const headers: Record<string, string> = ranges ? { range: `bytes=${from}-${to - 1}` } : {};
-  // Where a hash is known it decides: storages behind one address may disagree on the ETag of the same bytes.
+  // A known hash decides, because storages behind one address may have different ETags for the same bytes.
   const condition = sha256 === null ? validator : null;
   if (ranges && condition !== null) headers["if-range"] = condition;
   const answer = await web.get(url, headers, signal);

@@ -2,13 +2,13 @@ import type { Readable } from "node:stream";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
 import type { Hub } from "./hub.ts";
 
-/** The answer of the last server on the way of redirects. */
+/** The answer of the last server in a chain of redirects. */
 export interface Answer {
   status: number;
   header(name: string): string | null;
-  /** The first value of a header that the hub itself sent, on any hop; null where none did. */
+  /** The first value of a header that the hub itself sent, on any hop; null if it sent none. */
   hubHeader(name: string): string | null;
-  /** To be read or destroyed. */
+  /** The caller reads or destroys it. */
   body: Readable;
 }
 
@@ -16,13 +16,13 @@ export interface WebOptions {
   hub: Hub;
   /** Read for HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in either case. */
   env: Record<string, string | undefined>;
-  /** How long a server may take to begin its answer, and between two chunks of a body, in milliseconds. */
+  /** Milliseconds that a server may take to begin its answer, and between two chunks of a body. */
   timeouts?: { answerMs: number; silenceMs: number };
 }
 
 /** The server did not answer, or its answer is unusable; the message has the reason. */
 export class WebFault extends Error {
-  /** No server was reached. */
+  /** True if no server was reached. */
   readonly unreachable: boolean;
 
   constructor(message: string, unreachable = false) {
@@ -35,7 +35,7 @@ const TIMEOUTS = { answerMs: 20_000, silenceMs: 30_000 };
 const MAX_REDIRECTS = 10;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** GET requests with proxies, bounded redirects and timeouts. The hub's token goes to the hub's origin alone. */
+/** GET requests with proxies, bounded redirects and timeouts. The hub's token is sent only to the hub's origin. */
 export class Web {
   readonly #hub: Hub;
   readonly #hubOrigin: string;
@@ -50,7 +50,7 @@ export class Web {
     const httpsProxy = env.https_proxy || env.HTTPS_PROXY;
     const agent = { bodyTimeout: timeouts.silenceMs, connect: { timeout: timeouts.answerMs } };
     const noProxy = env.no_proxy ?? env.NO_PROXY ?? "";
-    // EnvHttpProxyAgent would fall back to process.env for what is not given; it is made only where a proxy is set.
+    // EnvHttpProxyAgent falls back to process.env for missing values, so that it is made only if a proxy is set.
     this.#dispatcher =
       httpProxy || httpsProxy
         ? new EnvHttpProxyAgent({ ...agent, httpProxy: httpProxy ?? "", httpsProxy: httpsProxy ?? "", noProxy })
@@ -79,16 +79,16 @@ export class Web {
     signal.throwIfAborted();
     const own: Record<string, string> = { "accept-encoding": "identity", "user-agent": "nightshift", ...headers };
     if (this.#hub.token !== null && url.origin === this.#hubOrigin) own.authorization = `Bearer ${this.#hub.token}`;
-    // A plain timer: Node 20 keeps a timeout signal by a weak reference alone, and one that is collected never fires.
+    // A timer, because Node 20 has only a weak reference to a timeout signal, and a collected one never fires.
     const stop = new AbortController();
     const late = setTimeout(() => stop.abort(new WebFault(`${url.host} does not answer`, true)), this.#answerMs);
     const abort = () => stop.abort(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     try {
       const answer = await request(url, { headers: own, dispatcher: this.#dispatcher, signal: stop.signal });
-      // The body is read long after this call has returned.
+      // The body is read after this call has returned.
       answer.body.once("close", () => signal.removeEventListener("abort", abort));
-      // What goes wrong is thrown where the body is read; one that is destroyed has no reader.
+      // Errors are thrown to the reader of the body; a destroyed body has none.
       answer.body.on("error", () => {});
       return answer;
     } catch (error) {
@@ -102,7 +102,7 @@ export class Web {
   }
 }
 
-/** What a failed request says of its cause, in a few words. */
+/** The cause of a failed request, in a few words. */
 export function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ("code" in error && typeof error.code === "string") return error.code;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { runScheduler } from "../../../../bench/scheduler/long-run.ts";
 
-test("the long run of the scheduler goes over both caches, with cancels and displacement, and again by its seed", () => {
+test("a long run covers both caches, cancellation and preemption, and repeats by its seed", () => {
   const runs = runScheduler(3000, 7, () => {});
   expect(runs.map(({ kind }) => kind)).toEqual(["split", "unified"]);
   for (const { steps, cancelled, preempted } of runs) {

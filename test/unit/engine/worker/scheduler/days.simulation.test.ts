@@ -8,7 +8,7 @@ import { Schedule, type Shift, TwoTiers, type Visit, type Visitors } from "./two
 const HOUR = 3_600_000;
 const DAYS = 2;
 
-/** A machine of some 60 ms a step, so that a day is not millions of them. */
+/** A machine with steps of about 60 ms, so that a day does not have millions of them. */
 const SHIFT: Shift = {
   kind: "split",
   machine: { fit: { o: 55, p: 2, d: 4, k: 0.0002, r: 0.0002, m: 20 }, noise: 0.05 },
@@ -20,13 +20,13 @@ const SHIFT: Shift = {
   seed: 1,
 };
 
-/** Requests an hour where most come, and how many lines are put off each evening. */
+/** Requests per hour at the peak, and batch lines submitted each evening. */
 const BUSIEST = 600;
 const LINES = 3000;
-/** Lines that a lane keeps in the engine. */
+/** Batch lines that the line dispatcher keeps in the engine. */
 const IN_ENGINE = 32;
 
-/** Of the busiest hour: people are awake by day. */
+/** Load in multiples of the busiest hour: high by day. */
 function rhythm(at: number): number {
   const hour = (at / HOUR) % 24;
   return 0.05 + 0.95 * Math.max(0, Math.sin(((hour - 6) / 16) * Math.PI));
@@ -34,7 +34,7 @@ function rhythm(at: number): number {
 
 const evening = (day: number) => (24 * day + 17) * HOUR;
 
-/** Chats as in the trace's model, thinned by the hour, flex now and then, and a batch each evening, fed as by a lane. */
+/** Chats by the trace's model, thinned by the hour, some flex, and a batch each evening, fed as by the line dispatcher. */
 class Days implements Visitors {
   readonly #random = new Random(7);
   readonly #chats: Schedule;
@@ -95,7 +95,7 @@ test("days of chat with a batch each evening: online never waits for lower tiers
   expect([tiers.scheduler.running, tiers.scheduler.waiting]).toEqual([0, 0]);
   expect(tiers.cache.idle.count).toBeLessThanOrEqual(SHIFT.sequences);
 
-  // each batch is done by the morning, although it comes when many are awake
+  // each batch ends by the morning, although it arrives at a busy hour
   for (let day = 0; day < DAYS; day++) {
     const from = evening(day);
     const lines = tiers.guests.filter(({ tier, came }) => tier === "batch" && came >= from && came < from + 24 * HOUR);

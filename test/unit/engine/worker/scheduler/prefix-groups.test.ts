@@ -9,7 +9,7 @@ const PREFIX = 60;
 const OWN = 5;
 const STRANGER = 40;
 
-/** A few idle prefixes find room beside those that run. */
+/** There is room for a few idle prefixes beside the running sequences. */
 const UNIFIED: SimulationSetup = {
   kind: "unified",
   sequences: 2,
@@ -36,7 +36,7 @@ const line = (group: number, i: number): Arrival => ({
   cancelAt: null,
 });
 
-/** Online requests that share nothing, two at a time: while they run, no line of the batch does. */
+/** Online requests without a common prefix, two at a time: while they run, no batch line does. */
 const strangers = Array.from(
   { length: 40 },
   (_, i): Arrival => ({

@@ -37,7 +37,7 @@ describe.each([
     const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 32 }, (_, i) => arrival(2 * i)));
     expectAnswers(simulation);
-    // Each computes the two tokens of its own, and the split cache copies once for each.
+    // Each computes its own two tokens, and the split cache makes one copy for each.
     expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 32 * 2);
     expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, ...Array(31).fill(SHARED.length)]);
     if (setup.kind === "split") expect(simulation.memory.copied).toBeLessThanOrEqual(31 + 32);
@@ -47,7 +47,7 @@ describe.each([
     const simulation = new Simulation(setup);
     simulation.run(Array.from({ length: 200 }, (_, i) => arrival(2 * i)));
     expectAnswers(simulation);
-    // Who is looked at when fewer than 16 tokens of it are missing computes those sooner than wait.
+    // A sequence that is compared when fewer than 16 tokens are missing computes them instead of waiting.
     expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 200 * 2 + 32 * 16);
     for (const sequence of simulation.sequences.slice(1))
       expect(sequence.cached).toBeGreaterThanOrEqual(SHARED.length - 16);
@@ -105,7 +105,7 @@ describe.each([
   ])("%s behind a %s that computes its prefix finds %i tokens of it", (tier, owner, expected) => {
     const simulation = new Simulation(setup);
     simulation.run([arrival(0, { tier: owner }), arrival(2, { tier, at: 1 })]);
-    // Online never waits on a lower tier: it starts at once, with what happens to be there.
+    // Online work never waits for a lower tier: it starts at once with the tokens in the cache.
     const found = simulation.sequences[1]!.cached!;
     if (expected === 0) expect(found).toBeLessThan(SHARED.length);
     else expect(found).toBe(expected);

@@ -69,7 +69,7 @@ test("split cache: each sequence generates what it would alone, and nothing leak
   expect(cameBack).toBeGreaterThan(400);
 }, 180_000);
 
-test("unified cache short of cells: each sequence generates what it would alone, and nothing leaks", () => {
+test("unified cache: each sequence generates what it would alone, and nothing leaks", () => {
   let cameBack = 0;
   fc.assert(
     fc.property(unified, arrivals, (setup, plans) => {

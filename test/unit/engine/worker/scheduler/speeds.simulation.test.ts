@@ -15,14 +15,14 @@ const SPEEDS = Array.from({ length: 61 }, (_, i) => 0.1 * 1000 ** (i / 60));
 
 interface Outcome {
   speed: number;
-  /** Of the prompt, in milliseconds, beside the streams and alone. */
+  /** Milliseconds to the prompt's first token, beside the streams and alone. */
   ttftMs: number;
   aloneMs: number;
   worstGapMs: number;
   objectiveMs: number;
 }
 
-/** A prompt of 2,000 tokens comes to 8 streams; streams and prompt take turns, as in a split cache. */
+/** A prompt of 2,000 tokens arrives beside 8 streams; streams and prompt alternate, as in a split cache. */
 function outcome(speed: number, asked: number | "auto", tile: Tile): Outcome {
   const { o, p, d, k, r } = COSTS;
   const predict = ({ prefill, decode, kv, read }: StepShape) =>
@@ -63,7 +63,7 @@ const TILES: [string, Tile][] = [
 
 test.each(TILES)("by default a long prompt takes at most 1.5 times its time alone at any speed, %s", (_, tile) => {
   for (const { speed, ttftMs, aloneMs, worstGapMs, objectiveMs } of SPEEDS.map((each) => outcome(each, "auto", tile))) {
-    // A crowd that is not the usual one, and rests of chunks, cost a little more.
+    // Another number of streams than the usual one, and rests of chunks, cost a little more.
     expect([speed, ttftMs / aloneMs]).toEqual([speed, expect.closeTo(1.2, 0.3)]);
     const tileMs = (COSTS.o + 64 * (COSTS.p + COSTS.r * PROMPT)) / speed;
     expect([speed, worstGapMs <= objectiveMs + 2 * tileMs]).toEqual([speed, true]);

@@ -8,7 +8,7 @@ const MIXING_GPU: Machine = { ...GPU, fit: { ...GPU.fit, m: 0 } };
 const SMALL_CPU: Machine = { fit: { o: 1, p: 0.12, d: 0.4, k: 0.00002, r: 0.00002, m: 0.7 }, noise: 0.05 };
 const SLOW_CPU: Machine = { fit: { o: 55, p: 6.8, d: 10, k: 0.0002, r: 0.0002, m: 20 }, noise: 0.05 };
 
-/** A shift, and how it is saturated. */
+/** A load, and the limits under which it runs. */
 interface Load extends Shift {
   gapMs: number;
   online: number;
@@ -31,7 +31,7 @@ function percentile(values: number[], share: number): number {
   return values.sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))] ?? 0;
 }
 
-/** Steps before the model is taken to know the machine. */
+/** Steps after which the step model counts as settled. */
 const LEARNT = 100;
 
 function live(load: Load): { tiers: TwoTiers; past: Past[] } {
@@ -114,7 +114,7 @@ describe.each<[string, Load]>([
       ),
     ).toBeLessThan(1.2 * longestLower);
     expect(tiers.model.error.median).toBeLessThan(machine.noise);
-    // What is saved of the tax comes in one gap of many, which half of them never see.
+    // The saved tax lengthens one gap of many, so the median does not change.
     const longer = (share: number) => percentile(tiers.gaps, share) / percentile(alone.tiers.gaps, share);
     expect(longer(0.5)).toBeLessThan((1 + batchTax) * 1.15);
     expect(longer(0.9)).toBeLessThan((1 + batchTax) * 1.3);
@@ -131,7 +131,7 @@ describe.each<[string, Load]>([
 });
 
 test("with batch alone the engine is never idle, and its steps reach their cap", () => {
-  // More places than a step has time for, so that the cap is what bounds it.
+  // More sequences than a step has time for, so that the cap bounds it.
   const places = { sequences: 128, backlog: { batch: 40 } };
   const { tiers, past } = live({ ...SHIFT, ...places, machine: SMALL_CPU, online: 1, gapMs: 20_000 });
   const before = past.slice(

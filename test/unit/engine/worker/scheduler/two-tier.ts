@@ -9,10 +9,10 @@ import { remaining, type Sequence } from "../../../../../engine/worker/scheduler
 import { Scheduler, type Step } from "../../../../../engine/worker/scheduler/scheduler.ts";
 import { isOnline } from "../../../../../engine/worker/scheduler/tiers.ts";
 
-/** A machine whose steps cost about what its fit says; the engine does not know it. */
+/** A machine whose steps cost about what its fit says; the step model has to learn the fit. */
 export interface Machine {
   fit: Fit;
-  /** Uniform, to both sides. */
+  /** Uniform noise, in both directions. */
   noise: number;
 }
 
@@ -30,18 +30,18 @@ export interface Shift {
 
 export interface Visit {
   tier: Tier;
-  /** When it comes, in milliseconds. */
+  /** Arrival in milliseconds. */
   at: number;
-  /** Tokens of it, and of its answer. */
+  /** Tokens of the prompt, and of the answer. */
   prompt: number;
   goal: number;
 }
 
-/** Who comes, and when. */
+/** The arrivals. */
 export interface Visitors {
-  /** Those that have come by now and were not named yet. */
+  /** Arrivals until now that were not returned before. */
   due(now: number, waiting: (tier: Tier) => number): Visit[];
-  /** When the next comes whatever happens; infinity when nobody will. */
+  /** The time of the next scheduled arrival; infinity without one. */
   readonly nextAt: number;
 }
 
@@ -56,13 +56,13 @@ export class Guest implements Sequence {
   id = -1;
   computed = 0;
   state: Sequence["state"] = "waiting";
-  /** Milliseconds from its arrival to the step that it was first planned in. */
+  /** Milliseconds from its arrival to its first step. */
   waited: number | null = null;
-  /** When its last token came. */
+  /** The time of its last token. */
   told: number | null = null;
-  /** When it was done. */
+  /** The time of its end. */
   ended: number | null = null;
-  /** Steps of lower tiers alone that it waited for, with the one that computed when it came. */
+  /** Steps of lower tiers alone that it waited for, including the one that computed at its arrival. */
   behindLower = 0;
 
   readonly #prompt: number;
@@ -76,20 +76,20 @@ export class Guest implements Sequence {
     this.tier = tier;
     this.arrival = arrival;
     this.came = came;
-    // No two share a prefix, so nobody waits for one.
+    // There is no common prefix to wait for.
     this.tokens = Array.from({ length: prompt }, (_, i) => (i === 0 ? arrival : i));
     this.goal = prompt + goal;
   }
 }
 
-/** One step as it went. */
+/** One step that was computed. */
 export interface Past {
   step: Step<Guest>;
-  /** Milliseconds on the machine: all of it, without noise, and its online part alone. */
+  /** Milliseconds on the machine: of the step, of the step without noise, and of its online part alone. */
   took: number;
   exact: number;
   onlineExact: number;
-  /** Whether an online sequence runs, be it in the step or not. */
+  /** Whether an online sequence runs, in the step or not. */
   onlineRuns: boolean;
 }
 
@@ -114,7 +114,7 @@ export class TwoTiers {
   readonly gaps: number[] = [];
   readonly #visitors: Visitors;
   readonly #noise: () => number;
-  /** The step that computes when others come is one of lower tiers alone. */
+  /** Whether the current step is of lower tiers alone. */
   #lowerAlone = false;
 
   constructor(shift: Shift, visitors: Visitors) {
@@ -137,7 +137,7 @@ export class TwoTiers {
     this.scheduler = new Scheduler<Guest>(this.cache, { ...limits, reserved, reuse: true }, this.model);
   }
 
-  /** Until all that came has ended. */
+  /** Runs until all requests have ended. */
   run(observe: (past: Past) => void): void {
     for (;;) {
       this.#arrive();
@@ -200,7 +200,7 @@ export class TwoTiers {
     return past;
   }
 
-  /** What the machine takes for a part of a step. */
+  /** The machine's milliseconds for a part of a step. */
   #cost(entries: Step<Guest>["entries"]): number {
     if (entries.length === 0) return 0;
     const { fit } = this.shift.machine;
@@ -218,12 +218,12 @@ export class TwoTiers {
   }
 }
 
-/** Online requests at random instants, and lower tiers that always wait until the last of them has come. */
+/** Online requests at random instants; lower tiers always wait until the last of these has arrived. */
 export class Saturation implements Visitors {
   nextAt: number;
   readonly #gapMs: number;
   readonly #backlog: Partial<Record<"flex" | "batch", number>>;
-  /** What comes online is the same whatever else there is. */
+  /** Online arrivals are independent of the other load. */
   readonly #onlineDraw: () => number;
   readonly #otherDraw: () => number;
   #left: number;
@@ -262,7 +262,7 @@ export class Saturation implements Visitors {
   }
 }
 
-/** Visits that are known beforehand, by the time of their coming. */
+/** Visits with fixed arrival times, in their order. */
 export class Schedule implements Visitors {
   readonly #visits: readonly Visit[];
   #next = 0;

@@ -7,8 +7,8 @@ import { usdText } from "./prices.ts";
 const HELD_RETRY_S = 1;
 
 /**
- * What the budgets allow to spend until the end of `lastDay`: the current rest, and the whole limit of each period that
- * begins until then. In nano-dollars, infinite without a budget.
+ * Money that the budgets allow to spend until the end of `lastDay`: the current rest, and the whole limit of each
+ * period that begins until then. In nano-dollars, infinite without a budget.
  */
 export function availableUntil(statuses: readonly BudgetStatus[], lastDay: number): number {
   return statuses.reduce((least, status) => {

@@ -78,8 +78,8 @@ export class UsageLedger {
   }
 
   /**
-   * Notes an online request; returns at once and never throws for the store's sake. What was held back for it is free
-   * once its row is written, and not before: nothing can be spent twice in between.
+   * Records an online request; returns at once and never throws on behalf of the store. The row releases the request's
+   * reservation.
    */
   record(use: Use, hold: Hold | null = null): void {
     const row = this.#row(use, null);

@@ -49,7 +49,7 @@ export async function measureThroughput(
     const load = (target: Target, prompt: number, tokens: number, each: number, prefix: typeof shared) => {
       const held = plan.jsonSchema === null ? {} : { json_schema: plan.jsonSchema };
       const settings = { max_tokens: tokens, temperature: 0, ignore_eos: true, ...held };
-      // drawn before the clock starts, and anew for every load: no prompt is used twice
+      // drawn before the measurement, with new prompts for every load
       const bodies = Array.from({ length: streams * each }, () => makers.get(target)!(prompt, prefix, random));
       return closedLoop(streams, each, (client, i) => stream(target, { ...bodies[client * each + i]!, ...settings }));
     };

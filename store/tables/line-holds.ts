@@ -69,7 +69,7 @@ export function lineHoldsOf(db: Database) {
   };
 }
 
-/** What further lines may reserve of a budget with `lineNano` reserved for lines. */
+/** Money that further lines may reserve of a budget with `lineNano` reserved for lines. */
 function availableForLines({ limitNano, spentNano, heldNano, lineNano }: BudgetStatus & { lineNano: number }): number {
   return Math.floor((limitNano - spentNano - (heldNano - lineNano)) * LINES_PART) - lineNano;
 }

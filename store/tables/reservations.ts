@@ -79,7 +79,7 @@ export function reservationsOf(db: Database) {
   const remove = db.prepare<{ id: string }, { day: number }>("DELETE FROM reservations WHERE id = @id RETURNING day");
   return {
     hold: (row: ReservationRow): void => void insert.run(row),
-    /** What lines of batches have reserved of a budget. */
+    /** Reservations of batch lines against a budget. */
     ofLines(owner: string, { scope, subject, firstDay, nextDay }: BudgetStatus): number {
       const keyId = scope === "key" ? subject : null;
       return ofLines.get({ owner, keyId, first: firstDay, next: nextDay })?.nano ?? 0;

@@ -113,11 +113,11 @@ function attended(at: number, count: number): number {
 }
 
 /**
- * The throughput of a scheduler that knows the cost of every step exactly, takes no time between steps, offloads and
- * resumes at no cost and never lacks lines, under the same bounds: with online work a step is at most `tax` longer than
- * without batch work and never beyond `itlMs`; without online work it takes at most `batchStepMs`. Online work runs as
- * it would alone. Steps are simulated one by one: a step with online work takes as many batch decodes as fit; a step
- * without reads batch prompts until as many lines decode as fit into a step, then decodes them.
+ * The throughput of a scheduler with exact step costs, which takes no time between steps, offloads and resumes at no
+ * cost and never lacks lines, under the same bounds: with online work a step is at most `tax` longer than without batch
+ * work and never beyond `itlMs`; without online work it takes at most `batchStepMs`. Online work runs as it would
+ * alone. Steps are simulated one by one: a step with online work takes as many batch decodes as fit; a step without
+ * reads batch prompts until as many lines decode as fit into a step, then decodes them.
  *
  * @param line null for online work alone, which is then completed
  */

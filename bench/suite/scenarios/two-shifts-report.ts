@@ -81,8 +81,8 @@ export function twoShiftsReport(results: ShiftResults): Section {
         "differences in queue wait, with a batch or without.",
       `The batch has lines of ${plan.line.prompt} tokens in and ${plan.line.tokens} out, and is endless: here a batch of ` +
         `/v1/batches, at the peer a plain client with ${clients} of the same lines in flight.`,
-      "The oracle is simulated, step by step, over the same arrivals: a scheduler that knows the cost of every step " +
-        "exactly, takes no time between two steps, preempts at no cost and never lacks lines, under the same bounds " +
+      "The oracle is simulated, step by step, over the same arrivals: a scheduler that has the exact cost of every step, " +
+        "takes no time between two steps, preempts at no cost and never lacks lines, under the same bounds " +
         `(batch-tax ${rules.tax}, batch-step-ms ${rules.batchStepMs}, slo-itl-ms ${rules.itlMs}, at most ` +
         `${rules.stepTokens} tokens per step, ${rules.sequences} sequences). Step costs are from the step model of this ` +
         "server (mean of two readings per second): steps with online work from the same run, " +

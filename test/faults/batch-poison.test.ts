@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startLocalEngine } from "../../engine/client/local-engine.ts";
 import { DEMO_MODEL } from "../api/server.ts";
 import { chatLine, ids, jsonl } from "../batch/batch-rig.ts";
-import { nightRig } from "../unit/batch/batch-rig.ts";
+import { batchRig } from "../unit/batch/batch-rig.ts";
 import { CONFIG, FAST_RESTART } from "./engine-fixture.ts";
 
 const ENTRY = fileURLToPath(new URL("../../dist/engine/worker/main.js", import.meta.url));
@@ -32,7 +32,7 @@ describe("a line that kills the engine", () => {
   test("fails alone among 64, and its 63 neighbours complete", async () => {
     const { engine, restarts } = mortalEngine();
     await engine.ready();
-    const rig = await nightRig(engine, { calmMs: 400 });
+    const rig = await batchRig(engine, { calmMs: 400 });
     const lines = Array.from({ length: 64 }, (_, i) => chatLine(`l${i}`, i === 41 ? POISON : `Count from ${i} to 20.`));
     const id = await rig.submit(jsonl(lines));
     const batch = await rig.reaches(id, "completed");
@@ -49,7 +49,7 @@ describe("a line that kills the engine", () => {
   test("fails with a second one among 8, and the engine is never given up", async () => {
     const { engine } = mortalEngine();
     await engine.ready();
-    const rig = await nightRig(engine, { calmMs: 400 });
+    const rig = await batchRig(engine, { calmMs: 400 });
     const lines = Array.from({ length: 8 }, (_, i) =>
       chatLine(`l${i}`, i % 4 === 3 ? `${POISON} ${i}` : `What is ${i} + 2?`),
     );

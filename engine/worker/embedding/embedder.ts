@@ -9,42 +9,42 @@ import type { DecodeBatch } from "../native/decode-batch.ts";
 import type { EmbeddingContext } from "../native/embedding-context.ts";
 import type { EmbeddingContextPair } from "../native/embedding-context-pair.ts";
 import { type EmbeddingPlan, MOST_INPUTS } from "../native/embedding-plan.ts";
-import { cheapestMs, type PieceEntry, planPiece } from "./embedding-batch.ts";
-import { InputReading, newReading, type Reading } from "./embedding-request.ts";
+import { cheapestMs, type EmbeddingBatchEntry, planEmbeddingBatch } from "./embedding-batch.ts";
+import { type ActiveRequest, activeRequest, QueuedInput } from "./embedding-request.ts";
 import { FairInputQueue } from "./fair-input-queue.ts";
 import type { InputTokenizer } from "./input-tokenizer.ts";
 import type { Want } from "./step-sharing.ts";
 
 type Contexts = Pick<EmbeddingContextPair, "remove"> & {
-  for(tokens: number, complete: boolean): PieceContext;
+  for(tokens: number, complete: boolean): BatchContext;
 };
-type PieceContext = Pick<EmbeddingContext, "decode" | "pooled"> & { batch: Pick<DecodeBatch, "clear" | "add"> };
+type BatchContext = Pick<EmbeddingContext, "decode" | "pooled"> & { batch: Pick<DecodeBatch, "clear" | "add"> };
 
 export interface EmbedderParts {
   plan: EmbeddingPlan;
   inputs: Pick<InputTokenizer, "ofAll">;
-  /** Called once, when the first input comes: it allocates. Throws when memory is short. */
+  /** Allocates the contexts; called once, for the first input. Throws when memory is short. */
   open: () => Contexts;
   /** Milliseconds, monotonic. */
   now: () => number;
   post: (message: FromEngine) => void;
-  /** There is something to do. */
+  /** An input waits. */
   wake: () => void;
 }
 
-/** Inputs of one piece: of every other tier one may be left half computed. */
+/** Inputs of one embedding batch at most: one of each tier may stay partly computed beside them. */
 const MOST_BEGUN = MOST_INPUTS - TIERS.length;
 const ONLINE: readonly Tier[] = ["priority", "default"];
 
 /**
- * Makes vectors of texts, piece by piece between the steps of generations. Inputs wait in the order of their tiers, of
- * turns between owners and of arrival; one piece takes as many as fit, of whatever requests. What a piece of theirs costs
- * is learnt as with steps.
+ * Computes vectors of texts, in embedding batches between the steps of generations. Inputs wait in the order of their tiers,
+ * of a fair queue over owners, and of arrival. One batch takes as many as fit, of any requests. The cost of a batch is
+ * fitted as that of steps is.
  */
 export class Embedder {
   readonly facts: EmbeddingFacts;
   readonly #parts: EmbedderParts;
-  readonly #readings = new Map<number, Reading>();
+  readonly #requests = new Map<number, ActiveRequest>();
   readonly #queues: Record<Tier, FairInputQueue> = {
     priority: new FairInputQueue(),
     default: new FairInputQueue(),
@@ -52,9 +52,9 @@ export class Embedder {
     batch: new FairInputQueue(),
   };
   readonly #costs = new StepModel();
-  readonly #places = Array.from({ length: MOST_INPUTS }, (_, place) => place);
-  /** The inputs that have cells: those of the piece that runs, and of every tier one at most that is left unfinished. */
-  readonly #holding = new Set<InputReading>();
+  readonly #sequenceIds = Array.from({ length: MOST_INPUTS }, (_, id) => id);
+  /** The inputs that have cells: those of the batch that runs, and at most one partly computed input of each tier. */
+  readonly #holding = new Set<QueuedInput>();
   #contexts: Contexts | null = null;
 
   constructor(parts: EmbedderParts) {
@@ -63,65 +63,66 @@ export class Embedder {
     this.facts = { pooling, width, context };
   }
 
-  /** What waits, by the best of it. */
+  /** The highest class of the waiting inputs. */
   get want(): Want {
     if (ONLINE.some((tier) => !this.#queues[tier].empty)) return "online";
     return TIERS.some((tier) => !this.#queues[tier].empty) ? "lower" : "nothing";
   }
 
-  /** Milliseconds of the smallest piece that makes progress; 0 when nothing waits. */
+  /** Predicted milliseconds of the smallest batch that makes progress; 0 when no input waits. */
   get cheapestMs(): number {
     const [first] = this.#waiting();
     return first === undefined ? 0 : cheapestMs(first, { whole: this.#parts.plan.whole, costs: this.#costs });
   }
 
-  async submit(request: EmbeddingRequest): Promise<void> {
+  async submit(submitted: EmbeddingRequest): Promise<void> {
     const { inputs, plan, post, wake } = this.#parts;
-    const reading = newReading(request);
-    this.#readings.set(request.id, reading);
-    const isWanted = () => !reading.cancelled;
-    const lists = await inputs.ofAll(request.inputs, { tier: request.tier, isWanted });
+    const { id, tier } = submitted;
+    const request = activeRequest(submitted);
+    this.#requests.set(id, request);
+    const isWanted = () => !request.cancelled;
+    const lists = await inputs.ofAll(submitted.inputs, { tier, isWanted });
     if (lists === null || !isWanted()) return;
-    if ("code" in lists) return this.#refuse(request.id, lists);
+    if ("code" in lists) return this.#refuse(id, lists);
     const closed = this.#open();
-    if (closed !== null) return this.#refuse(request.id, closed);
+    if (closed !== null) return this.#refuse(id, closed);
     const promptTokens = lists.reduce((sum, { length }) => sum + length, 0);
-    post({ type: "accepted", id: request.id, promptTokens, promptText: null });
+    post({ type: "accepted", id, promptTokens, promptText: null });
     for (const [index, tokens] of lists.entries())
-      this.#queues[request.tier].push(new InputReading(reading, index, tokens, plan.pooling));
+      this.#queues[tier].push(new QueuedInput(request, index, tokens, plan.pooling));
     wake();
   }
 
-  /** @returns whether there was such a request, not yet answered */
+  /** @returns whether the request exists and has no complete answer */
   cancel(id: number): boolean {
-    const reading = this.#readings.get(id);
-    if (reading === undefined) return false;
-    reading.cancelled = true;
-    this.#readings.delete(id);
-    // What holds cells may be in the decode that runs: the next piece forgets it.
-    this.#queues[reading.tier].remove(reading.owner, (input) => input.reading === reading && input.place < 0);
+    const request = this.#requests.get(id);
+    if (request === undefined) return false;
+    request.cancelled = true;
+    this.#requests.delete(id);
+    // An input with cells may be in the decode that runs: the next batch removes it.
+    this.#queues[request.tier].remove(request.owner, (input) => input.request === request && input.sequenceId < 0);
     return true;
   }
 
   /**
-   * Computes one piece that should take at most `ms`, and posts its vectors.
+   * Computes one embedding batch that should take at most `ms`, and posts its vectors.
    *
-   * @param beside whether streams wait for its end
-   * @returns what it took, in milliseconds; 0 when nothing was left to do
+   * @param beside whether online streams wait for its end
+   * @returns the milliseconds that it took; 0 when no input waited
    * @throws DecodeError
    */
   async piece(ms: number, beside: boolean): Promise<number> {
     const contexts = this.#contexts;
     if (contexts === null) return 0;
-    this.#forgetCancelled(contexts);
+    this.#removeCancelled(contexts);
     const { plan, now, post } = this.#parts;
     const online = this.want === "online";
     const { batchTokens: alone, whole } = plan;
     const together = beside ? plan.besideTokens : plan.togetherTokens;
     const limits = { alone, together, inputs: MOST_BEGUN, ms, whole, costs: this.#costs };
-    const entries = planPiece(this.#waiting(), limits);
+    const entries = planEmbeddingBatch(this.#waiting(), limits);
     if (entries.length === 0) return 0;
-    this.#makeRoom(contexts, entries);
+    this.#freeCells(contexts, entries);
     const begin = now();
     const tokens = entries.reduce((sum, { count }) => sum + count, 0);
     const complete = entries.every(({ input, count }) => count === input.tokens.length);
@@ -133,14 +134,14 @@ export class Embedder {
     await decoding;
     const vectors: PieceMessage["vectors"] = [];
     for (const { input, count } of entries) {
-      input.vector.add(context.pooled(input.place), count);
+      input.vector.add(context.pooled(input.sequenceId), count);
       input.computed += count;
-      this.#queues[input.reading.tier].charge(input.reading.owner, count);
+      this.#queues[input.request.tier].charge(input.request.owner, count);
       if (input.computed < input.tokens.length) continue;
-      this.#leave(contexts, input);
-      if (input.reading.cancelled) continue;
-      vectors.push({ id: input.reading.id, index: input.index, vector: input.vector.finish() });
-      if (--input.reading.missing === 0) this.#readings.delete(input.reading.id);
+      this.#remove(contexts, input);
+      if (input.request.cancelled) continue;
+      vectors.push({ id: input.request.id, index: input.index, vector: input.vector.finish() });
+      if (--input.request.missing === 0) this.#requests.delete(input.request.id);
     }
     const took = now() - begin;
     this.#costs.observe({ prefill: tokens, decode: 0, kv: 0, read: tokens * tokens, passes: 1 }, took);
@@ -149,59 +150,59 @@ export class Embedder {
     return took;
   }
 
-  /** Those of the best standing that wait, in order: one piece is not made longer for whom nobody waits. */
-  *#waiting(): Generator<InputReading, void> {
+  /** The waiting inputs of online tiers, else those of lower tiers, in order: lower tiers do not lengthen a batch of online tiers. */
+  *#waiting(): Generator<QueuedInput, void> {
     const online = this.want === "online";
     for (const tier of TIERS) if (ONLINE.includes(tier) === online) yield* this.#queues[tier];
   }
 
-  #fill(batch: PieceContext["batch"], entries: PieceEntry<InputReading>[]): void {
+  #fill(batch: BatchContext["batch"], entries: EmbeddingBatchEntry<QueuedInput>[]): void {
     batch.clear();
     for (const { input, count } of entries) {
-      if (input.place < 0) input.place = this.#places.pop()!;
+      if (input.sequenceId < 0) input.sequenceId = this.#sequenceIds.pop()!;
       this.#holding.add(input);
       for (let i = 0; i < count; i++) {
         const position = input.computed + i;
-        batch.add(input.tokens[position]!, position, input.place, true);
+        batch.add(input.tokens[position]!, position, input.sequenceId, true);
       }
     }
   }
 
-  /** Inputs of lower tiers that are left half computed begin again when those of better ones need the cells. */
-  #makeRoom(contexts: Contexts, entries: PieceEntry<InputReading>[]): void {
+  /** Partly computed inputs of lower tiers start over when inputs of higher tiers need their cells. */
+  #freeCells(contexts: Contexts, entries: EmbeddingBatchEntry<QueuedInput>[]): void {
     const planned = new Set(entries.map(({ input }) => input));
-    const begun = TIERS.flatMap((tier) => [...this.#holding].filter(({ reading }) => reading.tier === tier));
+    const begun = TIERS.flatMap((tier) => [...this.#holding].filter(({ request }) => request.tier === tier));
     let cells = entries.reduce((sum, { count }) => sum + count, 0);
     for (const { computed } of begun) cells += computed;
     for (const input of begun.reverse()) {
       if (cells <= this.#parts.plan.cells) return;
       if (planned.has(input)) continue;
       cells -= input.computed;
-      this.#giveBack(contexts, input);
+      this.#release(contexts, input);
       input.startOver();
     }
   }
 
-  /** An input that has its vector, or that nobody wants, gives back what it holds. */
-  #leave(contexts: Contexts, input: InputReading): void {
-    this.#queues[input.reading.tier].delete(input);
-    this.#giveBack(contexts, input);
+  /** Removes an input that is complete or cancelled, and frees its cells. */
+  #remove(contexts: Contexts, input: QueuedInput): void {
+    this.#queues[input.request.tier].delete(input);
+    this.#release(contexts, input);
   }
 
-  #giveBack(contexts: Contexts, input: InputReading): void {
-    if (input.place < 0) return;
-    contexts.remove(input.place);
-    this.#places.push(input.place);
+  #release(contexts: Contexts, input: QueuedInput): void {
+    if (input.sequenceId < 0) return;
+    contexts.remove(input.sequenceId);
+    this.#sequenceIds.push(input.sequenceId);
     this.#holding.delete(input);
-    input.place = -1;
+    input.sequenceId = -1;
   }
 
-  #forgetCancelled(contexts: Contexts): void {
-    for (const input of this.#holding) if (input.reading.cancelled) this.#leave(contexts, input);
+  #removeCancelled(contexts: Contexts): void {
+    for (const input of this.#holding) if (input.request.cancelled) this.#remove(contexts, input);
   }
 
   #refuse(id: number, error: EngineError): void {
-    this.#readings.delete(id);
+    this.#requests.delete(id);
     this.#parts.post({ type: "refused", id, error });
   }
 
@@ -216,18 +217,18 @@ export class Embedder {
   }
 }
 
-/** All tokens of a piece share its cells, so each attends over all of them. */
-function partOf({ input, count }: PieceEntry<InputReading>, tokens: number): WorkPart {
-  const { tier, endpoint } = input.reading;
+/** All tokens of a batch share its cells, so each attends over all of them. */
+function partOf({ input, count }: EmbeddingBatchEntry<QueuedInput>, tokens: number): WorkPart {
+  const { tier, endpoint } = input.request;
   return { tier, endpoint, prefill: count, decode: 0, kv: 0, read: count * tokens };
 }
 
-function startedBy(entries: PieceEntry<InputReading>[]): number[] {
+function startedBy(entries: EmbeddingBatchEntry<QueuedInput>[]): number[] {
   const started: number[] = [];
   for (const { input } of entries) {
-    if (input.reading.started || input.reading.cancelled) continue;
-    input.reading.started = true;
-    started.push(input.reading.id);
+    if (input.request.started || input.request.cancelled) continue;
+    input.request.started = true;
+    started.push(input.request.id);
   }
   return started;
 }

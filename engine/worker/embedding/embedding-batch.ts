@@ -1,38 +1,43 @@
 import type { StepCosts } from "../cost/step-model.ts";
 
-/** An input as far as it is computed. */
+/** An input and its progress. */
 export interface Readable {
   readonly tokens: readonly number[];
   computed: number;
 }
 
-export interface PieceEntry<R extends Readable> {
+export interface EmbeddingBatchEntry<R extends Readable> {
   input: R;
-  /** How many of its remaining tokens. */
+  /** Tokens of its remaining ones. */
   count: number;
 }
 
-export interface PieceLimits {
-  /** Most tokens of one input alone; of several together; and most inputs. */
+export interface EmbeddingBatchLimits {
+  /** Tokens of a batch of one input, at most. */
   alone: number;
+  /** Tokens of a batch of several inputs, at most. */
   together: number;
+  /** Inputs at most. */
   inputs: number;
-  /** Milliseconds that it should take. */
+  /** Milliseconds that the batch should take at most. */
   ms: number;
-  /** Whether every input goes in one piece. */
+  /** True where an input can't be divided over batches. */
   whole: boolean;
   costs: StepCosts;
 }
 
-/** Fewest tokens of a longer input that are worth a decode. */
+/** Tokens of a longer input that are worth a decode, at least. */
 const LEAST_CHUNK = 16;
 
 /**
- * The first of `queue` that fit into one decode and into its time. The first always makes some progress. Only the last may
- * be left unfinished, so that at most one holds cells from one piece to the next.
+ * The first inputs of `queue` that fit into one decode and into its time. The first one always makes progress. Only the last
+ * one may stay partly computed, so at most one holds cells from one batch to the next.
  */
-export function planPiece<R extends Readable>(queue: Iterable<R>, limits: PieceLimits): PieceEntry<R>[] {
-  const entries: PieceEntry<R>[] = [];
+export function planEmbeddingBatch<R extends Readable>(
+  queue: Iterable<R>,
+  limits: EmbeddingBatchLimits,
+): EmbeddingBatchEntry<R>[] {
+  const entries: EmbeddingBatchEntry<R>[] = [];
   let tokens = 0;
   for (const input of queue) {
     if (entries.length === limits.inputs) break;
@@ -50,26 +55,26 @@ export function planPiece<R extends Readable>(queue: Iterable<R>, limits: PieceL
   return entries;
 }
 
-/** Milliseconds of the smallest piece that brings an input on. */
-export function cheapestMs(input: Readable, { whole, costs }: Pick<PieceLimits, "whole" | "costs">): number {
+/** Predicted milliseconds of the smallest batch that makes progress with an input. */
+export function cheapestMs(input: Readable, { whole, costs }: Pick<EmbeddingBatchLimits, "whole" | "costs">): number {
   const remaining = input.tokens.length - input.computed;
-  return pieceMs(costs, whole ? remaining : Math.min(remaining, LEAST_CHUNK));
+  return batchMs(costs, whole ? remaining : Math.min(remaining, LEAST_CHUNK));
 }
 
-/** All tokens of a piece share its cells. */
-export function pieceMs(costs: StepCosts, tokens: number): number {
+/** Predicted milliseconds of a batch; all of its tokens share its cells. */
+export function batchMs(costs: StepCosts, tokens: number): number {
   return costs.predict({ prefill: tokens, decode: 0, kv: 0, read: tokens * tokens, passes: 1 });
 }
 
-/** The most further tokens, up to `most`, with which a piece of `tokens` stays within its time. */
-function fitting(tokens: number, most: number, { ms, costs }: PieceLimits): number {
+/** The further tokens, up to `most`, with which a batch of `tokens` stays within its time. */
+function fitting(tokens: number, most: number, { ms, costs }: EmbeddingBatchLimits): number {
   if (ms === Number.POSITIVE_INFINITY) return most;
   const bounded = Math.min(most, costs.reach.prefill - tokens);
   let fits = 0;
   let over = bounded + 1;
   while (over - fits > 1) {
     const middle = (fits + over) >> 1;
-    if (pieceMs(costs, tokens + middle) <= ms) fits = middle;
+    if (batchMs(costs, tokens + middle) <= ms) fits = middle;
     else over = middle;
   }
   return Math.max(0, fits);

@@ -3,31 +3,31 @@ import type { EmbeddingRequest } from "../../protocol/embedding.ts";
 import type { Tier } from "../../protocol/request.ts";
 import { PooledVector } from "./pooling.ts";
 
-/** One request for vectors that is at work. */
-export interface Reading {
+/** A request for vectors that is not complete. */
+export interface ActiveRequest {
   readonly id: number;
   readonly tier: Tier;
   readonly owner: string;
   readonly endpoint: string;
   started: boolean;
-  /** Inputs that have no vector yet. */
+  /** Inputs without a vector. */
   missing: number;
   cancelled: boolean;
 }
 
-/** One input of it, as far as it is computed. */
-export class InputReading {
-  readonly reading: Reading;
+/** One input of a request, and its progress. */
+export class QueuedInput {
+  readonly request: ActiveRequest;
   readonly index: number;
   readonly tokens: readonly number[];
   readonly #pooling: Pooling;
   vector: PooledVector;
   computed = 0;
-  /** Its sequence in the context while it holds cells; −1 for none. */
-  place = -1;
+  /** Its sequence id in the context while it holds cells; −1 for none. */
+  sequenceId = -1;
 
-  constructor(reading: Reading, index: number, tokens: readonly number[], pooling: Pooling) {
-    this.reading = reading;
+  constructor(request: ActiveRequest, index: number, tokens: readonly number[], pooling: Pooling) {
+    this.request = request;
     this.index = index;
     this.tokens = tokens;
     this.#pooling = pooling;
@@ -40,6 +40,6 @@ export class InputReading {
   }
 }
 
-export function newReading({ id, tier, owner, endpoint, inputs }: EmbeddingRequest): Reading {
+export function activeRequest({ id, tier, owner, endpoint, inputs }: EmbeddingRequest): ActiveRequest {
   return { id, tier, owner, endpoint, started: false, missing: inputs.length, cancelled: false };
 }

@@ -1,5 +1,5 @@
 import { FairQueue } from "../../../platform/fair-queue.ts";
-import type { InputReading } from "./embedding-request.ts";
+import type { QueuedInput } from "./embedding-request.ts";
 
 /**
  * The waiting inputs of one tier, in the order of a fair queue over owners by computed tokens; the inputs of one owner are
@@ -8,14 +8,14 @@ import type { InputReading } from "./embedding-request.ts";
 export class FairInputQueue {
   readonly #fair = new FairQueue();
   /** Of each owner that waits, by arrival. */
-  readonly #inputs = new Map<string, InputReading[]>();
+  readonly #inputs = new Map<string, QueuedInput[]>();
 
   get empty(): boolean {
     return this.#inputs.size === 0;
   }
 
-  push(input: InputReading): void {
-    const { owner } = input.reading;
+  push(input: QueuedInput): void {
+    const { owner } = input.request;
     const inputs = this.#inputs.get(owner);
     if (inputs === undefined) this.#inputs.set(owner, [input]);
     else inputs.push(input);
@@ -23,7 +23,7 @@ export class FairInputQueue {
   }
 
   /** Removes the inputs of an owner for which this is true. */
-  remove(owner: string, removed: (input: InputReading) => boolean): void {
+  remove(owner: string, removed: (input: QueuedInput) => boolean): void {
     const before = this.#inputs.get(owner) ?? [];
     const left = before.filter((input) => !removed(input));
     if (left.length > 0) this.#inputs.set(owner, left);
@@ -31,8 +31,8 @@ export class FairInputQueue {
     for (let i = left.length; i < before.length; i++) this.#fair.leave(owner);
   }
 
-  delete(input: InputReading): void {
-    this.remove(input.reading.owner, (other) => other === input);
+  delete(input: QueuedInput): void {
+    this.remove(input.request.owner, (other) => other === input);
   }
 
   /** This many tokens of the owner's inputs were computed. */
@@ -41,11 +41,11 @@ export class FairInputQueue {
   }
 
   /** In the order in which they would begin if all did now; computed as far as it is read. */
-  [Symbol.iterator](): Generator<InputReading, void> {
+  [Symbol.iterator](): Generator<QueuedInput, void> {
     return this.#fair.order(
       this.#inputs,
       ({ tokens, computed }) => tokens.length - computed,
-      ({ place }) => place >= 0,
+      ({ sequenceId }) => sequenceId >= 0,
     );
   }
 }

@@ -6,21 +6,21 @@ import type { Vocabulary } from "../native/vocabulary.ts";
 import type { TextOwner } from "../text/tokenize-queue.ts";
 import type { TextPart, Tokenizer } from "../text/tokenizer.ts";
 
-/** OpenAI's bound on what one request may hold. */
+/** Tokens of one request at most, as of OpenAI. */
 const MOST_TOKENS = 300_000;
-/** Tokens that are made before a step of others gets its turn: a few milliseconds. */
+/** Tokens that are made before the event loop turns: a few milliseconds. */
 const MADE_AT_ONCE = 4096;
 
 export interface InputTokenizerParts {
   tokenizer: Pick<Tokenizer, "tokens" | "mostBytes">;
   vocabulary: Pick<Vocabulary, "bos" | "addBos" | "closing" | "separator">;
-  /** What a model that ranks wants to read; null for the usual pair. */
+  /** The template of a model that ranks; null for the usual pair of query and document. */
   rankTemplate: string | null;
   /** The longest input in tokens. */
   context: number;
 }
 
-/** Turns inputs into tokens, with what the model wants around them; tokens that are given stay as they are. */
+/** Tokenizes inputs, with the control tokens of the model around them; inputs of tokens are not changed. */
 export class InputTokenizer {
   readonly #parts: InputTokenizerParts;
 
@@ -29,8 +29,8 @@ export class InputTokenizer {
   }
 
   /**
-   * The tokens of each input of a request, or why it is refused; reading ends with the first that is too long, and past
-   * the most of all. Null when nobody wants it any more.
+   * The tokens of each input of a request, or the error: the first input that is too long, or too many tokens in all, ends
+   * the tokenizing. Null for a cancelled request.
    */
   async ofAll(
     inputs: readonly EmbeddingInput[],
@@ -77,7 +77,7 @@ export class InputTokenizer {
     return wanted.filter((token) => token >= 0);
   }
 
-  /** As everywhere, nothing that a client writes becomes a control token; a template's own text may hold some. */
+  /** Text of a client never becomes a control token; the text of a template may. */
   #texts(input: Exclude<EmbeddingInput, { kind: "tokens" }>): TextPart[] {
     if (input.kind === "text") return [{ text: input.text, special: false, framed: true }];
     const { rankTemplate } = this.#parts;

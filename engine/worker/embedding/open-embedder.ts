@@ -10,7 +10,7 @@ import type { Tokenizer } from "../text/tokenizer.ts";
 import { Embedder } from "./embedder.ts";
 import { InputTokenizer } from "./input-tokenizer.ts";
 
-/** @param cacheBytes what generations take */
+/** @param cacheBytes bytes of the KV cache of generations */
 export function embeddingPlan(
   model: Model,
   config: EngineConfig,
@@ -29,7 +29,7 @@ export interface EmbedderRun {
   wake: () => void;
 }
 
-/** Nothing is allocated until the first input comes. */
+/** Allocates no context until the first input. */
 export function openEmbedder(
   library: Library,
   model: Model,

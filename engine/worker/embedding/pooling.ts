@@ -1,6 +1,6 @@
 import type { Pooling } from "../../protocol/config.ts";
 
-/** One input's vector, put together from the pieces that its tokens were computed in. */
+/** The vector of one input, combined from the batches in which its tokens were computed. */
 export class PooledVector {
   readonly #pooling: Pooling;
   #vector: Float32Array | null = null;
@@ -10,7 +10,7 @@ export class PooledVector {
     this.#pooling = pooling;
   }
 
-  /** Takes what llama.cpp pooled of the next `tokens` of the input. */
+  /** Adds the vector that llama.cpp pooled of the next `tokens` of the input. */
   add(pooled: Float32Array, tokens: number): void {
     const before = this.#vector;
     if (before === null || this.#pooling === "last" || this.#pooling === "rank") this.#vector = pooled;
@@ -18,7 +18,7 @@ export class PooledVector {
     this.#tokens += tokens;
   }
 
-  /** Of length 1; scores as they are. */
+  /** The vector with length 1; scores are not normalized. */
   finish(): Float32Array {
     const vector = this.#vector ?? new Float32Array(0);
     return this.#pooling === "rank" ? vector : normalize(vector);
@@ -30,7 +30,7 @@ function weigh(mean: Float32Array, count: number, next: Float32Array, more: numb
   for (let i = 0; i < mean.length; i++) mean[i]! += (next[i]! - mean[i]!) * share;
 }
 
-/** Divides a vector by its length, in place; one of zeros stays. */
+/** Divides a vector by its length, in place; a zero vector stays. */
 export function normalize(vector: Float32Array): Float32Array {
   let squares = 0;
   for (const value of vector) squares += value * value;

@@ -1,27 +1,27 @@
 export interface TurnLimits {
   /** The objective for the gap between two tokens of a stream, in milliseconds. */
   itlMs: number;
-  /** The share by which flex and batch may lengthen what online work takes. */
+  /** Fraction by which lower tiers may lengthen the time of online work. */
   batchTax: number;
 }
 
-/** What stands at one side: whether there is anything, and whether somebody waits for it. */
+/** The highest class of the waiting work of one side: steps, or embedding batches. */
 export type Want = "nothing" | "lower" | "online";
 
 /**
- * Who computes next, and for how long: a step of generations, or a piece of embeddings. Pure.
+ * Decides whether a step or an embedding batch computes next, and for how long. Pure.
  *
- * | steps | pieces | a piece may take |
+ * | steps | embeddings | an embedding batch may take |
  * |---|---|---|
- * | nothing | any | what it takes; of lower tiers, what a step of theirs may take alone |
- * | lower | online | what it takes; steps come when they have saved up the tax on it |
- * | lower | lower | as much as a step of theirs, by turns |
- * | online | online | what the objective leaves beside a step, at least as long as a step: one after each |
- * | online | lower | what the tax has saved up since the last |
+ * | nothing | any | any time; of lower tiers, the time of one of their steps alone |
+ * | lower | online | any time; a step runs when the saved tax covers it |
+ * | lower | lower | the time of one of their steps, alternating with steps |
+ * | online | online | the time that the ITL objective leaves beside a step, at least that of a step: one after each step |
+ * | online | lower | the saved tax |
  */
 export class StepSharing {
   readonly #limits: TurnLimits;
-  /** Milliseconds that the tax has saved up for lower tiers on either side; below 0, what pieces took beyond it. */
+  /** Milliseconds of saved tax for lower tiers on either side; below 0, the time that batches took beyond it. */
   #saved = 0;
   #lastStepMs = 0;
   #stepped = false;
@@ -30,7 +30,7 @@ export class StepSharing {
     this.#limits = limits;
   }
 
-  /** Whether the next turn is a step's, if there is one to do. */
+  /** Whether a step comes before an embedding batch. */
   stepNext(steps: Want, pieces: Want): boolean {
     if (steps === "nothing") return false;
     if (pieces === "online" && steps === "lower") return this.#saved >= this.#lastStepMs;
@@ -38,10 +38,10 @@ export class StepSharing {
   }
 
   /**
-   * Milliseconds that a piece may take now; 0 is none.
+   * Milliseconds that an embedding batch may take now; 0 for no batch.
    *
-   * @param cheapestMs the smallest piece that makes progress
-   * @param aloneMs what a step of lower tiers may take alone
+   * @param cheapestMs milliseconds of the smallest batch that makes progress
+   * @param aloneMs milliseconds that a step of lower tiers may take alone
    */
   pieceMs(steps: Want, pieces: Want, cheapestMs: number, aloneMs: number): number {
     if (pieces === "nothing") {
@@ -52,11 +52,11 @@ export class StepSharing {
     if (!this.#stepped) return 0;
     const { itlMs } = this.#limits;
     if (pieces === "online") return Math.max(itlMs - this.#lastStepMs, this.#lastStepMs, cheapestMs);
-    // No more than a step, however long there was nothing to do: a burst would be felt.
+    // Not longer than a step, so that tax that was saved over an idle time can't stall streams.
     return this.#saved >= cheapestMs ? Math.min(this.#saved, Math.max(cheapestMs, this.#lastStepMs)) : 0;
   }
 
-  /** A step took so long; `steps` is what it was of. */
+  /** A step of class `steps` took `ms`. */
   stepped(ms: number, steps: Want): void {
     this.#stepped = true;
     this.#lastStepMs = ms;
@@ -64,11 +64,11 @@ export class StepSharing {
     else this.#saved = Math.max(0, this.#saved - ms);
   }
 
-  /** A piece took so long; `pieces` is what it was of, `steps` what stood at the other side. */
+  /** An embedding batch of class `pieces` took `ms` while steps of class `steps` waited. */
   pieced(ms: number, pieces: Want, steps: Want): void {
     this.#stepped = false;
     if (pieces === "online") this.#saved += ms * this.#limits.batchTax;
-    // What it took beyond its time comes off those after it: streams pay no more than the tax, whatever was predicted.
+    // Time beyond the prediction reduces that of later batches: streams never pay more than the tax.
     else if (steps === "online") this.#saved -= ms;
     else this.#saved = Math.max(0, this.#saved - ms);
   }

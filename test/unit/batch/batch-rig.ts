@@ -31,10 +31,10 @@ export const OWNER = "local";
 export const CALLER: Caller = { owner: OWNER, key: null };
 
 /**
- * The night shift over a real store and real files, with any engine, in the test's own process. With `settled` false the
- * wall time is what it is at a server's start. `prepare` has the store before anything uses it.
+ * A batch runner over a real store and real files, with any engine, in the test's own process. With `settled` false the wall
+ * time is as at a server's start. `prepare` is called with the store before any other code uses it.
  */
-export async function nightRig(
+export async function batchRig(
   engine: Engine,
   {
     validate = validateHere,
@@ -49,13 +49,13 @@ export async function nightRig(
   const lines: string[] = [];
   const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: note, info: note, warn: note, error: note };
-  const rooms = await openStorage(
+  const storage = await openStorage(
     { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
     store,
     { now: () => performance.now(), epochMs: () => Date.now() },
     log,
   );
-  if (settled) rooms.time.check();
+  if (settled) storage.time.check();
   const metrics = new Metrics(new Registry());
   const loads = new ModelLoads(() => performance.now());
   const ledger = new UsageLedger({
@@ -64,14 +64,14 @@ export async function nightRig(
     sinks: [metrics],
     faults: metrics,
     log,
-    now: () => Math.floor(rooms.time.epochMs() / 1000),
+    now: () => Math.floor(storage.time.epochMs() / 1000),
   });
   let ids = 0;
-  const { runner: night, batches } = buildBatch({
+  const { runner, batches } = buildBatch({
     residency: { want: () => {}, recalled: () => false },
     keys: { modelsOf: async () => null },
     eventsQueued: () => {},
-    ...rooms,
+    ...storage,
     store,
     ledger,
     models: new ModelSet([{ id: engine.model, engine, created: 0 }], names),
@@ -102,23 +102,23 @@ export async function nightRig(
       ...more,
     },
   });
-  onTestFinished(() => night.stop());
-  await night.start();
+  onTestFinished(() => runner.stop());
+  await runner.start();
 
   async function upload(text: string | Uint8Array, owner = OWNER): Promise<string> {
     async function* bytes() {
       yield Buffer.from(text);
     }
-    const incoming = await rooms.files.write(bytes(), { reserve: false });
+    const incoming = await storage.files.write(bytes(), { reserve: false });
     const meta = { owner, purpose: "batch", filename: "in.jsonl", expiresAfter: null } as const;
-    return (await rooms.files.add(incoming, meta)).id;
+    return (await storage.files.add(incoming, meta)).id;
   }
 
   return {
-    ...rooms,
+    ...storage,
     folder,
     store,
-    night,
+    runner,
     batches,
     metrics,
     loads,
@@ -149,13 +149,13 @@ export async function nightRig(
     /** The lines of one of a batch's files, parsed. */
     read(fileId: string | null): ResultLine[] {
       if (fileId === null) return [];
-      const text = readFileSync(rooms.files.pathOf(fileId), "utf8").trimEnd();
+      const text = readFileSync(storage.files.pathOf(fileId), "utf8").trimEnd();
       return text.split("\n").map((line): ResultLine => JSON.parse(line));
     },
   };
 }
 
-export type NightRig = Awaited<ReturnType<typeof nightRig>>;
+export type BatchRig = Awaited<ReturnType<typeof batchRig>>;
 
 export interface ResultLine {
   custom_id: string;

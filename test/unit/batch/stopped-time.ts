@@ -1,11 +1,11 @@
 import { onTestFinished, vi } from "vitest";
 
-/** Noon: a test's seconds and hours end no day, and with it no daily budget. */
+/** Noon, so that the time of a test ends no day and no daily budget. */
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 /**
- * Stops both clocks and the timers of this thread to the end of the test. They go on by `pass`, and by a second for each
- * look of a rig's `reaches`. What awaits the store's thread or `node:timers/promises` takes real time.
+ * Stops both clocks and the timers of this thread to the end of the test. They advance by `pass`, and by a second for each
+ * check of a rig's `reaches`. Calls of the store's thread and of `node:timers/promises` take real time.
  */
 export function stopTime(): void {
   vi.useFakeTimers({ now: NOON, toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });

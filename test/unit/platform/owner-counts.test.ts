@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it, test } from "vitest";
 import { OwnerCounts } from "../../../platform/owner-counts.ts";
 
-it("lets an owner's next one go behind its own, and of others behind one for each of these and one more", () => {
+it("counts ahead all own requests, and of each other owner at most own + 1", () => {
   const queue = new OwnerCounts();
   expect(queue.shareAhead("a")).toBe(1);
   queue.add("a", 10);
@@ -29,7 +29,7 @@ test.each<[string, Record<string, number>, string, number, boolean]>([
   expect(queue.takes(owner, count, 8)).toBe(takes);
 });
 
-test("a share is within 0 and 1, and grows with what the owner has waiting itself", () => {
+test("a share ahead is within 0 and 1, and grows with the owner's own requests", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 9 }))), (added) => {
       const queue = new OwnerCounts();

@@ -27,7 +27,7 @@ function invalid(code: string): Ended {
 }
 
 describe("the result of a job", () => {
-  it("is what its line was answered with, also when the batch was cancelled or had expired by then", () => {
+  it("is the answer of its line, also after the batch was cancelled or expired", () => {
     for (const status of ["completed", "cancelled", "expired"] as const) {
       const line = { response: { status_code: 418, body: { a: 1 } }, error: null };
       expect(jobResult({ status, errors: null }, line)).toEqual({ statusCode: 418, body: '{"a":1}' });

@@ -5,7 +5,7 @@ import { type Batch, COMPLETION_WINDOW } from "../../../../openapi/resources/bat
 import { countingTurns } from "../../platform/counting-turns.ts";
 import { startTestServer } from "../../server/test-server.ts";
 
-it("is not what a batch of several lines says that it is", async () => {
+it("is no batch of several lines, also with the metadata of a job", async () => {
   const server = await startTestServer();
   const line = (id: string) =>
     JSON.stringify({ custom_id: id, method: "POST", url: "/v1/embeddings", body: { model: "demo", input: id } });
@@ -43,7 +43,7 @@ function jobsOver(files: Partial<JobsDeps["files"]>): Jobs {
   return new Jobs({ batches, files: files as JobsDeps["files"], maxLineBytes: 1000 });
 }
 
-it("whose answer is deleted between its row and its bytes is gone, and no fault of the server", async () => {
+it("whose answer is deleted between reads of row and bytes is a 410", async () => {
   const rows = [{ id: "file-out" }];
   const get = async () => {
     const row = rows.shift();
@@ -54,7 +54,7 @@ it("whose answer is deleted between its row and its bytes is gone, and no fault 
   await expect(jobs.get("local", "job_a")).rejects.toMatchObject({ status: 410, code: "job_deleted" });
 });
 
-it("whose body is large is written, hashed and stored in parts, each in a turn of the event loop", async () => {
+it("with a large body is written, hashed and stored in parts, each in a turn of the event loop", async () => {
   const body = {
     messages: Array.from({ length: 4000 }, (_, i) => ({ role: "user", content: `${i} ${"x".repeat(500)}` })),
   };
@@ -78,7 +78,7 @@ it("whose body is large is written, hashed and stored in parts, each in a turn o
   expect(loop.turns).toBeGreaterThan(JSON.stringify(line).length / (64 * 1024) - 2);
 });
 
-it("is deleted although another batch reads its request, which stays for that one", async () => {
+it("is deleted while another batch reads its request file, which stays", async () => {
   const removed: string[] = [];
   const remove = async (_owner: string, id: string) => {
     if (id === "file-in") throw new ApiError("file_in_use", "refused");

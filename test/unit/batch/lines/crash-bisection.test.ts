@@ -4,13 +4,13 @@ import type { ModelFacts } from "../../../../engine/protocol/config.ts";
 import { SOLE_DEATHS } from "../../../../store/tables/claims.ts";
 import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, type FakeRequest, saying } from "../../server/fake-engine.ts";
-import { nightRig } from "../batch-rig.ts";
+import { batchRig } from "../batch-rig.ts";
 
 const POISON = "poison";
 
-/** Dies with all it has whenever it meets the poison, and is there again a moment later. */
+/** An engine that dies with all its requests at each poisonous one, and is ready again a moment later. */
 class MortalEngine extends FakeEngine {
-  /** How many requests each death took. */
+  /** The number of requests that each death ended. */
   readonly deaths: number[] = [];
   #back: Promise<ModelFacts> = Promise.resolve(FACTS);
 
@@ -44,9 +44,9 @@ class MortalEngine extends FakeEngine {
   }
 }
 
-it("a poison beside steady online work ends, and stops no other batch for the time that it rests", async () => {
+it("a poisonous line beside steady online work fails, and delays no other batch while it rests", async () => {
   const engine = new MortalEngine();
-  const rig = await nightRig(engine, { calmMs: 3_600_000 });
+  const rig = await batchRig(engine, { calmMs: 3_600_000 });
   rig.loads.of("demo").running = 1;
   const bad = await rig.submit(jsonl([chatLine("bad", POISON)]));
   const lines = Array.from({ length: 600 }, (_, i) => chatLine(`l${i}`, `question ${i}`));
@@ -60,9 +60,9 @@ it("a poison beside steady online work ends, and stops no other batch for the ti
   expect(engine.deaths.length).toBeLessThanOrEqual(7 + SOLE_DEATHS);
 });
 
-it("without online work three deaths alone are enough", async () => {
+it("a line alone in the engine fails after three deaths without online work", async () => {
   const engine = new MortalEngine();
-  const rig = await nightRig(engine);
+  const rig = await batchRig(engine);
   const batch = await rig.reaches(await rig.submit(jsonl([chatLine("bad", POISON)])), "completed");
   expect(batch.request_counts).toEqual({ total: 1, completed: 0, failed: 1 });
   expect(engine.deaths).toEqual([1, 1, 1]);

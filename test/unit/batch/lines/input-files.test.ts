@@ -8,7 +8,7 @@ import { canCountDescriptors, descriptorsIn } from "../../open-descriptors.ts";
 import { countingTurns } from "../../platform/counting-turns.ts";
 import { FACTS, FakeEngine, saying } from "../../server/fake-engine.ts";
 import { freshFolder } from "../../store/test-store.ts";
-import { nightRig } from "../batch-rig.ts";
+import { batchRig } from "../batch-rig.ts";
 
 const realParse = JSON.parse;
 const LINE = '{"body":1}';
@@ -37,7 +37,7 @@ describe("input files", () => {
     expect(files.size).toBe(0);
   });
 
-  it("that are read at once beyond the bound are all read", async () => {
+  it("that are read concurrently beyond the bound are all read", async () => {
     const paths = inputs(8);
     const files = new InputFiles(1);
     const bodies = await Promise.all(paths.map((path) => files.body(path, 0, LINE.length)));
@@ -92,7 +92,7 @@ it.runIf(canCountDescriptors)(
   async () => {
     const engine = new FakeEngine();
     engine.facts = { ...FACTS, sequences: 100 };
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const ids = await Promise.all(
       Array.from({ length: 64 }, (_, i) => rig.submit(jsonl([chatLine("l", `question ${i}`)]))),
     );

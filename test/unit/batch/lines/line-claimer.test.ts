@@ -5,7 +5,7 @@ import { LineClaimer } from "../../../../batch/lines/line-claimer.ts";
 import type { Store } from "../../../../store/store.ts";
 import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
-import { nightRig } from "../batch-rig.ts";
+import { batchRig } from "../batch-rig.ts";
 
 const ENGINE = new FakeEngine();
 const FREE = { lineRates: () => ({ inputNano: 0, outputNano: 0 }) };
@@ -63,7 +63,7 @@ describe("claims of one model's lines", () => {
     );
   });
 
-  it("look again at a batch that rested after the wall clock was set back by hours", async () => {
+  it("include a batch that rested after the wall clock was set back by hours", async () => {
     const time = { now: 1000, epochMs: 10 * 3_600_000 };
     const clock = { now: () => time.now, epochMs: () => time.epochMs };
     let ready = 0;
@@ -84,14 +84,14 @@ describe("claims of one model's lines", () => {
   });
 });
 
-it("an owner's small batch ends long before another's large one that came first", async () => {
+it("an owner's small batch ends long before another owner's earlier large one", async () => {
   const engine = new FakeEngine();
   const held: { small: boolean; answer: () => void }[] = [];
   engine.script = (request) => {
     const small = JSON.stringify(request.submission.prompt).includes("small");
     held.push({ small, answer: () => saying("yes")(request) });
   };
-  const rig = await nightRig(engine);
+  const rig = await batchRig(engine);
   const lines = (name: string, count: number) =>
     jsonl(Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `${name} question ${i}`)));
   const large = await rig.submitAs("many", lines("large", 400));

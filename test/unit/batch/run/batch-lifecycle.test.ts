@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT_SHIFT, shiftRules } from "../../../../batch/shift/shift-rules.ts";
 import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
-import { nightRig, OWNER } from "../batch-rig.ts";
+import { batchRig, OWNER } from "../batch-rig.ts";
 
 const FILE = jsonl(Array.from({ length: 3 }, (_, i) => chatLine(`l${i}`, `question ${i}`)));
 
@@ -15,8 +15,8 @@ function answering(): FakeEngine {
 }
 
 describe("a step of a batch", () => {
-  it("that fails for its own reason while the batch is cancelled is logged", async () => {
-    const rig = await nightRig(answering(), {
+  it("that fails while the batch is cancelled, by another error, is logged", async () => {
+    const rig = await batchRig(answering(), {
       validate: (_job, _take, signal) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("EIO")), { once: true })),
     });
@@ -27,8 +27,8 @@ describe("a step of a batch", () => {
     expect(rig.lines.filter((line) => line.startsWith("A step of a batch failed"))).toHaveLength(1);
   });
 
-  it("that only ends with the cancellation is not", async () => {
-    const rig = await nightRig(answering(), {
+  it("that the cancellation aborts is not logged", async () => {
+    const rig = await batchRig(answering(), {
       validate: (_job, _take, signal) =>
         new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
     });
@@ -40,8 +40,8 @@ describe("a step of a batch", () => {
   });
 });
 
-it("the server's end does not wait until result files are written; the next start writes them", async () => {
-  const rig = await nightRig(answering());
+it("the server ends before result files are written, and the next start writes them", async () => {
+  const rig = await batchRig(answering());
   const { page } = rig.store.results;
   let pages = 0;
   let asked = () => {};
@@ -55,18 +55,18 @@ it("the server's end does not wait until result files are written; the next star
   };
   const id = await rig.submit(FILE);
   await several;
-  await rig.night.stop();
+  await rig.runner.stop();
   expect((await rig.store.batches.get({ owner: OWNER, id }))?.status).toBe("finalizing");
   expect(readdirSync(join(rig.folder, "tmp"))).toEqual([]);
   expect(readdirSync(join(rig.folder, "files"))).toHaveLength(1);
   await rig.store.close();
-  const next = await nightRig(answering(), {}, rig.folder);
+  const next = await batchRig(answering(), {}, rig.folder);
   const batch = await next.reaches(id, "completed");
   const output = readFileSync(next.files.pathOf(batch.output_file_id ?? ""), "utf8");
   expect(output.trimEnd().split("\n")).toHaveLength(3);
 });
 
-it("a page of batches costs one forecast, not one for each batch", async () => {
+it("a page of batches computes one forecast", async () => {
   const rules = shiftRules({ ...DEFAULT_SHIFT, mode: "night" }, "UTC");
   let forecasts = 0;
   const { windows } = rules;
@@ -75,12 +75,12 @@ it("a page of batches costs one forecast, not one for each batch", async () => {
     forecasts++;
     return spans(...args);
   };
-  // Held in the engine, whatever the hour.
-  const rig = await nightRig(new FakeEngine(), { rules });
+  // Held in the engine at every hour.
+  const rig = await batchRig(new FakeEngine(), { rules });
   const ids: string[] = [];
   for (let i = 0; i < 40; i++) ids.push(await rig.submit(FILE));
   for (const id of ids) await rig.reaches(id, "in_progress");
-  await expect.poll(() => rig.night.backlog.length).toBe(40);
+  await expect.poll(() => rig.runner.backlog.length).toBe(40);
   const before = forecasts;
   const { data } = await rig.batches.list(OWNER, 40, null);
   expect(data.map(({ nightshift }) => nightshift?.position).sort((a, b) => a! - b!)).toEqual(

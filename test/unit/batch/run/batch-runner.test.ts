@@ -4,7 +4,7 @@ import type { Batch } from "../../../../openapi/resources/batches.ts";
 import type { Store } from "../../../../store/store.ts";
 import { chatLine, ids, jsonl } from "../../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
-import { CALLER, nightRig, OWNER } from "../batch-rig.ts";
+import { batchRig, CALLER, OWNER } from "../batch-rig.ts";
 import { stopTime } from "../stopped-time.ts";
 import { neverValid } from "../validation/validate-here.ts";
 
@@ -18,8 +18,8 @@ function answering(): FakeEngine {
 }
 
 describe("a batch", () => {
-  it("runs to its end: each line once, results as objects, usage and costs of all", async () => {
-    const rig = await nightRig(answering());
+  it("runs each line once, and sums up usage and costs", async () => {
+    const rig = await batchRig(answering());
     const id = await rig.submit(jsonl(lines(200)));
     const batch = await rig.reaches(id, "completed");
     expect(batch).toMatchObject({
@@ -45,7 +45,7 @@ describe("a batch", () => {
     expect(output[0]?.error).toBeNull();
   });
 
-  it("tells its rate, that of the forecast, while it is in progress, and none afterwards", async () => {
+  it("shows the rate of its forecast while it is in progress, and none afterwards", async () => {
     stopTime();
     const engine = new FakeEngine();
     let answer = () => {};
@@ -53,7 +53,7 @@ describe("a batch", () => {
       if (engine.requests.length <= 4) saying("yes")(request);
       else answer = () => saying("yes")(request);
     };
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const id = await rig.submit(jsonl(lines(5)));
     await rig.reaches(id, "in_progress");
     const running = async () => (await rig.get(id)).nightshift;
@@ -65,15 +65,15 @@ describe("a batch", () => {
     expect((await rig.reaches(id, "completed")).nightshift.progress.tokens_per_second).toBeNull();
   });
 
-  it("goes to the engine at tier batch whatever its body asks for", async () => {
+  it("runs at tier batch for every service tier in its bodies", async () => {
     const engine = answering();
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const id = await rig.submit(jsonl(lines(3, { service_tier: "priority" })));
     await rig.reaches(id, "completed");
     expect(engine.requests.map(({ submission }) => submission.tier)).toEqual(["batch", "batch", "batch"]);
   });
 
-  it("writes request errors to the error file and retries what passes", async () => {
+  it("writes request errors to the error file, and retries passing faults", async () => {
     stopTime();
     const engine = new FakeEngine();
     let busy = 0;
@@ -85,7 +85,7 @@ describe("a batch", () => {
         request.fail(unavailable("engine_restarting", "Busy.", 1));
       else saying("yes")(request);
     };
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
     expect(batch.request_counts).toEqual({ total: 3, completed: 2, failed: 1 });
     expect(rig.read(batch.error_file_id)).toMatchObject([
@@ -94,17 +94,17 @@ describe("a batch", () => {
     expect(busy).toBe(2);
   });
 
-  it("whose every line fails is completed without an output file", async () => {
+  it("whose lines all fail is completed without an output file", async () => {
     const engine = new FakeEngine();
     engine.script = (request) => request.fail(new ApiError("invalid_value", "No."));
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const batch = await rig.reaches(await rig.submit(jsonl(lines(5))), "completed");
     expect(batch).toMatchObject({ output_file_id: null, request_counts: { total: 5, completed: 0, failed: 5 } });
     expect(rig.read(batch.error_file_id)).toHaveLength(5);
   });
 
-  it("of an unknown file is made, and then fails", async () => {
-    const rig = await nightRig(answering());
+  it("of an unknown file is created, and then fails", async () => {
+    const rig = await batchRig(answering());
     const body = { input_file_id: "file-nowhere", endpoint: "/v1/chat/completions", completion_window: "24h" };
     const { id, status } = await rig.batches.create(CALLER, body, null);
     expect(status).toBe("validating");
@@ -113,8 +113,8 @@ describe("a batch", () => {
     expect(batch.in_progress_at).toBeNull();
   });
 
-  it("tells its webhooks of its end in the same transaction", async () => {
-    const rig = await nightRig(answering());
+  it("queues its webhook events in the transaction of its end", async () => {
+    const rig = await batchRig(answering());
     const id = await rig.submit(jsonl(lines(2)));
     await rig.reaches(id, "completed");
     const due = await rig.store.outbox.due({ nowMs: Date.now() + 1000, limit: 10 });
@@ -124,7 +124,7 @@ describe("a batch", () => {
 });
 
 describe("cancel", () => {
-  it("keeps what has finished, lets lines in the engine end within the grace, writes the rest as cancelled", async () => {
+  it("keeps finished lines, lets lines in the engine end within the grace, and cancels the rest", async () => {
     stopTime();
     const engine = new FakeEngine();
     let count = 0;
@@ -133,7 +133,7 @@ describe("cancel", () => {
       if (count++ < 4) saying("yes")(request);
       else answerLate = () => saying("late")(request);
     };
-    const rig = await nightRig(engine, { graceMs: 2000 });
+    const rig = await batchRig(engine, { graceMs: 2000 });
     const id = await rig.submit(jsonl(lines(100)));
     await rig.reaches(id, "in_progress");
     await expect.poll(async () => (await rig.get(id)).request_counts.completed).toBe(4);
@@ -189,8 +189,8 @@ describe("cancel", () => {
         };
       },
     ],
-  ])("%s leaves one end (%s), with every line in it once", async (_, end, meddle) => {
-    const rig = await nightRig(answering());
+  ])("%s leads to one end (%s) with every line once", async (_, end, meddle) => {
+    const rig = await batchRig(answering());
     let cancelled: Promise<Batch> | null = null;
     const cancel = (id: string) => {
       cancelled ??= rig.batches.cancel(OWNER, id);
@@ -203,8 +203,8 @@ describe("cancel", () => {
     expect(ids(all)).toEqual(ids(lines(30)));
   });
 
-  it("of a batch that waits for another's validation is done at once", async () => {
-    const rig = await nightRig(answering(), { validate: neverValid });
+  it("of a batch that waits for its validation takes effect at once", async () => {
+    const rig = await batchRig(answering(), { validate: neverValid });
     const [validating, waiting] = [await rig.submit(jsonl(lines(1))), await rig.submit(jsonl(lines(1)))];
     await rig.batches.cancel(OWNER, waiting);
     await rig.reaches(waiting, "cancelled");
@@ -214,7 +214,7 @@ describe("cancel", () => {
   });
 
   it("of a batch that is over is a 409 that no client retries", async () => {
-    const rig = await nightRig(answering());
+    const rig = await batchRig(answering());
     const id = await rig.submit(jsonl(lines(1)));
     await rig.reaches(id, "completed");
     const error: unknown = await rig.batches.cancel(OWNER, id).catch((thrown: unknown) => thrown);
@@ -229,8 +229,8 @@ describe("cancel", () => {
 describe("create", () => {
   const body = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
 
-  it("with an Idempotency-Key makes one batch, and refuses the key for another request", async () => {
-    const rig = await nightRig(answering());
+  it("with an Idempotency-Key creates one batch, and refuses the key for another request", async () => {
+    const rig = await batchRig(answering());
     const once = await rig.batches.create(CALLER, { ...body, metadata: { a: "1", b: "2" } }, "key");
     const twice = await rig.batches.create(CALLER, { ...body, metadata: { b: "2", a: "1" } }, "key");
     expect(twice.id).toBe(once.id);
@@ -249,17 +249,17 @@ describe("create", () => {
     ],
     ["input_file_id", { ...body, input_file_id: undefined }, "missing_required_parameter"],
   ])("refuses a bad %s", async (param, bad, code) => {
-    const rig = await nightRig(answering());
+    const rig = await batchRig(answering());
     await expect(rig.batches.create(CALLER, bad, null)).rejects.toMatchObject({ status: 400, param, code });
   });
 });
 
-describe("one batch more than an owner may have open", () => {
+describe("one open batch more than an owner may have", () => {
   const body = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
 
-  it("is a 429 that no client retries, until one of them is over; another owner's is not", async () => {
+  it("is a 429 that no client retries, until a batch of this owner is over", async () => {
     const engine = new FakeEngine();
-    const rig = await nightRig(engine, { maxOpen: 2 });
+    const rig = await batchRig(engine, { maxOpen: 2 });
     const create = (owner: string, key: string | null = null) => rig.batches.create({ owner, key: null }, body, key);
     const first = await rig.submit(jsonl(lines(1)));
     await rig.submit(jsonl(lines(1)));
@@ -270,7 +270,7 @@ describe("one batch more than an owner may have open", () => {
     await rig.reaches(first, "cancelled");
     // The refusal has not used up the key.
     const { id } = await create(OWNER, "key");
-    // And a repeated create makes no batch.
+    // A repeated create makes no batch.
     const bounded = await rig.reaches(id, "failed");
     await rig.submit(jsonl(lines(1)));
     await expect(create(OWNER)).rejects.toMatchObject(refusal);
@@ -279,8 +279,8 @@ describe("one batch more than an owner may have open", () => {
 });
 
 describe("the list", () => {
-  it("comes newest first, in pages, and takes no unknown cursor for page one", async () => {
-    const rig = await nightRig(answering());
+  it("is newest first, in pages, and refuses an unknown cursor", async () => {
+    const rig = await batchRig(answering());
     const made: string[] = [];
     for (let i = 0; i < 5; i++) made.unshift(await rig.submit(jsonl(lines(1))));
     const first = await rig.batches.list(OWNER, 2, null);

@@ -3,7 +3,7 @@ import { EnqueueQuota } from "../../../../batch/validation/enqueue-quota.ts";
 import { OWN_NAMES } from "../../../../engine/model-names.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
-import { CALLER, nightRig, OWNER } from "../batch-rig.ts";
+import { batchRig, CALLER, OWNER } from "../batch-rig.ts";
 import { pass, stopTime } from "../stopped-time.ts";
 
 beforeEach(stopTime);
@@ -16,11 +16,11 @@ const line = (custom_id: string, model = "demo") =>
     body: { model, messages: [{ role: "user", content: "Hi" }], max_tokens: 4 },
   });
 
-it("a batch that a budget holds up expires with its window all the same", async () => {
+it("a batch that a budget blocks expires with its window", async () => {
   const engine = new FakeEngine();
-  // Answers that are far longer than the lines allow cost more than was held back for them.
+  // Answers that are far longer than the lines allow cost more than was reserved for them.
   engine.script = saying(..."a".repeat(100));
-  const rig = await nightRig(engine, { windowSeconds: 600 });
+  const rig = await batchRig(engine, { windowSeconds: 600 });
   await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1e6, monthlyNano: null, softRatio: null });
   const id = await rig.submit(Array.from({ length: 200 }, (_, i) => line(`line-${i}`)).join("\n"));
   await expect.poll(async () => (await rig.get(id)).nightshift.reason).toMatch(/^paused: the owner's daily/);
@@ -33,10 +33,10 @@ it("a batch that a budget holds up expires with its window all the same", async 
   expect(engine.requests.length).toBe(request_counts.completed);
 });
 
-it("a batch stands still while what is left is held back for a request, and goes on when that gives it back", async () => {
+it("a batch pauses while a request reserves the rest of the budget, and resumes after it", async () => {
   const engine = new FakeEngine();
   engine.script = saying("a");
-  const rig = await nightRig(engine);
+  const rig = await batchRig(engine);
   await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1e6, monthlyNano: null, softRatio: null });
   const day = Math.floor(Date.now() / 86_400_000);
   await rig.store.budgets.reserve({ id: "request", owner: OWNER, keyId: null, day, nano: 1e6 });
@@ -49,8 +49,8 @@ it("a batch stands still while what is left is held back for a request, and goes
   expect(batch.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
 });
 
-it("a batch of a free model is let in on a budget of nothing, as its requests are", async () => {
-  const rig = await nightRig(new FakeEngine());
+it("a batch of a free model is accepted on a budget of 0", async () => {
+  const rig = await batchRig(new FakeEngine());
   await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: null, monthlyNano: 0, softRatio: null });
   const input_file_id = await rig.upload(line("a"));
   const request = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
@@ -61,7 +61,7 @@ it("a batch of a free model is let in on a budget of nothing, as its requests ar
       limits: DEFAULT_REQUEST_LIMITS,
       models: ["demo"],
       names: OWN_NAMES,
-      bounds: () => rig.night.bounds(),
+      bounds: () => rig.runner.bounds(),
       usualAnswer: () => 9,
       clock: rig.time,
     }).check(CALLER, request, rig.time.epochMs() / 1000 + 86_400);
@@ -73,7 +73,7 @@ it.each(["demo", "gpt-4o", "any-other"])(
   "a batch is refused by the price of the model that '%s' means",
   async (model) => {
     const names = { aliases: { "gpt-4o": "demo" }, otherwise: "demo" };
-    const rig = await nightRig(new FakeEngine(), { names });
+    const rig = await batchRig(new FakeEngine(), { names });
     await rig.store.budgets.setOwner({ owner: OWNER, dailyNano: 1, monthlyNano: null, softRatio: null });
     await expect(rig.submit(line("a", model))).rejects.toMatchObject({ status: 429, code: "insufficient_quota" });
   },

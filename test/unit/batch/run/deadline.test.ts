@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
-import { nightRig } from "../batch-rig.ts";
+import { batchRig } from "../batch-rig.ts";
 import { pass, stopTime } from "../stopped-time.ts";
 import { neverValid } from "../validation/validate-here.ts";
 
@@ -18,13 +18,13 @@ function answering(): FakeEngine {
 }
 
 describe("the window's end", () => {
-  it("mid-run: finished lines are in the output, the rest in the error file", async () => {
+  it("puts finished lines into the output file and the rest into the error file", async () => {
     const engine = new FakeEngine();
     let count = 0;
     engine.script = (request) => {
       if (count++ < 7) saying("yes")(request);
     };
-    const rig = await nightRig(engine, WINDOW);
+    const rig = await batchRig(engine, WINDOW);
     const id = await rig.submit(jsonl(lines(90)));
     await expect.poll(async () => (await rig.get(id)).request_counts.completed).toBe(7);
     await pass(WINDOW.windowSeconds);
@@ -40,8 +40,8 @@ describe("the window's end", () => {
     });
   });
 
-  it("ends a batch that waits for another's validation too", async () => {
-    const rig = await nightRig(answering(), { ...WINDOW, validate: neverValid });
+  it("ends a batch that waits for its validation", async () => {
+    const rig = await batchRig(answering(), { ...WINDOW, validate: neverValid });
     const [one, two] = [await rig.submit(jsonl(lines(1))), await rig.submit(jsonl(lines(1)))];
     await pass(WINDOW.windowSeconds);
     for (const id of [one, two]) {
@@ -49,30 +49,30 @@ describe("the window's end", () => {
     }
   });
 
-  it("by the time of a clock that was looked at only once ends nothing", async () => {
-    const first = await nightRig(new FakeEngine(), WINDOW);
+  it("ends no batch by a wall clock that was read only once", async () => {
+    const first = await batchRig(new FakeEngine(), WINDOW);
     const id = await first.submit(jsonl(lines(3)));
     const { expires_at } = await first.reaches(id, "in_progress");
-    await first.night.stop();
+    await first.runner.stop();
     await first.store.close();
     await pass(expires_at - Date.now() / 1000);
     const engine = new FakeEngine();
-    const second = await nightRig(engine, {}, first.folder, { settled: false });
+    const second = await batchRig(engine, {}, first.folder, { settled: false });
     await engine.next();
     expect((await second.get(id)).status).toBe("in_progress");
     await second.sweeper.sweep();
     await second.reaches(id, "expired");
   });
 
-  it("while no server runs: it expires when the next one starts", async () => {
-    const first = await nightRig(new FakeEngine(), WINDOW);
+  it("that passed while no server ran ends the batch at the next start", async () => {
+    const first = await batchRig(new FakeEngine(), WINDOW);
     const id = await first.submit(jsonl(lines(10)));
     const before = await first.reaches(id, "in_progress");
-    await first.night.stop();
+    await first.runner.stop();
     await first.store.close();
     const { expires_at } = before;
     await pass(expires_at - Date.now() / 1000);
-    const second = await nightRig(answering(), {}, first.folder);
+    const second = await batchRig(answering(), {}, first.folder);
     const batch = await second.reaches(id, "expired");
     expect(batch.request_counts).toEqual({ total: 10, completed: 0, failed: 0 });
     expect(second.read(batch.error_file_id)).toHaveLength(10);

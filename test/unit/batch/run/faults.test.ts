@@ -8,14 +8,14 @@ import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
 import { FACTS, FakeEngine, saying } from "../../server/fake-engine.ts";
 import { FREE, newLines } from "../../store/rows.ts";
 import { testStore } from "../../store/test-store.ts";
-import { CALLER, nightRig, OWNER } from "../batch-rig.ts";
+import { batchRig, CALLER, OWNER } from "../batch-rig.ts";
 import { pass, stopTime } from "../stopped-time.ts";
 
 beforeEach(stopTime);
 
 const lines = (count: number) => Array.from({ length: count }, (_, i) => chatLine(`l${i}`, `question ${i}`));
 
-/** Answers all but the line that asks "question 1". */
+/** An engine that answers all lines but the one with "question 1". */
 function answeringBut(first: (request: Parameters<NonNullable<FakeEngine["script"]>>[0]) => void): FakeEngine {
   const engine = new FakeEngine();
   engine.script = (request) => {
@@ -27,14 +27,14 @@ function answeringBut(first: (request: Parameters<NonNullable<FakeEngine["script
 
 const nope = () => new ApiError("invalid_value", "No.");
 
-describe("while the store takes nothing", () => {
-  it("a line that met a passing fault is released later, and does not stay claimed", async () => {
+describe("while the store is not writable", () => {
+  it("a line after a passing fault is released later and does not stay claimed", async () => {
     let busy = 0;
     const engine = answeringBut((request) => {
       if (busy++ === 0) request.fail(unavailable("engine_restarting", "Busy.", 1));
       else saying("yes")(request);
     });
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const { release } = rig.store.claims;
     let refused = 0;
     rig.store.claims.release = async (args) => {
@@ -46,8 +46,8 @@ describe("while the store takes nothing", () => {
     expect(refused).toBeGreaterThan(1);
   });
 
-  it("a try to end a batch removes the files that it wrote in vain", async () => {
-    const rig = await nightRig(answeringBut((request) => request.fail(nope())));
+  it("a failed end of a batch removes the files that it wrote", async () => {
+    const rig = await batchRig(answeringBut((request) => request.fail(nope())));
     const { finalize } = rig.store.batches;
     let refused = 0;
     rig.store.batches.finalize = async (args) => {
@@ -59,8 +59,8 @@ describe("while the store takes nothing", () => {
     expect(readdirSync(join(rig.folder, "files"))).toHaveLength(3);
   });
 
-  it("files of an end that was written, but whose answer was lost, stay", async () => {
-    const rig = await nightRig(answeringBut((request) => request.fail(nope())));
+  it("files of a committed end whose answer was lost stay", async () => {
+    const rig = await batchRig(answeringBut((request) => request.fail(nope())));
     const { finalize } = rig.store.batches;
     rig.store.batches.finalize = async (args) => {
       await finalize(args);
@@ -73,13 +73,13 @@ describe("while the store takes nothing", () => {
   });
 });
 
-describe("what the server itself fails at", () => {
+describe("a fault of the server", () => {
   const givenUp = [{ custom_id: "l1", response: { status_code: 500, body: { error: { type: "server_error" } } } }];
 
   it.each(["constraint", "internal"] as const)(
-    "a result that the store refuses (%s) becomes an error",
+    "that the store reports for a result (%s) becomes the line's error",
     async (code) => {
-      const rig = await nightRig(answeringBut((request) => saying("yes")(request)));
+      const rig = await batchRig(answeringBut((request) => saying("yes")(request)));
       const { commit } = rig.store.claims;
       let refused = 0;
       rig.store.claims.commit = async (args) => {
@@ -96,7 +96,7 @@ describe("what the server itself fails at", () => {
     },
   );
 
-  it("a line that cannot be run", async () => {
+  it("at every run of a line fails the line", async () => {
     const engine = answeringBut((request) => saying("yes")(request));
     const { submit } = engine;
     let thrown = 0;
@@ -107,13 +107,13 @@ describe("what the server itself fails at", () => {
       }
       return submit.call(engine, submission, listener);
     };
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const batch = await rig.reaches(await rig.submit(jsonl(lines(3))), "completed");
     expect(rig.read(batch.error_file_id)).toMatchObject(givenUp);
     expect(thrown).toBe(5);
   });
 
-  it("lines that cannot be read", async () => {
+  it("at reading lines fails the lines", async () => {
     const engine = new FakeEngine();
     engine.state = { name: "loading", progress: 0 };
     let loaded = (_: ModelFacts) => {};
@@ -121,7 +121,7 @@ describe("what the server itself fails at", () => {
       loaded = resolve;
     });
     engine.ready = () => facts;
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const id = await rig.submit(jsonl(lines(3)));
     const { input_file_id } = await rig.reaches(id, "in_progress");
     rmSync(rig.files.pathOf(input_file_id));
@@ -131,8 +131,8 @@ describe("what the server itself fails at", () => {
     expect(batch.request_counts).toEqual({ total: 3, completed: 0, failed: 3 });
   });
 
-  it("an input file whose bytes are gone fails its batch", async () => {
-    const rig = await nightRig(new FakeEngine());
+  it("that lost the bytes of an input file fails its batch", async () => {
+    const rig = await batchRig(new FakeEngine());
     const input_file_id = await rig.upload(jsonl(lines(1)));
     rmSync(rig.files.pathOf(input_file_id));
     const body = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" };
@@ -141,14 +141,14 @@ describe("what the server itself fails at", () => {
   });
 });
 
-it("the line timeout counts from the line's start in the engine, not its wait in the queue", async () => {
+it("the line timeout starts when the engine starts the line, not when it waits", async () => {
   const engine = new FakeEngine();
-  const rig = await nightRig(engine, { lineTimeoutMs: 60_000 });
+  const rig = await batchRig(engine, { lineTimeoutMs: 60_000 });
   const id = await rig.submit(jsonl(lines(2)));
   await expect.poll(() => engine.requests.length).toBe(2);
   const [queued, slow] = engine.requests;
   slow?.begin();
-  // Longer than the timeout for the one that waits, and not for the one that runs.
+  // The waiting line takes longer than the timeout, the running line does not.
   await pass(59);
   expect(slow?.cancelled).toBe(false);
   await pass(1);
@@ -160,7 +160,7 @@ it("the line timeout counts from the line's start in the engine, not its wait in
   expect(rig.read(batch.error_file_id)).toMatchObject([{ response: null, error: { code: "request_timeout" } }]);
 });
 
-it("a line counts no lone death when one that its batch's end took was in the engine too", async () => {
+it("a line that shared the engine with a withdrawn line counts no lone death", async () => {
   const store = await testStore();
   const times = { createdAt: 1, expiresAt: 9 };
   const nothing = {
@@ -189,8 +189,8 @@ it("a line counts no lone death when one that its batch's end took was in the en
   expect(again).toMatchObject([{ batchId: "batch_b", loneDeaths: 0 }]);
 });
 
-it("the sweeper forgets Idempotency-Keys after a week", async () => {
-  const rig = await nightRig(new FakeEngine());
+it("the sweeper removes Idempotency-Keys after a week", async () => {
+  const rig = await batchRig(new FakeEngine());
   const body = { input_file_id: "file-x", endpoint: "/v1/chat/completions", completion_window: "24h" };
   const { id } = await rig.batches.create(CALLER, body, "young");
   const now = Math.floor(Date.now() / 1000);

@@ -8,18 +8,18 @@ import { StoreError } from "../../../../store/types/store-error.ts";
 import { chatLine, jsonl } from "../../../batch/batch-rig.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
 import { freshFolder } from "../../store/test-store.ts";
-import { type NightRig, nightRig } from "../batch-rig.ts";
+import { type BatchRig, batchRig } from "../batch-rig.ts";
 
 /** A batch of 3 lines, one of which fails, whose rows stay when its server ends; `removed` of them are gone. */
 async function endedBeforeCleanUp(
   removed = 0,
-): Promise<{ rig: NightRig; batch: Batch; next: () => Promise<NightRig> }> {
+): Promise<{ rig: BatchRig; batch: Batch; next: () => Promise<BatchRig> }> {
   const engine = new FakeEngine();
   engine.script = (request) => {
     if (!JSON.stringify(request.submission.prompt).includes("question 1")) return saying("yes")(request);
     request.fail(new ApiError("invalid_value", "No."));
   };
-  const rig = await nightRig(engine);
+  const rig = await batchRig(engine);
   const { remove } = rig.store.results;
   rig.store.results.remove = async (args) => {
     if (removed > 0) await remove({ ...args, limit: removed });
@@ -29,20 +29,20 @@ async function endedBeforeCleanUp(
   const batch = await rig.reaches(await rig.submit(jsonl(lines)), "completed");
   await expect.poll(() => rig.lines.filter((line) => line.startsWith("A step of a batch failed")).length).toBe(1);
   const next = async () => {
-    await rig.night.stop();
+    await rig.runner.stop();
     await rig.store.close();
-    return nightRig(new FakeEngine(), {}, rig.folder);
+    return batchRig(new FakeEngine(), {}, rig.folder);
   };
   return { rig, batch, next };
 }
 
-const rowsOf = (rig: NightRig, batchId: string) => rig.store.lines.counts({ batchId });
+const rowsOf = (rig: BatchRig, batchId: string) => rig.store.lines.counts({ batchId });
 
 describe("a start on a disk that can't be written", () => {
-  it("takes up what the last server left once it can, and starts nothing before", async () => {
+  it("resumes the last server's work when the store is writable, and starts nothing before", async () => {
     const engine = new FakeEngine();
     engine.script = () => {};
-    const rig = await nightRig(engine);
+    const rig = await batchRig(engine);
     const id = await rig.submit(jsonl([chatLine("a", "question")]));
     const running = [{ state: "running", count: 1 }];
     await expect.poll(() => rowsOf(rig, id)).toEqual(running);
@@ -61,8 +61,8 @@ describe("a start on a disk that can't be written", () => {
     };
     const next = new FakeEngine();
     next.script = saying("yes");
-    const after = await nightRig(next, {}, left, { prepare });
-    after.night.schedule(id);
+    const after = await batchRig(next, {}, left, { prepare });
+    after.runner.schedule(id);
     await expect.poll(() => tries).toBeGreaterThan(1);
     expect(after.lines.filter((line) => line.startsWith("Batches can't go on yet"))).toHaveLength(1);
     expect(await rowsOf(after, id)).toEqual(running);
@@ -76,7 +76,7 @@ describe("a result file that the disk lost before its rows were removed", () => 
     ["gone", (path: string) => rmSync(path)],
     ["cut short", (path: string) => truncateSync(path, 10)],
     ["damaged", (path: string) => writeFileSync(path, readFileSync(path, "utf8").replace("yes", "no!"))],
-  ])("%s: is written again, byte for byte", async (_, harm) => {
+  ])("%s: is written again with equal bytes", async (_, harm) => {
     const { rig, batch, next } = await endedBeforeCleanUp();
     const paths = [batch.output_file_id, batch.error_file_id].map((id) => rig.files.pathOf(id ?? ""));
     const texts = paths.map((path) => readFileSync(path, "utf8"));
@@ -87,7 +87,7 @@ describe("a result file that the disk lost before its rows were removed", () => 
     expect(await after.files.get("local", batch.output_file_id ?? "")).toMatchObject({ bytes: texts[0]!.length });
   });
 
-  it("is not made up from a part of its rows", async () => {
+  it("is not written from a part of its rows", async () => {
     const { rig, batch, next } = await endedBeforeCleanUp(1);
     const path = rig.files.pathOf(batch.output_file_id ?? "");
     rmSync(path);
@@ -97,7 +97,7 @@ describe("a result file that the disk lost before its rows were removed", () => 
     expect(after.lines.filter((line) => line.startsWith("A result file is lost"))).toHaveLength(1);
   });
 
-  it("stays away when its owner had deleted it", async () => {
+  it("is not written again after its owner deleted it", async () => {
     const { rig, batch, next } = await endedBeforeCleanUp();
     const path = rig.files.pathOf(batch.output_file_id ?? "");
     await rig.files.remove("local", batch.output_file_id ?? "");

@@ -23,7 +23,7 @@ const day = (set: Partial<Day> & Pick<Day, "options">): Day => ({
 describe("a day in mode night", () => {
   const options = { mode: "night" as const, night: NIGHTLY, timezone: "Europe/Berlin" };
 
-  it("leaves the day alone when the night has time enough", () => {
+  it("runs nothing by day when the night suffices", () => {
     const { ended, changes } = live(day({ options }));
     expect(ended[0]).toBeGreaterThan(at("2026-11-20T19:00+01:00"));
     expect(ended[0]).toBeLessThan(at("2026-11-20T22:00+01:00"));
@@ -34,14 +34,14 @@ describe("a day in mode night", () => {
     ]);
   });
 
-  it("measures for ten minutes first when it knows nothing of the engine and the batch looks long", () => {
+  it("measures for ten minutes first for a long batch on an unmeasured engine", () => {
     const { changes } = live(day({ options, measured: false }));
     expect(changes[0]).toMatchObject({ to: { phase: "deadline", share: 0.25 } });
     expect(changes[1]).toMatchObject({ to: { phase: "day", share: 0 }, at: MORNING + 600_000 });
     expect(changes[2]).toMatchObject({ to: { phase: "night" } });
   });
 
-  it("works by day too when the night is too short, and ends what came at 8:00 on a busy day in time", () => {
+  it("runs by day too when the night is too short, and meets the deadline", () => {
     // 16.7 hours of a free engine, and online work takes a good part of the day.
     const lived = live(day({ options, batches: [{ submittedMs: MORNING, tokens: 60_000_000 }] }));
     expect(lived.ended[0]).toBeLessThanOrEqual(MORNING + 24 * HOUR);
@@ -49,7 +49,7 @@ describe("a day in mode night", () => {
     expect(mostChangesPerHour(lived)).toBeLessThanOrEqual(6);
   });
 
-  it("makes up by day for a window that closes before all is done", () => {
+  it("continues by day after a window that was too short", () => {
     // Submitted at 22:00: the window closes at 7:00, the deadline is at 22:00 on a busy day, and the rate is the night's.
     const evening = at("2026-11-19T22:00+01:00");
     const batches = [{ submittedMs: evening, tokens: 45_000_000 }];
@@ -57,7 +57,7 @@ describe("a day in mode night", () => {
     expect(ended[0]).toBeLessThanOrEqual(evening + 24 * HOUR);
   });
 
-  it("gives a trickle outside the windows", () => {
+  it("has the trickle share outside the windows", () => {
     const { minutes } = live(day({ options: { ...options, trickle: 0.1 }, hours: 12 }));
     expect(minutes[0]?.decision).toMatchObject({ share: 0.1, phase: "day" });
     expect(minutes[0]?.decision.reason).toBe("at 10 % of the engine until the night window at 19:00 Europe/Berlin");
@@ -75,7 +75,7 @@ describe("a day in mode night", () => {
     ]);
   });
 
-  it("ends in time over the night that is an hour short", () => {
+  it("meets the deadline over the night that is an hour short", () => {
     const from = at("2026-03-28T08:00+01:00");
     const { ended } = live(day({ options, from, batches: [{ submittedMs: from, tokens: 38_000_000 }] }));
     expect(ended[0]).toBeLessThanOrEqual(from + 24 * HOUR);
@@ -83,7 +83,7 @@ describe("a day in mode night", () => {
 });
 
 describe("a day in mode idle", () => {
-  it("works in troughs alone while there is time", () => {
+  it("runs only at low online load while the deadline is far", () => {
     const lived = live(day({ options: { mode: "idle", idleBelow: 0.2 } }));
     for (const { at: when, decision } of lived.minutes) {
       if (office(when) > 0.3) expect(decision).toMatchObject({ share: 0, phase: "busy" });
@@ -92,7 +92,7 @@ describe("a day in mode idle", () => {
     expect(mostChangesPerHour(lived)).toBeLessThanOrEqual(2);
   });
 
-  it("ends in time on a day that has no trough, in a growing share", () => {
+  it("meets the deadline with a growing share on a day without low load", () => {
     const load = () => 0.6;
     const lived = live(
       day({ options: { mode: "idle" }, load, batches: [{ submittedMs: MORNING, tokens: 15_000_000 }] }),
@@ -113,14 +113,14 @@ describe("a day in mode idle", () => {
 });
 
 describe("a day in the other modes", () => {
-  it("always gives all", () => {
+  it("has all of the engine in mode always", () => {
     const { changes, ended } = live(day({ options: { mode: "always" } }));
     expect(changes).toHaveLength(1);
     expect(changes[0]).toMatchObject({ from: null, to: { phase: "always", share: 1 }, reason: "start" });
     expect(ended[0]).toBeLessThan(MORNING + 12 * HOUR);
   });
 
-  it("stays off, whatever the deadline", () => {
+  it("stays off in mode off, also at a deadline", () => {
     const { changes, ended, minutes } = live(day({ options: { mode: "off" } }));
     expect(ended[0]).toBeNull();
     expect(changes).toHaveLength(1);
@@ -139,7 +139,7 @@ describe("any day", () => {
     measured: fc.boolean(),
   });
 
-  it("ends in time what fits, and never flaps", () => {
+  it("meets every feasible deadline without flapping", () => {
     fc.assert(
       fc.property(anyDay, ({ mode, work, busy, wobble, startHour, measured }) => {
         const from = at("2026-11-18T00:00+01:00") + startHour * HOUR;

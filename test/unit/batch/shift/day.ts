@@ -22,14 +22,14 @@ export interface Day {
   load(ms: number): number;
   /** Batch tokens per second on an engine without online work. */
   peakTokensPerSecond: number;
-  /** Batch work was measured on a free engine before; else the first lines of this day are the first to measure. */
+  /** True when batch work was measured on an idle engine before this day. */
   measured: boolean;
   batches: { submittedMs: number; tokens: number; windowHours?: number }[];
 }
 
 export interface Lived {
   changes: (ShiftChange & { at: number })[];
-  /** Per batch, Unix milliseconds; null when it had not ended by the end of the simulation. */
+  /** The end of each batch, Unix milliseconds; null for a batch that has not ended. */
   ended: (number | null)[];
   /** Decisions by the minute. */
   minutes: { at: number; decision: ShiftDecision; remaining: number }[];
@@ -37,7 +37,7 @@ export interface Lived {
 
 const LOOK_MS = 30_000;
 
-/** Lives through some hours: the shift decides, and the engine works off what share and online load leave. */
+/** Simulates some hours: the shift decides, and the engine computes at the rate that share and online load leave. */
 export function live(day: Day): Lived {
   let now = day.from;
   const lived: Lived = { changes: [], ended: day.batches.map(() => null), minutes: [] };

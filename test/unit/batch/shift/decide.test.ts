@@ -8,7 +8,7 @@ import { HOUR } from "./day.ts";
 const at = (text: string) => Date.parse(text);
 const NOON = at("2026-11-20T12:00+01:00");
 const rules = (options: Partial<ShiftOptions>) => shiftRules({ ...DEFAULT_SHIFT, ...options }, "Europe/Berlin");
-/** The quarter of an hour is held in reserve. */
+/** The quarter of an hour is the reserve before a deadline. */
 const batch = (hoursOfWork: number, hoursLeft: number, owner = "local"): RemainingWork => ({
   batchId: "b",
   owner,
@@ -39,14 +39,14 @@ describe("the reason", () => {
     expect(say({ mode: "night", night: ["00:00-24:00"] })).toBe("the night window has no end");
   });
 
-  it("tells load and threshold", () => {
+  it("names load and threshold", () => {
     expect(say({ mode: "idle" })).toBe("waiting for online work to take less than 20 % of the time; it takes 50 %");
     expect(say({ mode: "idle" }, { load: 0.04 })).toBe("online load is low: online work takes 4 % of the time");
     expect(say({ mode: "off" })).toBe("batch work is switched off (shift: off)");
     expect(say({ mode: "always" })).toBe("batch work takes what online work leaves, at any hour");
   });
 
-  it("tells the deadline, and that it will be missed", () => {
+  it("names the deadline, and whether it will be missed", () => {
     expect(say({ mode: "idle" }, { backlog: [batch(5, 13)] })).toBe(
       "the deadline at Sat 01:15 Europe/Berlin needs at least 50 % of the engine",
     );
@@ -57,21 +57,21 @@ describe("the reason", () => {
 });
 
 describe("deadlines", () => {
-  it("ask for the work due until each of them together", () => {
+  it("require the work of all batches that are due until then", () => {
     const idle = rules({ mode: "idle" });
     const share = (...list: RemainingWork[]) => requiredShare(idle, list, NOON, 100)?.share;
     expect(share(batch(1, 13))).toBeCloseTo(0.1);
     expect(share(batch(1, 13), batch(4, 13))).toBeCloseTo(0.5);
-    // The far one adds nothing to what the near one needs.
+    // A later deadline adds nothing to the share that the earlier one requires.
     expect(share(batch(5, 20), batch(5, 13))).toBeCloseTo(Math.max(0.5, (1.3 * 10) / 20));
     expect(share()).toBeUndefined();
-    // An owner's own hour is done when another one has had an hour too.
+    // An owner's hour of work ends when the other owner has had an hour too.
     expect(share(batch(5, 20), batch(1, 13, "other"))).toBeCloseTo(Math.max((1.3 * 2) / 13, (1.3 * 6) / 20));
-    // One whose time is over is not for the shift to save.
+    // A deadline that has passed requires no share.
     expect(share(batch(5, -1))).toBeUndefined();
   });
 
-  it("ask for everything in the last quarter of an hour, however little is left", () => {
+  it("require all of the engine in the last quarter of an hour", () => {
     expect(requiredShare(rules({ mode: "idle" }), [batch(0.001, 0)], NOON, 100)?.share).toBe(1);
     expect(
       requiredShare(rules({ mode: "night", night: ["13:00-14:00"] }), [batch(0.001, -0.1)], NOON, 100)?.share,
@@ -79,7 +79,7 @@ describe("deadlines", () => {
     expect(requiredShare(rules({ mode: "idle" }), [batch(1, 0)], NOON, 100)?.share).toBeCloseTo(1.3 / 0.25);
   });
 
-  it("count on the windows until then in mode night", () => {
+  it("include the windows until then in mode night", () => {
     const night = rules({ mode: "night", night: ["19:00-07:00"] });
     expect(requiredShare(night, [batch(8, 24)], NOON, 100)?.share).toBe(0);
     // 13 hours with the safety: 12 by night, 1 of the 12 outside.
@@ -88,7 +88,7 @@ describe("deadlines", () => {
     expect(requiredShare(night, [batch(1, 2.6)], NOON, 100)?.share).toBeCloseTo(0.5);
   });
 
-  it("raise the share at once, lower it after ten minutes, and let go when the work is done", () => {
+  it("raise the share at once, and lower it after ten minutes or when the work is done", () => {
     const options: Partial<ShiftOptions> = { mode: "idle" };
     const first = decide(input(options, { backlog: [batch(5, 13)] }));
     expect(first).toMatchObject({ phase: "deadline", share: 0.5, change: { from: null, reason: "start" } });
@@ -102,13 +102,13 @@ describe("deadlines", () => {
     expect(done).toMatchObject({ phase: "busy", share: 0, change: { reason: "deadline_eased" } });
   });
 
-  it("ask for enough to measure, and no more, when nothing was measured yet", () => {
+  it("require at most the share for a measurement before the first one", () => {
     const wary = decide(input({ mode: "idle" }, { backlog: [batch(2, 13)], tokensPerSecond: null }));
     expect(wary).toMatchObject({ phase: "deadline", share: 0.25 });
     expect(decide(input({ mode: "idle" }, { backlog: [batch(0.1, 13)], tokensPerSecond: null })).share).toBe(0);
   });
 
-  it("are not held by a clock that was set back", () => {
+  it("do not hold their share after the clock was set back", () => {
     const first = decide(input({ mode: "idle" }, { backlog: [batch(5, 13)] }));
     const back = decide(
       input({ mode: "idle" }, { backlog: [batch(1, 37)], nowMs: NOON - 24 * HOUR, previous: first.state }),

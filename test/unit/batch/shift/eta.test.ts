@@ -14,8 +14,8 @@ const night = (trickle: number) =>
   shiftRules({ ...DEFAULT_SHIFT, mode: "night", night: ["19:00-20:00"], trickle }, "UTC");
 const hours = (list: { etaMs: number | null }[]) => list.map(({ etaMs }) => etaMs && (etaMs - NOON) / HOUR);
 
-describe("when a batch will have ended", () => {
-  it("counts what runs before it", () => {
+describe("the predicted end of a batch", () => {
+  it("includes the batches that run before it", () => {
     const expected = etas(always, { phase: "always", share: 1 }, order, NOON, 100);
     expect(expected).toEqual([
       { batchId: "first", position: 1, etaMs: NOON + HOUR },
@@ -23,7 +23,7 @@ describe("when a batch will have ended", () => {
     ]);
   });
 
-  it("shares with other owners, and tells who ends first", () => {
+  it("includes the shares of other owners, and ranks batches by their end", () => {
     const other = { batchId: "small", owner: "b", remainingTokens: 1800 * 100 };
     const expected = etas(always, { phase: "always", share: 1 }, [...order, other], NOON, 100);
     expect(expected).toEqual([
@@ -33,13 +33,13 @@ describe("when a batch will have ended", () => {
     ]);
   });
 
-  it("waits for windows, and goes on by trickle or deadline between them", () => {
+  it("includes the windows, and the trickle or deadline share between them", () => {
     expect(hours(etas(night(0), { phase: "day", share: 0 }, order, NOON, 100))).toEqual([8, 56]);
     expect(hours(etas(night(0.1), { phase: "day", share: 0.1 }, order, NOON, 100))[0]).toBeCloseTo(7.3);
     expect(hours(etas(night(0), { phase: "deadline", share: 0.5 }, order, NOON, 100))).toEqual([2, 6]);
   });
 
-  it("is unknown when nothing was measured, and while batch work stands still", () => {
+  it("is null before a measurement and while batch work has no share", () => {
     expect(hours(etas(always, { phase: "always", share: 1 }, order, NOON, null))).toEqual([null, null]);
     const idle = shiftRules({ ...DEFAULT_SHIFT, mode: "idle" }, "UTC");
     expect(hours(etas(idle, { phase: "busy", share: 0 }, order, NOON, 100))).toEqual([null, null]);
@@ -51,7 +51,7 @@ describe("throughput", () => {
     return { ms, share, ended: { lines: tokens > 0 ? 1 : 0, tokens }, inEngine: 1 };
   };
 
-  it("is what all of the engine would give", () => {
+  it("is extrapolated from the share to all of the engine", () => {
     const throughput = new Throughput();
     expect(throughput.tokensPerSecond).toBeNull();
     throughput.add(work(0, 1000, 1));
@@ -67,14 +67,14 @@ describe("throughput", () => {
     expect(throughput.tokensPerSecond).toBe(100);
   });
 
-  it("follows a load that changes: half of it after ten minutes", () => {
+  it("follows half of a change of load within ten minutes", () => {
     const throughput = new Throughput();
     for (let i = 0; i < 360; i++) throughput.add(work(1000, 10_000, 1));
     for (let i = 0; i < 60; i++) throughput.add(work(200, 10_000, 1));
     expect(throughput.tokensPerSecond).toBeCloseTo(60, 0);
   });
 
-  it("is unknown until as many lines have ended as the engine has", () => {
+  it("is null until as many lines have ended as the engine has at a time", () => {
     const throughput = new Throughput();
     const second = (lines: number) =>
       throughput.add({ ms: 1000, share: 1, ended: { lines, tokens: 100 * lines }, inEngine: 64 });
@@ -86,7 +86,7 @@ describe("throughput", () => {
     expect(throughput.tokensPerSecond).toBeCloseTo(6400 / 6, -1);
   });
 
-  it("is known of a batch of few lines before the last has ended", () => {
+  it("is measured for a batch of few lines before the last has ended", () => {
     const throughput = new Throughput();
     for (let left = 8; left > 2; left--)
       throughput.add({ ms: 1000, share: 1, ended: { lines: 1, tokens: 50 }, inEngine: left - 1 });

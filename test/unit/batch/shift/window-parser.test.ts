@@ -15,7 +15,7 @@ describe("a night window", () => {
     expect(parseNightWindow(text)).toMatchObject({ start, end });
   });
 
-  it("reads ranges of days over the end of the week", () => {
+  it("parses ranges of days across the end of the week", () => {
     expect(days("Fri-Mon 20:00-06:00")).toEqual([0, 1, 5, 6]);
     expect(days("Mon-Sun 20:00-06:00")).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
@@ -38,7 +38,7 @@ describe("a night window", () => {
     expect(() => parseNightWindow(text)).toThrow(RangeError);
   });
 
-  it("belongs to the day on which it begins", () => {
+  it("covers the night of the day on which it begins", () => {
     const friday = parseNightWindow("Fri 19:00-07:00");
     expect(covers(friday, 5, 1140)).toBe(true);
     expect(covers(friday, 6, 419)).toBe(true);

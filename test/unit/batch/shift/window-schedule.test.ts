@@ -74,7 +74,7 @@ describe("night windows against the clock read minute by minute", () => {
     );
   });
 
-  it("cut a span of time into parts that follow on each other", () => {
+  it("divide a span of time into adjoining parts", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...ZONES),
@@ -114,22 +114,22 @@ describe("night windows", () => {
     expect(longNight).toEqual({ from: at("2026-10-24T17:00Z"), to: at("2026-10-25T06:00Z"), inside: true });
   });
 
-  it("are left out when they lie in the hour that is skipped", () => {
+  it("are left out inside the skipped hour", () => {
     const skipped = windows("Europe/Berlin", "Sun 02:10-02:50");
     expect(skipped.nextChange(at("2026-03-28T12:00Z"))).toBe(at("2026-04-05T00:10Z"));
   });
 
-  it("say null when nothing ever changes", () => {
+  it("have no next change when they never open or close", () => {
     expect(windows("UTC", "00:00-24:00").nextChange(at("2026-11-20T00:00Z"))).toBeNull();
     expect(windows("UTC").nextChange(at("2026-11-20T00:00Z"))).toBeNull();
   });
 
-  it("answer after the clock was set back", () => {
+  it("are correct after the clock was set back", () => {
     expect(office.nextChange(at("2026-12-24T12:00Z"))).toBe(at("2026-12-24T18:00Z"));
     expect(office.nextChange(at("2026-11-20T12:00Z"))).toBe(at("2026-11-20T18:00Z"));
   });
 
-  it("refuse a time zone that there is not", () => {
+  it("refuse an unknown time zone", () => {
     expect(() => windows("Europe/Atlantis", "19:00-07:00")).toThrow(RangeError);
   });
 });

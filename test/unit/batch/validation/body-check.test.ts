@@ -10,7 +10,7 @@ describe("validation of embeddings", () => {
     return { custom_id: id, method: "POST", url: "/v1/embeddings", body: { model: "demo", ...more } };
   };
 
-  it("takes texts and tokens, and estimates their input alone", async () => {
+  it("accepts texts and tokens, and estimates their input alone", async () => {
     const { outcome, lines } = await check(
       jsonl([line("a", { input: "a text of 25 characters.." }), line("b", { input: [[1, 2], [3]] })]),
       EMBEDDINGS,
@@ -28,14 +28,14 @@ describe("validation of embeddings", () => {
     expect(await errorsOf(jsonl([line("a", more)]), EMBEDDINGS)).toMatchObject([{ code: "invalid_request", param }]);
   });
 
-  it("a batch has at most 50,000 inputs over all lines", async () => {
+  it("refuses more than 50,000 inputs over all lines", async () => {
     const input = Array.from({ length: 2000 }, () => "a");
     const lines = Array.from({ length: 26 }, (_, i) => line(`e${i}`, { input }));
     expect((await check(jsonl(lines.slice(0, 25)), EMBEDDINGS)).outcome.valid).toBe(true);
     expect(await errorsOf(jsonl(lines), EMBEDDINGS)).toMatchObject([{ code: "too_many_inputs", line: 26 }]);
   });
 
-  it("a model that only ranks, or only embeds, is told so for every line", async () => {
+  it("refuses lines for a model that only ranks or only embeds", async () => {
     const bounds = new Map([["demo", { vocabulary: 1000, context: 50, generates: false, embedding: null }]]);
     const code = "invalid_request";
     expect(await errorsOf(jsonl([line("a", { input: "a" })]), { ...EMBEDDINGS, bounds })).toMatchObject([{ code }]);

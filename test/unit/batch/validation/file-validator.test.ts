@@ -11,7 +11,7 @@ function completion(more: Record<string, unknown>) {
 const COMPLETIONS = { endpoint: "/v1/completions" } as const;
 
 describe("validation of an input file", () => {
-  it("takes good lines: offset, length and an estimate of each", async () => {
+  it("returns offset, length and token estimate of each good line", async () => {
     const text = jsonl([GOOD, chatLine("b", "what else?", { max_tokens: 100 })]);
     const { outcome, lines } = await check(text);
     expect(outcome).toEqual({ valid: true, model: "demo", lines: 2 });
@@ -76,7 +76,7 @@ describe("validation of an input file", () => {
     ["a token of the prompt", { prompt: [3, 1000] }, "body.prompt"],
     ["a token of one of the prompts", { prompt: [[3], [1000]] }, "body.prompt"],
     ["as many tokens as the context", { prompt: Array.from({ length: 50 }, () => 3) }, "body.prompt"],
-  ])("refuses what the loaded model certainly will: %s", async (_, body, param) => {
+  ])("refuses a line beyond the bounds of its model: %s", async (_, body, param) => {
     expect(await errorsOf(jsonl([completion(body)]), COMPLETIONS)).toMatchObject([
       { code: "invalid_request", param, line: 1 },
     ]);
@@ -85,12 +85,12 @@ describe("validation of an input file", () => {
     const names = { aliases: {}, otherwise: "demo" };
     const unknown = jsonl([completion({ ...body, model: "gpt-9" })]);
     expect(await errorsOf(unknown, { ...COMPLETIONS, names })).toMatchObject([{ code: "invalid_request", param }]);
-    // A model that is still loading says so when the line runs.
+    // A model that is loading refuses the line when it runs.
     const other = completion({ ...body, model: "other" });
     expect(await errorsOf(jsonl([other]), COMPLETIONS)).toEqual([]);
   });
 
-  it("takes what the loaded model may answer", async () => {
+  it("accepts lines within the bounds of the loaded model", async () => {
     const bodies = [
       { prompt: [3, 999], logit_bias: { "999": 1 }, stop_token_ids: [999] },
       { prompt: Array.from({ length: 49 }, () => 3), max_tokens: 5000 },
@@ -100,14 +100,14 @@ describe("validation of an input file", () => {
     expect(await errorsOf(jsonl(lines), COMPLETIONS)).toEqual([]);
   });
 
-  it("takes a model's names for one model", async () => {
+  it("treats all names of a model as one model", async () => {
     const named = ["demo", "gpt-4o", "demo"].map((model, i) => chatLine(`l${i}`, "hi", { model }));
     expect(await errorsOf(jsonl(named))).toEqual([]);
     const mixed = [chatLine("a", "hi", { model: "gpt-4o" }), chatLine("b", "hi", { model: "other" })];
     expect(await errorsOf(jsonl(mixed))).toMatchObject([{ code: "mismatched_model", line: 2 }]);
   });
 
-  it("says what OpenAI says", async () => {
+  it("has the error messages of OpenAI", async () => {
     const lines = [GOOD, GOOD, chatLine("b", "hi", { model: "other" }), { ...GOOD, custom_id: "c", url: "/v1/x" }];
     expect((await errorsOf(jsonl(lines))).map(({ message }) => message)).toEqual([
       "The custom_id 'a' for this request is a duplicate of another request. The custom_id parameter must be unique for each request in a batch.",
@@ -116,7 +116,7 @@ describe("validation of an input file", () => {
     ]);
   });
 
-  it("hands no line of a bad file out, and caps the list of errors", async () => {
+  it("emits no line of a bad file, and caps the list of errors", async () => {
     const { outcome, lines } = await check(jsonl([GOOD, "{", "{", "{", "{", "{", chatLine("z", "hi")]));
     expect(lines).toEqual([]);
     expect(outcome).toMatchObject({ valid: false, errors: [{ line: 2 }, { line: 3 }, { line: 4 }, { line: null }] });
@@ -127,7 +127,7 @@ describe("validation of an input file", () => {
     expect(await errorsOf(text)).toMatchObject([{ code: "empty_file", line: null }]);
   });
 
-  it("refuses bytes that are no UTF-8", async () => {
+  it("refuses bytes that are not UTF-8", async () => {
     const bytes = Buffer.concat([Buffer.from('{"custom_id":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n')]);
     expect(await errorsOf(bytes)).toMatchObject([{ code: "invalid_json_line", line: 1 }]);
   });
@@ -138,7 +138,7 @@ describe("validation of an input file", () => {
     expect((await check(text, { maxLines: 12 })).outcome).toMatchObject({ valid: true });
   });
 
-  it("refuses a line of more values than are parsed, and says so", async () => {
+  it("refuses a line with more JSON values than the bound", async () => {
     const body = `{"model":"demo","x":[${"{},".repeat(200_000)}{}]}`;
     const line = `{"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":${body}}\n`;
     const [error] = await errorsOf(line);
@@ -146,7 +146,7 @@ describe("validation of an input file", () => {
     expect(error?.message).toMatch(/^This line has more than/);
   });
 
-  it("tells two ids apart that are long and alike", async () => {
+  it("distinguishes long ids with a common prefix", async () => {
     const id = "字".repeat(511);
     const text = jsonl([chatLine(`${id}a`, "hi"), chatLine(`${id}b`, "hi"), chatLine(`${id}a`, "hi")]);
     const { outcome } = await check(text);

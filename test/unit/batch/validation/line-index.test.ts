@@ -25,7 +25,7 @@ function ordered(prompts: readonly string[], size: number): Ordered[] {
 
 const byPosition = (a: Ordered, b: Ordered) => a.position - b.position;
 
-it("numbers the lines of a file through, whatever the chunks, and leaves equal prompts in the file's order", () => {
+it("gives each line one position for every chunk size, and keeps equal prompts in file order", () => {
   const prompts = fc.array(fc.constantFrom("", "a", "b", "a".repeat(64), "a".repeat(70), "b".repeat(9000)));
   fc.assert(
     fc.property(prompts, fc.integer({ min: 1, max: 7 }), (texts, size) => {
@@ -42,7 +42,7 @@ it("numbers the lines of a file through, whatever the chunks, and leaves equal p
   );
 });
 
-it("makes one run of each shared beginning, and of each that is shared inside of it", () => {
+it("puts the lines of each common prefix, also of nested ones, in one run", () => {
   const prompts = Array.from({ length: 400 }, (_, i) => `${`${i % 4} `.repeat(200)}${`${i % 20} `.repeat(400)}${i}`);
   const order = ordered(prompts, 100)
     .sort(byPosition)

@@ -19,13 +19,13 @@ function order(lines: readonly Line[]): Line[] {
   return Array.from(rows, (row) => lines[row]!);
 }
 
-/** How many runs of lines there are that have their first `depth` numbers in common. */
+/** The number of runs of lines with their first `depth` numbers in common. */
 function runs(lines: readonly Line[], depth: number): number {
   const beginnings = lines.map(({ key }) => key.slice(0, depth).join());
   return beginnings.filter((beginning, i) => beginning !== beginnings[i - 1]).length;
 }
 
-it("each line once, and each shared beginning in one run, whatever the lengths", () => {
+it("runs each line once and each common prefix in one run, for all lengths", () => {
   const line = fc.record({
     key: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: KEY_LENGTH }),
     tokens: fc.nat({ max: 9 }),
@@ -43,12 +43,12 @@ it("each line once, and each shared beginning in one run, whatever the lengths",
   );
 });
 
-it("lines of one length run in the order of their keys, and equal ones in the file's", () => {
+it("runs lines of one length in the order of their keys, and equal lines in file order", () => {
   const lines = [3, 1, 2, 1].map((key) => ({ key: [key], tokens: 7 }));
   expect(order(lines)).toEqual([lines[1], lines[3], lines[2], lines[0]]);
 });
 
-it("among the lines behind one long beginning the long ones start early too", () => {
+it("starts long lines early also behind a long common prefix", () => {
   const lines = Array.from({ length: 100 }, (_, i) => ({ key: [5, i + 1], tokens: i % 10 === 9 ? 1000 : 20 }));
   const places = order(lines).flatMap(({ tokens }, place) => (tokens === 1000 ? [place] : []));
   expect(Math.max(...places)).toBeLessThan(25);
@@ -65,7 +65,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** Time to the last line's end over that of an engine that is full all the time, with 32 sequences. */
+/** The time to the end of the last line, relative to an engine that is always full, with 32 sequences. */
 function overIdeal(lines: readonly Line[]): number {
   const free = new Array<number>(32).fill(0);
   for (const { tokens } of lines) {
@@ -77,7 +77,7 @@ function overIdeal(lines: readonly Line[]): number {
   return Math.max(...free) / Math.max(work / 32, longest);
 }
 
-describe("the engine is full to the end", () => {
+describe("the engine stays full to the end", () => {
   const mixes = {
     "one long line in ten": (next: () => number) => (next() < 0.1 ? 1000 : 20),
     "many short, few very long": (next: () => number) => Math.round(10 + 4000 * next() ** 8),
@@ -86,7 +86,7 @@ describe("the engine is full to the end", () => {
   const sizes = [200, 1000, 5000];
 
   it.each(Object.entries(mixes).flatMap(([name, mix]) => sizes.map((size) => [name, size, mix] as const)))(
-    "%s, %d lines: no later than in the order of keys, and within a tenth of the ideal",
+    "%s, %d lines: ends no later than by key order, and within a tenth of the ideal",
     (_, size, mix) => {
       const next = random(size);
       const lines = Array.from({ length: size }, (_, i) => ({ key: [i + 1], tokens: mix(next) }));

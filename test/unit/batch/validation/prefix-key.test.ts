@@ -8,7 +8,7 @@ function keyOf(...parts: string[]): readonly number[] {
   return key.key;
 }
 
-it("is the same however the text comes", () => {
+it("is the same for every division of the text", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 300 }), { maxLength: 40 }), (parts) => {
       expect(keyOf(...parts)).toEqual(keyOf(parts.join("")));
@@ -16,7 +16,7 @@ it("is the same however the text comes", () => {
   );
 });
 
-it("begins alike for texts that begin alike, and not for others", () => {
+it("has a common prefix exactly for texts with a common prefix", () => {
   const system = "You answer in one word. ".repeat(100);
   const shared = (a: readonly number[], b: readonly number[]) => {
     let at = 0;
@@ -29,7 +29,7 @@ it("begins alike for texts that begin alike, and not for others", () => {
   expect(shared(first, other)).toBe(0);
 });
 
-it("grows by one number per branch, to eight", () => {
+it("has one number per branch, at most eight", () => {
   expect([0, 63, 64, 65, 128, 4096, 8191, 8192, 20_000].map((length) => keyOf("x".repeat(length)).length)).toEqual([
     1, 1, 2, 2, 3, 8, 8, 8, 8,
   ]);

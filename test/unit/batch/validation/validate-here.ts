@@ -14,6 +14,6 @@ export const validateHere: Validate = ({ path, rules }, take, signal) =>
     async () => {},
   );
 
-/** Goes on until its batch is cancelled or expires. */
+/** Runs until its batch is cancelled or expires. */
 export const neverValid: Validate = (_job, _take, signal) =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));

@@ -71,7 +71,7 @@ function makeEmbedder() {
 
 const piece = (embedder: Embedder) => embedder.piece(Number.POSITIVE_INFINITY, false);
 
-test("who leaves takes all of what waits along, and nobody is told that there is something to do", async () => {
+test("a cancelled request removes all of its waiting inputs", async () => {
   const { embedder, submit, answered, held } = makeEmbedder();
   await submit(1, [10, 10, 10]);
   expect(embedder.want).toBe("online");
@@ -83,7 +83,7 @@ test("who leaves takes all of what waits along, and nobody is told that there is
   expect(held.size).toBe(0);
 });
 
-test("who leaves while the last of their texts is read is neither accepted nor computed", async () => {
+test("a request cancelled while its last text is tokenized is neither accepted nor computed", async () => {
   const { embedder, submit, posted, afterReading } = makeEmbedder();
   afterReading(() => embedder.cancel(1));
   await submit(1, [10]);
@@ -91,7 +91,7 @@ test("who leaves while the last of their texts is read is neither accepted nor c
   expect(embedder.want).toBe("nothing");
 });
 
-test("who leaves while a piece of theirs runs gets nothing of it, and its cells are free with the next", async () => {
+test("a request cancelled during its batch gets no vector, and the next batch frees its cells", async () => {
   const { embedder, submit, answered, held, pieceThatWaits } = makeEmbedder();
   await submit(1, [10, 200]);
   await submit(2, [5]);
@@ -106,7 +106,7 @@ test("who leaves while a piece of theirs runs gets nothing of it, and its cells 
   expect(embedder.want).toBe("nothing");
 });
 
-test("who leaves while texts become tokens is never accepted", async () => {
+test("a request cancelled while its texts are tokenized is never accepted", async () => {
   const { embedder, submit, posted } = makeEmbedder();
   const submitted = submit(1, [10]);
   embedder.cancel(1);
@@ -115,7 +115,7 @@ test("who leaves while texts become tokens is never accepted", async () => {
   expect(embedder.want).toBe("nothing");
 });
 
-test("a request that was answered is forgotten: leaving then is nothing to anybody", async () => {
+test("cancelling an answered request has no effect", async () => {
   const { embedder, submit, answered } = makeEmbedder();
   await submit(1, [10]);
   await piece(embedder);
@@ -123,7 +123,7 @@ test("a request that was answered is forgotten: leaving then is nothing to anybo
   expect(embedder.cancel(1)).toBe(false);
 });
 
-test("only a piece whose inputs begin and end in it may be computed apart", async () => {
+test("only a batch of whole inputs may run in the small context", async () => {
   const { embedder, submit, pieces } = makeEmbedder();
   await submit(1, [20, 100]);
   while (embedder.want !== "nothing") await piece(embedder);
@@ -136,14 +136,14 @@ test("only a piece whose inputs begin and end in it may be computed apart", asyn
   ]);
 });
 
-test("beside streams several inputs have fewer tokens together", async () => {
+test("a batch of several inputs has fewer tokens beside streams", async () => {
   const { embedder, submit, pieces } = makeEmbedder();
   await submit(1, [20, 20, 20]);
   await embedder.piece(Number.POSITIVE_INFINITY, true);
   expect(pieces).toEqual([{ tokens: 40, complete: true }]);
 });
 
-test("what is left half computed for a better tier ends after it, with cells of its own", async () => {
+test("a partly computed input that waits for a higher tier ends after it, with its own cells", async () => {
   const { embedder, submit, answered, held } = makeEmbedder();
   await submit(1, [100], "batch");
   await piece(embedder);
@@ -156,7 +156,7 @@ test("what is left half computed for a better tier ends after it, with cells of 
   expect(held.size).toBe(0);
 });
 
-test("owners take turns by tokens, and what has begun goes on before", async () => {
+test("inputs are ordered by the fair queue over owners, after the partly computed one", async () => {
   const { embedder, submit, answered, held } = makeEmbedder();
   await submit(1, [40, 40, 40, 40], "default", "flood");
   await piece(embedder);

@@ -1,13 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type PieceLimits, planPiece } from "../../../../../engine/worker/embedding/embedding-batch.ts";
+import {
+  type EmbeddingBatchLimits,
+  planEmbeddingBatch,
+} from "../../../../../engine/worker/embedding/embedding-batch.ts";
 
 /** Half a millisecond per token. */
-const COSTS: PieceLimits["costs"] = {
+const COSTS: EmbeddingBatchLimits["costs"] = {
   predict: ({ prefill }) => prefill / 2,
   reach: { prefill: 10_000, decode: 0 },
 };
-const LIMITS: PieceLimits = {
+const LIMITS: EmbeddingBatchLimits = {
   alone: 100,
   together: 100,
   inputs: 8,
@@ -20,13 +23,13 @@ function inputs(...lengths: number[]) {
   return lengths.map((length) => ({ tokens: new Array<number>(length).fill(1), computed: 0 }));
 }
 
-function counts(lengths: number[], limits: Partial<PieceLimits> = {}): number[] {
-  return planPiece(inputs(...lengths), { ...LIMITS, ...limits }).map(({ count }) => count);
+function counts(lengths: number[], limits: Partial<EmbeddingBatchLimits> = {}): number[] {
+  return planEmbeddingBatch(inputs(...lengths), { ...LIMITS, ...limits }).map(({ count }) => count);
 }
 
-test.each<[string, number[], Partial<PieceLimits>, number[]]>([
-  ["many short ones go together", [10, 20, 30], {}, [10, 20, 30]],
-  ["as many as a piece may have", [1, 1, 1], { inputs: 2 }, [1, 1]],
+test.each<[string, number[], Partial<EmbeddingBatchLimits>, number[]]>([
+  ["many short inputs share a batch", [10, 20, 30], {}, [10, 20, 30]],
+  ["as many as a batch may have", [1, 1, 1], { inputs: 2 }, [1, 1]],
   ["a long one in pieces", [250, 5], {}, [100]],
   ["the rest of a piece begins the next, if it is worth it", [40, 250], {}, [40, 60]],
   ["a rest too short for a beginning stays empty", [95, 250], {}, [95]],
@@ -40,7 +43,7 @@ test.each<[string, number[], Partial<PieceLimits>, number[]]>([
   expect(counts(lengths, limits)).toEqual(expected);
 });
 
-test("whatever waits: all of it is computed once, in order, within the limits, and one at most is left unfinished", () => {
+test("every input is computed once, in order and within limits, at most one of them partly", () => {
   const lengths = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 20 });
   const limit = fc.record({ ms: fc.constantFrom(1, 20, Number.POSITIVE_INFINITY), whole: fc.boolean() });
   fc.assert(
@@ -48,7 +51,7 @@ test("whatever waits: all of it is computed once, in order, within the limits, a
       const limits = { ...LIMITS, alone: 300, ...change };
       const queue = inputs(...given);
       for (let waiting = queue; waiting.length > 0; ) {
-        const entries = planPiece(waiting, limits);
+        const entries = planEmbeddingBatch(waiting, limits);
         expect(entries.length).toBeGreaterThan(0);
         const tokens = entries.reduce((sum, { count }) => sum + count, 0);
         if (entries.length > 1) expect(tokens).toBeLessThanOrEqual(limits.together);

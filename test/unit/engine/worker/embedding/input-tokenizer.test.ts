@@ -23,7 +23,7 @@ const texts = (count: number, length: number): EmbeddingInput[] =>
 const owned = (isWanted: () => boolean): TextOwner => ({ tier: "default", isWanted });
 const wanted = owned(() => true);
 
-test("many texts are not tokenized in one go: others get their turns in between", async () => {
+test("tokenizing many texts yields to the event loop in between", async () => {
   const { tokens } = makeTokens();
   let turns = 0;
   let done = false;
@@ -38,7 +38,7 @@ test("many texts are not tokenized in one go: others get their turns in between"
   expect(turns).toBeGreaterThan(20);
 });
 
-test("reading ends with the input that is one too many, and when nobody waits any more", async () => {
+test("tokenizing ends at the first input beyond the bound and at a cancel", async () => {
   const many = makeTokens();
   expect(await many.tokens.ofAll(texts(2048, 8000), wanted)).toMatchObject({ code: "invalid_value" });
   expect(many.made.texts).toBe(38);

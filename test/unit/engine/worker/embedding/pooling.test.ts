@@ -10,8 +10,8 @@ function length(vector: Iterable<number>): number {
   return Math.hypot(...vector);
 }
 
-describe("pieces of one input", () => {
-  test("their means, weighed by their tokens, are the mean of all tokens", () => {
+describe("the parts of one input", () => {
+  test("have means that, weighted by their tokens, are the mean of all tokens", () => {
     const pieces = fc.array(fc.array(fc.float({ min: -5, max: 5, noNaN: true }), { minLength: 1, maxLength: 9 }), {
       minLength: 1,
       maxLength: 5,
@@ -32,7 +32,7 @@ describe("pieces of one input", () => {
     ["cls", [3 / 5, 4 / 5]],
     ["last", [1, 0]],
     ["rank", [7, 0]],
-  ])("%s takes the one piece that tells", (pooling, expected) => {
+  ])("%s takes the vector of the one part that determines it", (pooling, expected) => {
     const vector = new PooledVector(pooling);
     vector.add(Float32Array.of(3, 4), 2);
     vector.add(Float32Array.of(7, 0), 1);
@@ -40,7 +40,7 @@ describe("pieces of one input", () => {
   });
 });
 
-test("whatever it is, its length becomes 1; zeros stay", () => {
+test("a vector is normalized to length 1, and a zero vector stays", () => {
   fc.assert(
     fc.property(numbers, (values) => {
       const vector = normalize(Float32Array.from(values));
@@ -51,7 +51,7 @@ test("whatever it is, its length becomes 1; zeros stay", () => {
   expect([...normalize(new Float32Array(3))]).toEqual([0, 0, 0]);
 });
 
-test("fewer dimensions are the first ones, of length 1", () => {
+test("fewer dimensions are the first ones, normalized to length 1", () => {
   const vector = normalize(Float32Array.of(1, 2, 3, 4));
   const short = shortened(vector, 2);
   expect(length(short)).toBeCloseTo(1, 6);
@@ -60,7 +60,7 @@ test("fewer dimensions are the first ones, of length 1", () => {
   expect(shortened(vector, null)).toBe(vector);
 });
 
-test("base64 is little-endian float32, whatever the numbers", () => {
+test("base64 is little-endian float32 for all numbers", () => {
   fc.assert(
     fc.property(numbers, (values) => {
       const vector = Float32Array.from(values);
@@ -70,7 +70,7 @@ test("base64 is little-endian float32, whatever the numbers", () => {
   );
 });
 
-test("the items are JSON with the numbers themselves, also of lists that are written in several goes", async () => {
+test("the items are JSON with exact numbers, also for lists that are written in several parts", async () => {
   const vectors = Array.from({ length: 3 }, (_, i) => new Float32Array(20_000).fill(i / 3));
   const items: { index: number; embedding: number[] }[] = JSON.parse(`[${await embeddingItems(vectors, "float")}]`);
   expect(items.map(({ index, embedding }) => [index, embedding.length, Math.fround(embedding[7]!)])).toEqual(

@@ -34,7 +34,7 @@ function simulate(
 
 describe("beside online streams", () => {
   test.each([5, 20, 45, 80])(
-    "steps of %i ms: an online piece after each, within the objective or no longer than a step",
+    "after each step of %i ms an online batch fits the objective or takes a step's time",
     (stepMs) => {
       const { steps, longestGapMs } = simulate("online", "online", { stepMs, cheapestMs: 1 });
       expect(longestGapMs).toBeLessThanOrEqual(Math.max(stepMs, 50 - stepMs));
@@ -43,7 +43,7 @@ describe("beside online streams", () => {
   );
 
   test.each([0.5, 4, 60])(
-    "pieces of lower tiers of at least %d ms: as much as the tax, never two without a step",
+    "lower batches of at least %d ms take the saved tax, with a step between two",
     (cheapestMs) => {
       const { steps, pieces, longestGapMs } = simulate("online", "lower", { stepMs: 20, cheapestMs });
       expect(pieces / steps).toBeGreaterThan(0.09);
@@ -52,13 +52,13 @@ describe("beside online streams", () => {
     },
   );
 
-  test("pieces that take three times what they may come a third as often", () => {
+  test("batches that take three times their allowed time run a third as often", () => {
     const { steps, pieces } = simulate("online", "lower", { stepMs: 20, cheapestMs: 4, slower: 3 });
     expect(pieces / steps).toBeGreaterThan(0.09);
     expect(pieces / steps).toBeLessThanOrEqual(0.11);
   });
 
-  test("a long time without pieces saves nothing up", () => {
+  test("a long time without embeddings saves no tax", () => {
     const turns = new StepSharing(LIMITS);
     for (let i = 0; i < 1000; i++) {
       turns.stepped(20, "online");
@@ -69,19 +69,19 @@ describe("beside online streams", () => {
   });
 });
 
-describe("where nobody waits for a token", () => {
-  test("an online piece has no bound; steps of lower tiers take the tax on it", () => {
+describe("without online streams", () => {
+  test("an online batch has no bound, and lower steps take the tax on it", () => {
     const { steps, pieces } = simulate("lower", "online", { stepMs: 25, cheapestMs: 1 });
     expect(steps / pieces).toBeGreaterThan(0.08);
     expect(steps / pieces).toBeLessThanOrEqual(0.11);
   });
 
-  test("lower tiers take turns, each as long as a step of theirs may be", () => {
+  test("steps and batches of lower tiers alternate, each within the time of a lower step", () => {
     const { steps, pieces } = simulate("lower", "lower", { stepMs: 25, cheapestMs: 1 });
     expect(pieces).toBe(steps);
   });
 
-  test("lower pieces alone are as short as steps: whoever comes waits for one", () => {
+  test("lower batches alone are as short as lower steps, which bounds the wait of a new request", () => {
     expect(simulate("nothing", "lower", { stepMs: 0, cheapestMs: 1 }).pieces).toBe(2000 * ALONE_MS);
   });
 });

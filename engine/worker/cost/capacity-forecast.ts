@@ -1,11 +1,10 @@
 import type { KvKind } from "../../protocol/config.ts";
 import type { StepOutlook } from "../../protocol/status.ts";
+import { USUAL_CONTEXT } from "./objectives.ts";
 import { aloneMs, besideOnlineMs, type PlanLimits } from "./step-caps.ts";
 import type { StepCosts, StepShape } from "./step-model.ts";
 
 const BATCH_SIZES = Array.from({ length: 10 }, (_, i) => 2 ** i);
-/** Tokens of every sequence, prompt and answer so far, unless that is more than half of the model's context. */
-const USUAL_CONTEXT = 512;
 
 export interface CapacityForecastOptions extends PlanLimits {
   kv: KvKind;
@@ -20,6 +19,7 @@ export interface CapacityForecastOptions extends PlanLimits {
 /** Predicts steps that were not planned yet, under the current caps of a plan. */
 export function capacityForecast(costs: StepCosts, options: CapacityForecastOptions, overrun = 1): StepOutlook {
   const { kv, sequences, reserved, stepTokens } = options;
+  // Prompt and answer so far.
   const context = Math.min(USUAL_CONTEXT, options.context >> 1);
   const decodes = (count: number) => costs.predict(decodeShape(count, context, kv));
   const lower = sequences - reserved;

@@ -1,4 +1,5 @@
 import type { Objectives } from "../../protocol/step.ts";
+import { PROMPT_SHARE } from "./step-caps.ts";
 import type { StepCosts } from "./step-model.ts";
 
 /** The objectives in the options; "auto" derives them from the cost of steps. */
@@ -9,7 +10,7 @@ export interface AskedObjectives {
 
 /** The usual load: concurrent streams, and the positions of each where the context allows that many. */
 const USUAL_STREAMS = 8;
-const USUAL_CONTEXT = 512;
+export const USUAL_CONTEXT = 512;
 /** A cycle in multiples of a step of the usual streams: a prompt beside them gets 8/9 of it, and takes 9/8 of its time alone. */
 const CYCLE = 9;
 /** From this gap on, in milliseconds, readers notice: a prompt then gets less of each cycle, down to three quarters. */
@@ -17,8 +18,8 @@ const FELT_ITL_MS = 200;
 const LEAST_CYCLE = 4;
 /** Readers do not notice shorter gaps, in milliseconds. */
 const LEAST_ITL_MS = 50;
-/** A cycle is at least this multiple of the step of the streams that run. */
-const STREAMS_ROOM = 2;
+/** A cycle is at least this multiple of the step of the streams that run: it has room for the prompts' share. */
+const STREAMS_ROOM = 1 / (1 - PROMPT_SHARE);
 /** Tokens of the prompt whose first token should meet the objective beside the usual streams. */
 const USUAL_PROMPT = 512;
 const LEAST_TTFT_MS = 500;
@@ -77,7 +78,7 @@ export class ObjectiveWatch {
     const cycle = Math.max(LEAST_ITL_MS, Math.min(CYCLE * streams, Math.max(FELT_ITL_MS, LEAST_CYCLE * streams)));
     const itlMs = bounded(Math.max(cycle, STREAMS_ROOM * Math.max(this.#longest, this.#before)));
     const prompt = { prefill: USUAL_PROMPT, decode: 0, kv: 0, read: USUAL_PROMPT ** 2 / 2, passes: 1 };
-    const share = Math.max(1 / 2, 1 - streams / itlMs);
+    const share = Math.max(PROMPT_SHARE, 1 - streams / itlMs);
     const ttftMs = bounded(Math.max(LEAST_TTFT_MS, costs.predict(prompt) / share + itlMs));
     this.#take({ ttftMs, itlMs });
   }

@@ -24,7 +24,7 @@ export interface CopyBudget {
 /** The share of the watchdog's timeout that a step may take by its forecast: the rest is for wrong forecasts. */
 const TIMEOUT_SHARE = 1 / 4;
 /** Least share of each cycle that prompts get beside streams, whatever the objective: prompts end in bounded time. */
-const PROMPT_SHARE = 1 / 2;
+export const PROMPT_SHARE = 1 / 2;
 
 /** The default of batch-step-ms: these milliseconds, or this share of the objective for the first token if that is less. */
 const BATCH_STEP_MS = 25;

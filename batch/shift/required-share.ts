@@ -53,10 +53,10 @@ export function requiredShare(
 function neededShare(rules: ShiftRules, workMs: number, nowMs: number, deadlineMs: number): number {
   const endMs = deadlineMs - RESERVE_MS;
   if (endMs <= nowMs) return Math.max(1, workMs / (deadlineMs - nowMs));
-  let night = 0;
+  let insideMs = 0;
   if (rules.mode === "night") {
-    for (const { from, to, inside } of rules.windows.spans(nowMs, endMs)) if (inside) night += to - from;
+    for (const { from, to, inside } of rules.windows.spans(nowMs, endMs)) if (inside) insideMs += to - from;
   }
-  const missing = workMs - night;
-  return missing <= 0 ? 0 : missing / Math.max(1, endMs - nowMs - night);
+  const missing = workMs - insideMs;
+  return missing <= 0 ? 0 : missing / Math.max(1, endMs - nowMs - insideMs);
 }

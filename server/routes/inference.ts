@@ -2,6 +2,11 @@ import type { RequestHandler } from "express";
 import { RateLimits } from "../../ledger/rate-limits.ts";
 import { Admission, type AdmissionDeps } from "../admission/admission.ts";
 import { UsageLimits, type UsageLimitsDeps } from "../admission/usage-limits.ts";
+import { chatDialect } from "../dialects/chat.ts";
+import { completionDialect } from "../dialects/completions.ts";
+import { embeddingsReader } from "../dialects/embeddings.ts";
+import { rerankReader } from "../dialects/rerank.ts";
+import { detokenizeReader, TokenEndpoint, tokenizeReader } from "../dialects/tokenize.ts";
 import { VectorEndpoint } from "../embedding/vector-endpoint.ts";
 import { GenerationEndpoint, type GenerationEndpointDeps } from "../generation/generation-endpoint.ts";
 import type { Routes } from "../http/routes.ts";
@@ -11,11 +16,6 @@ import { Exchange } from "../inference/exchange.ts";
 import { LimitMetrics } from "../metrics/limit-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { AppOptions } from "../options/app-options.ts";
-import { chatDialect } from "./chat.ts";
-import { completionDialect } from "./completions.ts";
-import { embeddingsReader } from "./embeddings.ts";
-import { rerankReader } from "./rerank.ts";
-import { detokenizeReader, TokenEndpoint, tokenizeReader } from "./tokenize.ts";
 
 export interface InferenceRouteParts
   extends AdmissionDeps,

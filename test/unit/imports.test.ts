@@ -30,7 +30,7 @@ const PARTS = Object.keys(MAY_IMPORT);
 const WORKER_USERS = ["bench", "engine"];
 const CLIENT_USERS = ["server", "bench"];
 
-const MOST_FILES = 24;
+const MOST_FILES = 20;
 
 /** The imports of each file. */
 const imports = new Map<string, string[]>();

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { type GrammarOutcome, keyOf, withoutMaking } from "../../../../grammar/kept-grammars.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
+import { chatReader } from "../../../../server/dialects/chat.ts";
 import { enforceForm } from "../../../../server/grammar/tool-grammar.ts";
-import { chatReader } from "../../../../server/routes/chat.ts";
 import { FACTS } from "../fake-engine.ts";
 
 const read = chatReader(DEFAULT_REQUEST_LIMITS);

@@ -1,9 +1,9 @@
 import type { CostsBucket, CostsPage, CostsResult } from "../openapi/resources/organization-usage.ts";
-import type { MachineAccount, MachineSums } from "../store/tables/machine.ts";
+import type { MachineAccount, MachineSums } from "../store/tables/machine-time.ts";
 import type { UsageQuery, UsageSum } from "../store/tables/usage.ts";
-import { type BucketPage, byBucket, pageOf } from "./buckets.ts";
 import { MachineShare } from "./machine-report.ts";
 import { type MachinePrice, tokensOf } from "./prices.ts";
+import { type BucketPage, byBucket, pageOf } from "./report-buckets.ts";
 
 /** The grouping of a costs page's sums, and its further contents. */
 export interface CostsTerms {

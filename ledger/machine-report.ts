@@ -1,5 +1,5 @@
 import type { MachineBucket, MachineResult } from "../openapi/resources/organization-usage.ts";
-import type { BusyTime, MachineSums } from "../store/tables/machine.ts";
+import type { BusyTime, MachineSums } from "../store/tables/machine-time.ts";
 import type { MachinePrice } from "./prices.ts";
 
 const US_PER_SECOND = 1e6;

@@ -3,7 +3,7 @@ import type { PieceStats } from "../engine/protocol/embedding.ts";
 import type { StepStats, TimeShare } from "../engine/protocol/step.ts";
 import { type Clock, epochSeconds } from "../platform/clock.ts";
 import type { Store } from "../store/store.ts";
-import type { BusyTime, MachineAccount } from "../store/tables/machine.ts";
+import type { BusyTime, MachineAccount } from "../store/tables/machine-time.ts";
 
 /** Receives attributed machine time, for the metrics. */
 export interface MachineSink {

@@ -5,7 +5,7 @@ import type {
   UsageResult,
 } from "../openapi/resources/organization-usage.ts";
 import type { UsageSum } from "../store/tables/usage.ts";
-import { type BucketPage, byBucket, pageOf } from "./buckets.ts";
+import { type BucketPage, byBucket, pageOf } from "./report-buckets.ts";
 
 /** Sums of the ledger as OpenAI's usage page. */
 export function usagePageOf(page: BucketPage, sums: readonly UsageSum[]): UsagePage {

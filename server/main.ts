@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { Registry } from "prom-client";
-import { ValidationProcesses } from "../batch/validation/validation-processes.ts";
+import { ValidationPool } from "../batch/validation/validation-pool.ts";
 import { startLocalEngine } from "../engine/client/local-engine.ts";
 import { measureModel } from "../engine/client/measurement.ts";
 import type { Clock } from "../platform/clock.ts";
 import { version } from "../platform/installation.ts";
 import { LiveValue } from "../platform/live-value.ts";
 import { openStore } from "../store/store.ts";
+import type { Leaves } from "./composition/composition.ts";
 import { FIXED_BOUNDS } from "./composition/fixed-bounds.ts";
-import type { Leaves } from "./composition/leaves.ts";
 import { type RunningServer, startServer } from "./composition/server.ts";
 import { GrammarCompiler } from "./grammar/grammar-compiler.ts";
 import { checkOpenFiles, openFileLimit } from "./http/connection/connection-limit.ts";
 import { banner } from "./lifecycle/banner.ts";
-import { openLog, type ServerLog } from "./lifecycle/log.ts";
+import { openLog, type ServerLog } from "./lifecycle/log-output.ts";
 import { Parts } from "./lifecycle/parts.ts";
 import { Reload } from "./lifecycle/reload.ts";
 import { ServiceManager } from "./lifecycle/service-manager.ts";
@@ -99,7 +99,7 @@ function leaves(): Omit<Leaves, "log" | "registry" | "shutdown"> {
     startEngine: startLocalEngine,
     measure: measureModel,
     openGrammars: () => new GrammarCompiler(),
-    openValidation: (settings) => new ValidationProcesses(settings),
+    openValidation: (settings) => new ValidationPool(settings),
     bounds: FIXED_BOUNDS,
   };
 }

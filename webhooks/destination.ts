@@ -1,8 +1,8 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { isPublicAddress } from "./address.ts";
 import { hostOf } from "./endpoint.ts";
+import { isPublicAddress } from "./public-address.ts";
 
 /** Resolves all addresses of a host name; rejects when it has none. */
 export type Resolve = (host: string) => Promise<LookupAddress[]>;

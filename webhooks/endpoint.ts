@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
-import { isPublicAddress } from "./address.ts";
 import type { EVENT_TYPES } from "./event-types.ts";
+import { isPublicAddress } from "./public-address.ts";
 
 export type EventType = (typeof EVENT_TYPES)[number];
 

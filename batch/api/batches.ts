@@ -9,7 +9,7 @@ import { isObjectId, objectId } from "../../platform/object-id.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewBatch } from "../../store/types/batch-row.ts";
 import type { BatchRunner } from "../run/batch-runner.ts";
-import { type EnqueueQuota, tooManyTokens } from "../validation/enqueue-quota.ts";
+import { type TokenQuota, tooManyTokens } from "../validation/token-quota.ts";
 import { batchObject } from "./batch-object.ts";
 
 /** Terms of batches that are created from now on. */
@@ -23,7 +23,7 @@ export interface BatchTerms {
 export interface BatchesDeps extends BatchTerms {
   store: Pick<Store, "batches">;
   runner: Pick<BatchRunner, "schedule" | "progressOf">;
-  quota: Pick<EnqueueQuota, "check">;
+  quota: Pick<TokenQuota, "check">;
   clock: Clock;
 }
 

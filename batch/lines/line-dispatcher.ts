@@ -15,7 +15,7 @@ import type { Execute } from "./line-execution.ts";
 import type { LineObserver } from "./line-observer.ts";
 import { LineReleaser } from "./line-releaser.ts";
 import { LineSettlement, type SettledLines } from "./line-settlement.ts";
-import { ResultWriter } from "./result-writer.ts";
+import { ResultCommitter } from "./result-committer.ts";
 
 export interface LineDispatcherDeps {
   engine: Engine;
@@ -50,7 +50,7 @@ export class LineDispatcher {
   readonly #bisection: CrashBisection;
   readonly #capacity: EngineCapacity;
   readonly #releaser: LineReleaser;
-  readonly #results: ResultWriter;
+  readonly #results: ResultCommitter;
   readonly #settlement: LineSettlement;
   readonly #ahead: ClaimAhead;
   #pumping: Promise<void> | null = null;
@@ -66,7 +66,7 @@ export class LineDispatcher {
     const claimer = new LineClaimer(deps);
     const bisection = new CrashBisection(deps);
     const releaser = new LineReleaser({ ...deps, batches });
-    const results = new ResultWriter({ ...deps, model: deps.engine.model, roomAgain: () => this.wake() });
+    const results = new ResultCommitter({ ...deps, model: deps.engine.model, roomAgain: () => this.wake() });
     const settlement = new LineSettlement({
       ...deps,
       claimer,

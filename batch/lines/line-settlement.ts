@@ -7,13 +7,13 @@ import type { InFlightLine } from "./in-flight-lines.ts";
 import type { LineClaimer } from "./line-claimer.ts";
 import type { Executed } from "./line-execution.ts";
 import type { LineReleaser } from "./line-releaser.ts";
-import type { LineResult, ResultWriter } from "./result-writer.ts";
+import type { LineResult, ResultCommitter } from "./result-committer.ts";
 import { LOGGED_FROM_ATTEMPT, lineFields, MAX_ATTEMPTS } from "./retry-policy.ts";
 
 export interface LineSettlementDeps {
   claimer: Pick<LineClaimer, "observeAnswer">;
   bisection: Pick<CrashBisection, "died" | "finished">;
-  results: Pick<ResultWriter, "add">;
+  results: Pick<ResultCommitter, "add">;
   releaser: Pick<LineReleaser, "release" | "retryLater">;
   randomId: () => string;
   /** Lines that waited for a budget may run now. */

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { FileStore } from "../../files/file-store.ts";
-import { removeLines } from "../../files/line-removal.ts";
 import { lineError } from "../../openapi/resources/batch-errors.ts";
 import { type DeadlineClock, epochSeconds } from "../../platform/clock.ts";
 import { failpoint } from "../../platform/failpoint.ts";
@@ -13,6 +12,7 @@ import type { BatchRow } from "../../store/types/batch-row.ts";
 import type { LineDispatcher } from "../lines/line-dispatcher.ts";
 import type { LineObserver } from "../lines/line-observer.ts";
 import type { BatchValidation } from "../validation/batch-validation.ts";
+import { removeLines } from "../validation/line-removal.ts";
 import { restoreResults, writeResults } from "./result-files.ts";
 
 export type BatchEvent = "batch.completed" | "batch.failed" | "batch.expired" | "batch.cancelled";

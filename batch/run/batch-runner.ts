@@ -7,14 +7,14 @@ import { USUAL_ANSWER } from "../lines/answer-length.ts";
 import { InputFiles } from "../lines/input-files.ts";
 import type { ShiftRules } from "../shift/shift-rules.ts";
 import { BatchValidation, type BatchValidationDeps } from "../validation/batch-validation.ts";
-import { EnqueueQuota } from "../validation/enqueue-quota.ts";
 import type { ModelBounds } from "../validation/model-bounds.ts";
+import { TokenQuota } from "../validation/token-quota.ts";
 import { BatchLifecycle, type BatchLifecycleDeps } from "./batch-lifecycle.ts";
 import type { BatchProgress } from "./batch-progress.ts";
-import { ModelWork, type ModelWorkDeps } from "./model-work.ts";
+import { ModelBatchWork, type ModelBatchWorkDeps } from "./model-batch-work.ts";
 
 export interface BatchRunnerDeps
-  extends Omit<ModelWorkDeps, "engine" | "store" | "inputs">,
+  extends Omit<ModelBatchWorkDeps, "engine" | "store" | "inputs">,
     Omit<BatchLifecycleDeps, "dispatcherOf" | "validation" | "store" | "observer">,
     Omit<BatchValidationDeps, "models" | "bounds" | "quota" | "failedEvents" | "store" | "files" | "clock"> {
   engines: readonly Engine[];
@@ -27,9 +27,9 @@ const TICK_MS = 1000;
 /** All batch work of the server: the work of each model, and the lifecycle of each batch that is not over. */
 export class BatchRunner {
   /** What batches may enqueue. */
-  readonly quota: EnqueueQuota;
+  readonly quota: TokenQuota;
   readonly #deps: BatchRunnerDeps;
-  readonly #works = new Map<string, ModelWork>();
+  readonly #works = new Map<string, ModelBatchWork>();
   readonly #inputs = new InputFiles();
   readonly #lifecycles = new Map<string, { lifecycle: BatchLifecycle; done: Promise<void> }>();
   readonly #validation: BatchValidation;
@@ -47,7 +47,7 @@ export class BatchRunner {
     const models = deps.engines.map(({ model }) => model);
     const bounds = () => this.bounds();
     const usualAnswer = (model: string) => this.usualAnswer(model);
-    this.quota = new EnqueueQuota({ ...deps, models, bounds, usualAnswer });
+    this.quota = new TokenQuota({ ...deps, models, bounds, usualAnswer });
     this.#validation = new BatchValidation({
       ...deps,
       models,
@@ -56,7 +56,7 @@ export class BatchRunner {
       failedEvents: (batchId) => deps.events("batch.failed", batchId),
     });
     for (const engine of deps.engines) {
-      this.#works.set(engine.model, new ModelWork({ ...deps, engine, inputs: this.#inputs }));
+      this.#works.set(engine.model, new ModelBatchWork({ ...deps, engine, inputs: this.#inputs }));
     }
   }
 

@@ -1,6 +1,5 @@
 import type { ModelNames } from "../../engine/model-names.ts";
 import type { FileStore } from "../../files/file-store.ts";
-import { removeLines } from "../../files/line-removal.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import { batchError } from "../../openapi/resources/batch-errors.ts";
 import type { BatchError } from "../../openapi/resources/batches.ts";
@@ -11,10 +10,11 @@ import { SerialQueue } from "../../platform/serial-queue.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewEvent } from "../../store/tables/outbox.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
-import type { EnqueueQuota } from "./enqueue-quota.ts";
 import type { ValidateRules } from "./file-validator.ts";
 import { inputRow } from "./input-row.ts";
+import { removeLines } from "./line-removal.ts";
 import type { ModelBounds } from "./model-bounds.ts";
+import type { TokenQuota } from "./token-quota.ts";
 import { type Validate, ValidationLost } from "./validation-job.ts";
 
 export interface BatchValidationDeps {
@@ -27,7 +27,7 @@ export interface BatchValidationDeps {
   /** Of the models that are loaded, or were, by their own names. */
   bounds: () => ReadonlyMap<string, ModelBounds>;
   validate: Validate;
-  quota: Pick<EnqueueQuota, "fault">;
+  quota: Pick<TokenQuota, "fault">;
   /** The events of a batch's failure, one for each webhook that is subscribed to them. */
   failedEvents: (batchId: string) => NewEvent[];
   /** Called when events are in the outbox. */

@@ -3,7 +3,7 @@ import { invalidRequest } from "../../openapi/api-error.ts";
 import { type ChatRequest, chatRequest } from "../../openapi/generation/chat.ts";
 import { type CompletionRequest, completionRequest, DEFAULT_MAX_TOKENS } from "../../openapi/generation/completions.ts";
 import { validate } from "../../openapi/generation/validate.ts";
-import { narrowed } from "../../openapi/narrowed.ts";
+import { narrowed } from "../../openapi/narrowed-schema.ts";
 import type { RequestLimits } from "../../openapi/request-limits.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import { type EmbeddingsRequest, embeddingsRequest } from "../../openapi/resources/embeddings.ts";

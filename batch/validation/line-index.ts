@@ -1,7 +1,7 @@
-import { TextColumn } from "../../files/text-column.ts";
 import { type NewLines, OPEN_ANSWER } from "../../store/types/line-row.ts";
 import { lineOrder } from "./line-order.ts";
 import { KEY_LENGTH } from "./prefix-key.ts";
+import { TextColumn } from "./text-column.ts";
 
 /** A line that passed its checks. */
 export interface CheckedLine {

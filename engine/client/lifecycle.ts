@@ -1,6 +1,6 @@
+import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../../platform/retry-after.ts";
 import type { EngineState } from "../engine.ts";
 import type { RestartPolicy } from "../restart-policy.ts";
-import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../retry-after.ts";
 
 /**
  * When an engine process starts, restarts and fails.

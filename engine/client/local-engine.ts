@@ -17,7 +17,7 @@ import type { TokenAnswer, TokenQuestion } from "../protocol/tokenize.ts";
 import { EngineSupervisor } from "./engine-supervisor.ts";
 import { InFlight, messageOf, type Work } from "./in-flight.ts";
 import { DEFAULT_DEPS, type LocalEngineDeps } from "./local-engine-deps.ts";
-import { refusedTicket } from "./refused-ticket.ts";
+import { refusedHandle } from "./refused-handle.ts";
 import { refusalOf } from "./state-error.ts";
 import { StatusQuery } from "./status-query.ts";
 import { TokenizeCalls } from "./tokenize-calls.ts";
@@ -117,7 +117,7 @@ class LocalEngine implements Engine {
   #take(work: Work): Ticket {
     const { id } = work.request;
     const refusal = refusalOf(this.model, this.state, this.retryAfterSeconds);
-    if (refusal !== null) return refusedTicket(work.listener, refusal);
+    if (refusal !== null) return refusedHandle(work.listener, refusal);
     // The silence of an engine without work was no sign of a hang.
     if (!this.#inFlight.owesMessage) this.#supervisor.alive();
     this.#inFlight.add(work);

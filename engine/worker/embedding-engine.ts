@@ -1,8 +1,8 @@
 import type { ModelFacts } from "../protocol/config.ts";
 import type { EmbeddingRequest } from "../protocol/embedding.ts";
 import type { FromEngine } from "../protocol/messages.ts";
-import { noGeneration, RequestRefusal } from "../protocol/refusal.ts";
 import type { EngineRequest } from "../protocol/request.ts";
+import { noGeneration, RequestRefusal } from "../protocol/request-refusal.ts";
 import type { TokenQuestion } from "../protocol/tokenize.ts";
 import { ObjectiveWatch } from "./cost/objectives.ts";
 import { planLimits } from "./cost/step-caps.ts";

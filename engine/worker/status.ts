@@ -1,6 +1,6 @@
 import type { EngineStatus } from "../protocol/status.ts";
 import { capacityForecast } from "./cost/capacity-forecast.ts";
-import type { Scheduling } from "./scheduling.ts";
+import type { Scheduling } from "./open-scheduling.ts";
 
 /** How an engine is doing now; also while a step computes. `context`: the longest request in tokens. */
 export function statusOf(

@@ -5,7 +5,7 @@ import { keyOperations } from "./key-operations.ts";
 import type { Operation } from "./operation.ts";
 import { organizationOperations } from "./organization-operations.ts";
 import { ownerOperations } from "./owner-operations.ts";
-import { tokenOperations } from "./token-operations.ts";
+import { tokenOperations } from "./tokenize-operations.ts";
 
 const generationFailures = {
   "400": "The request is not valid, uses an unsupported feature, or exceeds the context.",

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { boundedMap } from "../bounded.ts";
-import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "../refused.ts";
+import { boundedMap } from "../bounded-schema.ts";
+import { isEmptyList, isFalse, isOneOf, refusedField, refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { vendorFields } from "./dry-run.ts";
 import { chatLogprobs, MOST_CHAT_LOGPROBS } from "./logprobs.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { boundedList } from "../bounded.ts";
-import { refusedValue } from "../refused.ts";
+import { boundedList } from "../bounded-schema.ts";
+import { refusedValue } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { vendorFields } from "./dry-run.ts";
 import { completionLogprobs, MOST_COMPLETION_LOGPROBS } from "./logprobs.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isFalse, refusedField } from "../refused.ts";
+import { isFalse, refusedField } from "../refused-fields.ts";
 
 /** The vendor fields of a request. */
 export const vendorFields = z.object({

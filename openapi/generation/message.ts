@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { boundedList } from "../bounded.ts";
-import type { Refusal } from "../refused.ts";
-import { refusedField } from "../refused.ts";
+import { boundedList } from "../bounded-schema.ts";
+import type { Refusal } from "../refused-fields.ts";
+import { refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 
 const MAX_PARTS = 1024;

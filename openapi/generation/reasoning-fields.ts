@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedMap } from "../bounded.ts";
+import { boundedMap } from "../bounded-schema.ts";
 import { INT32_MAX } from "./sampling-fields.ts";
 
 const MAX_VARIABLES = 16;

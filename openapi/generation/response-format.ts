@@ -3,7 +3,7 @@ import { checkGbnf, jsonObjectGrammar, schemaGrammar } from "../../grammar/check
 import { GbnfError } from "../../grammar/gbnf/gbnf.ts";
 import { UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
 import { anyObject } from "../any-object.ts";
-import type { Refusal } from "../refused.ts";
+import type { Refusal } from "../refused-fields.ts";
 
 export const MOST_GRAMMAR_CHARACTERS = 64 * 1024;
 

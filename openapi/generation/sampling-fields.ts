@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { boundedList, boundedMap } from "../bounded.ts";
-import { isFalse, refusedField } from "../refused.ts";
+import { boundedList, boundedMap } from "../bounded-schema.ts";
+import { isFalse, refusedField } from "../refused-fields.ts";
 import type { RequestLimits } from "../request-limits.ts";
 import { grammarFields } from "./response-format.ts";
 

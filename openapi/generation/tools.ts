@@ -3,8 +3,8 @@ import { checkSchema, MOST_SCHEMA_CHARACTERS } from "../../grammar/checked-gramm
 import { isLongerThan } from "../../grammar/schema/json-length.ts";
 import { UnsupportedSchema } from "../../grammar/schema/unsupported-schema.ts";
 import { anyObject } from "../any-object.ts";
-import { boundedList } from "../bounded.ts";
-import type { Refusal } from "../refused.ts";
+import { boundedList } from "../bounded-schema.ts";
+import type { Refusal } from "../refused-fields.ts";
 
 const MAX_TOOLS = 128;
 const MAX_DESCRIPTION = 65_536;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedMap } from "../bounded.ts";
+import { boundedMap } from "../bounded-schema.ts";
 import { listOf, listQuery } from "../list.ts";
 
 /** The endpoints of batches. */

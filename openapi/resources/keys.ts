@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedList, boundedMap } from "../bounded.ts";
+import { boundedList, boundedMap } from "../bounded-schema.ts";
 import { listOf, listQuery } from "../list.ts";
 import { flag } from "../query-value.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedList } from "../bounded.ts";
+import { boundedList } from "../bounded-schema.ts";
 import { tokenList } from "../generation/token-list.ts";
 import type { RequestLimits } from "../request-limits.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedList } from "../bounded.ts";
+import { boundedList } from "../bounded-schema.ts";
 import { file, fileExpiresAfter, uploadPurpose } from "./files.ts";
 
 /** More than the parts of the largest upload at 1 MB each. */

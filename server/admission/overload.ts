@@ -1,6 +1,6 @@
 import type { OnlineTier } from "../../engine/protocol/request.ts";
-import { MIN_RETRY_AFTER, retryAfterSeconds } from "../../engine/retry-after.ts";
 import { ApiError, unavailable } from "../../openapi/api-error.ts";
+import { MIN_RETRY_AFTER, retryAfterSeconds } from "../../platform/retry-after.ts";
 
 /** The refusal of a request because too much work is ahead of it: the only one that may be deferred as a job. */
 export class Overload extends ApiError {}

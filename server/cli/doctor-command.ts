@@ -1,6 +1,6 @@
 import { examine } from "../doctor/doctor.ts";
 import { reportText } from "../doctor/report.ts";
-import { openLog } from "../lifecycle/log.ts";
+import { openLog } from "../lifecycle/log-output.ts";
 import { readOptions } from "../options/read.ts";
 
 /** Exits with 1 if a check fails. */

@@ -15,10 +15,10 @@ import { BudgetMetrics } from "../metrics/limit-metrics.ts";
 import { MachineTimeMetrics } from "../metrics/machine-time-metrics.ts";
 import { showMachinePrice } from "../metrics/objective-metrics.ts";
 import { machinePrice } from "../options/app-options.ts";
-import type { LiveOptions } from "../options/live.ts";
+import type { LiveOptions } from "../options/live-options.ts";
 import { keysAreOn } from "../options/rules.ts";
+import type { Composition } from "./composition.ts";
 import { withDiskAdvice } from "./disk-error.ts";
-import type { Composition } from "./leaves.ts";
 import type { StorageParts } from "./storage.ts";
 import type { WebhookParts } from "./webhooks.ts";
 

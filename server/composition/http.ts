@@ -7,7 +7,7 @@ import { type Listening, listen, whyNotListening } from "../http/connection/list
 import { appOptions } from "../options/app-options.ts";
 import type { AccountingParts } from "./accounting.ts";
 import type { BatchParts } from "./batch-work.ts";
-import type { Composition } from "./leaves.ts";
+import type { Composition } from "./composition.ts";
 import type { ModelParts } from "./models.ts";
 import type { StorageParts } from "./storage.ts";
 

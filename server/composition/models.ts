@@ -3,13 +3,13 @@ import { ModelLoads } from "../admission/model-load.ts";
 import { EngineObserverFanOut } from "../metrics/engine-observer-fan-out.ts";
 import { watchEngines } from "../metrics/engine-state-metrics.ts";
 import { OnlineUtilization } from "../metrics/online-utilization.ts";
-import { modelNames } from "../models/model-names.ts";
+import { configuredNames } from "../models/configured-names.ts";
 import { ModelSet } from "../models/model-set.ts";
 import { Residency } from "../models/residency.ts";
 import { startModels } from "../models/start-models.ts";
-import { unservedNames } from "../options/unserved.ts";
+import { unservedNames } from "../options/unserved-names.ts";
 import type { AccountingParts } from "./accounting.ts";
-import type { Composition } from "./leaves.ts";
+import type { Composition } from "./composition.ts";
 
 export interface ModelParts {
   models: ModelSet;
@@ -42,7 +42,7 @@ export async function startModelParts(composition: Composition, accounting: Acco
   });
   const ids = served.map(({ id }) => id);
   for (const sentence of unservedNames(current, ids)) log.warn({}, sentence);
-  const models = new ModelSet(served, modelNames(current, ids));
+  const models = new ModelSet(served, configuredNames(current, ids));
   const engines = served.map(({ engine }) => engine);
   watchEngines(registry, engines);
   const residency = new Residency({

@@ -2,8 +2,8 @@ import { OptionsError } from "../../platform/options-error.ts";
 import type { Store } from "../../store/store.ts";
 import { StoreError } from "../../store/types/store-error.ts";
 import { watchStore } from "../metrics/store-metrics.ts";
+import type { Composition } from "./composition.ts";
 import { withDiskAdvice } from "./disk-error.ts";
-import type { Composition } from "./leaves.ts";
 import { openStorage, type Storage } from "./open-storage.ts";
 
 export interface StorageParts extends Storage {

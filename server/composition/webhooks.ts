@@ -2,7 +2,7 @@ import { WebhookDelivery } from "../../webhooks/delivery.ts";
 import { resolveBySystem } from "../../webhooks/destination.ts";
 import { WebhookEndpoints } from "../../webhooks/endpoint.ts";
 import { WebhookMetrics } from "../metrics/webhook-metrics.ts";
-import type { Composition } from "./leaves.ts";
+import type { Composition } from "./composition.ts";
 import type { StorageParts } from "./storage.ts";
 
 export interface WebhookParts {

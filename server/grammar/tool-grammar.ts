@@ -2,7 +2,7 @@ import type { Asked } from "../../engine/engine.ts";
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 import type { FunctionTool } from "../../engine/protocol/prompt.ts";
 import type { GrammarRule } from "../../engine/protocol/request.ts";
-import { toolFormat } from "../../engine/tools/formats.ts";
+import { toolFormat } from "../../engine/tools/format-list.ts";
 import type { CallableTool, ToolFormat } from "../../engine/tools/syntax/format.ts";
 import { kept } from "../../grammar/kept-grammars.ts";
 import { GrammarBuilder } from "../../grammar/schema/builder.ts";

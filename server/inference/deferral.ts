@@ -4,7 +4,7 @@ import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import type { Log } from "../../platform/log.ts";
 import type { RequestWaits } from "../admission/admission.ts";
 import { Overload } from "../admission/overload.ts";
-import { sendPending } from "../http/pending.ts";
+import { sendAcceptedJob } from "../http/accepted-job.ts";
 import { respondAsync } from "../http/prefer-header.ts";
 import { fromStore } from "../http/store-error-response.ts";
 import type { Exchange } from "./exchange.ts";
@@ -60,7 +60,7 @@ export class Deferral {
     if (job === null) return false;
     log.debug({ requestId, job: job.id, reason: overload.message }, "request deferred as a job");
     res.setHeader("preference-applied", "respond-async");
-    sendPending(req, res, job, overload.retryAfter ?? 0);
+    sendAcceptedJob(req, res, job, overload.retryAfter ?? 0);
     return true;
   }
 }

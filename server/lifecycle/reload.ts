@@ -1,7 +1,7 @@
 import type { LiveValue } from "../../platform/live-value.ts";
 import type { Log } from "../../platform/log.ts";
 import { OptionsError } from "../../platform/options-error.ts";
-import { changesBetween } from "../options/live.ts";
+import { changesBetween } from "../options/live-options.ts";
 import type { Options } from "../options/table.ts";
 
 export interface ReloadWork {

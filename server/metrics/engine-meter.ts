@@ -1,7 +1,7 @@
 import type { Counter, Histogram } from "prom-client";
 import type { PieceStats } from "../../engine/protocol/embedding.ts";
 import type { StepStats } from "../../engine/protocol/step.ts";
-import { BATCH_SIZE_BUCKETS, MODEL_ERROR_BUCKETS, STEP_BUCKETS, STEP_PART_BUCKETS } from "./buckets.ts";
+import { BATCH_SIZE_BUCKETS, MODEL_ERROR_BUCKETS, STEP_BUCKETS, STEP_PART_BUCKETS } from "./histogram-buckets.ts";
 
 type StepPart = Exclude<keyof StepStats, "shares">;
 

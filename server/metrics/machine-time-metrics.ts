@@ -1,6 +1,6 @@
 import { Counter, type Registry } from "prom-client";
 import type { MachineSink } from "../../ledger/machine-time.ts";
-import type { MachineAccount } from "../../store/tables/machine.ts";
+import type { MachineAccount } from "../../store/tables/machine-time.ts";
 
 /** Counts the machine's time by what it was used for. */
 export class MachineTimeMetrics implements MachineSink {

@@ -6,8 +6,8 @@ import { ONLINE_TIERS, type OnlineTier } from "../../engine/protocol/request.ts"
 import type { StepStats } from "../../engine/protocol/step.ts";
 import type { LedgerFaults, LedgerSink } from "../../ledger/usage-ledger.ts";
 import type { LedgerRow } from "../../store/tables/ledger.ts";
-import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, INTER_TOKEN_BUCKETS, QUEUE_BUCKETS } from "./buckets.ts";
 import { EngineMeter, type EngineSeries, engineSeries } from "./engine-meter.ts";
+import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, INTER_TOKEN_BUCKETS, QUEUE_BUCKETS } from "./histogram-buckets.ts";
 import { openFiles, residentBytes } from "./proc-fs.ts";
 import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
 

@@ -1,4 +1,4 @@
-import { refusedTicket } from "../../engine/client/refused-ticket.ts";
+import { refusedHandle } from "../../engine/client/refused-handle.ts";
 import { refusalOf } from "../../engine/client/state-error.ts";
 import { Waiters } from "../../engine/client/waiters.ts";
 import type {
@@ -17,7 +17,7 @@ import type { OnlineTier } from "../../engine/protocol/request.ts";
 import type { EngineStatus } from "../../engine/protocol/status.ts";
 import type { Objectives } from "../../engine/protocol/step.ts";
 import type { TokenAnswer, TokenQuestion } from "../../engine/protocol/tokenize.ts";
-import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../../engine/retry-after.ts";
+import { MAX_RETRY_AFTER, remainingMs, retryAfterSeconds } from "../../platform/retry-after.ts";
 
 export interface PendingEngineWork {
   /** Downloads the model's file and resolves with its path; reports progress from 0 to 1. Rejects on failure and abort. */
@@ -147,7 +147,7 @@ export class DownloadingEngine implements Engine {
 
   #refuse(listener: WorkListener): Ticket {
     const refusal = refusalOf(this.model, this.#state, this.retryAfterSeconds);
-    return refusal === null ? { cancel() {} } : refusedTicket(listener, refusal);
+    return refusal === null ? { cancel() {} } : refusedHandle(listener, refusal);
   }
 
   async #run(): Promise<void> {

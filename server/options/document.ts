@@ -1,4 +1,4 @@
-import { isLive } from "./live.ts";
+import { isLive } from "./live-options.ts";
 import { flagName, variableName } from "./name.ts";
 import type { Option } from "./option.ts";
 import { fallbackText, OPTION_KEYS, OPTIONS } from "./table.ts";

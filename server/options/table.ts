@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_SHIFT } from "../../batch/shift/shift-rules.ts";
 import { DEFAULT_CONTEXT } from "../../engine/protocol/config.ts";
-import { TOOL_FORMAT_NAMES } from "../../engine/tools/formats.ts";
+import { TOOL_FORMAT_NAMES } from "../../engine/tools/format-list.ts";
 import { DEFAULT_PRICES, DEFAULT_TIER_FACTORS, type ModelPrice, type TierFactors } from "../../ledger/prices.ts";
 import { ENGINE_OPTIONS } from "./engine-options.ts";
 import { hiddenSecret, host, hostNames, networks, origins, secret } from "./kinds/access-kind.ts";

@@ -2,8 +2,8 @@ import type { RequestHandler } from "express";
 import type { Jobs } from "../../batch/api/jobs.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { epochSeconds } from "../../platform/clock.ts";
+import { SOONEST, sendAcceptedJob } from "../http/accepted-job.ts";
 import { callerOf } from "../http/context/caller.ts";
-import { SOONEST, sendPending } from "../http/pending.ts";
 import { sendJson } from "../http/respond.ts";
 import type { Routes } from "../http/routes.ts";
 import { fromStore } from "../http/store-error-response.ts";
@@ -22,7 +22,7 @@ function retrieveJob(jobs: Jobs, clock: Clock): RequestHandler {
   return async (req, res) => {
     const state = await fromStore(jobs.get(callerOf(req).owner, String(req.params.id)));
     if (state.over) sendJson(req, res, state.statusCode, state.body);
-    else sendPending(req, res, state.job, state.job.eta === null ? SOONEST : state.job.eta - epochSeconds(clock));
+    else sendAcceptedJob(req, res, state.job, state.job.eta === null ? SOONEST : state.job.eta - epochSeconds(clock));
   };
 }
 

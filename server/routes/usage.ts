@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Request, RequestHandler, Response } from "express";
 import type { z } from "zod";
-import { type BucketPage, bucketPage } from "../../ledger/buckets.ts";
 import { costsPageOf } from "../../ledger/costs-report.ts";
 import { costsCsv, embeddingsCsv, usageCsv } from "../../ledger/csv-report.ts";
 import type { Caller } from "../../ledger/key.ts";
 import type { MachinePrice } from "../../ledger/prices.ts";
+import { type BucketPage, bucketPage } from "../../ledger/report-buckets.ts";
 import { ReportQueue } from "../../ledger/report-queue.ts";
 import { embeddingsPageOf, usagePageOf } from "../../ledger/usage-report.ts";
 import { invalidRequest } from "../../openapi/api-error.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { columns } from "../types/columns.ts";
 import { erasedKeyOf } from "../types/erased-key.ts";
-import { type Page, page } from "./page.ts";
+import { type Page, page } from "./cursor-page.ts";
 
 export interface FileRow {
   id: string;

@@ -7,7 +7,7 @@ import { files } from "./files.ts";
 import { keys } from "./keys.ts";
 import { ledger } from "./ledger.ts";
 import { lines } from "./lines.ts";
-import { machine } from "./machine.ts";
+import { machine } from "./machine-time.ts";
 import { outbox } from "./outbox.ts";
 import { results } from "./results.ts";
 import { retention } from "./retention.ts";

@@ -2,9 +2,9 @@ import type { MessagePort } from "node:worker_threads";
 import { type Operation, operationsOf, tables } from "../tables/tables.ts";
 import type { StoreError } from "../types/store-error.ts";
 import { openDatabase } from "./database.ts";
-import { GroupWriter, type WriteJob } from "./group-writer.ts";
+import { GroupCommit, type WriteJob } from "./group-commit.ts";
+import { LogTruncation } from "./log-truncation.ts";
 import { type FromStore, namesOf, type Reply, type StoreState, type ToStore, type WireError } from "./messages.ts";
-import { Scrubber } from "./scrubber.ts";
 import { endsTransaction, storeError } from "./sqlite-error.ts";
 import { WriteAheadLog } from "./write-ahead-log.ts";
 
@@ -51,9 +51,9 @@ class StoreService {
   readonly #database: ReturnType<typeof openDatabase>;
   readonly #reads: Map<string, Operation>;
   readonly #writes: Map<string, { run: Operation; durable: boolean }>;
-  readonly #writer: GroupWriter;
+  readonly #writer: GroupCommit;
   readonly #log: WriteAheadLog;
-  readonly #scrubber: Scrubber;
+  readonly #scrubber: LogTruncation;
   readonly #waiting: WriteJob[] = [];
   /** Writes that are queued again once the log was copied. */
   readonly #held: WriteJob[] = [];
@@ -69,9 +69,9 @@ class StoreService {
   constructor(port: MessagePort, database: ReturnType<typeof openDatabase>) {
     this.#port = port;
     this.#database = database;
-    this.#writer = new GroupWriter(database.writer, () => performance.now());
+    this.#writer = new GroupCommit(database.writer, () => performance.now());
     this.#log = new WriteAheadLog(database.writer, () => post(port, { type: "copy" }));
-    this.#scrubber = new Scrubber(database.writer, this.#log);
+    this.#scrubber = new LogTruncation(database.writer, this.#log);
     this.#reads = operationsOf(tables(database.reader), "reads");
     const writing = tables(database.writer);
     this.#discard = () => writing.results.rebuilds.discard({ limit: DISCARDED_ROWS });

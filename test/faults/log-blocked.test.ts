@@ -4,7 +4,7 @@ import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openLog } from "../../server/lifecycle/log.ts";
+import { openLog } from "../../server/lifecycle/log-output.ts";
 import { Scrape } from "../api/scrape.ts";
 import { until } from "../api/until.ts";
 

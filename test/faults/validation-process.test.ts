@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ValidateRules } from "../../batch/validation/file-validator.ts";
 import { type ValidationJob, ValidationLost } from "../../batch/validation/validation-job.ts";
+import { ValidationPool } from "../../batch/validation/validation-pool.ts";
 import { ValidationProcess, type ValidationProcessOptions } from "../../batch/validation/validation-process.ts";
-import { ValidationProcesses } from "../../batch/validation/validation-processes.ts";
 import { OWN_NAMES } from "../../engine/model-names.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../openapi/request-limits.ts";
 import type { NewLines } from "../../store/types/line-row.ts";
@@ -163,7 +163,7 @@ describe("the validation process", () => {
   });
 
   test("for a single file is separate: its end ends no other validation", async () => {
-    const processes = new ValidationProcesses({ ...OPTIONS, heapMb: 16 });
+    const processes = new ValidationPool({ ...OPTIONS, heapMb: 16 });
     onTestFinished(() => processes.stop());
     let release = () => {};
     const taken = new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 import { type CachedSequence, commonPrefix, NO_PREFIX, type PrefixMatch, reusableLength } from "./cached-sequence.ts";
-import { densest } from "./densest.ts";
+import { densestIds } from "./densest-ids.ts";
 import type { HostMemory } from "./host-memory.ts";
 import { IdSlots } from "./id-slots.ts";
 import type { KvCache, KvMemory } from "./kv-cache.ts";
@@ -190,7 +190,7 @@ export class SplitCache implements KvCache {
    */
   #close(decodes: readonly CachedSequence[]): void {
     const ids = decodes.map(({ id }) => id);
-    const base = densest(ids, this.#slots.count);
+    const base = densestIds(ids, this.#slots.count);
     const end = base + decodes.length;
     const outside = decodes.filter(({ id }) => id < base || id >= end);
     this.#fill(

@@ -1,7 +1,7 @@
 import type { EngineError } from "../../protocol/messages.ts";
 import type { SequenceStart } from "../../protocol/output.ts";
-import { deadEnd, noRoom } from "../../protocol/refusal.ts";
 import type { Tier } from "../../protocol/request.ts";
+import { deadEnd, noRoom } from "../../protocol/request-refusal.ts";
 import type { StepMessage, StepStats } from "../../protocol/step.ts";
 import { costShares, timeShares, type WorkPart } from "../cost/cost-attribution.ts";
 import type { ObjectiveWatch } from "../cost/objectives.ts";

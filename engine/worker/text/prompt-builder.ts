@@ -1,5 +1,5 @@
 import type { Prompt } from "../../protocol/prompt.ts";
-import { RequestRefusal, tooLong } from "../../protocol/refusal.ts";
+import { RequestRefusal, tooLong } from "../../protocol/request-refusal.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 import type { Renderer } from "./renderer.ts";
 import type { ChatTemplate } from "./template/chat-template.ts";

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { isLongerThan } from "../../../grammar/schema/json-length.ts";
 import { programUrl } from "../../../platform/installation.ts";
-import { RequestRefusal, tooLong } from "../../protocol/refusal.ts";
+import { RequestRefusal, tooLong } from "../../protocol/request-refusal.ts";
 import { type RenderJob, type RenderReply, unpacked } from "./rendering.ts";
 import {
   type ChatTemplate,

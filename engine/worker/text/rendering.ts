@@ -1,6 +1,6 @@
 import type { EngineError } from "../../protocol/messages.ts";
 import type { ChatMessage, FunctionTool } from "../../protocol/prompt.ts";
-import { RequestRefusal } from "../../protocol/refusal.ts";
+import { RequestRefusal } from "../../protocol/request-refusal.ts";
 import { ChatTemplate, type RenderedPrompt, type TemplateSource } from "./template/chat-template.ts";
 import type { PromptPiece } from "./template/special-token-escaping.ts";
 

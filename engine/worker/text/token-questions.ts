@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FromEngine } from "../../protocol/messages.ts";
 import type { Prompt } from "../../protocol/prompt.ts";
-import { RequestRefusal } from "../../protocol/refusal.ts";
+import { RequestRefusal } from "../../protocol/request-refusal.ts";
 import type { TokenAnswer, TokenPieces, TokenQuestion } from "../../protocol/tokenize.ts";
 import type { Vocabulary } from "../native/vocabulary.ts";
 import { openingOf } from "./prompt-builder.ts";

@@ -1,17 +1,17 @@
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { OptionsError } from "../../../platform/options-error.ts";
-import { type Announcement, announcementOf } from "./announcement.ts";
+import { DownloadRate } from "./download-rate.ts";
 import { type DownloadRecord, readRecord, writeRecord } from "./download-record.ts";
 import { checkGgufFile } from "./gguf-file.ts";
+import { HttpClient, type HttpClientOptions, HttpFault } from "./http-client.ts";
 import type { Hub } from "./hub.ts";
 import type { RemoteModel } from "./model-value.ts";
-import { Pace } from "./pace.ts";
 import { bytesKept, PartialFile, removePartial } from "./partial-file.ts";
+import { type RemoteFile, remoteFileOf } from "./remote-file.ts";
 import { type RemoteFiles, remoteFilesOf } from "./remote-files.ts";
 import { ContentChanged, TRANSFER_RULES, type TransferDeps, type TransferRules, transfer } from "./transfer.ts";
 import { UnusableModel } from "./unusable-model.ts";
-import { Web, WebFault, type WebOptions } from "./web.ts";
 
 /** Progress of a download, in bytes. */
 export interface DownloadProgress {
@@ -28,7 +28,7 @@ export interface DownloadOptions {
   /** Directory of downloads. */
   folder: string;
   hub: Hub;
-  env: WebOptions["env"];
+  env: HttpClientOptions["env"];
   /** True: use only earlier downloads, without network access. */
   offline: boolean;
   log: DownloadLog;
@@ -39,14 +39,14 @@ export interface DownloadOptions {
   /** Maximum bytes per second; null is without limit. */
   bytesPerSecond?: number | null;
   rules?: TransferRules;
-  timeouts?: WebOptions["timeouts"];
+  timeouts?: HttpClientOptions["timeouts"];
 }
 
 /** A file of a model during its download. */
 interface Incoming {
   url: string;
   name: string;
-  announced: Announcement;
+  announced: RemoteFile;
 }
 
 /** Maximum changes of the content at the server during a download. */
@@ -68,7 +68,7 @@ export async function downloadModel(model: RemoteModel, options: DownloadOptions
     throw new OptionsError(`${model.uri} is not in ${folder}, and --offline on allows no download.`);
   }
   await mkdir(folder, { recursive: true });
-  const web = new Web(options);
+  const web = new HttpClient(options);
   try {
     return await fetchModel(model, web, options);
   } finally {
@@ -88,13 +88,13 @@ function hashes({ files }: DownloadRecord): { sha256: Record<string, string | nu
   return { sha256: Object.fromEntries(files.map(({ name, sha256 }) => [name, sha256])) };
 }
 
-async function fetchModel(model: RemoteModel, web: Web, options: DownloadOptions): Promise<string> {
+async function fetchModel(model: RemoteModel, web: HttpClient, options: DownloadOptions): Promise<string> {
   const { folder, hub, signal, log } = options;
   const remote = await remoteFilesOf(model, { hub, web, signal });
   for (let changes = 0; changes < MAX_CHANGES; changes++) {
     const incoming: Incoming[] = [];
     for (const { url, name } of remote.files) {
-      const announced = await announcementOf(model, url, { hub, web, signal });
+      const announced = await remoteFileOf(model, url, { hub, web, signal });
       incoming.push({ url, name, announced: withHash(model, announced) });
     }
     await checkRoom(model, incoming, remote, folder);
@@ -108,7 +108,7 @@ async function fetchModel(model: RemoteModel, web: Web, options: DownloadOptions
   throw new OptionsError(`The download of ${model.uri} stopped: the file keeps changing at its server.`);
 }
 
-function withHash(model: RemoteModel, announced: Announcement): Announcement {
+function withHash(model: RemoteModel, announced: RemoteFile): RemoteFile {
   const { sha256 } = model;
   if (sha256 === null) return announced;
   if (announced.sha256 === null || announced.sha256 === sha256) return { ...announced, sha256 };
@@ -120,7 +120,7 @@ async function bring(
   model: RemoteModel,
   incoming: readonly Incoming[],
   { pieces }: RemoteFiles,
-  web: Web,
+  web: HttpClient,
   options: DownloadOptions,
 ): Promise<string> {
   const { folder, log, rules = TRANSFER_RULES } = options;
@@ -170,7 +170,7 @@ async function fetchAll(
   model: RemoteModel,
   incoming: readonly Incoming[],
   partials: readonly PartialFile[],
-  web: Web,
+  web: HttpClient,
   { folder, log, onDownload, signal, rules = TRANSFER_RULES, bytesPerSecond = null }: DownloadOptions,
 ): Promise<void> {
   const total = incoming.reduce((sum, { announced }) => sum + announced.bytes, 0);
@@ -181,7 +181,7 @@ async function fetchAll(
   const deps: TransferDeps = {
     web,
     rules,
-    pace: bytesPerSecond === null ? null : new Pace(bytesPerSecond),
+    pace: bytesPerSecond === null ? null : new DownloadRate(bytesPerSecond),
     received: (bytes) => {
       done += bytes;
       progress.update(done, total);
@@ -194,7 +194,7 @@ async function fetchAll(
       await transfer(url, partials[i]!, announced, deps, signal);
     }
   } catch (error) {
-    if (!(error instanceof WebFault)) throw error;
+    if (!(error instanceof HttpFault)) throw error;
     throw new OptionsError(
       `The download of ${model.uri} stopped: ${error.message}. The received bytes are kept in ${folder}; the next try continues from there.`,
     );
@@ -208,7 +208,7 @@ async function checked(
   model: RemoteModel,
   name: string,
   partial: PartialFile,
-  announced: Announcement,
+  announced: RemoteFile,
 ): Promise<DownloadRecord["files"][number]> {
   const sha256 = await partial.sha256();
   if (announced.sha256 !== null && sha256 !== announced.sha256) {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { z } from "zod";
-import type { Announcement } from "./announcement.ts";
+import type { RemoteFile } from "./remote-file.ts";
 
 /** Bytes [from, to) of a file. */
 export interface Piece {
@@ -32,7 +32,7 @@ export class PartialFile {
   #saved: Promise<void> = Promise.resolve();
 
   /** Continues the file of an earlier run if it has the same content; else starts from the first byte. */
-  static async open(path: string, announced: Announcement, pieceBytes: number): Promise<PartialFile> {
+  static async open(path: string, announced: RemoteFile, pieceBytes: number): Promise<PartialFile> {
     const { bytes, sha256, validator, ranges } = announced;
     const earlier = ranges ? await readState(path) : null;
     const size = await stat(`${path}.part`).then(
@@ -124,7 +124,7 @@ export class PartialFile {
 }
 
 /** Bytes of the file that a later run does not have to fetch. */
-export async function bytesKept(path: string, announced: Announcement): Promise<number> {
+export async function bytesKept(path: string, announced: RemoteFile): Promise<number> {
   const state = announced.ranges ? await readState(path) : null;
   if (state === null || !isSame(state, announced)) return 0;
   return Math.min(state.bytes, state.done.length * state.pieceBytes);
@@ -135,7 +135,7 @@ export async function removePartial(path: string): Promise<void> {
 }
 
 /** Compares the content by hash, else by the server's validator; without both it counts as different. */
-function isSame(state: State, { bytes, sha256, validator }: Announcement): boolean {
+function isSame(state: State, { bytes, sha256, validator }: RemoteFile): boolean {
   if (state.bytes !== bytes || state.sha256 !== sha256) return false;
   return sha256 !== null || (validator !== null && state.validator === validator);
 }

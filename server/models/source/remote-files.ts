@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { OptionsError } from "../../../platform/options-error.ts";
-import { ask } from "./announcement.ts";
 import { partsOf } from "./gguf-file.ts";
+import type { HttpClient } from "./http-client.ts";
 import { type Hub, hubUrl, manifestUrl } from "./hub.ts";
 import type { RemoteModel } from "./model-value.ts";
-import type { Web } from "./web.ts";
+import { ask } from "./remote-file.ts";
 
 /** The files that make a remote model. */
 export interface RemoteFiles {
@@ -26,7 +26,7 @@ const MOST_FILES = 512;
 /** All files of a `--model` value; the hub is asked for the file of a quantization. */
 export async function remoteFilesOf(
   model: RemoteModel,
-  deps: { hub: Hub; web: Web; signal: AbortSignal },
+  deps: { hub: Hub; web: HttpClient; signal: AbortSignal },
 ): Promise<RemoteFiles> {
   const first = model.hub === null ? model.uri : await fileOnHub(model, deps);
   const { pathname } = new URL(first);
@@ -58,7 +58,10 @@ function fileName(uri: string, path: string): string {
   return `${hash}-${own.slice(-180)}`;
 }
 
-async function fileOnHub(model: RemoteModel, deps: { hub: Hub; web: Web; signal: AbortSignal }): Promise<string> {
+async function fileOnHub(
+  model: RemoteModel,
+  deps: { hub: Hub; web: HttpClient; signal: AbortSignal },
+): Promise<string> {
   const place = model.hub!;
   if (place.file !== null) return hubUrl(deps.hub, place, place.file);
   const answer = await ask(model, manifestUrl(deps.hub, place), MANIFEST_HEADERS, deps);

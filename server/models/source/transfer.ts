@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Announcement, validatorOf } from "./announcement.ts";
-import type { Pace } from "./pace.ts";
+import type { DownloadRate } from "./download-rate.ts";
+import { type Answer, causeOf, type HttpClient, HttpFault } from "./http-client.ts";
 import type { PartialFile, Piece } from "./partial-file.ts";
-import { type Answer, causeOf, type Web, WebFault } from "./web.ts";
+import { type RemoteFile, validatorOf } from "./remote-file.ts";
 
 /** Parameters of a transfer. */
 export interface TransferRules {
@@ -25,10 +25,10 @@ export const TRANSFER_RULES: TransferRules = {
 };
 
 export interface TransferDeps {
-  web: Web;
+  web: HttpClient;
   rules: TransferRules;
   /** Null without a rate limit. */
-  pace: Pace | null;
+  pace: DownloadRate | null;
   /** Called with the bytes of each chunk. */
   received(bytes: number): void;
   /** Called after a failed try that is repeated after the pause. */
@@ -40,13 +40,13 @@ export class ContentChanged extends Error {}
 
 /**
  * Fetches the missing pieces of a file from one address, several at a time. Each try requests the missing bytes of its piece,
- * on the condition that the file is the same (If-Range). Throws ContentChanged, WebFault after the last try of a connection,
+ * on the condition that the file is the same (If-Range). Throws ContentChanged, HttpFault after the last try of a connection,
  * an error of the disk, or the signal's reason.
  */
 export async function transfer(
   url: string,
   file: PartialFile,
-  announced: Announcement,
+  announced: RemoteFile,
   deps: TransferDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -77,7 +77,7 @@ async function fetchPiece(
   url: string,
   piece: Piece,
   file: PartialFile,
-  announced: Announcement,
+  announced: RemoteFile,
   { web, rules, pace, received, failed }: TransferDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function fetchPiece(
     try {
       const { body } = await open(url, { from: at, to: piece.to }, announced, web, signal);
       for await (const chunk of body as AsyncIterable<Buffer>) {
-        if (chunk.length > piece.to - at) throw new WebFault(`${new URL(url).host} sends more than was asked for`);
+        if (chunk.length > piece.to - at) throw new HttpFault(`${new URL(url).host} sends more than was asked for`);
         try {
           await file.write(chunk, at);
         } catch (error) {
@@ -99,14 +99,14 @@ async function fetchPiece(
         received(chunk.length);
         if (pace !== null) await sleep(pace.pauseMs(chunk.length, performance.now()), undefined, { signal });
       }
-      if (at < piece.to) throw new WebFault("the connection was closed early");
+      if (at < piece.to) throw new HttpFault("the connection was closed early");
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof DiskFault) throw error.reason;
       if (error instanceof ContentChanged) throw error;
-      const reason = error instanceof WebFault ? error.message : `the connection broke (${causeOf(error)})`;
+      const reason = error instanceof HttpFault ? error.message : `the connection broke (${causeOf(error)})`;
       tries = at - begun >= rules.progressBytes ? 1 : tries + 1;
-      if (tries >= rules.tries) throw new WebFault(reason);
+      if (tries >= rules.tries) throw new HttpFault(reason);
       if (!announced.ranges) {
         received(piece.from - at);
         at = piece.from;
@@ -130,8 +130,8 @@ class DiskFault extends Error {
 async function open(
   url: string,
   { from, to }: Piece,
-  announced: Announcement,
-  web: Web,
+  announced: RemoteFile,
+  web: HttpClient,
   signal: AbortSignal,
 ): Promise<Answer> {
   const { ranges, validator, sha256, bytes } = announced;
@@ -146,14 +146,14 @@ async function open(
   throw fault;
 
   function faultOf({ status, header }: Answer, host: string): Error | null {
-    if (status !== 200 && status !== 206) return new WebFault(`${host} answers with status ${status}`);
+    if (status !== 200 && status !== 206) return new HttpFault(`${host} answers with status ${status}`);
     if (condition !== null && validatorOf(answer) !== condition) return new ContentChanged();
     if (ranges && status === 200) return new ContentChanged();
     if (!ranges) return Number(header("content-length")) === bytes ? null : new ContentChanged();
     const range = header("content-range");
     if (range === `bytes ${from}-${to - 1}/${bytes}`) return null;
     return range?.endsWith(`/${bytes}`)
-      ? new WebFault(`${host} sends other bytes than were asked for`)
+      ? new HttpFault(`${host} sends other bytes than were asked for`)
       : new ContentChanged();
   }
 }

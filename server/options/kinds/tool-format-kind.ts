@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { TOOL_FORMAT_NAMES } from "../../../engine/tools/formats.ts";
+import { TOOL_FORMAT_NAMES } from "../../../engine/tools/format-list.ts";
 import { byName, type Kind } from "./kind.ts";
 
 /** Tool formats by model. */

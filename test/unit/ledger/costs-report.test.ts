@@ -4,7 +4,7 @@ import { costsPageOf } from "../../../ledger/costs-report.ts";
 import { MachineShare } from "../../../ledger/machine-report.ts";
 import type { MachinePrice } from "../../../ledger/prices.ts";
 import { costsPage } from "../../../openapi/resources/organization-usage.ts";
-import type { BusyTime, MachineSums } from "../../../store/tables/machine.ts";
+import type { BusyTime, MachineSums } from "../../../store/tables/machine-time.ts";
 import type { UsageSum } from "../../../store/tables/usage.ts";
 
 const CHAT = "/v1/chat/completions";

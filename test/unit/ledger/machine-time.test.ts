@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { MachineTime } from "../../../ledger/machine-time.ts";
-import type { MachineInterval } from "../../../store/tables/machine.ts";
+import type { MachineInterval } from "../../../store/tables/machine-time.ts";
 import { StoreError } from "../../../store/types/store-error.ts";
 import { memoryTables } from "../store/memory-tables.ts";
 

@@ -1,13 +1,13 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { GroupWriter, type WriteJob } from "../../../store/thread/group-writer.ts";
+import { GroupCommit, type WriteJob } from "../../../store/thread/group-commit.ts";
 
 const SYNCED = 2;
 
 /** Runs queued jobs until none is left. Returns each transaction's jobs and whether it was synced. */
 function transactions(...durable: boolean[]): string[] {
   const db = new Database(":memory:");
-  const writer = new GroupWriter(db, () => 0);
+  const writer = new GroupCommit(db, () => 0);
   let names = "";
   const waiting: WriteJob[] = durable.map((isDurable, index) => ({
     durable: isDurable,
@@ -56,7 +56,7 @@ it("on a full disk writes are retried one by one, and those that fit succeed", (
       failed: ({ code }) => told.push(`${name} ${code}`),
     };
   });
-  const writer = new GroupWriter(db, () => 0);
+  const writer = new GroupCommit(db, () => 0);
   const failures: (string | undefined)[] = [];
   while (waiting.length > 0) failures.push(writer.runSome(waiting, 1)?.code);
   expect(told).toEqual(["small done", "large full", "last done"]);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openCopier, openDatabase } from "../../../store/thread/database.ts";
-import { Scrubber } from "../../../store/thread/scrubber.ts";
+import { LogTruncation } from "../../../store/thread/log-truncation.ts";
 import { copyLog, logSize } from "../../../store/thread/write-ahead-log.ts";
 import { fileRow } from "./rows.ts";
 import { freshFolder, testStore } from "./test-store.ts";
@@ -43,7 +43,7 @@ function scrubbed() {
       copyLog(copier);
     },
   };
-  const scrubber = new Scrubber(recording, log);
+  const scrubber = new LogTruncation(recording, log);
   return { folder, writer, scrubber, asked, write, logBytes, size, copies: () => copies };
 }
 

@@ -1,6 +1,6 @@
 import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
-import { RequestRefusal } from "../../../protocol/refusal.ts";
-import { recognise, toolFormat } from "../../../tools/formats.ts";
+import { RequestRefusal } from "../../../protocol/request-refusal.ts";
+import { recognise, toolFormat } from "../../../tools/format-list.ts";
 import type { ToolFormat } from "../../../tools/syntax/format.ts";
 import type { ReasoningTags } from "../output/reasoning-tags.ts";
 import { JinjaTemplate, OWN_NAMES, TemplateRefusal } from "./jinja-template.ts";

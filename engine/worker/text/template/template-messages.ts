@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ChatMessage, FunctionTool } from "../../../protocol/prompt.ts";
-import { RequestRefusal } from "../../../protocol/refusal.ts";
+import { RequestRefusal } from "../../../protocol/request-refusal.ts";
 import type { TemplateTraits } from "./template-traits.ts";
 import { toolInstructions, withCallsAsText, withInstructions } from "./tool-prompt.ts";
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { EnqueueQuota } from "../../../../batch/validation/enqueue-quota.ts";
+import { TokenQuota } from "../../../../batch/validation/token-quota.ts";
 import { OWN_NAMES } from "../../../../engine/model-names.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { FakeEngine, saying } from "../../server/fake-engine.ts";
@@ -55,7 +55,7 @@ it("a batch of a free model is accepted on a budget of 0", async () => {
   const input_file_id = await rig.upload(line("a"));
   const request = { input_file_id, endpoint: "/v1/chat/completions", completion_window: "24h" } as const;
   const ask = (nano: number) =>
-    new EnqueueQuota({
+    new TokenQuota({
       ...rig,
       ledger: { lineRates: () => ({ inputNano: nano, outputNano: nano }) },
       limits: DEFAULT_REQUEST_LIMITS,

@@ -2,7 +2,7 @@ import { Ajv } from "ajv";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FunctionTool } from "../../../../engine/protocol/prompt.ts";
-import { TOOL_FORMAT_NAMES, toolFormat } from "../../../../engine/tools/formats.ts";
+import { TOOL_FORMAT_NAMES, toolFormat } from "../../../../engine/tools/format-list.ts";
 import { Automaton, type State } from "../../../../engine/worker/grammar/automaton.ts";
 import { compileGbnf } from "../../../../grammar/gbnf/compile-gbnf.ts";
 import { toolRule } from "../../../../server/grammar/tool-grammar.ts";

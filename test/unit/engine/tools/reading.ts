@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { FunctionTool } from "../../../../engine/protocol/prompt.ts";
-import { toolFormat } from "../../../../engine/tools/formats.ts";
+import { toolFormat } from "../../../../engine/tools/format-list.ts";
 import { ToolParser } from "../../../../engine/tools/parser.ts";
 import type { ToolEvent } from "../../../../engine/tools/syntax/output.ts";
 

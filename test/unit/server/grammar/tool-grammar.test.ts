@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Asked } from "../../../../engine/engine.ts";
 import type { GrammarRule } from "../../../../engine/protocol/request.ts";
-import { TOOL_FORMAT_NAMES, toolFormat } from "../../../../engine/tools/formats.ts";
+import { TOOL_FORMAT_NAMES, toolFormat } from "../../../../engine/tools/format-list.ts";
 import { Automaton } from "../../../../engine/worker/grammar/automaton.ts";
 import { compileGbnf } from "../../../../grammar/gbnf/compile-gbnf.ts";
 import type { ApiError } from "../../../../openapi/api-error.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FunctionTool, Prompt } from "../../../../../engine/protocol/prompt.ts";
-import { toolFormat } from "../../../../../engine/tools/formats.ts";
+import { toolFormat } from "../../../../../engine/tools/format-list.ts";
 import { GrammarConstraint } from "../../../../../engine/worker/grammar/grammar-constraint.ts";
 import { VocabularyGrammars } from "../../../../../engine/worker/grammar/vocabulary-grammar.ts";
 import { ToolCallReader } from "../../../../../engine/worker/step/tool-call-reader.ts";

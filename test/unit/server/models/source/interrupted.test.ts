@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { HttpClient } from "../../../../../server/models/source/http-client.ts";
 import { PartialFile } from "../../../../../server/models/source/partial-file.ts";
 import { TRANSFER_RULES, transfer } from "../../../../../server/models/source/transfer.ts";
-import { Web } from "../../../../../server/models/source/web.ts";
 import { download, freshFolder, leftovers, MB, pieceSaved } from "./downloading.ts";
 import { etagOf, FakeHub, fakeGguf } from "./fake-hub.ts";
 
@@ -72,7 +72,7 @@ it("a transfer whose signal was aborted before asks for nothing", async () => {
   const announced = { bytes: MB, sha256: null, validator: null, ranges: true };
   const file = await PartialFile.open(join(freshFolder(), "m.gguf"), announced, MB);
   onTestFinished(() => file.close());
-  const web = new Web({ hub: { endpoint: hub.endpoint, token: null }, env: {} });
+  const web = new HttpClient({ hub: { endpoint: hub.endpoint, token: null }, env: {} });
   onTestFinished(() => web.close());
   const deps = { web, rules: TRANSFER_RULES, pace: null, received: () => {}, failed: () => {} };
   const stopped = AbortSignal.abort(new Error("enough"));

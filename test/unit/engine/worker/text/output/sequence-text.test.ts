@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toolFormat } from "../../../../../../engine/tools/formats.ts";
+import { toolFormat } from "../../../../../../engine/tools/format-list.ts";
 import { ToolParser } from "../../../../../../engine/tools/parser.ts";
 import { SequenceText, type SequenceTextOptions } from "../../../../../../engine/worker/text/output/sequence-text.ts";
 import { pieces } from "./pieces.ts";

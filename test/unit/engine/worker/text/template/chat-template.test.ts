@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ChatMessage, FunctionTool } from "../../../../../../engine/protocol/prompt.ts";
-import { RequestRefusal } from "../../../../../../engine/protocol/refusal.ts";
+import { RequestRefusal } from "../../../../../../engine/protocol/request-refusal.ts";
 import { ChatTemplate, type TemplateVocabulary } from "../../../../../../engine/worker/text/template/chat-template.ts";
 import {
   CHATML,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { unservedNames } from "../../../../server/options/unserved.ts";
+import { unservedNames } from "../../../../server/options/unserved-names.ts";
 
 const PRICE = { input: 1, cachedInput: 1, output: 1 };
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { TextColumn } from "../../../files/text-column.ts";
+import { TextColumn } from "../../../../batch/validation/text-column.ts";
 
 it("returns the texts that were added, over several pages", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 30 }).map((one) => one.repeat(100));

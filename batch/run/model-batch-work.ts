@@ -9,7 +9,7 @@ import { Throughput } from "../shift/throughput.ts";
 import type { BatchProgress } from "./batch-progress.ts";
 import { pauseReason } from "./pause-reason.ts";
 
-export interface ModelWorkDeps extends Omit<LineDispatcherDeps, "share"> {
+export interface ModelBatchWorkDeps extends Omit<LineDispatcherDeps, "share"> {
   clock: DeadlineClock;
   rules: ShiftRules;
   /** Share of time, 0..1, that online work alone took of a model's engine over the last half minute. */
@@ -28,10 +28,10 @@ interface Forecast {
 }
 
 /** The batch work of one model: its lines, the shift that gives them a share of the engine, and the forecast of its batches. */
-export class ModelWork {
+export class ModelBatchWork {
   readonly model: string;
   readonly dispatcher: LineDispatcher;
-  readonly #deps: ModelWorkDeps;
+  readonly #deps: ModelBatchWorkDeps;
   readonly #shift: ShiftState;
   readonly #throughput = new Throughput();
   /** Lines that had ended at the last tick. */
@@ -41,7 +41,7 @@ export class ModelWork {
   /** Made when it is first read after a tick. */
   #forecast: Forecast | null = null;
 
-  constructor(deps: ModelWorkDeps) {
+  constructor(deps: ModelBatchWorkDeps) {
     const { engine, rules, clock, log, observer } = deps;
     this.#deps = deps;
     this.model = engine.model;

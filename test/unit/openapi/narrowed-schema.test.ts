@@ -4,7 +4,7 @@ import { ApiError } from "../../../openapi/api-error.ts";
 import { chatRequest } from "../../../openapi/generation/chat.ts";
 import { completionRequest } from "../../../openapi/generation/completions.ts";
 import { validate } from "../../../openapi/generation/validate.ts";
-import { narrowed } from "../../../openapi/narrowed.ts";
+import { narrowed } from "../../../openapi/narrowed-schema.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 
 const schemas = [

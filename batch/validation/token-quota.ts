@@ -16,7 +16,7 @@ import { bodyCheck } from "./body-check.ts";
 import type { ModelBounds } from "./model-bounds.ts";
 import { type Preview, preview } from "./preview.ts";
 
-export interface EnqueueQuotaDeps {
+export interface TokenQuotaDeps {
   store: Pick<Store, "budgets" | "batches" | "files" | "keys" | "lines">;
   files: Pick<FileStore, "pathOf">;
   ledger: Pick<UsageLedger, "lineRates">;
@@ -37,10 +37,10 @@ const DOUBT = 2;
  * of its key's batches. There are two checks: one of the beginning of the file before the batch is created, and one of all
  * lines after validation. The real cost is reserved of the budgets line by line, as the batch runs.
  */
-export class EnqueueQuota {
-  readonly #deps: EnqueueQuotaDeps;
+export class TokenQuota {
+  readonly #deps: TokenQuotaDeps;
 
-  constructor(deps: EnqueueQuotaDeps) {
+  constructor(deps: TokenQuotaDeps) {
     this.#deps = deps;
   }
 

@@ -12,7 +12,7 @@ export interface Answer {
   body: Readable;
 }
 
-export interface WebOptions {
+export interface HttpClientOptions {
   hub: Hub;
   /** Read for HTTP_PROXY, HTTPS_PROXY and NO_PROXY, in either case. */
   env: Record<string, string | undefined>;
@@ -21,7 +21,7 @@ export interface WebOptions {
 }
 
 /** The server did not answer, or its answer is unusable; the message has the reason. */
-export class WebFault extends Error {
+export class HttpFault extends Error {
   /** True if no server was reached. */
   readonly unreachable: boolean;
 
@@ -36,13 +36,13 @@ const MAX_REDIRECTS = 10;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** GET requests with proxies, bounded redirects and timeouts. The hub's token is sent only to the hub's origin. */
-export class Web {
+export class HttpClient {
   readonly #hub: Hub;
   readonly #hubOrigin: string;
   readonly #answerMs: number;
   readonly #dispatcher: Dispatcher;
 
-  constructor({ hub, env, timeouts = TIMEOUTS }: WebOptions) {
+  constructor({ hub, env, timeouts = TIMEOUTS }: HttpClientOptions) {
     this.#hub = hub;
     this.#hubOrigin = new URL(hub.endpoint).origin;
     this.#answerMs = timeouts.answerMs;
@@ -57,7 +57,7 @@ export class Web {
         : new Agent(agent);
   }
 
-  /** Follows redirects to http and https, but never from https to http. Throws WebFault, or the signal's reason. */
+  /** Follows redirects to http and https, but never from https to http. Throws HttpFault, or the signal's reason. */
   async get(url: string, headers: Record<string, string>, signal: AbortSignal): Promise<Answer> {
     const fromHub: Dispatcher.ResponseData["headers"][] = [];
     let at = new URL(url);
@@ -68,7 +68,7 @@ export class Web {
       answer.body.destroy();
       at = redirected(at, one(answer.headers.location));
     }
-    throw new WebFault(`${new URL(url).host} redirects more than ${MAX_REDIRECTS} times`);
+    throw new HttpFault(`${new URL(url).host} redirects more than ${MAX_REDIRECTS} times`);
   }
 
   async close(): Promise<void> {
@@ -81,7 +81,7 @@ export class Web {
     if (this.#hub.token !== null && url.origin === this.#hubOrigin) own.authorization = `Bearer ${this.#hub.token}`;
     // A timer, because Node 20 has only a weak reference to a timeout signal, and a collected one never fires.
     const stop = new AbortController();
-    const late = setTimeout(() => stop.abort(new WebFault(`${url.host} does not answer`, true)), this.#answerMs);
+    const late = setTimeout(() => stop.abort(new HttpFault(`${url.host} does not answer`, true)), this.#answerMs);
     const abort = () => stop.abort(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     try {
@@ -94,8 +94,8 @@ export class Web {
     } catch (error) {
       signal.removeEventListener("abort", abort);
       signal.throwIfAborted();
-      if (error instanceof WebFault) throw error;
-      throw new WebFault(`${url.host} cannot be reached (${causeOf(error)})`, true);
+      if (error instanceof HttpFault) throw error;
+      throw new HttpFault(`${url.host} cannot be reached (${causeOf(error)})`, true);
     } finally {
       clearTimeout(late);
     }
@@ -111,9 +111,9 @@ export function causeOf(error: unknown): string {
 
 function redirected(from: URL, location: string | null): URL {
   const to = location !== null && URL.canParse(location, from.href) ? new URL(location, from) : null;
-  if (to === null) throw new WebFault(`${from.host} redirects to nowhere`);
+  if (to === null) throw new HttpFault(`${from.host} redirects to nowhere`);
   if (to.protocol === "https:" || (to.protocol === "http:" && from.protocol === "http:")) return to;
-  throw new WebFault(`${from.host} redirects from ${from.protocol}// to ${to.protocol}//, which is not followed`);
+  throw new HttpFault(`${from.host} redirects from ${from.protocol}// to ${to.protocol}//, which is not followed`);
 }
 
 function answerOf(answer: Dispatcher.ResponseData, fromHub: Dispatcher.ResponseData["headers"][]): Answer {

@@ -1,10 +1,10 @@
 import { OptionsError } from "../../../platform/options-error.ts";
+import { type Answer, type HttpClient, HttpFault } from "./http-client.ts";
 import type { Hub } from "./hub.ts";
 import type { RemoteModel } from "./model-value.ts";
-import { type Answer, type Web, WebFault } from "./web.ts";
 
 /** Facts of a file from its server, before the download. */
-export interface Announcement {
+export interface RemoteFile {
   bytes: number;
   /** Hex. The hub has it for files that it stores outside git, such as all large ones. */
   sha256: string | null;
@@ -15,11 +15,11 @@ export interface Announcement {
 }
 
 /** Requests the first byte, because addresses that are signed for GET do not allow HEAD. */
-export async function announcementOf(
+export async function remoteFileOf(
   model: RemoteModel,
   url: string,
-  { hub, web, signal }: { hub: Hub; web: Web; signal: AbortSignal },
-): Promise<Announcement> {
+  { hub, web, signal }: { hub: Hub; web: HttpClient; signal: AbortSignal },
+): Promise<RemoteFile> {
   const answer = await ask(model, url, { range: "bytes=0-0" }, { hub, web, signal });
   answer.body.destroy();
   const linked = model.hub === null ? null : answer.hubHeader("x-linked-etag");
@@ -38,13 +38,13 @@ export async function ask(
   model: RemoteModel,
   url: string,
   headers: Record<string, string>,
-  { hub, web, signal }: { hub: Hub; web: Web; signal: AbortSignal },
+  { hub, web, signal }: { hub: Hub; web: HttpClient; signal: AbortSignal },
 ): Promise<Answer> {
   let answer: Answer;
   try {
     answer = await web.get(url, headers, signal);
   } catch (error) {
-    if (!(error instanceof WebFault)) throw error;
+    if (!(error instanceof HttpFault)) throw error;
     const advice = error.unreachable
       ? " Check the network; behind a proxy, set HTTPS_PROXY. What was downloaded before needs no network."
       : "";

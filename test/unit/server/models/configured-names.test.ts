@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { modelNames } from "../../../../server/models/model-names.ts";
+import { configuredNames } from "../../../../server/models/configured-names.ts";
 
 const SERVED = ["demo", "other"];
 
 test("an alias must name a served model", () => {
   const alias = { "gpt-4o": "demo", "org/small:v1": "other" };
-  expect(modelNames({ alias, unknownModel: "refuse" }, SERVED)).toEqual({ aliases: alias, otherwise: null });
+  expect(configuredNames({ alias, unknownModel: "refuse" }, SERVED)).toEqual({ aliases: alias, otherwise: null });
 });
 
 test("an unknown name may mean the first model", () => {
-  expect(modelNames({ alias: {}, unknownModel: "first" }, SERVED)).toEqual({ aliases: {}, otherwise: "demo" });
+  expect(configuredNames({ alias: {}, unknownModel: "first" }, SERVED)).toEqual({ aliases: {}, otherwise: "demo" });
 });
 
 test.each([
@@ -17,5 +17,5 @@ test.each([
   [{ other: "demo" }, "a model has the name 'other' itself"],
   [{ "../x": "demo" }, "cannot be the name of a model"],
 ])("%j is refused", (alias, message) => {
-  expect(() => modelNames({ alias, unknownModel: "refuse" }, SERVED)).toThrow(message);
+  expect(() => configuredNames({ alias, unknownModel: "refuse" }, SERVED)).toThrow(message);
 });

@@ -3,7 +3,7 @@ import { OptionsError } from "../../platform/options-error.ts";
 import { checkModelName } from "./source/model-name.ts";
 
 /** The names that the options give. Throws OptionsError for an alias of no served model or one that equals a model's own name. */
-export function modelNames(
+export function configuredNames(
   { alias, unknownModel }: { alias: Readonly<Record<string, string>>; unknownModel: "refuse" | "first" },
   served: readonly string[],
 ): ModelNames {

@@ -12,7 +12,7 @@ import type { DispatchedBatch } from "./active-batch.ts";
 import type { Executed } from "./line-execution.ts";
 import type { LineObserver } from "./line-observer.ts";
 
-export interface ResultWriterDeps {
+export interface ResultCommitterDeps {
   model: string;
   store: Pick<Store, "claims">;
   ledger: Pick<UsageLedger, "lineRow" | "lineRates" | "committed">;
@@ -47,15 +47,15 @@ const GIVEN_UP = new ApiError("internal_error", "The server failed at this reque
  * in one transaction. A result that the disk refuses is tried again until it is written or the server ends; in that case its
  * line runs again.
  */
-export class ResultWriter {
-  readonly #deps: ResultWriterDeps;
+export class ResultCommitter {
+  readonly #deps: ResultCommitterDeps;
   readonly #open = new Map<string, Set<Promise<void>>>();
   /** Resolves when the results that gather now go to the store. */
   #gathering: Promise<void> | null = null;
   #size = 0;
   #stopped = false;
 
-  constructor(deps: ResultWriterDeps) {
+  constructor(deps: ResultCommitterDeps) {
     this.#deps = deps;
   }
 

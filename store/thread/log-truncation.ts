@@ -13,7 +13,7 @@ const LONGEST_DELAY_MS = 30_000;
  * database file itself keeps no trace of them. The log is truncated once another thread has copied it. While it has
  * readers it cannot be truncated: that is retried later and never waited for, as every durable write needs this thread.
  */
-export class Scrubber {
+export class LogTruncation {
   readonly #db: Database;
   readonly #log: Pick<WriteAheadLog, "requestCopy" | "left">;
   #delayMs = COPY_MS;

@@ -2,7 +2,7 @@ import type { Validate } from "./validation-job.ts";
 import { ValidationProcess, type ValidationProcessOptions } from "./validation-process.ts";
 
 /** One shared process, and a new one for each file that is validated alone. */
-export class ValidationProcesses {
+export class ValidationPool {
   readonly #options: ValidationProcessOptions;
   readonly #shared: ValidationProcess;
 

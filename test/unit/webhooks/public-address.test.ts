@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPublicAddress } from "../../../webhooks/address.ts";
+import { isPublicAddress } from "../../../webhooks/public-address.ts";
 
 describe("addresses of this machine and private networks", () => {
   it.each([

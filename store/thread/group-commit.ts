@@ -18,7 +18,7 @@ export interface WriteJob {
  * rolled back the whole transaction, so all writes of the group fail and none is written. On a full disk they are
  * retried, each in its own transaction: a small one may fit where a large one does not.
  */
-export class GroupWriter {
+export class GroupCommit {
   readonly #db: Database;
   readonly #begin: Statement;
   readonly #commit: Statement;

@@ -1,5 +1,5 @@
 /** Limits the rate of received bytes; all connections of a download share one. Pure: the time is an argument. */
-export class Pace {
+export class DownloadRate {
   readonly #bytesPerMs: number;
   /** Time at which the received bytes are within the rate. */
   #paidAt = 0;

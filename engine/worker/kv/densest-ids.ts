@@ -1,5 +1,5 @@
 /** @returns the first id of the range below `end`, as long as the list, that already contains most of the given ids */
-export function densest(given: readonly number[], end: number): number {
+export function densestIds(given: readonly number[], end: number): number {
   const ids = given.toSorted((a, b) => a - b);
   let best = 0;
   let most = 0;

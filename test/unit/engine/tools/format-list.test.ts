@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { recognise, TOOL_FORMAT_NAMES } from "../../../../engine/tools/formats.ts";
+import { recognise, TOOL_FORMAT_NAMES } from "../../../../engine/tools/format-list.ts";
 import { calls, read, readPieces, text } from "./reading.ts";
 
 const PARIS = { name: "get_weather", arguments: '{"city": "Paris"}' };

@@ -164,6 +164,7 @@ export class Admission {
     }
     const timeoutMs = this.#maxWaitMs(tier);
     await residency.untilLoaded(id, caller.owner, timeoutMs, disconnected);
+    disconnected.throwIfAborted();
     if (timeoutMs === null || !this.#isOut(model) || draining()) return;
     const message = `The model '${id}' was not loaded in ${inSeconds(timeoutMs)}${this.#holdersOfMemory(id, caller)}.`;
     if (tier === "flex") throw overload(tier, message, engine.retryAfterSeconds * 1000);

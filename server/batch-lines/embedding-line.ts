@@ -3,6 +3,7 @@ import type { ReadyModel } from "../admission/ready-model.ts";
 import { checkInputs, requireTask } from "../admission/task-check.ts";
 import { EmbeddingRun } from "../embedding/embedding-run.ts";
 import type { VectorRequest } from "../embedding/vector-request.ts";
+import { statusOf } from "../inference/request-count.ts";
 import type { ExecuteDeps, LineContext } from "./line-deps.ts";
 import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
 
@@ -25,7 +26,7 @@ export async function embedLine(
     () => new EmbeddingRun({ submission, ready, meter, clock, arrivedAt, mayRestart: false }),
     { signal, timeoutMs: lineTimeoutMs, online: loads.of(model.id) },
   );
-  meter.ended(outcome.status);
+  meter.ended(outcome.status === "error" ? statusOf(outcome.error) : outcome.status);
   if (timedOut) return timedOutLine(lineTimeoutMs);
   switch (outcome.status) {
     case "cancelled":

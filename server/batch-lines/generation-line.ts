@@ -10,6 +10,7 @@ import type { GenerationRequest } from "../generation/request.ts";
 import { RequestRun } from "../generation/request-run.ts";
 import { checkTokens } from "../generation/token-id-check.ts";
 import { enforceForm } from "../grammar/tool-grammar.ts";
+import { statusOf } from "../inference/request-count.ts";
 import { type ExecuteDeps, grammarOwner, type LineContext } from "./line-deps.ts";
 import { failedLine, timedOutLine, watchLine } from "./line-outcome.ts";
 
@@ -52,7 +53,7 @@ export async function generateLine(
   };
   const watch = { signal, timeoutMs: lineTimeoutMs, online: loads.of(model) };
   const { outcome, timedOut, withOthers } = await watchLine(start, watch);
-  meter.ended(outcome.status);
+  meter.ended(outcome.status === "error" ? statusOf(outcome.error) : outcome.status);
   if (timedOut) return timedOutLine(lineTimeoutMs);
   switch (outcome.status) {
     case "cancelled":

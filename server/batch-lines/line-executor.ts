@@ -50,7 +50,7 @@ export function lineExecutor(deps: ExecuteDeps): Execute {
     } catch (error) {
       if (signal.aborted) return { how: "stopped" };
       if (error instanceof ApiError && error.status === 503) return { how: "passing", reason: error.message };
-      if (error instanceof ApiError) return refusedLine(error, deps.models.list()[0]?.engine.facts?.fingerprint ?? "");
+      if (error instanceof ApiError) return refusedLine(error, deps.models.get(id)?.engine.facts?.fingerprint ?? "");
       return { how: "fault", reason: error instanceof Error ? error.message : String(error) };
     }
   };

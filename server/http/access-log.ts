@@ -29,7 +29,7 @@ export function noteUse(req: IncomingMessage, use: RequestUse): void {
  */
 export function accessLog({ method, path }: Operation, log: Log): RequestHandler {
   return (req, res, next) => {
-    res.once("close", () => {
+    const write = () => {
       const left = !res.writableFinished;
       const status = res.headersSent ? res.statusCode : null;
       if (!left && (res.statusCode === 503 || (res.statusCode >= 400 && res.statusCode < 500))) return;
@@ -38,7 +38,9 @@ export function accessLog({ method, path }: Operation, log: Log): RequestHandler
       const ms = Math.round(clock.now() - arrivedAt);
       const fields = { requestId, owner, key: key?.id ?? null, method: method.toUpperCase(), path, status, ms };
       log.info({ ...fields, ...(left && { left }), ...uses.get(req) }, "Request");
-    });
+    };
+    // After the listeners that note what a request used whose client left.
+    res.once("close", () => setImmediate(write));
     next();
   };
 }

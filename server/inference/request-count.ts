@@ -41,7 +41,8 @@ export class RequestCount {
   }
 }
 
-function statusOf(error: unknown): RequestStatus {
+/** How a request ended that failed with this error. */
+export function statusOf(error: unknown): RequestStatus {
   if (error instanceof ClientGone) return "cancelled";
   if (!(error instanceof ApiError)) return "error";
   // The overload of flex is a 429.

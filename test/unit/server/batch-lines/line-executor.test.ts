@@ -1,13 +1,40 @@
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { ApiError } from "../../../../openapi/api-error.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import { ModelLoads } from "../../../../server/admission/model-load.ts";
 import { lineExecutor } from "../../../../server/batch-lines/line-executor.ts";
 import { Metrics } from "../../../../server/metrics/metrics.ts";
 import { ModelSet } from "../../../../server/models/model-set.ts";
 import { chatLine } from "../../../batch/batch-rig.ts";
-import { FakeEngine, saying } from "../fake-engine.ts";
+import { FACTS, FakeEngine, saying } from "../fake-engine.ts";
 import { GRAMMARS_HERE } from "../grammar/grammars-here.ts";
+
+const CLOCK = { now: () => 0, epochMs: () => 0 };
+
+test("a line that the engine refuses counts as refused, with the version of its own model", async () => {
+  const engines = [new FakeEngine("small"), new FakeEngine("large")];
+  engines[1]!.facts = { ...FACTS, fingerprint: "fp_large" };
+  engines[1]!.script = (request) => request.fail(new ApiError("context_length_exceeded", "too long"));
+  const metrics = new Metrics(new Registry());
+  const execute = lineExecutor({
+    models: new ModelSet(engines.map((engine) => ({ id: engine.model, engine, created: 0 }))),
+    loads: new ModelLoads(() => 0),
+    metrics,
+    grammars: GRAMMARS_HERE,
+    limits: DEFAULT_REQUEST_LIMITS,
+    clock: CLOCK,
+    randomId: () => "id",
+    lineTimeoutMs: 60_000,
+  });
+  const context = { requestId: "req_a", owner: "local", model: "large", signal: new AbortController().signal };
+  const { body } = chatLine("a", "hi", { model: "large" });
+  await execute("/v1/chat/completions", body, context);
+  const { values } = await metrics.registry.getSingleMetric("nightshift_requests_total")!.get();
+  expect(values.filter(({ value }) => value > 0).map(({ labels }) => labels.status)).toEqual(["refused"]);
+  const invalid = await execute("/v1/chat/completions", { model: "large" }, context);
+  expect(invalid).toMatchObject({ version: "fp_large" });
+});
 
 test("a line runs on its batch's model after an alias in its body was moved to another", async () => {
   const engines = { small: new FakeEngine("small"), large: new FakeEngine("large") };
@@ -19,7 +46,7 @@ test("a line runs on its batch's model after an alias in its body was moved to a
     metrics: new Metrics(new Registry()),
     grammars: GRAMMARS_HERE,
     limits: DEFAULT_REQUEST_LIMITS,
-    clock: { now: () => 0, epochMs: () => 0 },
+    clock: CLOCK,
     randomId: () => "id",
     lineTimeoutMs: 60_000,
   });

@@ -35,3 +35,22 @@ it("each answered request is one log line with owner, path and tokens, without t
   await expect.poll(() => requests().length).toBeGreaterThan(before);
   expect(requests()).toHaveLength(before + 1);
 });
+
+it("the line of a stream whose client disconnects has its outcome and tokens", async () => {
+  const server = await startKeyedServer();
+  const { key } = await server.key();
+  server.engine.script = (request) => void request.begin().say("one");
+  const leaving = new AbortController();
+  const answer = fetch(`${server.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...CHAT, stream: true }),
+    signal: leaving.signal,
+  });
+  await (await answer).body!.getReader().read();
+  leaving.abort();
+  const lines = () => server.lines.filter(({ message }) => message === "Request").map(({ fields }) => fields);
+  const line = () => lines().find((fields) => "left" in fields);
+  await expect.poll(line).toMatchObject({ left: true, status: 200, model: "demo", outcome: "cancelled" });
+  expect(line()).toMatchObject({ inputTokens: 5, outputTokens: 1 });
+});

@@ -34,5 +34,11 @@ test.each(Object.entries(BODIES))(
     expect(signal.aborted).toBe(false);
     client.destroy();
     await once(signal, "abort");
+    if (path === "/tokenize") return;
+    const counted = async () => {
+      const { values } = (await server.metrics.registry.getSingleMetric("nightshift_requests_total")!.get()) ?? {};
+      return values!.filter(({ value }) => value > 0).map(({ labels }) => [labels.endpoint, labels.status]);
+    };
+    await expect.poll(counted).toEqual([[path, "cancelled"]]);
   },
 );

@@ -37,8 +37,8 @@ export function jobResult(
       throw failure("batch_expired", "This request could not be executed before the completion window expired.");
     default: {
       const [found] = batch.errors?.data ?? [];
-      const code = found?.code ?? "internal_error";
-      throw failure(KEYS[code] ?? "job_invalid", found?.message ?? "The job failed.", code);
+      if (found === undefined) throw failure("internal_error", "The job failed.");
+      throw failure(KEYS[found.code] ?? "job_invalid", found.message, found.code);
     }
   }
 }

@@ -43,6 +43,7 @@ describe("the result of a job", () => {
     ["expired before validation", { ...COMPLETED, status: "expired" }, null, 504, "batch_expired"],
     ["of a model that is gone", invalid("model_not_found"), null, 404, "model_not_found"],
     ["not valid any more", invalid("invalid_request"), null, 400, "invalid_request"],
+    ["failed without a reason", { status: "failed", errors: null }, null, 500, "internal_error"],
     ["deleted", COMPLETED, "deleted", 410, "job_deleted"],
   ])("%s is an error that no retry would change", (_, batch, line, status, code) => {
     expect(failed(batch, line)).toMatchObject({ status, code, shouldRetry: false });

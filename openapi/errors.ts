@@ -57,7 +57,7 @@ function group(shared: ErrorGroup, meanings: Record<string, string>): Record<str
 const BAD_REQUEST = group(
   { status: 400 },
   {
-    invalid_json: "The body is not JSON, or exceeds one of the bounds above.",
+    invalid_json: "The body is not JSON, or exceeds a bound of [limits.md](limits.md) on its containers.",
     invalid_encoding: "The body does not match its `Content-Encoding`.",
     missing_required_parameter: "A required field is missing; `param` names it.",
     invalid_type: "A field has the wrong type; `param` names it.",

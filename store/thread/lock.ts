@@ -22,8 +22,8 @@ export function takeLock(dataDir: string): { release(): void } {
     if (failure.code !== "busy") throw failure;
     throw new StoreError(
       "locked",
-      `Another Nightshift server uses the data directory ${dataDir}. Stop it, or start this one with another ` +
-        "--data-dir. Two servers cannot share one.",
+      `Another Nightshift server uses the data directory ${dataDir}. Stop it, or use another --data-dir. ` +
+        "Two servers cannot share one.",
     );
   }
   const held = db;

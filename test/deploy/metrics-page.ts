@@ -23,7 +23,8 @@ What \`GET /metrics\` serves, in the text format of Prometheus. This page is mad
 
 Labels are \`model\`, \`endpoint\`, \`tier\` and \`status\`, with values from configuration and fixed lists alone, so nothing
 that a client sends adds a series. A histogram named \`x\` is served as \`x_bucket\`, \`x_sum\` and \`x_count\`. A gauge of
-what is not there (an ETA without a batch, a GPU without \`nvidia-smi\`, the memory of an engine that has ended) is absent.
+what is not there (an ETA without a batch, a GPU without \`nvidia-smi\`, the memory of an engine that has ended, a price that is
+not set) is absent.
 
 ${table(all.filter((metric) => !ofProcess(metric)))}
 

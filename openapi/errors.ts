@@ -29,7 +29,7 @@ interface ErrorGroup {
   retry?: Retry;
   /** The `code` of the response body. Default: the key of the entry. */
   code?: string | null;
-  /** Where the code comes from when the caller passes one: for the table in the documentation. */
+  /** Source of a code that the caller passes: for the table in the documentation. */
   codeFrom?: string;
 }
 

@@ -6,7 +6,7 @@ export interface Clock {
   epochMs(): number;
 }
 
-/** A clock that tells whether its wall time is confirmed. */
+/** A clock with the state of its wall time: confirmed, or not yet. */
 export interface DeadlineClock extends Clock {
   /** True once a second reading has confirmed the wall time; nothing expires before. */
   readonly settled: boolean;

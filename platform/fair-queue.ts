@@ -1,4 +1,4 @@
-/** What an owner was served, in the unit that the caller charges. */
+/** Service that an owner had, in the unit that the caller charges. */
 interface Account {
   served: number;
   /** Items of the owner that wait. */

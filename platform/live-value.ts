@@ -26,7 +26,7 @@ export class LiveValue<T> implements Live<T> {
     this.#watchers.push(watcher);
   }
 
-  /** What `derive` makes of the current value, computed once for each value. */
+  /** Value that `derive` makes of the current one, computed once for each value. */
   map<U>(derive: (value: T) => U): Live<U> {
     const derived = new LiveValue(derive(this.#current));
     this.watch((next) => derived.replace(derive(next)));

@@ -31,7 +31,7 @@ import { type StatusRouteParts, statusRoutes } from "./routes/status.ts";
 import { type UploadRouteParts, uploadRoutes } from "./routes/uploads.ts";
 import { type UsageRouteParts, usageRoutes } from "./routes/usage.ts";
 
-/** What the middleware needs that every request passes. */
+/** The parts of the middleware that every request passes. */
 interface StackParts {
   keys: KeyRing;
   metrics: Pick<Metrics, "registry">;

@@ -35,7 +35,7 @@ const clock: Clock = {
 };
 
 /**
- * Serves until the process is told to end. `reread` reads the options again, on SIGHUP. Throws OptionsError for what the
+ * Serves until the process gets a signal to end. `reread` reads the options again, on SIGHUP. Throws OptionsError for what the
  * user can set right; ends the process with 1 when no model can be loaded.
  */
 export async function serve(first: Options, reread: () => Promise<Options>, hangup: Hangup): Promise<void> {

@@ -42,7 +42,7 @@ export async function attempt(
   }
 }
 
-/** When each of several addresses refused the connection, the message is empty and only the code has the reason. */
+/** Text of an error. After refusals by all of several addresses the message is empty, and only the code has the reason. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ("code" in error ? String(error.code) : error.name);

@@ -46,7 +46,7 @@ export class CrashBisection {
     return this.#dead.length > 0;
   }
 
-  /** Why no line at all may run, when one more death in a row would have the engine given up; else null. */
+  /** Reason that no line at all may run, while one more death in a row would end the engine's restarts; else null. */
   get obstacle(): string | null {
     if (this.#deathsInRow <= DEATHS_BEFORE_REST || !this.#rests) return null;
     return `the engine died ${this.#deathsInRow} times in a row and rests before the next lines run`;

@@ -24,7 +24,7 @@ export interface Residence {
 /** Lines in the engine for each of its sequences: as many wait in it as run, so that no sequence is ever idle. */
 const DEPTH = 2;
 
-/** How many of one model's batch lines may be in its engine. */
+/** The number of one model's batch lines that may be in its engine. */
 export class EngineCapacity {
   readonly #deps: EngineCapacityDeps;
   #awaitsEngine = false;
@@ -33,7 +33,7 @@ export class EngineCapacity {
     this.#deps = deps;
   }
 
-  /** Why no line runs although the shift allows it; null when nothing prevents it. */
+  /** Reason that no line runs although the shift allows it; null when nothing prevents it. */
   get obstacle(): string | null {
     const { engine, store, bisection } = this.#deps;
     if (!store.state.writable) return `the store is not writable: ${store.state.reason}`;

@@ -111,7 +111,7 @@ export class LineDispatcher {
     return [...this.#batches.values()].filter(({ usedUp }) => usedUp.length > 0);
   }
 
-  /** Why no line runs although the shift allows it; null when nothing prevents it. */
+  /** Reason that no line runs although the shift allows it; null when nothing prevents it. */
   get obstacle(): string | null {
     return this.#capacity.obstacle;
   }

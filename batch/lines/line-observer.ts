@@ -1,6 +1,6 @@
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 
-/** How a line may end. */
+/** Final states of a line. */
 export const LINE_OUTCOMES = ["done", "failed", "cancelled", "expired"] as const;
 
 /** Observes lines that end; the server's metrics implement it. */

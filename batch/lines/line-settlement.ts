@@ -27,7 +27,7 @@ export interface SettledLines {
   tokens: number;
 }
 
-/** What follows the execution of a line, by its outcome: a result that is committed, or a release. */
+/** Consequence of a line's execution, by its outcome: a result that is committed, or a release. */
 export class LineSettlement {
   readonly #deps: LineSettlementDeps;
   #settled: SettledLines = { lines: 0, tokens: 0 };

@@ -22,7 +22,7 @@ export interface ResultCommitterDeps {
   log: Log;
 }
 
-/** What a line ended with: an answer, or why there is none. `given_up`: the server failed at the line too often. */
+/** Result of a line: an answer, or the reason that there is none. `given_up`: the server failed at the line too often. */
 export type LineResult = Extract<Executed, { how: "answered" | "timed_out" }> | { how: "given_up" };
 
 /** Called once for a result, unless its claim is stale or the server ends. */

@@ -26,7 +26,7 @@ const TICK_MS = 1000;
 
 /** All batch work of the server: the work of each model, and the lifecycle of each batch that is not over. */
 export class BatchRunner {
-  /** What batches may enqueue. */
+  /** Bound on the tokens that batches may enqueue. */
   readonly quota: TokenQuota;
   readonly #deps: BatchRunnerDeps;
   readonly #works = new Map<string, ModelBatchWork>();
@@ -37,7 +37,7 @@ export class BatchRunner {
   #timer: NodeJS.Timeout | undefined;
   #tickedAt: number;
   #stopped = false;
-  /** What the last server left and this one has not resumed yet: running lines and batches, batches alone, or nothing. */
+  /** Work of the last server that this one has not resumed yet: running lines and batches, batches alone, or none. */
   #left: "running" | "pending" | "none" = "running";
   #resumeFailed = false;
 

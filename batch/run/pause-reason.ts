@@ -1,7 +1,7 @@
 import { budgetText, isOnlyHeld, lastToEnd, periodEnd } from "../../ledger/budget.ts";
 import type { BudgetStatus } from "../../store/types/budget-row.ts";
 
-/** Why a batch is paused: a text that follows "paused:". */
+/** Reason of a batch's pause: a text that follows "paused:". */
 export function pauseReason(usedUp: readonly BudgetStatus[]): string {
   const budget = lastToEnd(usedUp);
   if (isOnlyHeld(budget))

@@ -22,7 +22,7 @@ export interface ShiftDecision {
   phase: ShiftPhase;
   /** Text such as "waiting for the night window at 19:00 Europe/Berlin". Names no batch. */
   reason: string;
-  /** When a window next opens or closes, Unix milliseconds; null in other modes than night. */
+  /** Time at which a window next opens or closes, Unix milliseconds; null in other modes than night. */
   nextChangeAt: number | null;
   /** Null where phase and share are those of the previous decision. */
   change: ShiftChange | null;
@@ -55,7 +55,7 @@ export interface ShiftChange {
 }
 
 /**
- * How much of the engine batch work may use, and why. The mode gives the least share; deadlines may raise it.
+ * The share of the engine that batch work may use, and its reason. The mode gives the least share; deadlines may raise it.
  *
  * | mode | phase | share |
  * |---|---|---|

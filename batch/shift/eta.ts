@@ -59,7 +59,7 @@ function shares(
   return rules.windows.spans(nowMs, to).map((span) => ({ ...span, share: span.inside ? 1 : outside }));
 }
 
-/** When work that takes `workMs` at share 1 ends. */
+/** End of work that takes `workMs` at share 1. */
 function endOf(ahead: readonly ShareSpan[], workMs: number): number | null {
   let left = workMs;
   for (const { from, to, share } of ahead) {

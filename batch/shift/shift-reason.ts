@@ -9,7 +9,7 @@ interface Facts {
   required: RequiredShare | null;
 }
 
-/** Why batch work has its share: a text that follows "phase:". */
+/** Reason of batch work's share: a text that follows "phase:". */
 export function shiftReason(phase: ShiftPhase, { rules, nowMs, load, nextChangeAt, required }: Facts): string {
   const at = (ms: number) => rules.localTime.text(ms, nowMs);
   switch (phase) {

@@ -5,7 +5,7 @@ import { WindowSchedule } from "./window-schedule.ts";
 export const SHIFT_MODES = ["always", "idle", "night", "off"] as const;
 export type ShiftMode = (typeof SHIFT_MODES)[number];
 
-/** What decides the share now, as listed above `decide`. */
+/** The rule that gives the share now, as listed above `decide`. */
 export type ShiftPhase = "always" | "night" | "day" | "idle" | "busy" | "deadline" | "off";
 
 /** The shift as it is configured. */

@@ -37,7 +37,7 @@ export class WindowSchedule {
     return this.#insideAt(atMs, this.#offset(atMs));
   }
 
-  /** When a window next opens or closes, Unix milliseconds; null for never. */
+  /** Time at which a window next opens or closes, Unix milliseconds; null for never. */
   nextChange(atMs: number): number | null {
     const spans = this.#spans(atMs, atMs + HORIZON);
     const now = spans.findIndex(({ to }) => to > atMs);

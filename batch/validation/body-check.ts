@@ -11,7 +11,7 @@ import { USUAL_ANSWER } from "../lines/answer-length.ts";
 import { checkBounds, checkEmbeddingBounds, type ModelBounds } from "./model-bounds.ts";
 import { PrefixKey } from "./prefix-key.ts";
 
-/** What the check of a valid body returns. */
+/** Result of the check of a valid body. */
 export interface CheckedBody {
   /** The PrefixKey of the prompt: sorting by it brings prompts with a common prefix together. */
   prefix: readonly number[];

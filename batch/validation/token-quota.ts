@@ -62,7 +62,7 @@ export class TokenQuota {
     return seen.estimatedTokens;
   }
 
-  /** Why a validated batch may not be enqueued; null when it may. */
+  /** Reason that a validated batch may not be enqueued; null when it may. */
   async fault(batch: BatchRow, model: string): Promise<BatchError | null> {
     const { store, clock, usualAnswer } = this.#deps;
     const { id, owner, keyId, expiresAt } = batch;

@@ -7,7 +7,7 @@ export interface Arrival {
   tier: Tier;
   /** "" where it is absent. */
   scope?: string;
-  /** Where it is absent, all requests have one owner. */
+  /** All requests have one owner where it is absent. */
   owner?: string;
   prompt: number[];
   /** Tokens to generate. */
@@ -63,7 +63,7 @@ export class SimulatedSequence implements Sequence {
   }
 }
 
-/** What a request generates when it is the only one. */
+/** Tokens of a request that runs alone. */
 export function generateAlone({ prompt, goal }: Arrival): number[] {
   const tokens = [...prompt];
   for (let i = 0; i < goal; i++) tokens.push(nextToken(tokens));

@@ -10,7 +10,7 @@ import { checkIdOrder } from "./id-order.ts";
 import type { SimulatedSequence } from "./simulated-sequence.ts";
 import type { SimulationSetup } from "./simulation-setup.ts";
 
-/** What the invariants are about. */
+/** The parts of a simulation that the invariants read. */
 export interface Simulated {
   readonly setup: SimulationSetup;
   readonly memory: FakeMemory;

@@ -9,7 +9,7 @@ import { engineDied, refusalOf } from "./state-error.ts";
 import { logState } from "./state-log.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/** What the requests of an engine have to know of its process. */
+/** Events of an engine's process that its requests depend on. */
 export interface SupervisorEvents {
   message(message: FromEngine): void;
   /** The process is gone, and with it everything that it held. `error` is for those that wait for an answer of it. */
@@ -62,7 +62,7 @@ export class EngineSupervisor {
     return retryAfter(this.#life, this.#deps.now());
   }
 
-  /** Why no process will become ready by itself; null while one may. */
+  /** Reason that no process will become ready by itself; null while one may. */
   get whyOver(): Error | null {
     const { state } = this;
     if (state.name === "failed") return new Error(state.reason);

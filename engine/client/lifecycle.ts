@@ -3,7 +3,7 @@ import type { EngineState } from "../engine.ts";
 import type { RestartPolicy } from "../restart-policy.ts";
 
 /**
- * When an engine process starts, restarts and fails.
+ * Start, restarts and failure of an engine process.
  *
  * A process loads its model and then serves. When it dies, another one starts after a backoff, which doubles with every
  * death and returns to its first value after a minute of serving. Two causes end the restarts: a model that cannot be loaded
@@ -63,7 +63,7 @@ export type LifecycleEvent =
   | { type: "close" };
 
 /**
- * What the caller does after an event: start a process (again, or for a load); wait `retryInMs` and send `retry`; hand
+ * The caller's action after an event: start a process (again, or for a load); wait `retryInMs` and send `retry`; hand
  * waiting requests to the engine; stop the process; report that it is gone; fail all requests.
  */
 export type LifecycleEffect = "start" | "load" | "wait" | "resume" | "stop" | "gone" | "fail" | null;

@@ -143,7 +143,7 @@ class LocalEngine implements Engine {
   async tokenize(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
     const refusal = refusalOf(this.model, this.state, this.retryAfterSeconds);
     if (refusal !== null) throw refusal;
-    return this.#tokenizeCalls.ask(question, signal);
+    return this.#tokenizeCalls.send(question, signal);
   }
 
   load(): void {

@@ -30,7 +30,7 @@ export class TokenizeCalls {
   }
 
   /** The engine process stops its work on the question when the signal aborts, and after a minute. */
-  async ask(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
+  async send(question: TokenQuestion, signal: AbortSignal): Promise<TokenAnswer> {
     signal.throwIfAborted();
     const id = this.#newId();
     return new Promise((resolve, reject) => {

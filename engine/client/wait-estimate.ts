@@ -90,7 +90,7 @@ function workMs(work: WorkAhead, fit: Fit, view: WaitView): number {
   // Waiting sequences become streams while prompts are computed.
   const streams = short > 0 ? sequences : (running + Math.min(sequences, running + waiting)) / 2;
   const step = o + (d + k * backlog.kvPerDecode) * streams;
-  const mixed = step + (streams > 0 && backlog.turns ? o : 0);
+  const mixed = step + (streams > 0 && backlog.alternatingSteps ? o : 0);
   // A chunk fills what the objective leaves of a step; where streams alone take most of it, the chunk takes as long as they do.
   const beside = streams > 0 ? p * Math.min(1, mixed / Math.max(itlMs - mixed, mixed)) : 0;
   const overhead = prefill * Math.max(mixed / stepTokens, beside);

@@ -1,4 +1,4 @@
-/** tool_calls: the model ended its turn, and called tools in it. */
+/** tool_calls: the answer ends with tool calls. */
 export type FinishReason = "stop" | "length" | "tool_calls";
 
 /** A piece of a tool call. */

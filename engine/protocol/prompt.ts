@@ -12,7 +12,7 @@ export interface ChatMessage {
 export const REASONING_EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type ReasoningEffort = (typeof REASONING_EFFORTS)[number];
 
-/** What a request sets for the reasoning before its answer. */
+/** Settings of a request for the reasoning before its answer. */
 export interface Thinking {
   effort: ReasoningEffort | null;
   /** Most tokens of the reasoning, after which it is closed; Infinity is without bound, null the engine's default. */

@@ -13,7 +13,7 @@ export class RequestRefusal extends Error {
 }
 
 /**
- * Why a prompt of these tokens can't run; null when it can.
+ * Reason that a prompt of these tokens can't run; null when it can.
  *
  * @param context the model's, in tokens
  * @param vocabulary the number of its tokens

@@ -91,8 +91,8 @@ export interface Backlog {
   /** Null before enough steps are measured. */
   fit: Fit | null;
   objectives: Objectives;
-  /** True where streams and prompts have alternating steps of their own. */
-  turns: boolean;
+  /** True where steps of streams and steps of prompts alternate. */
+  alternatingSteps: boolean;
 }
 
 /** One per step: all results since the previous one. */

@@ -26,7 +26,7 @@ export interface LoadedModel {
   afterIteration(then: () => void): void;
 }
 
-/** What every loaded model is made of. */
+/** The parts of every loaded model. */
 export interface ModelParts {
   library: Library;
   model: Model;

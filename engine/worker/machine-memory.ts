@@ -5,7 +5,7 @@ import type { Library } from "./native/library/library.ts";
 /** Bytes that are free, before weights are loaded. */
 export interface FreeMemory {
   host: number;
-  /** Where weights and cache will lie. */
+  /** Free bytes of the memory that weights and cache will use. */
   model: number;
   onGpu: boolean;
 }

@@ -25,7 +25,7 @@ export interface GenerationPlan extends MemoryPlan {
   calibration: Calibration;
 }
 
-/** What plans and computes the steps of a generating model. */
+/** The parts that plan and compute the steps of a generating model. */
 export interface Scheduling {
   context: Context;
   cache: KvCache;

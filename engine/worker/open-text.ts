@@ -7,7 +7,7 @@ import { Renderer } from "./text/renderer.ts";
 import { ChatTemplate } from "./text/template/chat-template.ts";
 import { Tokenizer } from "./text/tokenizer.ts";
 
-/** What turns a model's prompts into tokens, and its tokens into answers. */
+/** The parts that make tokens of a model's prompts, and answers of its tokens. */
 export interface ModelText {
   template: ChatTemplate;
   tokenizer: Tokenizer;

@@ -2,7 +2,7 @@ import type { EngineStatus } from "../protocol/status.ts";
 import { capacityForecast } from "./cost/capacity-forecast.ts";
 import type { Scheduling } from "./open-scheduling.ts";
 
-/** How an engine is doing now; also while a step computes. `context`: the longest request in tokens. */
+/** State of an engine now; also while a step computes. `context`: the longest request in tokens. */
 export function statusOf(
   { cache, scheduler, stepModel, limits, reservedCells }: Omit<Scheduling, "context" | "objectives">,
   context: number,

@@ -83,7 +83,7 @@ function describeUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, body: un
   return wrongType(pathText(at), expected, valueAt(body, at));
 }
 
-/** How well a branch fits: 0 for a value of another type, 1 for a list whose first item has another type, else more. */
+/** Fit of a branch: 0 for a value of another type, 1 for a list whose first item has another type, else more. */
 function fits(issue: Issue): number {
   if (issue.code !== "invalid_type") return 2 + issue.path.length;
   if (issue.path.length === 0) return 0;

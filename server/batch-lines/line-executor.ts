@@ -16,7 +16,7 @@ import { refusedLine } from "./line-outcome.ts";
 type Reader = (body: unknown) => (ready: ReadyModel, line: LineContext) => Promise<Executed>;
 
 /**
- * Runs a batch line through the code of the synchronous endpoints, at tier batch whatever its body asks for. A line does
+ * Runs a batch line through the code of the synchronous endpoints, at tier batch also where its body names another. A line does
  * not wait in the online queue, and takes no place in it.
  */
 export function lineExecutor(deps: ExecuteDeps): Execute {

@@ -14,7 +14,7 @@ import type { ProgressTerminal } from "../models/download-progress.ts";
 import type { Options } from "../options/table.ts";
 import type { FixedBounds } from "./fixed-bounds.ts";
 
-/** What a server takes from outside of its own code: the process gives the real ones, tests give fakes. */
+/** The parts of a server from outside of its own code: the process gives the real ones, tests give fakes. */
 export interface Leaves {
   clock: Clock;
   /** In [0, 1). */
@@ -26,7 +26,7 @@ export interface Leaves {
   registry: Registry;
   /** The server's version, for /health and /openapi.json. */
   version: string;
-  /** Where download bars are drawn. */
+  /** Output of download bars. */
   terminal: ProgressTerminal;
   /** Prints what must not be in the log: the first API key. */
   print(text: string): void;
@@ -44,7 +44,7 @@ export interface Leaves {
   bounds: FixedBounds;
 }
 
-/** What the parts of one server have in common. */
+/** Values that all parts of one server share. */
 export interface Composition extends Leaves {
   options: LiveValue<Options>;
   metrics: Metrics;

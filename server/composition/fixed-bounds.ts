@@ -11,7 +11,7 @@ export interface FixedBounds {
   streamBuffer: number;
   /** Milliseconds that a reader may leave written bytes unread before it is dropped. */
   stallMs: number;
-  /** What one request may hold; `choices` is --max-n. */
+  /** Bounds on the content of one request; `choices` is --max-n. */
   requests: Omit<RequestLimits, "choices">;
   /** Milliseconds that batch lines in the engine may run on when their batch is cancelled or expires. */
   graceMs: number;

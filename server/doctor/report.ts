@@ -88,7 +88,7 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
   ];
 }
 
-/** How steps are computed, and the resulting objectives. */
+/** Rows on the computation of steps, and the resulting objectives. */
 function stepRows({ flashAttention, calibration, objectives, generates }: ModelFacts): [string, string][] {
   const timed =
     calibration === null

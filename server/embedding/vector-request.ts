@@ -8,7 +8,7 @@ export interface VectorRequest {
   tier: OnlineTier;
   task: ModelTask;
   inputs: EmbeddingInput[];
-  /** How many numbers of each vector are requested; null for all. */
+  /** Requested numbers of each vector; null for all. */
   dimensions: number | null;
   /** JSON text; written in slices of the event loop. */
   write(model: string, vectors: readonly Float32Array[], promptTokens: number): Promise<string>;

@@ -63,7 +63,7 @@ export function engineSeries(
     ),
     onlineSeconds: count(
       "engine_online_seconds_total",
-      "Part of the busy seconds that online work alone would have taken",
+      "Part of the busy seconds that online work alone would have needed",
     ),
     preempted: count("sequences_displaced_total", "Sequences that were preempted"),
     evicted: count("cache_evictions_total", "Idle prefixes evicted from the KV cache"),

@@ -4,7 +4,7 @@ import type { Live, LiveValue } from "../../platform/live-value.ts";
 import { keysAreOn } from "./rules.ts";
 import type { Options } from "./table.ts";
 
-/** What bounds the queue; null is without bound. */
+/** Bounds on the queue; null is without bound. */
 export interface WaitBounds {
   /** Requests that may wait at one model; one more is 503. */
   queueLimit: number;

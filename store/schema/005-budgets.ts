@@ -44,7 +44,7 @@ CREATE TABLE budget_warnings (
   PRIMARY KEY (scope, subject, period, first_day)
 ) STRICT, WITHOUT ROWID;
 
--- What a line will cost, as far as it tells: its prompt, and max_tokens, if there are, for each of its choices.
+-- Parts of a line's cost that its body has: its prompt, and max_tokens, if there are, for each of its choices.
 ALTER TABLE lines ADD COLUMN prompt_tokens INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lines ADD COLUMN choices INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lines ADD COLUMN max_tokens INTEGER;

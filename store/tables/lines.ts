@@ -58,7 +58,7 @@ export function lines(db: Database) {
       /** Assumes answers of the usual length, or of the line's limit where that is shorter. */
       expected: (args: { batchId: string; usualAnswer: number }): ExpectedTokens =>
         expected.get(args) ?? { estimatedTokens: 0, promptTokens: 0, answerTokens: 0 },
-      /** When the next pending line is due, Unix milliseconds (0: now); null without a pending line. */
+      /** Time at which the next pending line is due, Unix milliseconds (0: now); null without a pending line. */
       nextDueMs: (args: { batchId: string }): number | null => nextDue.get(args)?.at ?? null,
     },
     writes: {

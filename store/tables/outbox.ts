@@ -89,7 +89,7 @@ export function outbox(db: Database) {
       /** Due rows, at most `limit` of each endpoint, the longest overdue first. */
       due: (args: { nowMs: number; limit: number }): OutboxRow[] =>
         [...endpoints()].flatMap((url) => due.all({ url, ...args })),
-      /** When the next pending row is due, Unix milliseconds; null without one. */
+      /** Time at which the next pending row is due, Unix milliseconds; null without one. */
       nextAtMs(): number | null {
         const times = [...endpoints()].flatMap((url) => nextAt.get({ url })?.at ?? []);
         return times.length === 0 ? null : Math.min(...times);

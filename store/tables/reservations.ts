@@ -89,7 +89,7 @@ export function reservationsOf(db: Database) {
   };
 }
 
-/** Reservation id of a line. The slash tells it from a request's. */
+/** Reservation id of a line. The slash distinguishes it from a request's. */
 export function lineReservation(batchId: string, line: number): string {
   return `${batchId}/${line}`;
 }

@@ -14,7 +14,7 @@ const GROUP_MS = 5;
 const PROBE_MS = 500;
 /** Bytes of a write probe: more than fits into the database's free pages. */
 const PROBE_BYTES = 256 * 1024;
-/** Most results removed in one step, whatever their length. */
+/** Most results removed in one step, of any length. */
 const DISCARDED_ROWS = 500;
 const REMOVE_RESULTS = "results.remove";
 /** Operations that delete answers or file names, with a test of the result for whether something was deleted. */

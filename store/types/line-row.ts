@@ -81,6 +81,6 @@ export interface SuspectGroup {
   model: string | null;
   pending: number;
   running: number;
-  /** When the first pending line may be claimed, Unix milliseconds (0: at once); null without a pending line. */
+  /** Time from which the first pending line may be claimed, Unix milliseconds (0: at once); null without a pending line. */
   dueMs: number | null;
 }

@@ -17,13 +17,13 @@ export function metricsPage(metrics: Iterable<ServedMetric>): string {
   const ofProcess = (metric: ServedMetric) => /^nightshift_(process|nodejs)_/.test(metric.name);
   return `# Metrics
 
-What \`GET /metrics\` serves, in the text format of Prometheus. This page is made of a real server's answer:
-\`npx vitest run test/deploy -u\` after a build. What to watch, and what to do about it, is in
+The metrics of \`GET /metrics\`, in the text format of Prometheus. This page is made of a real server's answer:
+\`npx vitest run test/deploy -u\` after a build. Alerts, and the actions after them, are in
 [observability.md](observability.md).
 
 Labels are \`model\`, \`endpoint\`, \`tier\` and \`status\`, with values from configuration and fixed lists alone, so nothing
-that a client sends adds a series. A histogram named \`x\` is served as \`x_bucket\`, \`x_sum\` and \`x_count\`. A gauge of
-what is not there (an ETA without a batch, a GPU without \`nvidia-smi\`, the memory of an engine that has ended, a price that is
+that a client sends adds a series. A histogram named \`x\` is served as \`x_bucket\`, \`x_sum\` and \`x_count\`. A gauge
+without a value (an ETA without a batch, a GPU without \`nvidia-smi\`, the memory of an engine that has ended, a price that is
 not set) is absent.
 
 ${table(all.filter((metric) => !ofProcess(metric)))}

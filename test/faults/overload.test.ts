@@ -27,7 +27,7 @@ const CROWDED: Backlog = {
   flexPlaces: 1,
   kvPerDecode: 100,
   fit: { o: 50, p: 1, d: 5, k: 0, m: 0, r: 0 },
-  turns: false,
+  alternatingSteps: false,
   objectives: { ttftMs: 500, itlMs: 50 },
 };
 

@@ -45,8 +45,8 @@ async function run(lab: Laboratory): Promise<Section> {
       const after = before && (await waitsWithin(target, BOUND_MS / 1000));
       const waits = after && { all: after.all - before.all, within: after.within - before.within };
       const label = `head of line, ${target.label}, ${batch ? "with" : "without"} batch`;
-      const told = waits === null ? "" : `, ${waits.within} of ${waits.all} within ${BOUND_MS} ms`;
-      lab.say(`${label}: TTFT p50 ${figure(measured.ttft.p50)} ms, most ${figure(measured.ttft.max)} ms${told}`);
+      const share = waits === null ? "" : `, ${waits.within} of ${waits.all} within ${BOUND_MS} ms`;
+      lab.say(`${label}: TTFT p50 ${figure(measured.ttft.p50)} ms, most ${figure(measured.ttft.max)} ms${share}`);
       warnings.push(...onlineDoubts(label, measured));
       return { run: measured, waits };
     } finally {

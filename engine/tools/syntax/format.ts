@@ -23,7 +23,7 @@ export interface CallSyntax {
   close: string;
   /** False when an answer has at most one call. */
   several: boolean;
-  /** Where text may precede the calls: the calls begin with one of these texts, with which `open` begins too. */
+  /** Texts with which calls begin that text may precede; `open` begins with one of them too. */
   triggers: string[];
   /** GBNF that may precede `open` where a call is required. */
   before?: string;

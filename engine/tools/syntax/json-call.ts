@@ -17,11 +17,11 @@ type JsonCall = "whole" | "broken" | "none";
  * arguments as they arrive.
  */
 export function* jsonCall(input: Input, out: Output, accepts: (name: string) => boolean): Reading<JsonCall> {
-  const state = { told: false };
+  const state = { begun: false };
   let whole = false;
   const called = yield* input.attempt(function* () {
     whole = yield* members(input, out, accepts, state);
-    return whole || state.told;
+    return whole || state.begun;
   });
   if (!called) return "none";
   return whole ? "whole" : "broken";
@@ -31,14 +31,14 @@ function* members(
   input: Input,
   out: Output,
   accepts: (name: string) => boolean,
-  state: { told: boolean },
+  state: { begun: boolean },
 ): Reading<boolean> {
   let name: string | null = null;
   let id: string | null = null;
   let early: string | null = null;
-  const tell = () => {
+  const begin = () => {
     if (name === null) return;
-    state.told = true;
+    state.begun = true;
     input.commit();
     out.call(name, id);
   };
@@ -54,12 +54,12 @@ function* members(
       if (name === null || name === "" || !accepts(name)) return false;
     } else if (key === "id" && (yield* input.peek()) === '"') {
       id = yield* jsonString(input);
-    } else if ((key === "arguments" || key === "parameters") && !state.told && early === null) {
+    } else if ((key === "arguments" || key === "parameters") && !state.begun && early === null) {
       if (name === null) {
         early = yield* kept(input);
         if (early === null) return false;
       } else {
-        tell();
+        begin();
         if (!(yield* callArguments(input, (text) => out.arguments(text)))) return false;
       }
     } else if ((yield* kept(input)) === null) return false;
@@ -68,8 +68,8 @@ function* members(
     if (!(yield* input.accepts(","))) return false;
   }
   if (name === null) return false;
-  if (!state.told) {
-    tell();
+  if (!state.begun) {
+    begin();
     out.arguments(early ?? "{}");
   }
   return true;

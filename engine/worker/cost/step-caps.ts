@@ -23,7 +23,7 @@ export interface CopyBudget {
 
 /** The share of the watchdog's timeout that a step may take by its forecast: the rest is for wrong forecasts. */
 const TIMEOUT_SHARE = 1 / 4;
-/** Least share of each cycle that prompts get beside streams, whatever the objective: prompts end in bounded time. */
+/** Least share of each cycle that prompts get beside streams, under any objective: prompts end in bounded time. */
 export const PROMPT_SHARE = 1 / 2;
 
 /** The default of batch-step-ms: these milliseconds, or this share of the objective for the first token if that is less. */

@@ -3,7 +3,7 @@ import { solveNonNegative } from "./least-squares.ts";
 
 export type { Fit };
 
-/** What a step computes, in tokens. */
+/** Content of a step, in tokens. */
 export interface StepShape {
   prefill: number;
   decode: number;
@@ -21,7 +21,7 @@ function features({ prefill, decode, kv, read, passes }: StepShape): number[] {
 }
 
 /**
- * How attention depends on the length of a chunk. llama.cpp's flash attention on a CPU computes 64 and more tokens of a
+ * Dependence of attention's cost on the length of a chunk. llama.cpp's flash attention on a CPU computes 64 and more tokens of a
  * sequence in tiles, which read each cell of the cache once for all of them; with fewer, every token reads the cache by itself.
  */
 export interface Tile {
@@ -43,7 +43,7 @@ export interface StepCosts {
   readonly tile?: Tile;
 }
 
-/** What a planned step is predicted to cost. */
+/** Predicted cost of a planned step. */
 export interface Forecast {
   shape: StepShape;
   predictedMs: number;

@@ -26,7 +26,7 @@ export interface KvCache {
   /** All cells, and those that hold tokens or are reserved for a prompt. */
   readonly cells: number;
   readonly used: number;
-  /** What sequences have computed, and the sequences that wait for it. */
+  /** Prefixes that sequences have computed, and the sequences that wait for them. */
   readonly prefixes: PrefixCache;
   /** Idle prefixes, and the cells that they alone hold. */
   readonly idle: { count: number; cells: number };

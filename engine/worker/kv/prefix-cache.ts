@@ -2,7 +2,7 @@ import { type CachedSequence, NO_PREFIX, type PrefixMatch, reusableLength } from
 import type { HostMemory, Restorable } from "./host-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
-/** What a cache did in one step. */
+/** Events of a cache in one step. */
 export interface CacheEvents {
   /** Idle prefixes that were evicted. */
   evicted: number;

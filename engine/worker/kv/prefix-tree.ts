@@ -13,7 +13,7 @@ interface Node<R extends CachedSequence> {
 
 /**
  * The computed tokens of all residents, as a radix tree per scope: the longest prefix of a prompt is found in one walk
- * along the prompt, whatever the number of residents. Tokens are not copied: a node refers to those of a resident, whose
+ * along the prompt, for any number of residents. Tokens are not copied: a node refers to those of a resident, whose
  * computed tokens never change.
  *
  * Every node but the root has a resident or at least two children. So there is a resident below each node, and a resident

@@ -187,7 +187,7 @@ export class UnifiedCache implements KvCache {
     return this.#freeIds.pop() ?? null;
   }
 
-  /** The last idle prefix stays whatever its length: otherwise a single conversation in few cells would be computed anew each time. */
+  /** The last idle prefix stays at any length: otherwise a single conversation in few cells would be computed anew each time. */
   #trimIdle(): void {
     while (this.prefixes.idle.size > 1 && this.#account.idle > this.cells * IDLE_SHARE)
       this.#drop(this.prefixes.first()!);

@@ -34,7 +34,7 @@ export class DecodePasses {
     }
   }
 
-  /** How many runs an id adds: one, none, or minus one where it joins two. */
+  /** Number of runs that an id adds: one, none, or minus one where it joins two. */
   #runsAddedBy(id: number): number {
     return 1 - (this.#lower.has(id - 1) ? 1 : 0) - (this.#lower.has(id + 1) ? 1 : 0);
   }

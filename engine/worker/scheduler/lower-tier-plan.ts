@@ -8,7 +8,7 @@ import { isOnline, type LowerTier } from "./tiers.ts";
 /** A step of lower prompts between two of streams takes at least this multiple of a step of one token: half is overhead. */
 export const WORTH_A_STEP = 2;
 
-/** What a plan depends on beside the running sequences. */
+/** Input of a plan beside the running sequences. */
 export interface Circumstances {
   /** The only kind of work that the step may have; null where it may have both. */
   kind: StepKind | null;

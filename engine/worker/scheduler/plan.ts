@@ -5,7 +5,7 @@ import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
 import { isOnline } from "./tiers.ts";
 
-/** Where the objective is missed anyway, prompts may fill the step when they are more than this share of the streams. */
+/** Prompts for each stream above which they may fill a step that misses the objective anyway. */
 const PROMPTS_PER_LATE_STREAM = 0.5;
 
 /**
@@ -16,7 +16,7 @@ const PROMPTS_PER_LATE_STREAM = 0.5;
  * 3. flex, then batch, decodes before prompts, while the step stays under the cap. Sequences that do not fit are skipped,
  *    and keep all that they hold.
  *
- * Where a step is of one kind, a step of streams and one of online prompts share the objective.
+ * A step of streams and one of online prompts share the objective where a step is of one kind.
  */
 export function planStep<S extends Sequence>(
   running: readonly S[],
@@ -45,7 +45,7 @@ function addOnline<S extends Sequence>(
   const decodes = online.filter(isDecode);
   const prefills = online.filter((sequence) => !isDecode(sequence));
   const streams = kind === "prompts" ? draft.another() : draft;
-  // A prompt makes progress in every step that may have it, whatever the number of streams.
+  // A prompt makes progress in every step that may have it, for any number of streams.
   const mixed = kind === null && prefills.length > 0;
   for (const sequence of decodes.slice(0, stepTokens - (mixed ? 1 : 0))) {
     if (streams.tokens > 0 && streams.msWith(sequence, 1) > mostStepMs) break;

@@ -142,7 +142,13 @@ export class Scheduler<S extends Sequence> {
       this.#cache.attended(sequence, 1),
     );
     const { ttftMs, itlMs } = this.#options;
-    return { tiers, kvPerDecode, flexPlaces: this.#limits.flex, objectives: { ttftMs, itlMs }, turns: this.#split };
+    return {
+      tiers,
+      kvPerDecode,
+      flexPlaces: this.#limits.flex,
+      objectives: { ttftMs, itlMs },
+      alternatingSteps: this.#split,
+    };
   }
 
   /** Running sequences that a step may compute. */

@@ -12,7 +12,7 @@ export interface TierLimitOptions {
 
 type HasTier = Pick<Tiered, "tier">;
 
-/** How many sequences of each tier may run at once. */
+/** The number of sequences of each tier that may run at once. */
 export class TierLimits {
   /** Most sequences of flex. */
   readonly flex: number;

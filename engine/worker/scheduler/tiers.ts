@@ -3,7 +3,7 @@ import { TIERS, type Tier } from "../../protocol/request.ts";
 /** The tiers below online work: they fill the time that priority and default leave. */
 export type LowerTier = Extract<Tier, "flex" | "batch">;
 
-/** What the order of two sequences depends on. */
+/** The properties that order two sequences. */
 export interface Tiered {
   readonly tier: Tier;
   /** Order of arrival over all sequences. */

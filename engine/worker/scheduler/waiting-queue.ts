@@ -3,7 +3,7 @@ import { TIERS, type Tier } from "../../protocol/request.ts";
 import { remaining } from "./scheduled-sequence.ts";
 import { insertInOrder, type Tiered } from "./tiers.ts";
 
-/** What the queue reads of a sequence. */
+/** The properties of a sequence that the queue reads. */
 export interface Queued extends Tiered {
   readonly owner: string;
   readonly tokens: number[];

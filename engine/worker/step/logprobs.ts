@@ -46,8 +46,8 @@ export class SequenceLogprobs {
     if (opening === 0) this.#prompt.push({ bytes: this.#bytes(prompt[0]!), logprob: null, top: [] });
   }
 
-  /** Whether the logits behind this prompt token are wanted: they score the token after it, once. */
-  wants(position: number): boolean {
+  /** True where the logits behind this prompt token are needed: they score the token after it, once. */
+  needs(position: number): boolean {
     const { wanted, prompt, opening } = this.#parts;
     return wanted.prompt && position + 1 < prompt.length && position + 1 >= opening + this.#prompt.length;
   }

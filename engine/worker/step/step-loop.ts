@@ -158,10 +158,10 @@ export class StepLoop {
       for (let i = 0; i < count; i++) {
         const last = produces && i === count - 1;
         const position = computed + i;
-        const wanted = sequence.scored && sequence.logprobs?.wants(position) === true;
-        const row = batch.add(tokens[position]!, position, id, last || wanted);
+        const needed = sequence.scored && sequence.logprobs?.needs(position) === true;
+        const row = batch.add(tokens[position]!, position, id, last || needed);
         if (last) rows.set(sequence, row);
-        if (wanted) scored.push({ sequence, position, row });
+        if (needed) scored.push({ sequence, position, row });
       }
     }
     return { rows, scored };

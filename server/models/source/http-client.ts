@@ -62,7 +62,7 @@ export class HttpClient {
     const fromHub: Dispatcher.ResponseData["headers"][] = [];
     let at = new URL(url);
     for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
-      const answer = await this.#ask(at, headers, signal);
+      const answer = await this.#request(at, headers, signal);
       if (at.origin === this.#hubOrigin) fromHub.push(answer.headers);
       if (!REDIRECTS.has(answer.statusCode)) return answerOf(answer, fromHub);
       answer.body.destroy();
@@ -75,7 +75,7 @@ export class HttpClient {
     await this.#dispatcher.destroy();
   }
 
-  async #ask(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  async #request(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     signal.throwIfAborted();
     const own: Record<string, string> = { "accept-encoding": "identity", "user-agent": "nightshift", ...headers };
     if (this.#hub.token !== null && url.origin === this.#hubOrigin) own.authorization = `Bearer ${this.#hub.token}`;

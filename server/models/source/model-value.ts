@@ -35,7 +35,7 @@ const URL_SCHEME = /^https?:\/\//i;
 
 /**
  * `name=source` or `source`; a source is a path, `hf:owner/repo:Q4_K_M`, `hf:owner/repo/file.gguf#branch` or an http(s)
- * URL of a .gguf file, behind which `#sha256=…` may stand, and adapters may follow it (`+adapter.gguf@0.8`). `exists` tells whether a path exists, for paths that have a `=` in them.
+ * URL of a .gguf file, behind which `#sha256=…` may stand, and adapters may follow it (`+adapter.gguf@0.8`). `exists` is true for an existing path, since a path may have a `=` in it.
  */
 export function parseModelValue(value: string, exists: (path: string) => boolean): ModelValue {
   const at = value.indexOf("=");

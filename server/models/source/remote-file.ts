@@ -20,7 +20,7 @@ export async function remoteFileOf(
   url: string,
   { hub, web, signal }: { hub: Hub; web: HttpClient; signal: AbortSignal },
 ): Promise<RemoteFile> {
-  const answer = await ask(model, url, { range: "bytes=0-0" }, { hub, web, signal });
+  const answer = await request(model, url, { range: "bytes=0-0" }, { hub, web, signal });
   answer.body.destroy();
   const linked = model.hub === null ? null : answer.hubHeader("x-linked-etag");
   const bytes = totalOf(answer);
@@ -34,7 +34,7 @@ export async function remoteFileOf(
 }
 
 /** Throws OptionsError for every status except 200 and 206. */
-export async function ask(
+export async function request(
   model: RemoteModel,
   url: string,
   headers: Record<string, string>,

@@ -5,7 +5,7 @@ import { partsOf } from "./gguf-file.ts";
 import type { HttpClient } from "./http-client.ts";
 import { type Hub, hubUrl, manifestUrl } from "./hub.ts";
 import type { RemoteModel } from "./model-value.ts";
-import { ask } from "./remote-file.ts";
+import { request } from "./remote-file.ts";
 
 /** The files that make a remote model. */
 export interface RemoteFiles {
@@ -64,7 +64,7 @@ async function fileOnHub(
 ): Promise<string> {
   const place = model.hub!;
   if (place.file !== null) return hubUrl(deps.hub, place, place.file);
-  const answer = await ask(model, manifestUrl(deps.hub, place), MANIFEST_HEADERS, deps);
+  const answer = await request(model, manifestUrl(deps.hub, place), MANIFEST_HEADERS, deps);
   let text = "";
   for await (const chunk of answer.body.setEncoding("utf8")) {
     text += String(chunk);

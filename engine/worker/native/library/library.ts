@@ -23,7 +23,7 @@ export interface Library {
   directory: string;
   build: string;
   devices: Device[];
-  /** Why an installed GPU backend has no device; null when it has one, or when none is installed or allowed. */
+  /** Reason that an installed GPU backend has no device; null when it has one, or when none is installed or allowed. */
   idleGpu: string | null;
   /** The last warnings and errors of llama.cpp, newest last; empty after quiet(). */
   complaints(): string[];

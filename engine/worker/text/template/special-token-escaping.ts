@@ -93,7 +93,7 @@ export class SpecialTokenEscaping {
   }
 
   /**
-   * No special token can begin, end or lie in the result, whatever a template puts around it. A string that the template
+   * No special token can begin, end or lie in the result, with any text that a template puts around it. A string that the template
    * itself quotes is the value of a switch (`high`), which has to compare equal.
    */
   #closed(text: string): string {

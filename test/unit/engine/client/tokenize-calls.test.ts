@@ -14,7 +14,7 @@ function asking() {
     () => ++lastId,
   );
   const ask = (token: number, signal = new AbortController().signal) =>
-    questions.ask({ kind: "tokens", tokens: [token], pieces: false }, signal);
+    questions.send({ kind: "tokens", tokens: [token], pieces: false }, signal);
   return { questions, sent, ask };
 }
 

@@ -4,7 +4,7 @@ import { type EngineLoad, predictWaitMs } from "../../../../engine/client/wait-e
 import type { Demand } from "../../../../engine/engine.ts";
 import { ONLINE_TIERS, type OnlineTier } from "../../../../engine/protocol/request.ts";
 import type { Backlog, Fit, TierBacklog } from "../../../../engine/protocol/step.ts";
-import { Saturation, type Shift, TwoTiers } from "../worker/scheduler/two-tier.ts";
+import { Saturation, type TwoTierSetup, TwoTiers } from "../worker/scheduler/two-tier.ts";
 
 const NOTHING: TierBacklog = { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 };
 /** Tokens that answers may still have: none is near its end. */
@@ -23,7 +23,7 @@ function view(tiers: Partial<Backlog["tiers"]>, demand: Partial<Demand> = {}, fi
   return {
     load: {
       backlog: {
-        ...{ tiers: all, flexPlaces: 21, kvPerDecode: 100, fit, turns: true },
+        ...{ tiers: all, flexPlaces: 21, kvPerDecode: 100, fit, alternatingSteps: true },
         objectives: { ttftMs: 500, itlMs: 50 },
       },
       sequences: 32,
@@ -68,7 +68,7 @@ const views = fc.record({
       kvPerDecode: fc.integer({ min: 0, max: 8192 }),
       fit: fits,
       objectives: fc.record({ ttftMs: fc.constant(500), itlMs: fc.integer({ min: 1, max: 500 }) }),
-      turns: fc.boolean(),
+      alternatingSteps: fc.boolean(),
     }),
     sequences: fc.constant(32),
     stepTokens: fc.constant(512),
@@ -165,7 +165,7 @@ describe("a predicted wait", () => {
 
 /** By request: the wait predicted at the last step before it arrived, and the time until it was in a plan. */
 function simulatedWaits(fit: Fit, gapMs: number): { predicted: number; waited: number }[] {
-  const shift: Shift = {
+  const setup: TwoTierSetup = {
     kind: "split",
     machine: { fit, noise: 0.1 },
     sequences: 16,
@@ -175,16 +175,16 @@ function simulatedWaits(fit: Fit, gapMs: number): { predicted: number; waited: n
     batchStepMs: 25,
     seed: 7,
   };
-  const house = new TwoTiers(shift, new Saturation(200, gapMs, {}, shift.seed));
+  const tiers = new TwoTiers(setup, new Saturation(200, gapMs, {}, setup.seed));
   const predictions = new Map<number, number>();
-  house.run(() => {
-    if (!house.model.settled) return;
-    const { scheduler, model, guests } = house;
+  tiers.run(() => {
+    if (!tiers.model.settled) return;
+    const { scheduler, model, sequences } = tiers;
     const { load, demand } = view({}, { answerTokens: 30 }, model.fit);
     const now = { ...load, sequences: 16, backlog: { ...load.backlog, ...scheduler.backlog } };
-    predictions.set(guests.length, predictWaitMs("default", demand, now));
+    predictions.set(sequences.length, predictWaitMs("default", demand, now));
   });
-  return house.guests.flatMap(({ arrival, tier, waited }) => {
+  return tiers.sequences.flatMap(({ arrival, tier, waited }) => {
     const predicted = predictions.get(arrival);
     return predicted === undefined || waited === null || tier !== "default" ? [] : [{ predicted, waited }];
   });

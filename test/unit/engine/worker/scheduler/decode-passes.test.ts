@@ -43,7 +43,7 @@ test.each<[string, [Tier, number, number][], number[]]>([
     [1, 1, 2],
   ],
   [
-    "whoever closes a hole joins two",
+    "an id that closes a hole joins two",
     [
       ["flex", 3, 1],
       ["batch", 5, 1],

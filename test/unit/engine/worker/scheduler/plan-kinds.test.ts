@@ -107,7 +107,7 @@ describe("lower prompts beside streams alone", () => {
     expect(between(batch, 100, { itlMs: 30 })).toEqual([[5, 40]]);
     expect(between(batch, 100, { itlMs: 25 })).toEqual([]);
     expect(between(batch, 100)).toEqual([[5, 75]]);
-    // Lost whatever comes between.
+    // The objective is missed also without a step of lower tiers between.
     expect(between(batch, 100, { itlMs: 5 })).toEqual([[5, 75]]);
   });
 

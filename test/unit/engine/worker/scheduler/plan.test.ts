@@ -82,7 +82,7 @@ describe("a machine on which a full step would be taken for a hang", () => {
   test.each<[string, number[], Partial<PlanLimits>, number[]]>([
     ["a prompt alone in chunks that stay below a share of the timeout: (30,000 - 100) / 400", [600], {}, [74]],
     ["fewer than the shortest chunk where that is too long: (5,000 - 100) / 400", [600], { mostStepMs: 5000 }, [12]],
-    ["one token, whatever its time", [600], { mostStepMs: 100 }, [1]],
+    ["one token of any time", [600], { mostStepMs: 100 }, [1]],
     ["more prompts than streams", [600, 600], {}, [74]],
     ["the first of the streams", [1, 1, 1, 1], { mostStepMs: 2000 }, [1, 1, 1]],
   ])("%s", (_, remainders, limits, expected) => {

@@ -23,7 +23,7 @@ function arrival(first: number, change: Partial<Arrival> = {}): Arrival {
   return { at: 0, tier: "default", prompt: [first, first + 1, first + 2], goal: 4, cancelAt: null, ...change };
 }
 
-/** What each sequence has computed after each step. */
+/** Computed tokens of each sequence after each step. */
 function computedOf(setup: SimulationSetup, arrivals: readonly Arrival[]): number[][] {
   const simulation = new Simulation(setup);
   const computed: number[][] = [];

@@ -18,7 +18,7 @@ const SETUP: SimulationSetup = {
 };
 
 /** Prompts that share nothing. */
-function stranger(i: number, length: number, goal: number, change: Partial<Arrival> = {}): Arrival {
+function distinctRequest(i: number, length: number, goal: number, change: Partial<Arrival> = {}): Arrival {
   const prompt = Array.from({ length }, (_, position) => 100 * (i + 1) + position);
   return { at: 0, tier: "default", prompt, goal, cancelAt: null, ...change };
 }
@@ -33,7 +33,7 @@ function live(setup: SimulationSetup, plans: Arrival[]): Simulation {
 test("preempted sequences generate what they would alone", () => {
   const simulation = live(
     SETUP,
-    [0, 1, 2, 3].map((i) => stranger(i, 20, 150)),
+    [0, 1, 2, 3].map((i) => distinctRequest(i, 20, 150)),
   );
   expect(simulation.preempted).toBeGreaterThan(0);
   // By arrival: the first one is never preempted.
@@ -43,7 +43,7 @@ test("preempted sequences generate what they would alone", () => {
 test("a prompt is admitted only with room for all of it: none is preempted at once", () => {
   const simulation = live(
     SETUP,
-    [0, 1, 2, 3].map((i) => stranger(i, 120, 4)),
+    [0, 1, 2, 3].map((i) => distinctRequest(i, 120, 4)),
   );
   expect(simulation.preempted).toBe(0);
   expect(simulation.prefilled).toBe(4 * 120);
@@ -53,9 +53,9 @@ test("the lower tier is preempted first", () => {
   // The tax lets the batch line run beside the others.
   const simulation = new Simulation({ ...SETUP, batchTax: 1 });
   simulation.run([
-    stranger(0, 20, 150, { tier: "batch" }),
-    stranger(1, 20, 150, { tier: "priority", at: 2 }),
-    stranger(2, 20, 20, { tier: "default", at: 2 }),
+    distinctRequest(0, 20, 150, { tier: "batch" }),
+    distinctRequest(1, 20, 150, { tier: "priority", at: 2 }),
+    distinctRequest(2, 20, 20, { tier: "default", at: 2 }),
   ]);
   expect(simulation.preempted).toBe(1);
   // The batch line's prompt and what it had generated: the others computed theirs once.
@@ -64,14 +64,14 @@ test("the lower tier is preempted first", () => {
 });
 
 test("a sequence as long as the whole cache runs", () => {
-  live(SETUP, [stranger(0, 150, 50), stranger(1, 199, 1)]);
+  live(SETUP, [distinctRequest(0, 150, 50), distinctRequest(1, 199, 1)]);
 });
 
 test("a start that must wait for cells evicts no idle prefix", () => {
   const simulation = new Simulation(SETUP);
-  const idle = stranger(0, 40, 1);
-  const long = stranger(1, 100, 30, { at: 4 });
-  const blocked = stranger(2, 120, 1, { at: 5 });
+  const idle = distinctRequest(0, 40, 1);
+  const long = distinctRequest(1, 100, 30, { at: 4 });
+  const blocked = distinctRequest(2, 120, 1, { at: 5 });
   const again = { ...idle, at: 7, tier: "priority" as const, prompt: [...idle.prompt, 9, 9] };
   simulation.run([idle, long, blocked, again]);
   expect(simulation.sequences[3]!.cached).toBe(40);
@@ -79,10 +79,10 @@ test("a start that must wait for cells evicts no idle prefix", () => {
 
 test("a flex request short of cells is not overtaken by a shorter one", () => {
   const simulation = live({ ...SETUP, sequences: 4, ids: 8, cells: 100, reserved: 2 }, [
-    stranger(0, 40, 10, { tier: "flex" }),
-    stranger(1, 20, 10, { tier: "batch", at: 1 }),
-    stranger(2, 70, 1, { tier: "flex", at: 1 }),
-    stranger(3, 20, 1, { tier: "flex", at: 1 }),
+    distinctRequest(0, 40, 10, { tier: "flex" }),
+    distinctRequest(1, 20, 10, { tier: "batch", at: 1 }),
+    distinctRequest(2, 70, 1, { tier: "flex", at: 1 }),
+    distinctRequest(3, 20, 1, { tier: "flex", at: 1 }),
   ]);
   const flex = simulation.ended.filter(({ tier }) => tier === "flex");
   expect(flex.map(({ arrival }) => arrival)).toEqual([0, 2, 3]);

@@ -19,14 +19,14 @@ const SETUP: SimulationSetup = {
   batchStepMs: 7,
 };
 
-let strangers = 0;
+let prompts = 0;
 
-function stranger(tier: Tier, at: number, goal: number): Arrival {
-  const first = 1000 * ++strangers;
+function distinctRequest(tier: Tier, at: number, goal: number): Arrival {
+  const first = 1000 * ++prompts;
   return { at, tier, prompt: [first, first + 1, first + 2], goal, cancelAt: null };
 }
 
-/** Runs all, and tells in which steps each made a token. */
+/** Runs all. Returns the steps in which each made a token. */
 function tokens(simulation: Simulation, arrivals: Arrival[]): number[][] {
   const made: number[][] = arrivals.map(() => []);
   const lengths = arrivals.map(() => 0);
@@ -42,9 +42,9 @@ function tokens(simulation: Simulation, arrivals: Arrival[]): number[][] {
 
 test("beside endless online streams flex gets a token in 129 steps, batch none", () => {
   const [online, flex, batch] = tokens(new Simulation(SETUP), [
-    stranger("default", 0, 900),
-    stranger("flex", 1, 12),
-    stranger("batch", 1, 3),
+    distinctRequest("default", 0, 900),
+    distinctRequest("flex", 1, 12),
+    distinctRequest("batch", 1, 3),
   ]);
   const end = online!.at(-1)!;
   const beside = flex!.filter((step) => step <= end);
@@ -56,15 +56,15 @@ test("beside endless online streams flex gets a token in 129 steps, batch none",
 });
 
 test("beside endless flex, batch gets a token in nine steps", () => {
-  const many = [0, 1, 2, 3].map(() => stranger("flex", 0, 200));
-  const [batch] = tokens(new Simulation(SETUP), [stranger("batch", 0, 10), ...many]);
+  const many = [0, 1, 2, 3].map(() => distinctRequest("flex", 0, 200));
+  const [batch] = tokens(new Simulation(SETUP), [distinctRequest("batch", 0, 10), ...many]);
   for (let i = 1; i < batch!.length; i++) expect(batch![i]! - batch![i - 1]!).toBeLessThanOrEqual(10);
 });
 
 test("flex preempts batch except for a quarter, and computed tokens are kept", () => {
   const simulation = new Simulation({ ...SETUP, sequences: 9, ids: 18, batchStepMs: 100, stepTokens: 64 });
-  const batch = Array.from({ length: 8 }, () => stranger("batch", 0, 40));
-  const flex = Array.from({ length: 12 }, () => stranger("flex", 10, 5));
+  const batch = Array.from({ length: 8 }, () => distinctRequest("batch", 0, 40));
+  const flex = Array.from({ length: 12 }, () => distinctRequest("flex", 10, 5));
   const least: number[] = [];
   simulation.run([...batch, ...flex], () => {
     const running = simulation.sequences.filter(({ state }) => state === "running");

@@ -42,7 +42,7 @@ describe("decodes (d) and prompts (p) of a split cache", () => {
     ["prompts alone", ["default…", "flex…"], null, "prompts", "-----"],
     ["streams and online prompts alternate", ["default", "priority…"], null, "decodes", "pdpdp"],
     [
-      "streams and online prompts alternate, whatever else runs",
+      "streams and online prompts alternate beside other work",
       ["default", "default…", "flex", "flex…", "batch…"],
       "flex",
       "decodes",

@@ -9,14 +9,14 @@ import { remaining, type Sequence } from "../../../../../engine/worker/scheduler
 import { Scheduler, type Step } from "../../../../../engine/worker/scheduler/scheduler.ts";
 import { isOnline } from "../../../../../engine/worker/scheduler/tiers.ts";
 
-/** A machine whose steps cost about what its fit says; the step model has to learn the fit. */
+/** A machine whose steps cost about as much as its fit predicts; the step model has to learn the fit. */
 export interface Machine {
   fit: Fit;
   /** Uniform noise, in both directions. */
   noise: number;
 }
 
-export interface Shift {
+export interface TwoTierSetup {
   kind: "split" | "unified";
   machine: Machine;
   sequences: number;
@@ -28,7 +28,7 @@ export interface Shift {
   seed: number;
 }
 
-export interface Visit {
+export interface Arrival {
   tier: Tier;
   /** Arrival in milliseconds. */
   at: number;
@@ -37,20 +37,20 @@ export interface Visit {
   goal: number;
 }
 
-/** The arrivals. */
-export interface Visitors {
-  /** Arrivals until now that were not returned before. */
-  due(now: number, waiting: (tier: Tier) => number): Visit[];
+/** Source of the requests. */
+export interface Arrivals {
+  /** Requests that arrived until now and were not returned before. */
+  due(now: number, waiting: (tier: Tier) => number): Arrival[];
   /** The time of the next scheduled arrival; infinity without one. */
   readonly nextAt: number;
 }
 
-export class Guest implements Sequence {
+export class TimedSequence implements Sequence {
   readonly tier: Tier;
   readonly owner = "local";
   readonly arrival: number;
   readonly tokens: number[];
-  readonly came: number;
+  readonly arrivedAt: number;
   readonly goal: number;
   readonly scope = "";
   id = -1;
@@ -59,7 +59,7 @@ export class Guest implements Sequence {
   /** Milliseconds from its arrival to its first step. */
   waited: number | null = null;
   /** The time of its last token. */
-  told: number | null = null;
+  lastTokenAt: number | null = null;
   /** The time of its end. */
   ended: number | null = null;
   /** Steps of lower tiers alone that it waited for, including the one that computed at its arrival. */
@@ -71,11 +71,11 @@ export class Guest implements Sequence {
     return { written: this.tokens.length - this.#prompt, left: this.goal - this.tokens.length };
   }
 
-  constructor(tier: Tier, arrival: number, came: number, prompt: number, goal: number) {
+  constructor(tier: Tier, arrival: number, arrivedAt: number, prompt: number, goal: number) {
     this.#prompt = prompt;
     this.tier = tier;
     this.arrival = arrival;
-    this.came = came;
+    this.arrivedAt = arrivedAt;
     // There is no common prefix to wait for.
     this.tokens = Array.from({ length: prompt }, (_, i) => (i === 0 ? arrival : i));
     this.goal = prompt + goal;
@@ -83,8 +83,8 @@ export class Guest implements Sequence {
 }
 
 /** One step that was computed. */
-export interface Past {
-  step: Step<Guest>;
+export interface ComputedStep {
+  step: Step<TimedSequence>;
   /** Milliseconds on the machine: of the step, of the step without noise, and of its online part alone. */
   took: number;
   exact: number;
@@ -103,25 +103,25 @@ const NO_MEMORY: KvMemory = {
 
 /** Drives the scheduler on a clock of its own, with a step model that has to learn the machine. */
 export class TwoTiers {
-  readonly shift: Shift;
+  readonly setup: TwoTierSetup;
   readonly cache: KvCache;
   readonly model = new StepModel();
-  readonly scheduler: Scheduler<Guest>;
-  readonly guests: Guest[] = [];
-  readonly live = new Set<Guest>();
+  readonly scheduler: Scheduler<TimedSequence>;
+  readonly sequences: TimedSequence[] = [];
+  readonly live = new Set<TimedSequence>();
   now = 0;
   /** Milliseconds between two tokens of online streams. */
   readonly gaps: number[] = [];
-  readonly #visitors: Visitors;
+  readonly #arrivals: Arrivals;
   readonly #noise: () => number;
   /** Whether the current step is of lower tiers alone. */
   #lowerAlone = false;
 
-  constructor(shift: Shift, visitors: Visitors) {
-    this.shift = shift;
-    this.#visitors = visitors;
-    this.#noise = uniform(shift.seed + 2);
-    const { kind, sequences, cells } = shift;
+  constructor(setup: TwoTierSetup, arrivals: Arrivals) {
+    this.setup = setup;
+    this.#arrivals = arrivals;
+    this.#noise = uniform(setup.seed + 2);
+    const { kind, sequences, cells } = setup;
     const reserved = Math.max(1, sequences >> 3);
     this.cache =
       kind === "split"
@@ -133,19 +133,19 @@ export class TwoTiers {
             reuse: true,
           })
         : new UnifiedCache(NO_MEMORY, hostMemory(0), { ids: 2 * sequences, cells, reserved: cells >> 3, reuse: true });
-    const limits = { stepTokens: 512, ttftMs: 500, mostStepMs: 30_000, ...shift };
-    this.scheduler = new Scheduler<Guest>(this.cache, { ...limits, reserved, reuse: true }, this.model);
+    const limits = { stepTokens: 512, ttftMs: 500, mostStepMs: 30_000, ...setup };
+    this.scheduler = new Scheduler<TimedSequence>(this.cache, { ...limits, reserved, reuse: true }, this.model);
   }
 
   /** Runs until all requests have ended. */
-  run(observe: (past: Past) => void): void {
+  run(observe: (computed: ComputedStep) => void): void {
     for (;;) {
       this.#arrive();
-      if (this.live.size === 0 && this.#visitors.nextAt === Number.POSITIVE_INFINITY) return;
+      if (this.live.size === 0 && this.#arrivals.nextAt === Number.POSITIVE_INFINITY) return;
       const step = this.scheduler.schedule();
       if (step.entries.length === 0) {
-        if (this.live.size > 0) throw new Error("Somebody is there and nothing is computed.");
-        this.now = this.#visitors.nextAt;
+        if (this.live.size > 0) throw new Error("Requests wait, and the step is empty.");
+        this.now = this.#arrivals.nextAt;
         this.#lowerAlone = false;
       } else {
         observe(this.#compute(step));
@@ -155,41 +155,41 @@ export class TwoTiers {
 
   #arrive(): void {
     const waiting = (tier: Tier) =>
-      [...this.live].filter((guest) => guest.tier === tier && guest.state === "waiting").length;
-    for (const { tier, at, prompt, goal } of this.#visitors.due(this.now, waiting)) {
-      const guest = new Guest(tier, this.guests.length, at, prompt, goal);
-      if (isOnline(guest) && this.#lowerAlone) guest.behindLower = 1;
-      this.guests.push(guest);
-      this.live.add(guest);
-      this.scheduler.add(guest);
+      [...this.live].filter((sequence) => sequence.tier === tier && sequence.state === "waiting").length;
+    for (const { tier, at, prompt, goal } of this.#arrivals.due(this.now, waiting)) {
+      const sequence = new TimedSequence(tier, this.sequences.length, at, prompt, goal);
+      if (isOnline(sequence) && this.#lowerAlone) sequence.behindLower = 1;
+      this.sequences.push(sequence);
+      this.live.add(sequence);
+      this.scheduler.add(sequence);
     }
   }
 
-  #compute(step: Step<Guest>): Past {
-    const { noise } = this.shift.machine;
+  #compute(step: Step<TimedSequence>): ComputedStep {
+    const { noise } = this.setup.machine;
     const online = step.entries.filter(({ sequence }) => isOnline(sequence));
     const exact = this.#cost(step.entries);
-    const past = {
+    const computed = {
       step,
       took: exact * (1 - noise + 2 * noise * this.#noise()),
       exact,
       onlineExact: this.#cost(online),
-      onlineRuns: [...this.live].some((guest) => isOnline(guest) && guest.state === "running"),
+      onlineRuns: [...this.live].some((sequence) => isOnline(sequence) && sequence.state === "running"),
     };
     this.#lowerAlone = online.length === 0;
     for (const { sequence, count } of step.entries) {
-      sequence.waited ??= this.now - sequence.came;
+      sequence.waited ??= this.now - sequence.arrivedAt;
       sequence.computed += count;
     }
-    if (this.#lowerAlone) for (const guest of this.live) if (guest.waited === null) guest.behindLower++;
-    this.now += past.took;
-    this.model.observe(step.shape, past.took);
-    this.scheduler.measured(step, past.took);
+    if (this.#lowerAlone) for (const sequence of this.live) if (sequence.waited === null) sequence.behindLower++;
+    this.now += computed.took;
+    this.model.observe(step.shape, computed.took);
+    this.scheduler.measured(step, computed.took);
     for (const { sequence } of step.entries) {
       if (remaining(sequence) > 0) continue;
       if (isOnline(sequence)) {
-        if (sequence.told !== null) this.gaps.push(this.now - sequence.told);
-        sequence.told = this.now;
+        if (sequence.lastTokenAt !== null) this.gaps.push(this.now - sequence.lastTokenAt);
+        sequence.lastTokenAt = this.now;
       }
       sequence.tokens.push(1);
       if (sequence.tokens.length < sequence.goal) continue;
@@ -197,14 +197,14 @@ export class TwoTiers {
       sequence.ended = this.now;
       this.live.delete(sequence);
     }
-    return past;
+    return computed;
   }
 
   /** The machine's milliseconds for a part of a step. */
-  #cost(entries: Step<Guest>["entries"]): number {
+  #cost(entries: Step<TimedSequence>["entries"]): number {
     if (entries.length === 0) return 0;
-    const { fit } = this.shift.machine;
-    const split = this.shift.kind === "split" ? new DecodePasses() : null;
+    const { fit } = this.setup.machine;
+    const split = this.setup.kind === "split" ? new DecodePasses() : null;
     const shape: StepShape = { prefill: 0, decode: 0, kv: 0, read: 0, passes: 1 };
     for (const { sequence, count } of entries) {
       const next = remaining(sequence) === 1;
@@ -219,7 +219,7 @@ export class TwoTiers {
 }
 
 /** Online requests at random instants; lower tiers always wait until the last of these has arrived. */
-export class Saturation implements Visitors {
+export class Saturation implements Arrivals {
   nextAt: number;
   readonly #gapMs: number;
   readonly #backlog: Partial<Record<"flex" | "batch", number>>;
@@ -238,21 +238,22 @@ export class Saturation implements Visitors {
     this.nextAt = this.#gap();
   }
 
-  due(now: number, waiting: (tier: Tier) => number): Visit[] {
-    const visits: Visit[] = [];
+  due(now: number, waiting: (tier: Tier) => number): Arrival[] {
+    const arrivals: Arrival[] = [];
     while (this.nextAt <= now) {
-      visits.push(this.#visit(this.#onlineDraw() < 0.1 ? "priority" : "default", this.nextAt));
+      arrivals.push(this.#arrival(this.#onlineDraw() < 0.1 ? "priority" : "default", this.nextAt));
       this.#left--;
       this.nextAt = this.#left > 0 ? this.nextAt + this.#gap() : Number.POSITIVE_INFINITY;
     }
-    if (this.#left === 0) return visits;
+    if (this.#left === 0) return arrivals;
     for (const tier of ["flex", "batch"] as const) {
-      for (let there = waiting(tier); there < (this.#backlog[tier] ?? 0); there++) visits.push(this.#visit(tier, now));
+      for (let waits = waiting(tier); waits < (this.#backlog[tier] ?? 0); waits++)
+        arrivals.push(this.#arrival(tier, now));
     }
-    return visits;
+    return arrivals;
   }
 
-  #visit(tier: Tier, at: number): Visit {
+  #arrival(tier: Tier, at: number): Arrival {
     const draw = tier === "flex" || tier === "batch" ? this.#otherDraw : this.#onlineDraw;
     return { tier, at, prompt: 8 + Math.floor(240 * draw() ** 2), goal: 1 + Math.floor(60 * draw()) };
   }
@@ -262,23 +263,23 @@ export class Saturation implements Visitors {
   }
 }
 
-/** Visits with fixed arrival times, in their order. */
-export class Schedule implements Visitors {
-  readonly #visits: readonly Visit[];
+/** Requests with fixed arrival times, in their order. */
+export class Schedule implements Arrivals {
+  readonly #arrivals: readonly Arrival[];
   #next = 0;
 
-  constructor(visits: readonly Visit[]) {
-    this.#visits = visits;
+  constructor(arrivals: readonly Arrival[]) {
+    this.#arrivals = arrivals;
   }
 
   get nextAt(): number {
-    return this.#visits[this.#next]?.at ?? Number.POSITIVE_INFINITY;
+    return this.#arrivals[this.#next]?.at ?? Number.POSITIVE_INFINITY;
   }
 
-  due(now: number): Visit[] {
+  due(now: number): Arrival[] {
     const from = this.#next;
     while (this.nextAt <= now) this.#next++;
-    return this.#visits.slice(from, this.#next);
+    return this.#arrivals.slice(from, this.#next);
   }
 }
 

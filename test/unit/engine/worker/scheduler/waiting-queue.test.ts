@@ -68,7 +68,7 @@ describe("the order of admission", () => {
     expect(Array.from(queue.order(), ({ arrival }) => arrival)).toEqual([3, 1, 4, 0, 2]);
   });
 
-  test("gives owners that always wait equal tokens, whatever the lengths of prompts and answers", () => {
+  test("gives owners that always wait equal tokens, at any lengths of prompts and answers", () => {
     const kind = fc.record({ prompt: fc.integer({ min: 1, max: 200 }), answer: fc.integer({ min: 1, max: 200 }) });
     fc.assert(
       fc.property(kind, kind, (a, b) => {

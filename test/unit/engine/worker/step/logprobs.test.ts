@@ -60,7 +60,7 @@ function drive(subject: EngineSequence, tokens: readonly number[], every = 1): S
   return outputs;
 }
 
-function told(outputs: readonly SequenceOutput[]): string[] {
+function sent(outputs: readonly SequenceOutput[]): string[] {
   return outputs.map(({ logprobs }) => Buffer.concat(logprobs!.map(({ bytes }) => bytes)).toString("latin1"));
 }
 
@@ -83,16 +83,16 @@ test("each token has its text, its log probability and the best alternatives", (
 
 test.each<[string, Options, number[], string[]]>([
   ["both halves of a character come with it", {}, [A!, HALF!, REST!], ["a", "", "\xe2\x82\xac"]],
-  ["the token that ends an answer is none of its", {}, [A!, END!], ["a", ""]],
-  ["an end token that is ignored is told by its name", { ignoreEos: true }, [A!, END!, B!], ["a", "", "<end>b"]],
-  ["what a stop string takes is not told", { stop: ["stop"] }, [A!, ST!, OP!], ["a", "", ""]],
-  ["what turns out to be none is", { stop: ["stop"] }, [A!, ST!, B!], ["a", "", "stb"]],
-  ["what is held back at the end is", { stop: ["stop"], limit: 2 }, [A!, ST!], ["a", "st"]],
-  ["a token that a stop string cuts is told whole", { stop: ["t"] }, [A!, ST!], ["a", "st"]],
-  ["thoughts are not told", { thinks: true }, [OPEN!, A!, CLOSE!, SPACE!, B!], ["", "", "", "", "b"]],
-  ["what might have been thoughts is", { thinks: true }, [SPACE!, B!], ["", " b"]],
+  ["the token that ends an answer has no entry", {}, [A!, END!], ["a", ""]],
+  ["an end token that is ignored has its name", { ignoreEos: true }, [A!, END!, B!], ["a", "", "<end>b"]],
+  ["tokens of a stop string have no entry", { stop: ["stop"] }, [A!, ST!, OP!], ["a", "", ""]],
+  ["tokens that only begin like a stop string have one", { stop: ["stop"] }, [A!, ST!, B!], ["a", "", "stb"]],
+  ["tokens that are held back at the end have one", { stop: ["stop"], limit: 2 }, [A!, ST!], ["a", "st"]],
+  ["a token that a stop string cuts has its whole entry", { stop: ["t"] }, [A!, ST!], ["a", "st"]],
+  ["reasoning has no entries", { thinks: true }, [OPEN!, A!, CLOSE!, SPACE!, B!], ["", "", "", "", "b"]],
+  ["text that might have been reasoning has entries", { thinks: true }, [SPACE!, B!], ["", " b"]],
 ])("%s", (_, options, tokens, expected) => {
-  expect(told(drive(generation(options), tokens))).toEqual(expected);
+  expect(sent(drive(generation(options), tokens))).toEqual(expected);
 });
 
 test("the bytes of the entries are those of the text sent so far, in every step", () => {
@@ -105,8 +105,8 @@ test("the bytes of the entries are those of the text sent so far, in every step"
       let bytes = "";
       for (const output of outputs) {
         text += output.text;
-        bytes += told([output])[0];
-        // A token is told whole, also where only its beginning is sent.
+        bytes += sent([output])[0];
+        // A token has its whole entry, also where only its beginning is sent.
         expect(bytes.startsWith(text)).toBe(true);
         expect(bytes.length - text.length).toBeLessThan(2);
       }
@@ -122,7 +122,7 @@ test("each prompt token after the first is scored once, however often it is comp
     vocabulary: VOCABULARY,
   });
   for (const position of [0, 1, 0, 1, 2]) {
-    if (!trail.wants(position)) continue;
+    if (!trail.needs(position)) continue;
     const row = new Float32Array(PIECES.length);
     row[position + 1] = 5;
     trail.score(position, row);

@@ -38,7 +38,7 @@ const CACHES: [string, string[]][] = [
   ["steps of 32 tokens at most", ["--kv", "unified", "--sequences", "16", "--step-tokens", "32"]],
 ];
 
-/** Tests of a running server, whatever its cache. */
+/** Tests of a running server, with any kind of cache. */
 function answersEachAsAlone(running: () => TestServer): void {
   test("16 concurrent requests get the answers that each gets alone", async () => {
     const answers = await Promise.all(QUESTIONS.map((question) => ask(running().client, question)));

@@ -39,7 +39,7 @@ describe("a file through the SDK", () => {
     expect(await client.files.waitForProcessing(file.id)).toEqual(file);
   });
 
-  test("returns the same bytes, whatever Accept-Encoding says", async () => {
+  test("returns the same bytes at any Accept-Encoding", async () => {
     const bytes = randomBytes(3_000_001);
     const { id } = await upload(bytes, "blob.bin");
     const content = await client.files.content(id);

@@ -123,11 +123,11 @@ test("a key's change takes effect with the next request", async () => {
   const made = await makeKey({ owner: "d", budget: { daily_usd: 1.5, soft_ratio: 0.8 }, metadata: { team: "x" } });
   const admin = client(adminKey);
   const path = `/nightshift/keys/${made.id}`;
-  const { key: secret, ...told } = made;
-  expect(await admin.get(path)).toEqual(told);
+  const { key: secret, ...stored } = made;
+  expect(await admin.get(path)).toEqual(stored);
   const changed = await admin.patch(path, { body: { budget: { monthly_usd: 20 }, metadata: null, concurrent: 2 } });
   const budget = { daily_usd: 1.5, monthly_usd: 20, soft_ratio: 0.8 };
-  expect(changed).toEqual({ ...told, budget, metadata: null, concurrent: 2 });
+  expect(changed).toEqual({ ...stored, budget, metadata: null, concurrent: 2 });
   await complete(client(secret), "Hi", { max_tokens: 1 });
   await admin.patch(path, { body: { scopes: ["usage"], budget: null } });
   await expect(complete(client(secret), "Hi")).rejects.toMatchObject({ status: 403, code: "missing_scope" });

@@ -66,7 +66,7 @@ describe("chats", () => {
     expect(streamed).toBe("3, 4, 5");
   });
 
-  test("report raw probabilities, whatever temperature, penalties and biases", async () => {
+  test("report raw probabilities at any temperature, penalties and biases", async () => {
     const seven = (await vocabulary(server.client)).get("7")!;
     const plain = await complete(server.client, COUNT, { logprobs: true, top_logprobs: 1, max_tokens: 1 });
     const forced = await complete(server.client, COUNT, {
@@ -110,7 +110,7 @@ describe("completions", () => {
     expect(tokens!.slice(from)).toEqual(generated.logprobs!.tokens);
     for (const [i, value] of generated.logprobs!.token_logprobs!.entries())
       expect(values![from + i]).toBeCloseTo(value!, 2);
-    // Scored from its beginning each time, whatever is cached.
+    // Scored from its beginning each time, with any cached prefix.
     expect((await continued({ prompt, echo: true, logprobs: 1, max_tokens: 0 })).logprobs).toEqual(scored.logprobs);
   });
 

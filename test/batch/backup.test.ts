@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { HeldSteps } from "../api/held-steps.ts";
 import { TestServer } from "../api/server.ts";
 import { until } from "../api/until.ts";
-import { bytesOf, openRooms } from "../unit/files/files-rig.ts";
+import { bytesOf, openFileStores } from "../unit/files/files-rig.ts";
 import { chatLine, freshDataDir, ids, jsonl, reaches, results, submit } from "./batch-rig.ts";
 
 const CLI = fileURLToPath(new URL("../../dist/server/cli.js", import.meta.url));
@@ -80,10 +80,10 @@ test("a batch restored from a backup resumes without lost or repeated lines", as
 });
 
 test("backup and restore list a damaged file, exit with 2 and restore the rest", async () => {
-  const rooms = await openRooms({ dataDir: freshDataDir() });
+  const stores = await openFileStores({ dataDir: freshDataDir() });
   const add = async (text: string) =>
-    rooms.files.add(
-      await rooms.files.receive("local", bytesOf(text), { bytes: 99, error: () => new Error() as never }),
+    stores.files.add(
+      await stores.files.receive("local", bytesOf(text), { bytes: 99, error: () => new Error() as never }),
       {
         owner: "local",
         purpose: "user_data",
@@ -92,11 +92,11 @@ test("backup and restore list a damaged file, exit with 2 and restore the rest",
       },
     );
   const [damaged, kept] = [await add("damaged"), await add("kept")];
-  writeFileSync(join(rooms.dataDir, "files", damaged.id), "dAmaged");
+  writeFileSync(join(stores.dataDir, "files", damaged.id), "dAmaged");
   const [backup, restored] = [join(freshDataDir(), "backup"), freshDataDir()];
 
-  const backingUp = await run("backup", backup, "--data-dir", rooms.dataDir);
-  expect(backingUp).toMatchObject({ code: 2, output: expect.stringContaining(`Error: damaged in ${rooms.dataDir}`) });
+  const backingUp = await run("backup", backup, "--data-dir", stores.dataDir);
+  expect(backingUp).toMatchObject({ code: 2, output: expect.stringContaining(`Error: damaged in ${stores.dataDir}`) });
   expect(backingUp.output).toContain(damaged.id);
   const restoring = await run("restore", backup, "--data-dir", restored);
   expect(restoring).toMatchObject({ code: 2, output: expect.stringContaining(damaged.id) });

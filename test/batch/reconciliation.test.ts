@@ -32,13 +32,13 @@ describe("the ledger", () => {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-reconciliation-"));
   const args = ["--threads", "1", "--sequences", "8", "--context", String(CONTEXT), "--data-dir", dataDir];
   /** Usage in responses and result files, by endpoint and tier. */
-  const told = new Map<string, Sum>();
+  const answered = new Map<string, Sum>();
 
-  function tell(endpoint: string, tier: string, usage: OpenAI.CompletionUsage | OpenAI.CreateEmbeddingResponse.Usage) {
+  function count(endpoint: string, tier: string, usage: OpenAI.CompletionUsage | OpenAI.CreateEmbeddingResponse.Usage) {
     const key = `${endpoint} ${tier}`;
-    const { requests, input, cached, output } = told.get(key) ?? NOTHING;
+    const { requests, input, cached, output } = answered.get(key) ?? NOTHING;
     const generated = "completion_tokens" in usage ? usage : null;
-    told.set(key, {
+    answered.set(key, {
       ...NOTHING,
       requests: requests + 1,
       input: input + usage.prompt_tokens,
@@ -52,9 +52,9 @@ describe("the ledger", () => {
     const { client } = server;
     await Promise.all([online(client), chatBatch(client), embeddingsBatch(client)]);
     await server.idle();
-    const answered = [...told.values()].reduce((sum, { requests }) => sum + requests, 0);
+    const requests = [...answered.values()].reduce((sum, each) => sum + each.requests, 0);
     const charged = async () => [...(await ledger()).values()].reduce((sum, { requests }) => sum + requests, 0);
-    await until("the row of who left", async () => (await charged()) > answered);
+    await until("the row of the cancelled request", async () => (await charged()) > requests);
   });
   afterAll(async () => {
     await server.stop();
@@ -64,12 +64,12 @@ describe("the ledger", () => {
   async function online(client: OpenAI): Promise<void> {
     for (const service_tier of ["default", "flex", "priority"] as const) {
       const asked = [1, 2].map((i) => complete(client, `Count from ${i} to 7.`, { service_tier, n: i }));
-      for (const { usage } of await Promise.all(asked)) tell(CHAT, service_tier, usage!);
+      for (const { usage } of await Promise.all(asked)) count(CHAT, service_tier, usage!);
     }
     const { usage } = await client.completions.create({ model: "demo", prompt: ["One,", "Two,"], max_tokens: 5 });
-    tell("/v1/completions", "default", usage!);
+    count("/v1/completions", "default", usage!);
     const read = await client.embeddings.create({ model: "demo", input: ["The cat sat.", "a"] });
-    tell(EMBEDDINGS, "default", read.usage);
+    count(EMBEDDINGS, "default", read.usage);
     const leaving = new AbortController();
     for await (const { choices } of await stream(client, "Count from 1 to 99.", endless(900), leaving.signal))
       if (choices[0]?.delta.content) break;
@@ -84,8 +84,8 @@ describe("the ledger", () => {
     expect(batch.request_counts).toEqual({ total: 7, completed: 6, failed: 1 });
     const { output, errors } = await results(client, batch);
     expect(errors.map(({ custom_id }) => custom_id)).toEqual(["long"]);
-    for (const { response } of output) tell(CHAT, "batch", response!.body.usage!);
-    const { input, output: generated, cached } = told.get(`${CHAT} batch`)!;
+    for (const { response } of output) count(CHAT, "batch", response!.body.usage!);
+    const { input, output: generated, cached } = answered.get(`${CHAT} batch`)!;
     const details = { input_tokens: input, output_tokens: generated, input_tokens_details: { cached_tokens: cached } };
     expect(batch.usage).toMatchObject(details);
   }
@@ -97,7 +97,7 @@ describe("the ledger", () => {
     const made = await submit(client, jsonl([1, 2, 3].map(line)), { endpoint: EMBEDDINGS });
     const batch = await reaches(client, made.id, "completed");
     const { output } = await results(client, batch);
-    for (const { response } of output) tell(EMBEDDINGS, "batch", response!.body.usage!);
+    for (const { response } of output) count(EMBEDDINGS, "batch", response!.body.usage!);
   }
 
   /** Sums by endpoint and tier. */
@@ -130,8 +130,8 @@ describe("the ledger", () => {
 
   test("equals the usage in responses and files, and has cancelled requests' computed tokens", async () => {
     const sums = await ledger();
-    expect([...sums.keys()].sort()).toEqual([...told.keys()].sort());
-    for (const [key, { requests, input, cached, output }] of told) {
+    expect([...sums.keys()].sort()).toEqual([...answered.keys()].sort());
+    for (const [key, { requests, input, cached, output }] of answered) {
       const { costNano, ...sum } = sums.get(key)!;
       expect(costNano).toBeGreaterThan(0);
       if (key !== `${CHAT} default`) {
@@ -188,12 +188,12 @@ describe("the ledger", () => {
   });
 
   test("and machine time survive a crash, priced at the current machine price", async () => {
-    const told = async () => ({ ledger: await ledger(), bucket: costsPage.parse(await asked("costs")).data[0]! });
-    const before = await told();
+    const books = async () => ({ ledger: await ledger(), bucket: costsPage.parse(await asked("costs")).data[0]! });
+    const before = await books();
     server.kill("SIGKILL");
     await server.exited;
     server = await startServer(...args, "--machine-usd-per-hour", "7.2");
-    const after = await told();
+    const after = await books();
     expect(after.ledger).toEqual(before.ledger);
     const seconds = ({ bucket }: typeof before) => bucket.results.map(({ nightshift }) => nightshift.machine!.seconds);
     expect(seconds(after)).toEqual(seconds(before));

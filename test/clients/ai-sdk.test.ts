@@ -115,10 +115,10 @@ test("embedMany keeps the order of its texts", async () => {
 });
 
 test("a rejection is the SDK's own error with the server's message", async () => {
-  const wrong = generateText({ ...demo(), model: nightshift()("nobody"), prompt: "Hello!" });
+  const wrong = generateText({ ...demo(), model: nightshift()("unknown"), prompt: "Hello!" });
   const error: unknown = await wrong.catch((reason: unknown) => reason);
   if (!APICallError.isInstance(error)) throw new Error(`not a refusal: ${error}`);
   expect(error.statusCode).toBe(404);
   expect(error.isRetryable).toBe(false);
-  expect(error.message).toContain("nobody");
+  expect(error.message).toContain("unknown");
 });

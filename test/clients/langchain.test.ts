@@ -74,7 +74,7 @@ describe("ChatOpenAI", () => {
   });
 
   test("withStructuredOutput by functionCalling reads the arguments of a forced call", async () => {
-    // The function as the demo model was trained on it; it knows no other form.
+    // The function as the demo model was trained on it; it has seen no other form.
     const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
     const weather = { name: "get_weather", description: "Get the weather of a city", parameters };
     const city = chat().withStructuredOutput(weather, { method: "functionCalling" });
@@ -88,8 +88,8 @@ describe("ChatOpenAI", () => {
   });
 
   test("a rejection has its status and code", async () => {
-    const nobody = new ChatOpenAI({ ...access(), model: "nobody" }).invoke("Hello!");
-    await expect(nobody).rejects.toMatchObject({ status: 404, code: "model_not_found" });
+    const unknown = new ChatOpenAI({ ...access(), model: "unknown" }).invoke("Hello!");
+    await expect(unknown).rejects.toMatchObject({ status: 404, code: "model_not_found" });
   });
 });
 

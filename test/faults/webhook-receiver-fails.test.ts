@@ -105,8 +105,8 @@ describe("a webhook receiver", () => {
     await rig.receives(4);
     status = 410;
     await rig.queue();
-    const told = await rig.receives(6);
-    expect(told.slice(4).sort()).toEqual(["dead 3", "delivered batch.completed"]);
+    const recorded = await rig.receives(6);
+    expect(recorded.slice(4).sort()).toEqual(["dead 3", "delivered batch.completed"]);
     await rig.queue();
     rig.pass(HOUR);
     expect((await rig.receives(7))[6]).toBe("delivered batch.completed");

@@ -47,7 +47,7 @@ export class Rig {
   now = Date.now();
   #monotonic = 0;
   settled = true;
-  readonly told: string[] = [];
+  readonly recorded: string[] = [];
   readonly logged: string[] = [];
   readonly endpoints: WebhookEndpoints;
   readonly delivery: WebhookDelivery;
@@ -58,9 +58,9 @@ export class Rig {
   private constructor(store: Store, urls: readonly string[], deps: Partial<DeliveryDeps>) {
     this.#store = store;
     this.endpoints = new WebhookEndpoints(urls.map((url) => ({ url, secret: SECRET, events: EVENT_TYPES })));
-    const tell = (word: string) => {
-      this.told.push(word);
-      this.#events.emit("told");
+    const record = (word: string) => {
+      this.recorded.push(word);
+      this.#events.emit("recorded");
     };
     const now = () => this.now;
     const monotonic = () => this.#monotonic;
@@ -81,9 +81,9 @@ export class Rig {
       random: () => 0.5,
       keptSeconds: 30 * 86_400,
       observer: {
-        delivered: (type) => tell(`delivered ${type}`),
-        failed: (type) => tell(`failed ${type}`),
-        dead: (count) => tell(`dead ${count}`),
+        delivered: (type) => record(`delivered ${type}`),
+        failed: (type) => record(`failed ${type}`),
+        dead: (count) => record(`dead ${count}`),
       },
       log: { info: log, warn: log, error: log },
       ...deps,
@@ -120,8 +120,8 @@ export class Rig {
 
   /** Resolves once this many events are recorded. */
   async receives(count: number): Promise<string[]> {
-    while (this.told.length < count) await once(this.#events, "told");
-    return this.told;
+    while (this.recorded.length < count) await once(this.#events, "recorded");
+    return this.recorded;
   }
 
   /** All waiting events, due or not. */

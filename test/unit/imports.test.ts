@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What each part may import besides itself. `server` composes all of them; `bench` measures from outside. */
+/** The parts that each part may import besides itself. `server` composes all of them; `bench` measures from outside. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   grammar: [],

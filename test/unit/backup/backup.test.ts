@@ -16,34 +16,34 @@ import { backUp } from "../../../backup/backup.ts";
 import { restore } from "../../../backup/restore.ts";
 import { ASIDE, STAGED } from "../../../store/thread/replacement.ts";
 import { Snapshot } from "../../../store/thread/snapshot.ts";
-import { bytesOf, openRooms } from "../files/files-rig.ts";
+import { bytesOf, openFileStores } from "../files/files-rig.ts";
 import { freshFolder, openTestStore } from "../store/test-store.ts";
 
 const NOW = new Date("2026-11-21T12:00:00Z");
 const NO_LIMIT = { bytes: 1e9, error: () => new Error("never") as never };
 
-type Rooms = Awaited<ReturnType<typeof openRooms>>;
+type FileStores = Awaited<ReturnType<typeof openFileStores>>;
 
-async function addFile({ files }: Rooms, text: string) {
+async function addFile({ files }: FileStores, text: string) {
   const incoming = await files.receive("local", bytesOf(text), NO_LIMIT);
   return files.add(incoming, { owner: "local", purpose: "user_data", filename: "a.txt", expiresAfter: null });
 }
 
 /** A backup of a data directory with two files and an upload of one part. */
 async function backedUp() {
-  const rooms = await openRooms();
-  const kept = await addFile(rooms, "kept");
-  await addFile(rooms, "another");
+  const stores = await openFileStores();
+  const kept = await addFile(stores, "kept");
+  await addFile(stores, "another");
   const meta = { owner: "local", filename: "b.txt", purpose: "user_data", bytes: 4, mimeType: "text/plain" } as const;
-  const upload = await rooms.uploads.create({ ...meta, expiresAfter: null });
-  const part = await rooms.uploads.addPart(
+  const upload = await stores.uploads.create({ ...meta, expiresAfter: null });
+  const part = await stores.uploads.addPart(
     "local",
     upload.id,
-    await rooms.uploads.receivePart("local", bytesOf("part")),
+    await stores.uploads.receivePart("local", bytesOf("part")),
   );
   const to = join(freshFolder(), "backup");
-  const manifest = await backUp({ dataDir: rooms.dataDir, to, version: "1.2.3", now: NOW });
-  return { rooms, kept, upload, part, to, manifest };
+  const manifest = await backUp({ dataDir: stores.dataDir, to, version: "1.2.3", now: NOW });
+  return { stores, kept, upload, part, to, manifest };
 }
 
 describe("a backup", () => {
@@ -58,19 +58,19 @@ describe("a backup", () => {
   });
 
   test("is consistent while files are added and removed", async () => {
-    const rooms = await openRooms();
+    const stores = await openFileStores();
     const to = join(freshFolder(), "backup");
     const live: string[] = [];
-    for (let i = 0; i < 20; i++) live.push((await addFile(rooms, `early ${i}`)).id);
+    for (let i = 0; i < 20; i++) live.push((await addFile(stores, `early ${i}`)).id);
     let over = false;
     const traffic = (async () => {
       for (let i = 0; !over; i++) {
-        live.push((await addFile(rooms, `late ${i}`)).id);
-        await rooms.files.remove("local", live.shift()!);
+        live.push((await addFile(stores, `late ${i}`)).id);
+        await stores.files.remove("local", live.shift()!);
       }
     })();
     for (let i = 0; i < 8; i++) {
-      const manifest = await backUp({ dataDir: rooms.dataDir, to: `${to}${i}`, version: "1", now: NOW });
+      const manifest = await backUp({ dataDir: stores.dataDir, to: `${to}${i}`, version: "1", now: NOW });
       expect(manifest.missing).toEqual([]);
       const snapshot = Snapshot.open(`${to}${i}`);
       const rows = snapshot.files().map(({ id }) => id);
@@ -83,41 +83,41 @@ describe("a backup", () => {
   });
 
   test("lists rows with missing files and can be restored", async () => {
-    const rooms = await openRooms();
-    const lost = await addFile(rooms, "lost");
-    rmSync(rooms.at("files", lost.id));
+    const stores = await openFileStores();
+    const lost = await addFile(stores, "lost");
+    rmSync(stores.at("files", lost.id));
     const to = join(freshFolder(), "backup");
-    const { missing } = await backUp({ dataDir: rooms.dataDir, to, version: "1", now: NOW });
+    const { missing } = await backUp({ dataDir: stores.dataDir, to, version: "1", now: NOW });
     expect(missing).toEqual([lost.id]);
     const dataDir = freshFolder();
     await restore({ from: to, dataDir, force: false, now: NOW });
-    const after = await openRooms({ dataDir });
+    const after = await openFileStores({ dataDir });
     await expect(after.files.get("local", lost.id)).rejects.toMatchObject({ status: 404 });
   });
 
   test("lists damaged files and can be restored without them", async () => {
-    const rooms = await openRooms();
+    const stores = await openFileStores();
     const [damaged, cut, kept] = [
-      await addFile(rooms, "damaged"),
-      await addFile(rooms, "cut"),
-      await addFile(rooms, "kept"),
+      await addFile(stores, "damaged"),
+      await addFile(stores, "cut"),
+      await addFile(stores, "kept"),
     ];
-    writeFileSync(rooms.at("files", damaged.id), "dAmaged");
-    writeFileSync(rooms.at("files", cut.id), "cu");
+    writeFileSync(stores.at("files", damaged.id), "dAmaged");
+    writeFileSync(stores.at("files", cut.id), "cu");
     const to = join(freshFolder(), "backup");
-    const manifest = await backUp({ dataDir: rooms.dataDir, to, version: "1", now: NOW });
+    const manifest = await backUp({ dataDir: stores.dataDir, to, version: "1", now: NOW });
     expect([manifest.missing, manifest.damaged.sort()]).toEqual([[], [damaged.id, cut.id].sort()]);
     const dataDir = freshFolder();
     const { left } = await restore({ from: to, dataDir, force: false, now: NOW });
     expect(left.sort()).toEqual([damaged.id, cut.id].sort());
-    const { files } = await openRooms({ dataDir });
+    const { files } = await openFileStores({ dataDir });
     expect(await files.check(await files.get("local", kept.id))).toBe(true);
     for (const { id } of [damaged, cut]) await expect(files.get("local", id)).rejects.toMatchObject({ status: 404 });
   });
 
   test("overwrites nothing, and leaves nothing behind when it fails", async () => {
-    const { to, rooms } = await backedUp();
-    const again = backUp({ dataDir: rooms.dataDir, to, version: "1", now: NOW });
+    const { to, stores } = await backedUp();
+    const again = backUp({ dataDir: stores.dataDir, to, version: "1", now: NOW });
     await expect(again).rejects.toThrow(/is not empty/);
     const empty = freshFolder();
     const elsewhere = join(freshFolder(), "backup");
@@ -132,7 +132,7 @@ describe("a restore", () => {
     const dataDir = freshFolder();
     const { aside } = await restore({ from: to, dataDir, force: false, now: NOW });
     expect(aside).toBeNull();
-    const { files, uploads } = await openRooms({ dataDir });
+    const { files, uploads } = await openFileStores({ dataDir });
     expect(await files.check(await files.get("local", kept.id))).toBe(true);
     const { file } = await uploads.complete("local", upload.id, [part.id], null);
     expect(readFileSync(files.pathOf(file!.id), "utf8")).toBe("part");
@@ -143,7 +143,7 @@ describe("a restore", () => {
     const dataDir = freshFolder();
     cpSync(to, join(dataDir, STAGED), { recursive: true });
     writeFileSync(join(dataDir, STAGED, ASIDE), "replaced-then");
-    const { files } = await openRooms({ dataDir });
+    const { files } = await openFileStores({ dataDir });
     expect(await files.check(await files.get("local", kept.id))).toBe(true);
     expect(existsSync(join(dataDir, STAGED))).toBe(false);
   });
@@ -157,7 +157,7 @@ describe("a restore", () => {
     await expect(restore({ from: to, dataDir, force: false, now: NOW })).rejects.toThrow(/holds data\. With --force/);
     const { aside } = await restore({ from: to, dataDir, force: true, now: NOW });
     expect(readdirSync(aside!)).toContain("nightshift.db");
-    const { files } = await openRooms({ dataDir });
+    const { files } = await openFileStores({ dataDir });
     expect((await files.get("local", kept.id)).bytes).toBe(4);
   });
 

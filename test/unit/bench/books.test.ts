@@ -34,7 +34,7 @@ test.each<[string, Partial<Accounts["books"]> | Partial<BatchAccount>, string]>(
   ["a nano-dollar too many", { countedUsd: 0.300000001 }, "cost by counter and ledger, in nano-dollars"],
   ["a line that was charged twice", { batchCompletionTokens: 105 }, "completion tokens of batch objects and ledger"],
   [
-    "prompt tokens of a line that nobody booked",
+    "prompt tokens of a line that was not booked",
     { batchPromptTokens: 190 },
     "prompt tokens of batch objects and ledger",
   ],

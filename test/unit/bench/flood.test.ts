@@ -17,7 +17,7 @@ function result(): FloodResult {
   };
 }
 
-it("pools all rounds, compares pairs, and subtracts the cost of answers from that of rejections", () => {
+it("pools rounds, compares pairs, and subtracts the cost of answers from that of rejections", () => {
   expect(floodRow(result())).toEqual([
     "unknown (404)",
     "200",

@@ -98,13 +98,13 @@ test("servers are named by their label or by their index", () => {
 test("each text is reported at once, also of an aborted stream", async () => {
   const target = await serve((_, response) => response.write(event({ choices: [{ text: "a" }] })));
   const abort = new AbortController();
-  const heard: number[] = [];
+  const reported: number[] = [];
   const onText = (at: number) => {
-    heard.push(at);
+    reported.push(at);
     abort.abort();
   };
   await expect(stream(target, { path: "completions" }, { signal: abort.signal, onText })).rejects.toThrow();
-  expect(heard).toHaveLength(1);
+  expect(reported).toHaveLength(1);
 });
 
 test("a rejection has its status and Retry-After", async () => {

@@ -4,13 +4,13 @@ import { ExpirySweeper } from "../../../files/expiry-sweeper.ts";
 import { WallTime } from "../../../platform/wall-time.ts";
 import { newBatch } from "../store/rows.ts";
 import { freshFolder } from "../store/test-store.ts";
-import { bytesOf, HeardLog, ManualClock, openRooms } from "./files-rig.ts";
+import { bytesOf, ManualClock, openFileStores, RecordedLog } from "./files-rig.ts";
 
 const LIMIT = { bytes: 1000, error: () => new Error("too large") as never };
 const HOUR = 3600;
 
-function sweeperOf({ files, uploads }: Awaited<ReturnType<typeof openRooms>>, clock: ManualClock) {
-  const log = new HeardLog();
+function sweeperOf({ files, uploads }: Awaited<ReturnType<typeof openFileStores>>, clock: ManualClock) {
+  const log = new RecordedLog();
   const tasks = [
     { name: "files", run: (now: number) => files.removeExpired(now) },
     { name: "uploads", run: (now: number) => uploads.expire(now) },
@@ -18,7 +18,7 @@ function sweeperOf({ files, uploads }: Awaited<ReturnType<typeof openRooms>>, cl
   return { sweeper: new ExpirySweeper(new WallTime(clock, log), log, tasks), log };
 }
 
-async function addFile({ files }: Awaited<ReturnType<typeof openRooms>>, expiresAfter: number | null) {
+async function addFile({ files }: Awaited<ReturnType<typeof openFileStores>>, expiresAfter: number | null) {
   const incoming = await files.receive("local", bytesOf("x"), LIMIT);
   return files.add(incoming, { owner: "local", purpose: "user_data", filename: "x", expiresAfter });
 }
@@ -27,7 +27,7 @@ describe("expiry", () => {
   test("removes row and bytes at the expiry time, also across a restart", async () => {
     const dataDir = freshFolder();
     const clock = new ManualClock();
-    const before = await openRooms({ dataDir, clock });
+    const before = await openFileStores({ dataDir, clock });
     const file = await addFile(before, HOUR);
     const forever = await addFile(before, null);
     const first = sweeperOf(before, clock);
@@ -37,7 +37,7 @@ describe("expiry", () => {
     await before.store.close();
 
     clock.pass(1);
-    const after = await openRooms({ dataDir, clock });
+    const after = await openFileStores({ dataDir, clock });
     const second = sweeperOf(after, clock);
     await second.sweeper.sweep();
     expect(readdirSync(after.at("files"))).toEqual([forever.id]);
@@ -46,25 +46,25 @@ describe("expiry", () => {
   });
 
   test("waits for an open batch that reads the file", async () => {
-    const rooms = await openRooms();
-    const { id } = await addFile(rooms, HOUR);
-    await rooms.store.batches.create({
+    const stores = await openFileStores();
+    const { id } = await addFile(stores, HOUR);
+    await stores.store.batches.create({
       batch: newBatch("batch_1", { inputFileId: id }),
       idempotency: null,
       maxOpen: null,
     });
-    rooms.clock.pass(2 * HOUR);
-    const { sweeper } = sweeperOf(rooms, rooms.clock);
+    stores.clock.pass(2 * HOUR);
+    const { sweeper } = sweeperOf(stores, stores.clock);
     await sweeper.sweep();
-    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
-    await rooms.store.batches.fail({ id: "batch_1", now: 1, errors: "{}", model: null, events: [] });
+    expect(existsSync(stores.files.pathOf(id))).toBe(true);
+    await stores.store.batches.fail({ id: "batch_1", now: 1, errors: "{}", model: null, events: [] });
     await sweeper.sweep();
-    expect(existsSync(rooms.files.pathOf(id))).toBe(false);
+    expect(existsSync(stores.files.pathOf(id))).toBe(false);
   });
 
   test("expires a pending upload after its hour, with its parts", async () => {
-    const rooms = await openRooms();
-    const { uploads, clock, at } = rooms;
+    const stores = await openFileStores();
+    const { uploads, clock, at } = stores;
     const upload = await uploads.create({
       owner: "local",
       filename: "x",
@@ -74,7 +74,7 @@ describe("expiry", () => {
       expiresAfter: null,
     });
     await uploads.addPart("local", upload.id, await uploads.receivePart("local", bytesOf("abc")));
-    const { sweeper } = sweeperOf(rooms, clock);
+    const { sweeper } = sweeperOf(stores, clock);
     clock.pass(HOUR - 1);
     await sweeper.sweep();
     expect(readdirSync(at("parts"))).toHaveLength(1);
@@ -87,7 +87,7 @@ describe("expiry", () => {
   test("removes terminal uploads a week after their expiry, also across a restart", async () => {
     const dataDir = freshFolder();
     const clock = new ManualClock();
-    const before = await openRooms({ dataDir, clock });
+    const before = await openFileStores({ dataDir, clock });
     const upload = {
       owner: "local",
       filename: "x",
@@ -104,7 +104,7 @@ describe("expiry", () => {
     await before.uploads.expire(clock.seconds);
     await before.store.close();
 
-    const { uploads, files } = await openRooms({ dataDir, clock });
+    const { uploads, files } = await openFileStores({ dataDir, clock });
     clock.pass(7 * 24 * HOUR);
     const young = await uploads.create(upload);
     expect(await uploads.forget(clock.seconds)).toBe(0);
@@ -118,17 +118,17 @@ describe("expiry", () => {
   });
 
   test("removes more files than fit into one round", async () => {
-    const rooms = await openRooms();
+    const stores = await openFileStores();
     const row = { owner: "local", purpose: "batch", filename: "x", bytes: 1, sha256: "", createdAt: 1, expiresAt: 2 };
     const ids = Array.from({ length: 1100 }, (_, i) => `file-${String(i).padStart(24, "0")}`);
     await Promise.all(
-      ids.map((id) => rooms.store.files.insert({ row: { ...row, id }, quotaBytes: null, maxFiles: 10_000 })),
+      ids.map((id) => stores.store.files.insert({ row: { ...row, id }, quotaBytes: null, maxFiles: 10_000 })),
     );
-    expect(await rooms.files.removeExpired(3)).toBe(1100);
+    expect(await stores.files.removeExpired(3)).toBe(1100);
   });
 
   test("runs the next task when one fails", async () => {
-    const log = new HeardLog();
+    const log = new RecordedLog();
     const ran: number[] = [];
     const clock = new ManualClock();
     const sweeper = new ExpirySweeper(new WallTime(clock, log), log, [
@@ -141,7 +141,7 @@ describe("expiry", () => {
   });
 
   test("runs periodically until stop, which awaits a running sweep", async () => {
-    const log = new HeardLog();
+    const log = new RecordedLog();
     let sweeps = 0;
     let ended = 0;
     let tell = () => {};
@@ -164,39 +164,39 @@ describe("expiry", () => {
 describe("a wall clock that jumps", () => {
   function watched() {
     const clock = new ManualClock();
-    const log = new HeardLog();
+    const log = new RecordedLog();
     return { clock, log, time: new WallTime(clock, log) };
   }
 
   test("forward by a day expires nothing until a second check confirms it", async () => {
-    const rooms = await openRooms();
-    const { id } = await addFile(rooms, HOUR);
-    const { sweeper, log } = sweeperOf(rooms, rooms.clock);
-    rooms.clock.jump(24 * HOUR);
+    const stores = await openFileStores();
+    const { id } = await addFile(stores, HOUR);
+    const { sweeper, log } = sweeperOf(stores, stores.clock);
+    stores.clock.jump(24 * HOUR);
     await sweeper.sweep();
-    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
+    expect(existsSync(stores.files.pathOf(id))).toBe(true);
     expect(log.lines).toMatchObject([{ level: "warn", fields: { jumpSeconds: 24 * HOUR } }]);
-    rooms.clock.pass(30);
+    stores.clock.pass(30);
     await sweeper.sweep();
-    expect(existsSync(rooms.files.pathOf(id))).toBe(false);
+    expect(existsSync(stores.files.pathOf(id))).toBe(false);
   });
 
   test("between the boot and the first sweep expires nothing by either time", async () => {
-    const rooms = await openRooms();
-    const { id } = await addFile(rooms, HOUR);
+    const stores = await openFileStores();
+    const { id } = await addFile(stores, HOUR);
     // The machine boots a day ahead, and the network corrects the clock before the next check.
-    rooms.clock.jump(24 * HOUR);
-    const { sweeper } = sweeperOf(rooms, rooms.clock);
-    rooms.clock.jump(-24 * HOUR);
-    rooms.clock.pass(30);
+    stores.clock.jump(24 * HOUR);
+    const { sweeper } = sweeperOf(stores, stores.clock);
+    stores.clock.jump(-24 * HOUR);
+    stores.clock.pass(30);
     await sweeper.sweep();
-    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
-    rooms.clock.pass(30);
+    expect(existsSync(stores.files.pathOf(id))).toBe(true);
+    stores.clock.pass(30);
     await sweeper.sweep();
-    expect(existsSync(rooms.files.pathOf(id))).toBe(true);
-    rooms.clock.pass(HOUR);
+    expect(existsSync(stores.files.pathOf(id))).toBe(true);
+    stores.clock.pass(HOUR);
     await sweeper.sweep();
-    expect(existsSync(rooms.files.pathOf(id))).toBe(false);
+    expect(existsSync(stores.files.pathOf(id))).toBe(false);
   });
 
   test("is settled once a second check has confirmed it", () => {

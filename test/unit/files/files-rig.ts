@@ -3,7 +3,7 @@ import { FileStore, type FileStoreDeps } from "../../../files/file-store.ts";
 import { UploadStore } from "../../../files/upload-store.ts";
 import { freshFolder, testStore } from "../store/test-store.ts";
 
-/** A clock that stands where it is set. */
+/** A clock that only the test sets. */
 export class ManualClock {
   monotonicMs = 5000;
   wallMs = 1_700_000_000_000;
@@ -32,7 +32,7 @@ export class ManualClock {
   }
 }
 
-export class HeardLog {
+export class RecordedLog {
   readonly lines: { level: string; fields: object; message: string }[] = [];
   readonly debug = this.#note("debug");
   readonly info = this.#note("info");
@@ -49,10 +49,10 @@ export class HeardLog {
 }
 
 /** File and upload stores over a real store and a real disk; everything is removed after the test. */
-export async function openRooms(changed: Partial<Omit<FileStoreDeps, "store">> = {}) {
+export async function openFileStores(changed: Partial<Omit<FileStoreDeps, "store">> = {}) {
   const dataDir = changed.dataDir ?? freshFolder();
   const clock = changed.clock instanceof ManualClock ? changed.clock : new ManualClock();
-  const log = new HeardLog();
+  const log = new RecordedLog();
   const store = await testStore(dataDir);
   const deps = { store, dataDir, clock, log, diskReserve: 0, storageQuota: null, maxFiles: 10_000, ...changed };
   const files = await FileStore.open(deps);

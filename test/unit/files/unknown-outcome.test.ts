@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { StoreError } from "../../../store/types/store-error.ts";
 import { startTestServer } from "../server/test-server.ts";
-import { bytesOf, openRooms } from "./files-rig.ts";
+import { bytesOf, openFileStores } from "./files-rig.ts";
 
 const LIMIT = { bytes: 1000, error: () => new Error("never") as never };
 const META = { owner: "local", purpose: "user_data", filename: "a.txt", expiresAfter: null } as const;
@@ -17,29 +17,29 @@ function losesAnswer<Args, Result>(operation: (args: Args) => Promise<Result>): 
 }
 
 test("a file whose row may be committed keeps its bytes for the next start", async () => {
-  const rooms = await openRooms();
-  const { insert } = rooms.store.files;
-  rooms.store.files.insert = losesAnswer(insert);
-  const incoming = await rooms.files.receive("local", bytesOf("kept"), LIMIT);
-  await expect(rooms.files.add(incoming, META)).rejects.toMatchObject({ code: "closed" });
-  await rooms.store.close();
-  const after = await openRooms({ dataDir: rooms.dataDir });
+  const stores = await openFileStores();
+  const { insert } = stores.store.files;
+  stores.store.files.insert = losesAnswer(insert);
+  const incoming = await stores.files.receive("local", bytesOf("kept"), LIMIT);
+  await expect(stores.files.add(incoming, META)).rejects.toMatchObject({ code: "closed" });
+  await stores.store.close();
+  const after = await openFileStores({ dataDir: stores.dataDir });
   const [row] = (await after.files.list({ owner: "local", purpose: null, limit: 2, after: null, order: "asc" })).rows;
   expect(readFileSync(after.files.pathOf(row!.id), "utf8")).toBe("kept");
 });
 
 test("a part and an upload's file that may be committed keep their bytes", async () => {
-  const rooms = await openRooms();
-  const { addPart, complete } = rooms.store.uploads;
-  const { id } = await rooms.uploads.create({ ...META, bytes: 4, mimeType: "text/plain" });
-  rooms.store.uploads.addPart = losesAnswer(addPart);
-  const received = await rooms.uploads.receivePart("local", bytesOf("kept"));
-  await expect(rooms.uploads.addPart("local", id, received)).rejects.toMatchObject({ code: "closed" });
-  const [part] = await rooms.store.uploads.parts({ uploadId: id });
-  rooms.store.uploads.complete = losesAnswer(complete);
-  await expect(rooms.uploads.complete("local", id, [part!.id], null)).rejects.toMatchObject({ code: "closed" });
-  await rooms.store.close();
-  const after = await openRooms({ dataDir: rooms.dataDir });
+  const stores = await openFileStores();
+  const { addPart, complete } = stores.store.uploads;
+  const { id } = await stores.uploads.create({ ...META, bytes: 4, mimeType: "text/plain" });
+  stores.store.uploads.addPart = losesAnswer(addPart);
+  const received = await stores.uploads.receivePart("local", bytesOf("kept"));
+  await expect(stores.uploads.addPart("local", id, received)).rejects.toMatchObject({ code: "closed" });
+  const [part] = await stores.store.uploads.parts({ uploadId: id });
+  stores.store.uploads.complete = losesAnswer(complete);
+  await expect(stores.uploads.complete("local", id, [part!.id], null)).rejects.toMatchObject({ code: "closed" });
+  await stores.store.close();
+  const after = await openFileStores({ dataDir: stores.dataDir });
   const { upload, file } = await after.uploads.complete("local", id, [part!.id], null);
   expect(upload.status).toBe("completed");
   expect(readFileSync(after.files.pathOf(file.id), "utf8")).toBe("kept");

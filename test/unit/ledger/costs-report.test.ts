@@ -49,7 +49,7 @@ test("an hour is split into online, flex, batch and idle time, with prices per i
     usd_per_million_tokens: 0.8,
     spot_usd_per_million_tokens: 0.2,
   });
-  const told = results.map((result) => [result.nightshift.service_tier, result.nightshift.machine]);
+  const costs = results.map((result) => [result.nightshift.service_tier, result.nightshift.machine]);
   const cost = (seconds: number, millions: number) => ({
     seconds,
     usd: seconds / 1000,
@@ -57,7 +57,7 @@ test("an hour is split into online, flex, batch and idle time, with prices per i
     usd_per_million_tokens: millions === 0 ? null : seconds / 1000 / millions,
     spot_usd_per_million_tokens: millions === 0 ? null : seconds / 4000 / millions,
   });
-  expect(told).toEqual([
+  expect(costs).toEqual([
     ["default", cost(500, 0.5)],
     ["batch", cost(800, 4)],
     // Its work was not charged.

@@ -14,7 +14,7 @@ function running(add: (spell: MachineInterval) => void) {
   const errors: string[] = [];
   const spent: number[] = [];
   const time = new MachineTime({
-    store: { machine: { add: async (spell) => add(spell), sums: () => Promise.reject(new Error("nobody asks")) } },
+    store: { machine: { add: async (spell) => add(spell), sums: () => Promise.reject(new Error("not used")) } },
     sink: { spent: (_, seconds) => void spent.push(seconds) },
     log: { error: (_, message) => void errors.push(message) },
     clock: { now: () => Date.now(), epochMs: () => Date.now() },

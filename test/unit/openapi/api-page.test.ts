@@ -43,18 +43,20 @@ function fate(schema: string, field: string): string {
 
 describe("docs/api.md", () => {
   it("has exactly the operations of the OpenAPI document", () => {
-    const told = table("method and path").flatMap(([cell = ""]) => names(cell));
+    const documented = table("method and path").flatMap(([cell = ""]) => names(cell));
     const there = operations.map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:\w+/g, "{id}")}`);
-    expect(told.map((name) => name.replace(/\{\w+\}/, "{id}")).sort()).toEqual(there.sort());
+    expect(documented.map((name) => name.replace(/\{\w+\}/, "{id}")).sort()).toEqual(there.sort());
   });
 
   it.each([
     ["ChatCompletionRequest", 1],
     ["CompletionRequest", 2],
   ])("has the treatment of every field of %s", (schema, column) => {
-    const told = table("field").flatMap((cells) => names(cells[0]!).map((name) => [name, cells[column]]));
-    const fields = new Set([...told.map(([name]) => name!), ...Object.keys(schemas[schema]!.properties)]);
-    expect(Object.fromEntries(told)).toEqual(Object.fromEntries([...fields].map((name) => [name, fate(schema, name)])));
+    const documented = table("field").flatMap((cells) => names(cells[0]!).map((name) => [name, cells[column]]));
+    const fields = new Set([...documented.map(([name]) => name!), ...Object.keys(schemas[schema]!.properties)]);
+    expect(Object.fromEntries(documented)).toEqual(
+      Object.fromEntries([...fields].map((name) => [name, fate(schema, name)])),
+    );
   });
 
   const others = operations.flatMap(({ method, path, request, form }) => {
@@ -67,7 +69,7 @@ describe("docs/api.md", () => {
   });
   it.each(others)("has exactly the fields of $called", ({ called, schema }) => {
     const rows = table(`field of \`${called}\``);
-    const told = rows.flatMap(([cell = ""]) => names(cell));
-    expect(told.sort()).toEqual(Object.keys(schemas[schema]!.properties).sort());
+    const documented = rows.flatMap(([cell = ""]) => names(cell));
+    expect(documented.sort()).toEqual(Object.keys(schemas[schema]!.properties).sort());
   });
 });

@@ -40,13 +40,13 @@ describe("a hostile body", () => {
 });
 
 describe("a body with many faults", () => {
-  /** Items of which each counts that it was looked at. */
+  /** Items with a count of their reads. */
   function items(count: number): { list: unknown[]; looked: () => number } {
     let looked = 0;
     const item = () => ({
       get role() {
         looked++;
-        return "nobody";
+        return "unknown";
       },
     });
     return { list: Array.from({ length: count }, item), looked: () => looked };

@@ -90,7 +90,7 @@ test("an engine death before the response restarts the request, and its tokens c
   });
 });
 
-test("the queue wait is predicted from the waiting tokens and the rate of the last embedding batches", () => {
+test("the queue wait is predicted from waiting tokens and the rate of recent embedding batches", () => {
   const load = new EmbeddingLoad();
   load.add("default", "a", 1000);
   expect(load.waitMs("default", "a")).toBe(0);

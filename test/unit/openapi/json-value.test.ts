@@ -14,7 +14,7 @@ function cutsOf(text: string, length?: number, piece = text.length) {
   return cuts.cuts;
 }
 
-/** What comes of a text: its value, written with the order of its keys and the sign of zeros; null where it is none. */
+/** Result of a text: its value, written with the order of its keys and the sign of zeros; null where it is none. */
 function outcome(parse: () => unknown): string | null {
   try {
     return written(parse());

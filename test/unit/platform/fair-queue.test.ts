@@ -16,7 +16,7 @@ describe("FairQueue, starvation", () => {
   /** A service, whether the served owner leaves after it, and how many new owners join. */
   const turn = fc.record({ amount, leaves: fc.boolean(), joins: fc.nat({ max: MOST_WAITING }) });
 
-  /** A queue with the owners that wait in it, after these turns. */
+  /** A queue with the owners that wait in it, after these rounds. */
   class Owners {
     readonly queue = new FairQueue();
     readonly waiting = new Set<string>();
@@ -41,7 +41,7 @@ describe("FairQueue, starvation", () => {
     }
   }
 
-  it("serves a waiting owner after a bounded amount, whatever owners join", () => {
+  it("serves a waiting owner after a bounded amount, beside any owners that join", () => {
     const history = fc.array(turn, { maxLength: 60 });
     // Owners that always leave are the hardest: new ones replace them in front of the owner that waits.
     const future = fc.oneof(fc.infiniteStream(turn), fc.infiniteStream(turn.map((one) => ({ ...one, leaves: true }))));
@@ -66,44 +66,44 @@ describe("FairQueue, starvation", () => {
     );
   });
 
-  it("serves an old owner in about half of all turns while a new owner joins with each", () => {
+  it("serves an old owner in about half of all rounds while a new owner joins with each", () => {
     const queue = new FairQueue();
     queue.set(new Set(["old", "other"]));
     queue.charge("old", 500);
     queue.leave("other");
     let longest = 0;
     let since = 0;
-    let turns = 0;
-    for (let turn = 0; turn < 2000; turn++) {
-      const fresh = `new${turn}`;
+    let rounds = 0;
+    for (let round = 0; round < 2000; round++) {
+      const fresh = `new${round}`;
       queue.join(fresh);
       const served = serve(queue, ["old", fresh], 10);
       queue.leave(fresh);
       since = served === "old" ? 0 : since + 1;
-      if (served === "old") turns++;
+      if (served === "old") rounds++;
       longest = Math.max(longest, since);
     }
-    // It was ahead of the virtual time by 250, which advances by 10 / 2 owners with each turn.
+    // It was ahead of the virtual time by 250, which advances by 10 / 2 owners with each round.
     expect(longest).toBeLessThanOrEqual(51);
-    expect(turns).toBeGreaterThan(900);
+    expect(rounds).toBeGreaterThan(900);
   });
 });
 
 describe("FairQueue, shares", () => {
   it("serves owners that always wait in equal parts beside owners that come and go", () => {
     const most = 50;
-    const turn = fc.record({ amount: fc.integer({ min: 1, max: most }), visitor: fc.nat({ max: 20 }) });
+    const round = fc.record({ amount: fc.integer({ min: 1, max: most }), other: fc.nat({ max: 20 }) });
     fc.assert(
-      fc.property(fc.array(turn, { maxLength: 300 }), (turns) => {
+      fc.property(fc.array(round, { maxLength: 300 }), (rounds) => {
         const queue = new FairQueue();
         const served = new Map(["a", "b", "c"].map((owner) => [owner, 0]));
         for (const owner of served.keys()) queue.join(owner);
-        for (const { amount, visitor } of turns) {
-          const guest = `guest${visitor}`;
-          queue.join(guest);
-          const owner = serve(queue, [...served.keys(), guest], amount);
-          queue.leave(guest);
-          if (owner !== guest) served.set(owner, served.get(owner)! + amount);
+        for (const { amount, other } of rounds) {
+          const joining = `other${other}`;
+          queue.join(joining);
+          const owner = serve(queue, [...served.keys(), joining], amount);
+          queue.leave(joining);
+          if (owner !== joining) served.set(owner, served.get(owner)! + amount);
           expect(Math.max(...served.values()) - Math.min(...served.values())).toBeLessThanOrEqual(most);
         }
       }),
@@ -115,8 +115,8 @@ describe("FairQueue, shares", () => {
     queue.join("a");
     for (let i = 0; i < 100; i++) queue.charge("a", 10);
     queue.join("b");
-    const turns = Array.from({ length: 10 }, () => serve(queue, ["a", "b"], 10));
-    expect(turns.filter((owner) => owner === "b").length).toBeLessThanOrEqual(6);
+    const order = Array.from({ length: 10 }, () => serve(queue, ["a", "b"], 10));
+    expect(order.filter((owner) => owner === "b").length).toBeLessThanOrEqual(6);
   });
 
   it("orders items as serving them one by one would", () => {

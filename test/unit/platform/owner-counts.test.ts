@@ -18,10 +18,10 @@ it("counts ahead all own requests, and of each other owner at most own + 1", () 
 test.each<[string, Record<string, number>, string, number, boolean]>([
   ["as many as may wait", { a: 7 }, "a", 1, true],
   ["one too many", { a: 8 }, "a", 1, false],
-  ["many at once where nobody waits", {}, "a", 20, true],
+  ["many at once in an empty queue", {}, "a", 20, true],
   ["another owner where one has all", { a: 8 }, "b", 4, true],
   ["more than an equal part", { a: 8 }, "b", 5, false],
-  ["who has an equal part already", { a: 8, b: 4 }, "b", 1, false],
+  ["an owner that has an equal part already", { a: 8, b: 4 }, "b", 1, false],
   ["a third owner", { a: 8, b: 4 }, "c", 2, true],
 ])("of a queue of eight: %s", (_, waiting, owner, count, takes) => {
   const queue = new OwnerCounts();

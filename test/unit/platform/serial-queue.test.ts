@@ -24,11 +24,11 @@ function work() {
 const settled = () => new Promise(setImmediate);
 
 it("runs the given number of jobs at a time, and the next one after a failure", async () => {
-  const turns = new SerialQueue(2);
+  const queue = new SerialQueue(2);
   const [one, two, three] = [work(), work(), work()];
-  const first = turns.take("a", 1, one.run, never);
-  const second = turns.take("b", 1, two.run, never);
-  const third = turns.take("c", 1, three.run, never);
+  const first = queue.take("a", 1, one.run, never);
+  const second = queue.take("b", 1, two.run, never);
+  const third = queue.take("c", 1, three.run, never);
   await settled();
   expect([one.begun(), two.begun(), three.begun()]).toEqual([true, true, false]);
   one.fail(new Error("no"));
@@ -39,10 +39,10 @@ it("runs the given number of jobs at a time, and the next one after a failure", 
 });
 
 it("runs one job of each owner at a time", async () => {
-  const turns = new SerialQueue(2);
+  const queue = new SerialQueue(2);
   const [one, two] = [work(), work()];
-  const first = turns.take("a", 1, one.run, never);
-  const second = turns.take("a", 1, two.run, never);
+  const first = queue.take("a", 1, one.run, never);
+  const second = queue.take("a", 1, two.run, never);
   await settled();
   expect(two.begun()).toBe(false);
   one.end();
@@ -51,11 +51,11 @@ it("runs one job of each owner at a time", async () => {
 });
 
 it("runs an owner's only job before 200 earlier ones of another owner", async () => {
-  const turns = new SerialQueue(1);
+  const queue = new SerialQueue(1);
   const order: string[] = [];
   const held = work();
-  const running = turns.take("many", 1, held.run, never);
-  const take = (owner: string) => turns.take(owner, 1, async () => void order.push(owner), never);
+  const running = queue.take("many", 1, held.run, never);
+  const take = (owner: string) => queue.take(owner, 1, async () => void order.push(owner), never);
   const rest = [...Array.from({ length: 200 }, () => take("many")), take("few")];
   held.end();
   await Promise.all([running, ...rest]);
@@ -63,11 +63,11 @@ it("runs an owner's only job before 200 earlier ones of another owner", async ()
 });
 
 it("shares by cost: short jobs of one owner pass long ones of another", async () => {
-  const turns = new SerialQueue(1);
+  const queue = new SerialQueue(1);
   const order: string[] = [];
   const held = work();
-  const running = turns.take("first", 1, held.run, never);
-  const take = (owner: string, cost: number) => turns.take(owner, cost, async () => void order.push(owner), never);
+  const running = queue.take("first", 1, held.run, never);
+  const take = (owner: string, cost: number) => queue.take(owner, cost, async () => void order.push(owner), never);
   const long = Array.from({ length: 5 }, () => take("long", 100));
   const short = Array.from({ length: 50 }, () => take("short", 10));
   held.end();
@@ -79,15 +79,15 @@ it("shares by cost: short jobs of one owner pass long ones of another", async ()
 });
 
 it("rejects an aborted job at once and never starts it", async () => {
-  const turns = new SerialQueue(1);
+  const queue = new SerialQueue(1);
   const [one, two, three] = [work(), work(), work()];
-  const first = turns.take("a", 1, one.run, never);
+  const first = queue.take("a", 1, one.run, never);
   const given = new AbortController();
-  const second = turns.take("b", 1, two.run, given.signal);
-  const third = turns.take("c", 1, three.run, never);
+  const second = queue.take("b", 1, two.run, given.signal);
+  const third = queue.take("c", 1, three.run, never);
   given.abort(new Error("given up"));
   await expect(second).rejects.toThrow("given up");
-  await expect(turns.take("b", 1, two.run, given.signal)).rejects.toThrow("given up");
+  await expect(queue.take("b", 1, two.run, given.signal)).rejects.toThrow("given up");
   three.end();
   one.end();
   await Promise.all([first, third]);
@@ -95,11 +95,11 @@ it("rejects an aborted job at once and never starts it", async () => {
 });
 
 it("counts an aborted job as running until it has ended", async () => {
-  const turns = new SerialQueue(1);
+  const queue = new SerialQueue(1);
   const [one, two] = [work(), work()];
   const given = new AbortController();
-  const first = turns.take("a", 1, one.run, given.signal);
-  const second = turns.take("b", 1, two.run, never);
+  const first = queue.take("a", 1, one.run, given.signal);
+  const second = queue.take("b", 1, two.run, never);
   await settled();
   given.abort(new Error("given up"));
   await settled();

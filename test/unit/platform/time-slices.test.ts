@@ -19,7 +19,7 @@ async function run(
   slice.leave();
 }
 
-it("a short job ends after a few slices of a long one, whatever their order", async () => {
+it("a short job ends after a few slices of a long one, in either order", async () => {
   const clock = { ms: 0 };
   const slices = new TimeSlices(() => clock.ms);
   let long = 0;
@@ -35,7 +35,7 @@ it("a short job ends after a few slices of a long one, whatever their order", as
   expect(longAtEnd).toBeLessThanOrEqual(60);
 });
 
-it("gives owners equal time, whatever their number of jobs and length of pieces", async () => {
+it("gives owners equal time at any number of jobs and length of pieces", async () => {
   const clock = { ms: 0 };
   const slices = new TimeSlices(() => clock.ms);
   const spent = { coarse: 0, many: 0 };

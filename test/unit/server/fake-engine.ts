@@ -50,13 +50,13 @@ export const FACTS: ModelFacts = {
   fingerprint: "fp_demo_b1",
 };
 
-/** Takes requests and does what the test tells it to; with a script, it plays that for every request by itself. */
+/** An engine whose answers the test makes, or a script that runs for every request. */
 export class FakeEngine implements Engine {
   readonly model: string;
   state: EngineState = { name: "ready" };
   facts: ModelFacts | null = FACTS;
   status: EngineStatus | null = null;
-  /** What its scheduler has to do. */
+  /** Backlog of its scheduler. */
   backlog: Backlog | null = null;
   retryAfterSeconds = 1;
   readonly requests: FakeRequest[] = [];

@@ -6,7 +6,7 @@ import { FREE, fileRow, newBatch, newLines } from "./rows.ts";
 import { freshFolder, testStore } from "./test-store.ts";
 
 const LINES = 200;
-const SECRET = "the answer that nobody may read again";
+const SECRET = "the answer that must not be readable again";
 
 /** A completed batch whose answers are still in the database. */
 async function answered(store: Store): Promise<void> {

@@ -19,14 +19,14 @@ function transactions(...durable: boolean[]): string[] {
       throw error;
     },
   }));
-  const told: string[] = [];
+  const outcomes: string[] = [];
   while (waiting.length > 0) {
     names = "";
     writer.runSome(waiting, 1);
-    told.push(`${names} ${db.pragma("synchronous", { simple: true }) === SYNCED ? "synced" : "not synced"}`);
+    outcomes.push(`${names} ${db.pragma("synchronous", { simple: true }) === SYNCED ? "synced" : "not synced"}`);
   }
   db.close();
-  return told;
+  return outcomes;
 }
 
 it("writes that need no fsync join a durable group that began before them", () => {
@@ -42,7 +42,7 @@ it("on a full disk writes are retried one by one, and those that fit succeed", (
   db.exec("CREATE TABLE rows (name TEXT, filler BLOB)");
   db.pragma("max_page_count = 20");
   const insert = db.prepare("INSERT INTO rows VALUES (?, zeroblob(?))");
-  const told: string[] = [];
+  const outcomes: string[] = [];
   const waiting = [
     { name: "small", bytes: 10 },
     { name: "large", bytes: 1_000_000 },
@@ -52,14 +52,14 @@ it("on a full disk writes are retried one by one, and those that fit succeed", (
     return {
       durable: true,
       run,
-      done: () => told.push(`${name} done`),
-      failed: ({ code }) => told.push(`${name} ${code}`),
+      done: () => outcomes.push(`${name} done`),
+      failed: ({ code }) => outcomes.push(`${name} ${code}`),
     };
   });
   const writer = new GroupCommit(db, () => 0);
   const failures: (string | undefined)[] = [];
   while (waiting.length > 0) failures.push(writer.runSome(waiting, 1)?.code);
-  expect(told).toEqual(["small done", "large full", "last done"]);
+  expect(outcomes).toEqual(["small done", "large full", "last done"]);
   expect(failures).toEqual([undefined, undefined, "full", undefined]);
   expect(db.prepare("SELECT name FROM rows").pluck().all()).toEqual(["small", "last"]);
   db.close();

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { bytesOf, openRooms } from "../files/files-rig.ts";
+import { bytesOf, openFileStores } from "../files/files-rig.ts";
 import { freshFolder } from "./test-store.ts";
 
 /** Modes of the folder and its entries that others can access; empty when all are private. */
@@ -18,12 +18,12 @@ beforeEach(() => {
 });
 
 async function fill(dataDir: string) {
-  const rooms = await openRooms({ dataDir });
+  const stores = await openFileStores({ dataDir });
   const limit = { bytes: 9, error: () => new Error("too large") as never };
   const meta = { owner: "local", purpose: "user_data", filename: "x", expiresAfter: null } as const;
-  await rooms.files.add(await rooms.files.receive("local", bytesOf("secret"), limit), meta);
-  const upload = await rooms.uploads.create({ ...meta, bytes: 6, mimeType: "text/plain" });
-  await rooms.uploads.addPart("local", upload.id, await rooms.uploads.receivePart("local", bytesOf("secret")));
+  await stores.files.add(await stores.files.receive("local", bytesOf("secret"), limit), meta);
+  const upload = await stores.uploads.create({ ...meta, bytes: 6, mimeType: "text/plain" });
+  await stores.uploads.addPart("local", upload.id, await stores.uploads.receivePart("local", bytesOf("secret")));
 }
 
 test("stored files are private to the user under any umask", async () => {

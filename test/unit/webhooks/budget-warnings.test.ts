@@ -14,12 +14,12 @@ const HOOK = {
 };
 
 function watchOf(store: Store, epochMs = () => NOW_MS) {
-  const told = { wakes: 0, warned: 0 };
-  const observer = { warned: () => void told.warned++ };
+  const counts = { wakes: 0, warned: 0 };
+  const observer = { warned: () => void counts.warned++ };
   const endpoints = new WebhookEndpoints([HOOK]);
-  const eventsQueued = () => void told.wakes++;
+  const eventsQueued = () => void counts.wakes++;
   const log = { debug() {}, info() {}, warn() {}, error() {} };
-  return { told, watch: new BudgetWarnings({ store, endpoints, eventsQueued, observer, log, epochMs }) };
+  return { counts, watch: new BudgetWarnings({ store, endpoints, eventsQueued, observer, log, epochMs }) };
 }
 
 async function events(store: Store): Promise<unknown[]> {
@@ -30,7 +30,7 @@ async function events(store: Store): Promise<unknown[]> {
 it("a budget past its threshold causes one webhook per period", async () => {
   const store = await testStore();
   await store.budgets.setOwner({ owner: "local", dailyNano: 1e9, monthlyNano: 10e9, softRatio: 0.8 });
-  const { watch, told } = watchOf(store);
+  const { watch, counts } = watchOf(store);
   const charge = async (costNano: number, day = DAY) => {
     const row = ledgerRow({ day, costNano });
     await store.ledger.insert({ rows: [row] });
@@ -57,7 +57,7 @@ it("a budget past its threshold causes one webhook per period", async () => {
       },
     },
   ]);
-  expect(told.wakes).toBe(1);
+  expect(counts.wakes).toBe(1);
 });
 
 it("a start sends pending warnings of the previous run, each once", async () => {
@@ -65,11 +65,11 @@ it("a start sends pending warnings of the previous run, each once", async () => 
   await store.budgets.setOwner({ owner: "local", dailyNano: null, monthlyNano: 1e9, softRatio: 0.5 });
   await store.ledger.insert({ rows: [ledgerRow({ day: DAY - 3, costNano: 0.6e9 })] });
   for (const expected of [1, 0]) {
-    const { watch, told } = watchOf(store);
+    const { watch, counts } = watchOf(store);
     await watch.start();
     await watch.check();
     await watch.stop();
-    expect(told.wakes).toBe(expected);
+    expect(counts.wakes).toBe(expected);
   }
   expect(await events(store)).toHaveLength(1);
   // A new month has a warning of its own.

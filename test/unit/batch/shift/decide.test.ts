@@ -118,13 +118,13 @@ describe("deadlines", () => {
 });
 
 it("logs and counts each change once", () => {
-  const told: unknown[] = [];
+  const recorded: unknown[] = [];
   let load = 0.5;
   let now = NOON;
   const shift = new ShiftState(rules({ mode: "idle" }), {
     clock: { epochMs: () => now },
-    log: { info: (fields, message) => told.push(message, fields) },
-    observer: { shiftChanged: (reason, { share }) => told.push([reason, share]) },
+    log: { info: (fields, message) => recorded.push(message, fields) },
+    observer: { shiftChanged: (reason, { share }) => recorded.push([reason, share]) },
   });
   expect(shift.decision).toBeNull();
   shift.update(load, [], 100);
@@ -134,7 +134,7 @@ it("logs and counts each change once", () => {
   shift.update(load, [], 100);
   shift.update(load, [], 100);
   expect(shift.decision?.share).toBe(1);
-  expect(told).toEqual([
+  expect(recorded).toEqual([
     "Shift: busy, waiting for online work to take less than 20 % of the time; it takes 50 %",
     { from: null, to: { phase: "busy", share: 0 }, cause: "start" },
     ["start", 0],

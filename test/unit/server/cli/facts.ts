@@ -1,6 +1,6 @@
 import type { ModelFacts } from "../../../../engine/protocol/config.ts";
 
-/** A small model on a CPU, as the engine tells it. */
+/** A small model on a CPU, as the engine reports it. */
 export const FACTS: ModelFacts = {
   model: "small",
   path: "/models/small.gguf",

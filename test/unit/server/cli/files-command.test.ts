@@ -132,9 +132,9 @@ test("reports a refusal during an upload instead of the broken connection", asyn
 });
 
 test("takes key and URL from the environment", async () => {
-  const heard: (string | undefined)[] = [];
+  const requests: (string | undefined)[] = [];
   const url = await serve((res, req) => {
-    heard.push(req.url, req.headers.authorization);
+    requests.push(req.url, req.headers.authorization);
     res.end('{"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false}');
   });
   const stdout = new Writable({ write: (_c, _e, done) => done() });
@@ -142,7 +142,7 @@ test("takes key and URL from the environment", async () => {
   const env = { NIGHTSHIFT_URL: `${url}/base/v1`, OPENAI_API_KEY: "sk-2" };
   await filesCommand(["list"], { env, stdout, stderr });
   await filesCommand(["list"], { env: { ...env, NIGHTSHIFT_URL: url, NIGHTSHIFT_API_KEY: "sk-1" }, stdout, stderr });
-  expect(heard).toEqual(["/base/v1/files?limit=100", "Bearer sk-2", "/v1/files?limit=100", "Bearer sk-1"]);
+  expect(requests).toEqual(["/base/v1/files?limit=100", "Bearer sk-2", "/v1/files?limit=100", "Bearer sk-1"]);
   expect(() => new ApiClient("nonsense", {})).toThrow(/must be like/);
 });
 

@@ -13,13 +13,13 @@ afterAll(() => server.close());
 
 async function keys(...args: string[]): Promise<{ out: string; err: string }> {
   const written = { out: "", err: "" };
-  const hear = (stream: "out" | "err") => (text: string) => {
+  const write = (stream: "out" | "err") => (text: string) => {
     written[stream] += text;
   };
   await keysCommand(args, {
     env: { NIGHTSHIFT_URL: server.url, NIGHTSHIFT_ADMIN_KEY: ADMIN_KEY, OPENAI_API_KEY: "another" },
-    stdout: { write: hear("out") },
-    stderr: { write: hear("err") },
+    stdout: { write: write("out") },
+    stderr: { write: write("err") },
     now: () => NOW * 1000,
   });
   return written;

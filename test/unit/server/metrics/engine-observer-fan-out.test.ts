@@ -7,19 +7,19 @@ import { OnlineUtilization } from "../../../../server/metrics/online-utilization
 const PIECE: PieceStats = { ms: 30, tokens: 10, inputs: 1, online: true, shares: [] };
 
 test("forwards each event in order to observers with a method for it", () => {
-  const heard: string[] = [];
+  const events: string[] = [];
   const observers = new EngineObserverFanOut([
     {
-      started: (model, pid) => void heard.push(`first: ${model} runs as ${pid}`),
-      ended: () => void heard.push("gone"),
+      started: (model, pid) => void events.push(`first: ${model} runs as ${pid}`),
+      ended: () => void events.push("gone"),
     },
-    { started: () => void heard.push("second"), restarted: () => void heard.push("again") },
+    { started: () => void events.push("second"), restarted: () => void events.push("again") },
   ]);
   observers.started("demo", 7);
   observers.ended("demo");
   observers.restarted("demo");
   observers.piece("demo", PIECE);
-  expect(heard).toEqual(["first: demo runs as 7", "second", "gone", "again"]);
+  expect(events).toEqual(["first: demo runs as 7", "second", "gone", "again"]);
 });
 
 test("an embedding decode counts for embeddings and for the engine's busy time", () => {

@@ -133,7 +133,7 @@ describe("the series", () => {
       expect(text).toMatch(/nightshift_engine_resident_memory_bytes\{model="demo"\} \d{8,}\n/);
       expect(text).toMatch(/nightshift_engine_open_fds\{model="demo"\} \d+\n/);
     }
-    // What an engine process held is gone with it; what it did is not.
+    // Gauges of an engine process end with it; its counters do not.
     metrics.ended("demo");
     const after = await registry.metrics();
     expect(after).not.toMatch(/^nightshift_(kv_cache_usage_ratio|park_memory_bytes|engine_resident|engine_open)\S* /m);

@@ -16,7 +16,7 @@ const root = (path: string) => fileURLToPath(new URL(`../../../../${path}`, impo
 const manifest = JSON.parse(read("package.json")) as { bin: { nightshift: string }; engines: { node: string } };
 const GRACE_SECONDS = OPTIONS.shutdownGrace.default;
 
-/** What nothing reads, of the variables named in a text. */
+/** Variables in a text that no code reads. */
 function unread(names: readonly string[]): string[] {
   return unreadVariables(Object.fromEntries(names.map((name) => [name, "x"])));
 }

@@ -22,7 +22,7 @@ const quoted = [...table!.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => cell
 const said = quoted.map((text) => text.slice(1, -1)).filter((text) => !text.startsWith("/"));
 
 test.each(said)("the server's source contains the message: %s", (text) => {
-  // What varies stands as an ellipsis.
+  // Variable parts are an ellipsis.
   for (const part of text.split("…")) expect(sources).toContain(part.trim());
 });
 

@@ -16,7 +16,7 @@ const part: fc.Arbitrary<WorkPart> = fc.oneof(
   fc.record({ ...who, prefill: fc.constant(0), decode: fc.constant(1), kv, read: fc.constant(0) }),
 );
 const parts = fc.array(part, { minLength: 1, maxLength: 64 });
-/** What least squares may come to: never negative, often 0. */
+/** A possible result of least squares: never negative, often 0. */
 const price = fc.oneof(fc.constant(0), fc.double({ min: 1e-9, max: 1e4, noNaN: true }));
 const fit: fc.Arbitrary<Fit> = fc.record({ o: price, p: price, d: price, k: price, r: price, m: price });
 const passes = fc.integer({ min: 1, max: 8 });
@@ -65,7 +65,7 @@ describe("the shares of a step", () => {
   });
 
   test("follow the price of each part, plus an equal share of the fixed cost", () => {
-    // 8 ms whoever is in it: 4 each. The prompt 32 × 0.5 + 2000 × 0.001, the decode 1 + 1000 × 0.001. 28 ms in all.
+    // 8 ms for any content: 4 each. The prompt 32 × 0.5 + 2000 × 0.001, the decode 1 + 1000 × 0.001. 28 ms in all.
     const prompt: WorkPart = { tier: "flex", endpoint: "/v1/completions", prefill: 32, decode: 0, kv: 0, read: 2000 };
     const shares = msOf([prompt, decode("default", 1000)], 56);
     expect(shares["flex /v1/completions"]).toBeCloseTo(2 * 22, 9);

@@ -11,7 +11,7 @@ function random(seed: number): () => number {
   };
 }
 
-/** What a busy engine computes: steps of pure decodes, every third one with a chunk, and every ninth a chunk alone. */
+/** Steps of a busy engine: pure decodes, every third one with a chunk, and every ninth a chunk alone. */
 function busyStep(draw: () => number, i: number): StepShape {
   const decode = i % 9 === 0 ? 0 : 1 + Math.floor(32 * draw());
   const prefill = i % 3 === 0 ? 16 + Math.floor(500 * draw()) : 0;
@@ -24,7 +24,7 @@ function cost({ o, p, d, k, r, m }: Fit, { prefill, decode, kv, read, passes }: 
   return o + p * prefill + d * decode + k * kv + r * read + m * (passes - 1);
 }
 
-/** Median relative error over shapes that it was not told of. */
+/** Median relative error over shapes that it did not observe. */
 function miss(model: StepModel, truth: Fit, seed = 99): number {
   const draw = random(seed);
   const errors = Array.from({ length: 101 }, (_, i) => {
@@ -45,7 +45,7 @@ const fit: fc.Arbitrary<Fit> = fc.record({
   m: fc.oneof(fc.constant(0), magnitude(0.1, 50)),
 });
 
-test("it is settled after enough decodes, whatever the number of prompts", () => {
+test("is settled after enough decodes, with any number of prompts", () => {
   const model = new StepModel();
   for (let i = 0; i < 40; i++) model.observe({ prefill: 10, decode: 1, kv: 100, read: 0, passes: 2 }, 5);
   for (let i = 0; i < 15; i++) model.observe({ prefill: 0, decode: 1, kv: 100, read: 0, passes: 1 }, 5);

@@ -161,7 +161,7 @@ test("inputs are ordered by the fair queue over owners, after the partly compute
   await submit(1, [40, 40, 40, 40], "default", "flood");
   await piece(embedder);
   expect([answered(), held.size]).toEqual([[[1, 0]], 1]);
-  await submit(2, [10, 10], "default", "guest");
+  await submit(2, [10, 10], "default", "other");
   await piece(embedder);
   expect(answered()).toEqual([
     [1, 0],

@@ -20,7 +20,7 @@ describe("the parts of one input", () => {
       fc.property(pieces, (given) => {
         const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
         const pooled = new PooledVector("mean");
-        // The second number keeps the length away from 0, and tells the scale.
+        // The second number keeps the length away from 0, and gives the scale.
         for (const piece of given) pooled.add(Float32Array.of(mean(piece), 1), piece.length);
         const [first, second] = pooled.finish();
         expect(first! / second!).toBeCloseTo(mean(given.flat()), 3);

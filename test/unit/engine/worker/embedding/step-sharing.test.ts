@@ -9,22 +9,22 @@ function simulate(
   steps: Want,
   pieces: Want,
   costs: { stepMs: number; cheapestMs: number; slower?: number },
-  turnsTaken = 2000,
+  rounds = 2000,
 ) {
-  const turns = new StepSharing(LIMITS);
+  const sharing = new StepSharing(LIMITS);
   const spent = { steps: 0, pieces: 0, longestGapMs: 0 };
   let gap = 0;
-  for (let i = 0; i < turnsTaken; i++) {
-    if (turns.stepNext(steps, pieces)) {
-      turns.stepped(costs.stepMs, steps);
+  for (let i = 0; i < rounds; i++) {
+    if (sharing.stepNext(steps, pieces)) {
+      sharing.stepped(costs.stepMs, steps);
       spent.steps += costs.stepMs;
       gap = 0;
     }
-    const ms = turns.pieceMs(steps, pieces, costs.cheapestMs, ALONE_MS);
+    const ms = sharing.pieceMs(steps, pieces, costs.cheapestMs, ALONE_MS);
     if (ms === 0) continue;
     // A piece takes what it may, and one without a bound 100 ms.
     const took = Math.max(costs.cheapestMs, Math.min(ms, 100)) * (costs.slower ?? 1);
-    turns.pieced(took, pieces, steps);
+    sharing.pieced(took, pieces, steps);
     spent.pieces += took;
     gap += took;
     spent.longestGapMs = Math.max(spent.longestGapMs, gap);
@@ -59,13 +59,13 @@ describe("beside online streams", () => {
   });
 
   test("a long time without embeddings saves no tax", () => {
-    const turns = new StepSharing(LIMITS);
+    const sharing = new StepSharing(LIMITS);
     for (let i = 0; i < 1000; i++) {
-      turns.stepped(20, "online");
-      turns.pieceMs("online", "nothing", 0, ALONE_MS);
+      sharing.stepped(20, "online");
+      sharing.pieceMs("online", "nothing", 0, ALONE_MS);
     }
-    turns.stepped(20, "online");
-    expect(turns.pieceMs("online", "lower", 5, ALONE_MS)).toBe(0);
+    sharing.stepped(20, "online");
+    expect(sharing.pieceMs("online", "lower", 5, ALONE_MS)).toBe(0);
   });
 });
 

@@ -94,9 +94,9 @@ test("a dropped grammar is compiled again in slices, with a step of the streams 
   expect(rig.slices).toBe(slicesOf(rule.gbnf));
   expect(rig.slices).toBeGreaterThan(10);
   expect(stream.generated).toBeGreaterThanOrEqual(rig.slices);
-  expect(rig.told.filter(([id]) => id === 2)).toEqual([]);
+  expect(rig.sent.filter(([id]) => id === 2)).toEqual([]);
   await rig.step();
-  expect(rig.told.filter(([id]) => id === 2)).toEqual([[2, "a"]]);
+  expect(rig.sent.filter(([id]) => id === 2)).toEqual([[2, "a"]]);
 });
 
 test("it is compiled when its request starts, and later requests do not overtake it", async () => {
@@ -152,7 +152,7 @@ test("a cancelled request frees its id, and its queued grammar is not compiled",
   expect(second.state).toBe("running");
   await rig.stepUntil(() => second.finished);
   while (await rig.step());
-  expect(rig.told.map(([id]) => id)).toEqual([4, 2]);
+  expect(rig.sent.map(([id]) => id)).toEqual([4, 2]);
   expect(rig.grammars.kept(rules[2])).toBeNull();
   expect(rig.failed).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type CachedSequence, commonPrefix } from "../../../../../engine/worker/kv/cached-sequence.ts";
 import { PrefixTree } from "../../../../../engine/worker/kv/prefix-tree.ts";
 
-/** What is computed of b that a prompt begins with: the scan over all residents that the tree stands for. */
+/** Computed tokens of b with which a prompt begins: the scan over all residents that the tree replaces. */
 function agreement(tokens: readonly number[], limit: number, b: CachedSequence): number {
   return commonPrefix(tokens, b.tokens, Math.min(limit, b.computed));
 }

@@ -129,25 +129,25 @@ test("one finish, every token counted once and no text lost, however late text i
   const drawn = fc.array(fc.nat({ max: TEXTS.length - 1 }), { minLength: 1, maxLength: 12 });
   const batches = fc.array(fc.boolean(), { minLength: 12, maxLength: 12 });
   fc.assert(
-    fc.property(drawn, batches, fc.integer({ min: 1, max: 12 }), (tokens, tell, limit) => {
+    fc.property(drawn, batches, fc.integer({ min: 1, max: 12 }), (tokens, makeText, limit) => {
       const subject = generation({}, limit);
       let text = "";
       let counted = 0;
       let finishes = 0;
       const taken: number[] = [];
-      const told = () => {
-        const output = subject.output(VOCABULARY);
-        text += output?.text ?? "";
-        counted += output?.tokens ?? 0;
-        finishes += output?.finish ? 1 : 0;
+      const output = () => {
+        const made = subject.output(VOCABULARY);
+        text += made?.text ?? "";
+        counted += made?.tokens ?? 0;
+        finishes += made?.finish ? 1 : 0;
       };
       for (const [i, token] of tokens.entries()) {
         if (subject.finished) break;
         subject.accept(token, VOCABULARY);
         taken.push(token);
-        if (tell[i]) told();
+        if (makeText[i]) output();
       }
-      told();
+      output();
       expect(text).toBe(
         taken
           .filter((token) => token !== EOS)

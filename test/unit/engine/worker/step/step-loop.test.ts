@@ -12,7 +12,7 @@ test("an unstartable sequence ends with an error, and the others are answered", 
   while (await loop.step());
 
   expect(failed.map(([id, { code }]) => [id, code])).toEqual([[1, "internal_error"]]);
-  expect(rig.told).toEqual([
+  expect(rig.sent).toEqual([
     [2, "a"],
     [2, "a"],
   ]);

@@ -70,8 +70,8 @@ export class StepRig {
     });
   }
 
-  /** What was told, by request. */
-  get told(): [number, string][] {
+  /** The texts that were sent, by request. */
+  get sent(): [number, string][] {
     return this.posted.flatMap(({ outputs }) => outputs).map(({ id, text }) => [id, text]);
   }
 }

@@ -39,10 +39,10 @@ describe("marks that detokenizers hide", () => {
     if (!subject.reads(asked)) throw new Error("tools are offered");
     const calls = subject.calls(asked);
     const text = new SequenceText({ stop: [], reasoningTags: null, startsInReasoning: false, calls });
-    const told = [CALLS, NAME, ARGS, JSON_TEXT].map((token) =>
+    const read = [CALLS, NAME, ARGS, JSON_TEXT].map((token) =>
       text.push(subject.marks.get(token) ?? VOCABULARY.piece(token)),
     );
-    expect(told.flatMap((one) => one.calls ?? [])).toEqual([
+    expect(read.flatMap((one) => one.calls ?? [])).toEqual([
       { index: 0, id: expect.stringMatching(/^call_[0-9a-f]{24}$/), name: "f", arguments: "" },
       { index: 0, arguments: '{"a": 1}' },
     ]);

@@ -13,7 +13,7 @@ test("work that arrives while an empty iteration ends is done in the next one", 
         step: () => {
           if (++turns === 2) resolve();
           const found = Promise.resolve(false);
-          // Runs before whoever awaits the answer goes on.
+          // Runs before the loop, which awaits the answer, continues.
           if (turns === 1) void found.then(() => loop.wake());
           return found;
         },

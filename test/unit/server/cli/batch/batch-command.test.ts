@@ -31,14 +31,14 @@ interface Ran {
 interface Surroundings {
   interrupted?: AbortSignal;
   now?: () => number;
-  heard?: (err: string) => void;
+  onStderr?: (err: string) => void;
   url?: string;
   key?: Record<string, string>;
 }
 
 async function batch(
   args: string[],
-  { interrupted, now = Date.now, heard, url = server.url, key }: Surroundings = {},
+  { interrupted, now = Date.now, onStderr, url = server.url, key }: Surroundings = {},
 ): Promise<Ran> {
   const ran: Ran = { out: "", err: "", code: 0 };
   const stdout = new Writable({
@@ -50,7 +50,7 @@ async function batch(
   const stderr = {
     write(text: string) {
       ran.err += text;
-      heard?.(ran.err);
+      onStderr?.(ran.err);
     },
   };
   await batchCommand(args, {
@@ -128,7 +128,7 @@ describe("batch run", () => {
     const { path, at } = input(chatLine("a", "good"));
     const { err, code } = await batch(["run", path, "-o", at("out.jsonl")], {
       interrupted: ctrlC.signal,
-      heard: (text) => void (text.includes("0 of 1 lines") && ctrlC.abort()),
+      onStderr: (text) => void (text.includes("0 of 1 lines") && ctrlC.abort()),
     });
     expect(code).toBe(130);
     const [, id = ""] = /The batch continues\. Watch it: nightshift batch watch (batch_\w+)\n$/.exec(err) ?? [];
@@ -145,16 +145,16 @@ describe("batch run", () => {
     const { path } = input(chatLine("a", "good"));
     let passed = 0;
     let closed = false;
-    let looksInVain = 0;
+    let failedReads = 0;
     const now = () => {
-      if (closed) looksInVain++;
+      if (closed) failedReads++;
       return Date.now() + passed;
     };
-    const heard = (text: string) => {
+    const onStderr = (text: string) => {
       if (text.includes("0 of 1 lines")) void server.close().then(() => (closed = true));
     };
-    const over = batch(["run", path], { now, heard }).catch((error: Error) => error);
-    await expect.poll(() => looksInVain).toBeGreaterThan(3);
+    const over = batch(["run", path], { now, onStderr }).catch((error: Error) => error);
+    await expect.poll(() => failedReads).toBeGreaterThan(3);
     passed = 61_000;
     expect(await over).toMatchObject({ status: null });
     server = await startTestServer();

@@ -85,7 +85,7 @@ describe("batchLine", () => {
     [60, "1 min left"],
     [3599, "59 min left"],
     [7260, "2 h 1 min left"],
-  ])("tells %d seconds as %s", (seconds, text) => {
+  ])("shows %d seconds as %s", (seconds, text) => {
     expect(batchLine(running({}, { eta: NOW + 100 }), (NOW + 100 - seconds) * 1000)).toContain(`, ${text},`);
   });
 

@@ -17,7 +17,7 @@ function records(folder: string): { uri: string; files: { name: string; sha256: 
 }
 
 describe("a download", () => {
-  it("by quantization asks the hub for the file, brings it, and is found again without the network", async () => {
+  it("by quantization is downloaded from the hub, and found again without the network", async () => {
     const hub = await FakeHub.start();
     const folder = freshFolder();
     const file = fakeGguf(2 * MB);
@@ -225,7 +225,7 @@ describe("the hash of a file", () => {
     await expect(download(hub, `${url}#sha256=1`, folder).models).rejects.toThrow("64 hexadecimal digits");
   });
 
-  it("that nobody names is kept and told, at the download and at each start", async () => {
+  it("that is not given is kept, and logged at the download and at each start", async () => {
     const hub = await FakeHub.start();
     const folder = freshFolder();
     const file = fakeGguf(MB);

@@ -19,7 +19,7 @@ export interface Download {
   models: Promise<ResolvedModel[]>;
   progress: [done: number, total: number][];
   ended: () => number;
-  /** What was logged as a warning. */
+  /** Logged warnings. */
   warnings: [fields: object, message: string][];
 }
 
@@ -48,7 +48,7 @@ export async function pieceSaved(folder: string): Promise<void> {
   });
 }
 
-/** What a download leaves beside finished models. */
+/** Files of a download beside finished models. */
 export function leftovers(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }

@@ -17,7 +17,7 @@ export class FakeHub {
   readonly requests: HubRequest[] = [];
   readonly files = new Map<string, Buffer>();
   readonly manifests = new Map<string, string>();
-  /** What it says that a file's SHA-256 is, by path; null where it says nothing. */
+  /** SHA-256 that it announces for a file, by path; null for none. */
   linkedHash: (path: string) => string | null = () => null;
   /** Whether the storage sends an ETag, and parts of files. */
   etags = true;
@@ -26,7 +26,7 @@ export class FakeHub {
   intercept: (range: string | null, response: ServerResponse) => boolean = () => false;
   token: string | null = null;
   endpoint = "";
-  /** Where a path leads to. */
+  /** Target of a redirected path. */
   readonly redirects = new Map<string, string>();
   /** Answers 500, or nothing. */
   broken = false;

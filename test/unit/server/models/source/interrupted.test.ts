@@ -54,7 +54,7 @@ describe("a download that was stopped", () => {
     expect(readFileSync(model!.path).equals(fakeGguf(12 * MB, 2))).toBe(true);
   });
 
-  it("begins anew where the server says nothing that tells one content from another", async () => {
+  it("begins anew where the server sends nothing that identifies the content", async () => {
     const hub = await FakeHub.start();
     hub.etags = false;
     const folder = freshFolder();
@@ -184,7 +184,7 @@ describe("a server that fails", () => {
     expect(hub.requests.length).toBeLessThanOrEqual(11);
   });
 
-  it("with 500 from the start is told at once", async () => {
+  it("with 500 from the start is reported at once", async () => {
     const hub = await FakeHub.start();
     hub.broken = true;
     for (const value of ["hf:o/r:Q4_K_M", "hf:o/r/m.gguf", `${hub.endpoint}/m.gguf`]) {

@@ -52,17 +52,17 @@ it("a missing file names the one that was meant, or what is there", async () => 
   await expect(resolve(join(folder, "empty/m.gguf"))).rejects.toThrow("No .gguf file is in its folder");
 });
 
-it("a short name is told what names a model", async () => {
+it("the refusal of a short name says what names a model", async () => {
   for (const name of ["llama3.2", "qwen2.5:7b"]) {
     await expect(resolve(name)).rejects.toThrow("A model is named by its file or by hf:owner/repo:Q4_K_M");
   }
 });
 
-it("what looks like a repository is told how to write it", async () => {
+it("the refusal of a repository without hf: has its right form", async () => {
   await expect(resolve("Qwen/Qwen3-0.6B-GGUF:Q4_K_M")).rejects.toThrow("write hf:Qwen/Qwen3-0.6B-GGUF:Q4_K_M");
 });
 
-it("a folder, an empty file, a pointer and another format are refused by what they are", async () => {
+it("a folder, an empty file, a pointer and another format are refused with their kind", async () => {
   file("m.gguf");
   await expect(resolve(folder)).rejects.toThrow(/is a folder, not a model. In .* are: m\.gguf\./);
   await expect(resolve(file("e.gguf", ""))).rejects.toThrow("is empty");

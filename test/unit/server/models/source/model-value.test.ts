@@ -103,7 +103,7 @@ describe("a model's name", () => {
     expect(isModelName(name)).toBe(false),
   );
 
-  it("made safe is valid, whatever it was", () => {
+  it("made safe of any text is valid", () => {
     fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => isModelName(safeModelName(text))));
     fc.assert(fc.property(fc.stringMatching(/^[a.ä/-]{0,200}$/), (text) => isModelName(safeModelName(text))));
   });

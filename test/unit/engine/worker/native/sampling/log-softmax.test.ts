@@ -20,11 +20,11 @@ test("the best and the sum equal those of sorting and adding up, for any row", (
   fc.assert(
     fc.property(rows, fc.integer({ min: 1, max: 20 }), (values, count) => {
       const row = Float32Array.from(values);
-      const [told, expected] = [topLogits(row, count), naive([...row], count)];
+      const [found, expected] = [topLogits(row, count), naive([...row], count)];
       const finite = expected.logits.filter(Number.isFinite).length;
-      expect(told.tokens.slice(0, finite)).toEqual(expected.tokens.slice(0, finite));
-      expect(told.logits.slice(0, finite)).toEqual(expected.logits.slice(0, finite));
-      expect(told.logSum).toBeCloseTo(expected.logSum, 7);
+      expect(found.tokens.slice(0, finite)).toEqual(expected.tokens.slice(0, finite));
+      expect(found.logits.slice(0, finite)).toEqual(expected.logits.slice(0, finite));
+      expect(found.logSum).toBeCloseTo(expected.logSum, 7);
     }),
     { numRuns: 2000 },
   );

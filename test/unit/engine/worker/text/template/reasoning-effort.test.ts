@@ -49,8 +49,8 @@ describe("effort", () => {
   });
 
   test("is a budget where the template has one, unless the request sets its own", () => {
-    const told = REASONING_EFFORTS.map((effort) => plan(SEED, effort).variables.thinking_budget);
-    expect(told).toEqual([0, 0, 1024, 4096, undefined, undefined, undefined]);
+    const budgets = REASONING_EFFORTS.map((effort) => plan(SEED, effort).variables.thinking_budget);
+    expect(budgets).toEqual([0, 0, 1024, 4096, undefined, undefined, undefined]);
     expect(plan(SEED, "low", 77)).toMatchObject({ variables: { thinking_budget: 77 }, budget: 77 });
     expect(plan(SEED, null, Number.POSITIVE_INFINITY).variables).toEqual({});
   });

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Express } from "express";
 import { OptionsError } from "../../platform/options-error.ts";
 import { createApp } from "../app.ts";
@@ -71,7 +72,8 @@ export async function startHttp(
 
 /** Rejects with OptionsError where the address can't be bound. */
 async function listenOn(app: Express, { options, env, log, bounds }: Composition): Promise<Listening> {
-  const { host, port, maxConnections, keepAliveTimeout } = options.current;
+  const { host, port, uds, maxConnections, keepAliveTimeout } = options.current;
+  const path = uds === null ? null : resolve(uds);
   const most = connectionsWithin(openFileLimit(), maxConnections);
   if (most < maxConnections) {
     log.warn({ maxConnections: most }, "Fewer connections than --max-connections: this process may open too few files");
@@ -81,6 +83,7 @@ async function listenOn(app: Express, { options, env, log, bounds }: Composition
     return await listen(app, {
       host,
       port,
+      path,
       fd: inheritedSocket(env, process.pid),
       headersTimeoutMs,
       requestTimeoutMs,
@@ -88,6 +91,6 @@ async function listenOn(app: Express, { options, env, log, bounds }: Composition
       keepAliveTimeoutMs: keepAliveTimeout * 1000,
     });
   } catch (error) {
-    throw new OptionsError(whyNotListening(error, { host, port }));
+    throw new OptionsError(whyNotListening(error, { host, port, path }));
   }
 }

@@ -1,7 +1,7 @@
 import type { ModelFacts } from "../../engine/protocol/config.ts";
 
 export interface BannerContent {
-  /** Such as http://127.0.0.1:8080. */
+  /** Such as http://127.0.0.1:8080; or unix:/run/nightshift.sock. */
   url: string;
   version: string;
   /** Facts of the models that are ready, in the order of the options. */
@@ -18,10 +18,12 @@ export interface BannerContent {
   startMs: number;
 }
 
+const UNIX = "unix:";
+
 /** The text that is printed when the server is ready. */
 export function banner({ url, version, models, onDemand, demo, apiKeys, command, startMs }: BannerContent): string {
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
-  lines.push(`  Base URL  ${url}/v1`);
+  lines.push(url.startsWith(UNIX) ? `  Socket    ${url.slice(UNIX.length)}` : `  Base URL  ${url}/v1`);
   const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded on its first request`)];
   for (const [index, line] of about.entries()) lines.push(`${index === 0 ? "  Model     " : "            "}${line}`);
   if (models.length > 0) lines.push(`  Compute   ${[...new Set(models.map(computeLine))].join("; ")}`);
@@ -56,9 +58,17 @@ function computeLine(facts: ModelFacts): string {
 
 /** One line that a POSIX shell can run, for any name of a model. */
 function curlLine(url: string, { path, body }: Trial, apiKeys: boolean): string {
-  const quoted = JSON.stringify(body).replaceAll("'", `'\\''`);
+  const quoted = quote(JSON.stringify(body));
   const key = apiKeys ? ' -H "Authorization: Bearer $NIGHTSHIFT_API_KEY"' : "";
-  return `curl -N ${url}${path}${key} -H 'Content-Type: application/json' -d '${quoted}'`;
+  const [socket, origin] = url.startsWith(UNIX)
+    ? [` --unix-socket ${quote(url.slice(UNIX.length))}`, "http://localhost"]
+    : ["", url];
+  return `curl${socket} -N ${origin}${path}${key} -H 'Content-Type: application/json' -d ${quoted}`;
+}
+
+/** One argument of a POSIX shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 interface Trial {

@@ -40,6 +40,8 @@ export interface AppOptions {
   apiKeys: boolean;
   /** Addresses and networks (`10.0.0.0/8`) of proxies whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[];
+  /** True on a Unix socket: every process that may connect to it is a trusted proxy. */
+  unixSocket: boolean;
   /** The price of the machine for GET /v1/nightshift/engine and the costs report. */
   machinePrice: MachinePrice;
 }
@@ -62,6 +64,7 @@ export function appOptions(
     metricsToken: options.metricsToken,
     apiKeys: keysAreOn(options),
     trustedProxies: options.trustedProxy,
+    unixSocket: options.uds !== null,
     machinePrice: machinePrice(options),
   };
 }

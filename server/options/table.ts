@@ -26,6 +26,14 @@ const GiB = 2 ** 30;
 export const OPTIONS = {
   host: row("Server", host(), "127.0.0.1", "Address to listen on."),
   port: row("Server", integer(0, 65_535), 8080, "Port to listen on; 0 takes any free port."),
+  uds: row(
+    "Server",
+    optional(text("path")),
+    null,
+    "Unix socket to listen on in place of --host and --port, for a proxy on this machine. Its user and group may connect, " +
+      "and X-Forwarded-For is trusted.",
+    "none",
+  ),
   dataDir: row("Server", text("dir"), "./data", "Directory of the database, files and downloaded models."),
   keepAliveTimeout: row(
     "Server",

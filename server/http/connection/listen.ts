@@ -6,12 +6,15 @@ import { limitBodyTime } from "./body-timeout.ts";
 import { LingeringResponses } from "./lingering.ts";
 import { OpenResponses } from "./open-responses.ts";
 import { refuseConnection } from "./refuse-connection.ts";
+import { listenOnPath } from "./unix-socket.ts";
 
 export interface ListenOptions {
   host: string;
   /** 0 takes any free port. */
   port: number;
-  /** An open listening socket of the same host: a restart then refuses no connection. */
+  /** Path of a Unix socket, in place of host and port. */
+  path?: string | null;
+  /** An open listening socket in place of all of these: a restart then refuses no connection. */
   fd?: number | null;
   /** Milliseconds for all headers of a request to arrive; then 408. */
   headersTimeoutMs: number;
@@ -24,8 +27,9 @@ export interface ListenOptions {
 }
 
 export interface Listening {
-  /** Such as `http://127.0.0.1:8080`, without a slash at the end. */
+  /** Such as `http://127.0.0.1:8080`, without a slash at the end; `unix:` and the path of a Unix socket. */
   readonly url: string;
+  /** 0 on a Unix socket. */
   readonly port: number;
   /** From now on each answer announces that its connection will be closed; requests are still served. */
   announceClose(): void;
@@ -111,10 +115,10 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   });
 
   await bind(server, options);
-  const { port } = server.address() as AddressInfo;
+  const address = server.address()!;
   return {
-    url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
-    port,
+    url: urlOf(address, options.host),
+    port: typeof address === "string" ? 0 : address.port,
     announceClose,
     async close(graceMs, giveUp) {
       announceClose();
@@ -148,9 +152,14 @@ function limitConnections(server: Server, most: number): void {
   });
 }
 
-function bind(server: Server, options: ListenOptions): Promise<void> {
+function urlOf(address: AddressInfo | string, host: string): string {
+  if (typeof address === "string") return `unix:${address}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+}
+
+function bind(server: Server, { host, port, path = null, fd = null }: ListenOptions): Promise<void> {
+  if (fd === null && path !== null) return listenOnPath(server, path);
   return new Promise((resolve, reject) => {
-    const { host, port, fd = null } = options;
     const bound = () => {
       server.off("error", reject);
       const mismatch = fd === null ? null : whyNotServed(server.address(), host);
@@ -166,7 +175,8 @@ function bind(server: Server, options: ListenOptions): Promise<void> {
 
 /** Keys, /metrics and the Host check depend on --host: a public socket must not be served as one of loopback. */
 function whyNotServed(address: AddressInfo | string | null, host: string): string | null {
-  if (address === null || typeof address === "string") return "the inherited socket is none of TCP";
+  if (address === null || typeof address === "string")
+    return "the inherited socket is none of TCP; --uds listens on another";
   if (isLoopback(address.address) || !isLoopback(host)) return null;
   return `the inherited socket listens on ${address.address}; say so with --host ${address.address}`;
 }
@@ -183,8 +193,16 @@ function closeServer(server: Server, graceMs: number): Promise<void> {
 }
 
 /** The reason for which an address could not be bound, with advice. */
-export function whyNotListening(error: unknown, { host, port }: Pick<ListenOptions, "host" | "port">): string {
+export function whyNotListening(
+  error: unknown,
+  { host, port, path }: Pick<ListenOptions, "host" | "port" | "path">,
+): string {
   const code = error instanceof Error && "code" in error ? error.code : null;
+  if (path != null) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (code !== "EADDRINUSE") return `Cannot listen on --uds ${path}: ${reason}`;
+    return `--uds ${path} is the socket of another process, or a file. Choose another path, or remove the file.`;
+  }
   if (code === "EADDRINUSE") {
     return `Port ${port} on ${host} is taken by another process. Choose another: --port ${port + 1} (or --port 0 for any free one).`;
   }

@@ -12,14 +12,16 @@ async function listening(status: number): Promise<number> {
 
 it("reports a listening server as healthy, also one that listens on every address", async () => {
   const port = await listening(200);
-  await checkHealth("127.0.0.1", port);
-  await checkHealth("0.0.0.0", port);
+  await checkHealth({ host: "127.0.0.1", port, uds: null });
+  await checkHealth({ host: "0.0.0.0", port, uds: null });
 });
 
 it("fails with the reason for a server that refuses or does not listen", async () => {
   const port = await listening(503);
-  await expect(checkHealth("127.0.0.1", port)).rejects.toThrow(
+  await expect(checkHealth({ host: "127.0.0.1", port, uds: null })).rejects.toThrow(
     `http://127.0.0.1:${port}/health answers with status 503`,
   );
-  await expect(checkHealth("127.0.0.1", 1)).rejects.toThrow("http://127.0.0.1:1/health does not answer");
+  await expect(checkHealth({ host: "127.0.0.1", port: 1, uds: null })).rejects.toThrow(
+    "http://127.0.0.1:1/health does not answer",
+  );
 });

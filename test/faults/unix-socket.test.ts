@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import OpenAI from "openai";
+import { Agent, fetch as fetchOver } from "undici";
+import { expect, onTestFinished, test } from "vitest";
+import { checkHealth } from "../../server/cli/health-command.ts";
+import { ask } from "../api/ask.ts";
+import { TestServer } from "../api/server.ts";
+
+function socketPath(): string {
+  const folder = mkdtempSync(join(tmpdir(), "nightshift-socket-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "http.sock");
+}
+
+function start(path: string, ...args: string[]): TestServer {
+  const server = new TestServer(["--uds", path, ...args]);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+function over(path: string): typeof fetch {
+  const dispatcher = new Agent({ connect: { socketPath: path } });
+  onTestFinished(() => dispatcher.close());
+  return ((url: string, init: object) => fetchOver(url, { ...init, dispatcher })) as unknown as typeof fetch;
+}
+
+const health = (path: string) => checkHealth({ host: "127.0.0.1", port: 1, uds: path });
+
+test("a server on a Unix socket answers there, and its file ends with it", async () => {
+  const path = socketPath();
+  const server = start(path);
+  await server.says("Ready");
+  expect(statSync(path).mode & 0o777).toBe(0o660);
+  expect(server.output).toContain(`curl --unix-socket '${path}' -N http://localhost/v1/chat/completions`);
+  await health(path);
+  const client = new OpenAI({ baseURL: "http://localhost/v1", apiKey: "none", maxRetries: 0, fetch: over(path) });
+  expect(await ask(client, "Capital of France?")).toBe("The capital of France is Paris.");
+  server.kill("SIGTERM");
+  expect((await server.exited).code).toBe(0);
+  expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+});
+
+test("a socket file that a killed server left is replaced", async () => {
+  const path = socketPath();
+  const killed = start(path);
+  await killed.says("Listening; the models are loading");
+  killed.killGroup("SIGKILL");
+  await killed.exited;
+  expect(statSync(path).isSocket()).toBe(true);
+  const next = start(path);
+  await next.says("Listening; the models are loading");
+  await health(path);
+});
+
+test("a socket of another process and a plain file are left alone", async () => {
+  const path = socketPath();
+  await start(path).says("Listening; the models are loading");
+  const second = start(path);
+  expect((await second.exited).code).not.toBe(0);
+  expect(second.output).toContain(`--uds ${path} is the socket of another process, or a file`);
+  await health(path);
+  const file = `${path}.txt`;
+  writeFileSync(file, "kept");
+  expect((await start(file).exited).code).not.toBe(0);
+  expect(statSync(file).isFile()).toBe(true);
+});
+
+test("wrong keys are limited by the address that the proxy names", async () => {
+  const path = socketPath();
+  await start(path, "--api-keys", "on").says("Listening; the models are loading");
+  const send = over(path);
+  const wrongKey = async (client: string) => {
+    const headers = { authorization: "Bearer wrong", "x-forwarded-for": client };
+    return (await send("http://localhost/v1/models", { headers })).status;
+  };
+  for (let failures = 0; failures < 20; failures++) await wrongKey("192.0.2.1");
+  expect(await wrongKey("192.0.2.1")).toBe(429);
+  expect(await wrongKey("192.0.2.2")).toBe(401);
+});

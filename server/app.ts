@@ -11,10 +11,8 @@ import { WrongKeyLimiter } from "./auth/wrong-key-limiter.ts";
 import { accessLog } from "./http/access-log.ts";
 import { BodyMemory } from "./http/context/body-memory.ts";
 import { requestContext } from "./http/context/request-context.ts";
-import { cors } from "./http/cors.ts";
+import { cors, hostCheck, originCheck } from "./http/cross-origin.ts";
 import { errorMapper, unknownRoute } from "./http/error-mapper.ts";
-import { hostCheck } from "./http/host-check.ts";
-import { originCheck } from "./http/origin-check.ts";
 import type { Routes } from "./http/routes.ts";
 import { AuthenticationMetrics } from "./metrics/authentication-metrics.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -91,7 +89,7 @@ function routesOf(parts: AppParts): Routes[] {
   ];
 }
 
-function configure(app: Express, { trustedProxies }: AppOptions): void {
+function configure(app: Express, { trustedProxies, unixSocket }: AppOptions): void {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("query parser", false);
@@ -99,6 +97,12 @@ function configure(app: Express, { trustedProxies }: AppOptions): void {
   app.enable("case sensitive routing");
   app.enable("strict routing");
   app.set("trust proxy", trustedProxies.length === 0 ? false : [...trustedProxies]);
+  if (!unixSocket) return;
+  const trustsNetwork: (address: string, hop: number) => boolean = app.get("trust proxy fn");
+  // The peer of a Unix socket has no address.
+  app.set("trust proxy", (address: string | undefined, hop: number) =>
+    address === undefined ? hop === 0 : trustsNetwork(address, hop),
+  );
 }
 
 /** The middleware of every request, in the order in which it runs. */

@@ -1,6 +1,6 @@
 import type { NewLines } from "../../store/types/line-row.ts";
-import { FileValidator, type ValidateRules, type Validation } from "./file-validator.ts";
 import { inputLines } from "./input-lines.ts";
+import { LineValidator, type ValidateRules, type Validation } from "./line-validator.ts";
 
 /** Lines that are stored together: some 3 ms of the store's time. */
 const CHUNK = 500;
@@ -15,7 +15,7 @@ export async function validateFile(
   emit: (lines: NewLines) => Promise<void>,
   pace: () => Promise<void>,
 ): Promise<Validation> {
-  const validator = new FileValidator(rules);
+  const validator = new LineValidator(rules);
   for await (const lines of inputLines(chunks, rules.maxLineBytes)) {
     for (const line of lines) {
       validator.line(line);

@@ -1,5 +1,5 @@
 import type { NewLines } from "../../store/types/line-row.ts";
-import type { ValidateRules, Validation } from "./file-validator.ts";
+import type { ValidateRules, Validation } from "./line-validator.ts";
 
 export interface ValidationJob {
   path: string;

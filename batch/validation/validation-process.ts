@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { programUrl } from "../../platform/installation.ts";
 import type { Log } from "../../platform/log.ts";
 import type { NewLines } from "../../store/types/line-row.ts";
-import type { Validation } from "./file-validator.ts";
+import type { Validation } from "./line-validator.ts";
 import { type FromValidation, type ToValidation, type Validate, ValidationLost } from "./validation-job.ts";
 
 export interface ValidationProcessOptions {

@@ -4,9 +4,9 @@ import { StoreError } from "../../store/types/store-error.ts";
 import { watchStore } from "../metrics/store-metrics.ts";
 import type { Composition } from "./composition.ts";
 import { withDiskAdvice } from "./disk-error.ts";
-import { openStorage, type Storage } from "./open-storage.ts";
+import { type FileParts, openFileParts } from "./file-parts.ts";
 
-export interface StorageParts extends Storage {
+export interface StorageParts extends FileParts {
   store: Store;
 }
 
@@ -29,7 +29,7 @@ export async function startStorage({
   watchStore(registry, store);
   const storage = await parts.start({
     name: "files",
-    start: () => withDiskAdvice(dataDir, () => openStorage(current, store, clock, log)),
+    start: () => withDiskAdvice(dataDir, () => openFileParts(current, store, clock, log)),
   });
   return { store, ...storage };
 }

@@ -1,6 +1,6 @@
+import type { VectorPath } from "../../openapi/inference-path.ts";
 import { checkInputs, requireTask } from "../admission/task-check.ts";
 import type { InferenceEndpoint, InferenceRequest } from "../inference/endpoint.ts";
-import type { VectorPath } from "../metrics/request-meter.ts";
 import type { VectorRequest } from "./vector-request.ts";
 import { VectorRun, type VectorRunDeps } from "./vector-run.ts";
 

@@ -1,17 +1,15 @@
+import type { VectorPath } from "../../openapi/inference-path.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Admission } from "../admission/admission.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import { embeddingEstimate, type UsageEstimate } from "../admission/usage-estimate.ts";
 import { sendLargeJson } from "../http/respond.ts";
 import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
-import type { VectorPath } from "../metrics/request-meter.ts";
 import type { AppOptions } from "../options/app-options.ts";
 import { EmbeddingRun } from "./embedding-run.ts";
 import type { VectorRequest } from "./vector-request.ts";
 
 export interface VectorRunDeps {
-  admission: Pick<Admission, "outcomeOf">;
   options: Pick<AppOptions, "stallMs">;
   clock: Clock;
 }
@@ -42,9 +40,9 @@ export class VectorRun implements InferenceRun {
     return embeddingEstimate(request.inputs, ready, request.tier);
   }
 
-  async start({ exchange, charge, count, startTimeoutMs }: RunContext): Promise<Outcome> {
+  async start({ exchange, charge, count, outcomeOf }: RunContext): Promise<Outcome> {
     const { arrivedAt } = exchange;
-    const { admission, clock } = this.#deps;
+    const { clock } = this.#deps;
     const { request, ready, owner, endpoint } = this.#parts;
     const { tier, inputs } = request;
     const run = new EmbeddingRun({
@@ -57,8 +55,7 @@ export class VectorRun implements InferenceRun {
       counted: (promptTokens) => charge.counted(promptTokens),
     });
     exchange.res.once("close", () => run.cancel());
-    const waitedMs = clock.now() - arrivedAt;
-    const outcome = await admission.outcomeOf(run, ready, { tier, owner, waitedMs, startTimeoutMs });
+    const outcome = await outcomeOf(run);
     if (outcome.status === "error") throw outcome.error;
     const { status, promptTokens } = outcome;
     return {

@@ -1,10 +1,10 @@
 import type { Prices } from "../../ledger/prices.ts";
+import type { GenerationPath } from "../../openapi/inference-path.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import { requireTask } from "../admission/task-check.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
 import type { InferenceEndpoint, InferenceRequest } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
-import type { GenerationPath } from "../metrics/request-meter.ts";
 import { TokenRun } from "../tokenize/token-run.ts";
 import { dryRun } from "./dry-run.ts";
 import { GenerationRun, type GenerationRunDeps } from "./generation-run.ts";

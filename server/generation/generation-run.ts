@@ -1,8 +1,8 @@
 import type { Usage } from "../../openapi/generation/usage.ts";
+import type { GenerationPath } from "../../openapi/inference-path.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { epochSeconds } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Admission } from "../admission/admission.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
 import { generationEstimate, type UsageEstimate } from "../admission/usage-estimate.ts";
 import type { Grammars } from "../grammar/grammar-compiler.ts";
@@ -12,7 +12,6 @@ import { sendValue } from "../http/respond.ts";
 import { EventStream } from "../http/sse.ts";
 import type { InferenceRun, Outcome, QueueDemand, RunContext } from "../inference/endpoint.ts";
 import type { Exchange } from "../inference/exchange.ts";
-import type { GenerationPath } from "../metrics/request-meter.ts";
 import type { AppOptions } from "../options/app-options.ts";
 import { BodySink } from "./output/body-sink.ts";
 import type { AnswerIdentity } from "./output/chunk-format.ts";
@@ -21,7 +20,6 @@ import type { GenerationRequest } from "./request.ts";
 import { RequestRun, type RunOutcome } from "./request-run.ts";
 
 export interface GenerationRunDeps {
-  admission: Pick<Admission, "outcomeOf">;
   grammars: Grammars;
   options: Pick<AppOptions, "streamBuffer" | "stallMs">;
   log: Log;
@@ -71,13 +69,12 @@ export class GenerationRun implements InferenceRun {
     return generationEstimate(this.#request.submissions, this.#ready, this.#request.tier);
   }
 
-  async start({ exchange, charge, count, startTimeoutMs }: RunContext): Promise<Outcome> {
+  async start({ exchange, charge, count, outcomeOf }: RunContext): Promise<Outcome> {
     const { caller, arrivedAt, disconnected, res } = exchange;
-    const { admission, clock, grammars } = this.#deps;
-    const { tier, stream } = this.#request;
+    const { clock, grammars } = this.#deps;
     const form = () => enforceForm(this.#request, this.#ready.facts);
     const prompts = await grammars.run(form, caller.owner, disconnected);
-    const body = stream ? null : new BodySink(choicesOf(this.#request), () => run.firstContent());
+    const body = this.#request.stream ? null : new BodySink(choicesOf(this.#request), () => run.firstContent());
     const sink = body ?? this.#streamSink(exchange, () => run.firstContent());
     const run: RequestRun = new RequestRun({
       submissions: prompts.map((prompt) => ({ ...prompt, owner: caller.owner, endpoint: this.#endpoint })),
@@ -90,13 +87,7 @@ export class GenerationRun implements InferenceRun {
     });
     // The client disconnected, or read too slowly; after a complete answer this does nothing.
     res.once("close", () => run.cancel());
-    const waitedMs = clock.now() - arrivedAt;
-    const outcome = await admission.outcomeOf(run, this.#ready, {
-      tier,
-      owner: caller.owner,
-      waitedMs,
-      startTimeoutMs,
-    });
+    const outcome = await outcomeOf(run);
     if (outcome.status === "error" && !sink.opened) throw outcome.error;
     this.#log(exchange, outcome);
     const usage = outcome.status === "error" ? NO_USAGE : outcome.usage;

@@ -1,4 +1,6 @@
+import type { Clock } from "../../platform/clock.ts";
 import type { Admission, RequestWaits } from "../admission/admission.ts";
+import type { InFlight } from "../admission/start-timeout.ts";
 import type { UsageLimits } from "../admission/usage-limits.ts";
 import { noteUse } from "../http/access-log.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
@@ -14,6 +16,7 @@ export interface AnswerDeps extends DeferralDeps {
   limits: UsageLimits;
   metrics: Pick<Metrics, "meter" | "turnedAway">;
   options: Pick<AppOptions, "bodyLimit">;
+  clock: Clock;
 }
 
 const UNBOUNDED: RequestWaits = { predictedMs: null, startMs: null };
@@ -23,7 +26,7 @@ const UNBOUNDED: RequestWaits = { predictedMs: null, startMs: null };
  * refusals: a request with several faults is refused for the first. Throws the ApiError of a refused request.
  */
 export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, deps: AnswerDeps): Promise<void> {
-  const { admission, limits } = deps;
+  const { admission, clock, limits } = deps;
   const { caller, req, res } = exchange;
   const count = new RequestCount(deps.metrics, endpoint.label);
   let deferral: Deferral | null = null;
@@ -46,7 +49,9 @@ export async function answer(exchange: Exchange, endpoint: InferenceEndpoint, de
     const charge = await limits.reserve(caller, () => run.estimate(), res);
     try {
       exchange.throwIfGone();
-      const outcome = await run.start({ exchange, charge, count, startTimeoutMs: startMs });
+      const inQueue = () => ({ ...position, waitedMs: clock.now() - exchange.arrivedAt, startTimeoutMs: startMs });
+      const outcomeOf = <T>(inFlight: InFlight<T>) => admission.outcomeOf(inFlight, ready, inQueue());
+      const outcome = await run.start({ exchange, charge, count, outcomeOf });
       count.ended(outcome.status);
       charge.settle(outcome);
       noteOutcome(exchange, outcome);

@@ -1,16 +1,17 @@
 import type { OnlineTier } from "../../engine/protocol/request.ts";
+import type { InferencePath } from "../../openapi/inference-path.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
-import type { Charge, ChargeableUse } from "../admission/charge.ts";
 import type { ReadyModel } from "../admission/ready-model.ts";
+import type { InFlight } from "../admission/start-timeout.ts";
 import type { UsageEstimate } from "../admission/usage-estimate.ts";
-import type { Endpoint } from "../metrics/request-meter.ts";
+import type { Charge, ChargeableUse } from "../admission/usage-limits.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestCount } from "./request-count.ts";
 
 /** What an endpoint adds to the path that all requests share: `answer` calls it in the order of these interfaces. */
 export interface InferenceEndpoint {
   /** Its label in metrics; null for an endpoint whose requests are not counted. */
-  readonly label: Endpoint | null;
+  readonly label: InferencePath | null;
   /** True where a large body is refused unread while no model takes requests. */
   readonly refusesUnread: boolean;
   /** Throws the ApiError of an invalid body. */
@@ -53,8 +54,8 @@ export interface RunContext {
   readonly exchange: Exchange;
   readonly charge: Charge;
   readonly count: RequestCount;
-  /** Milliseconds from its arrival until the request must have started; null is without bound. */
-  readonly startTimeoutMs: number | null;
+  /** The outcome of the submitted request, which fails with Overload when it is displaced or does not start in time. */
+  readonly outcomeOf: <T>(inFlight: InFlight<T>) => Promise<T>;
 }
 
 /** How a request ended whose answer is complete, has begun, or has no receiver any more. */

@@ -1,18 +1,19 @@
 import type { OnlineTier } from "../../engine/protocol/request.ts";
 import { ApiError } from "../../openapi/api-error.ts";
+import type { InferencePath } from "../../openapi/inference-path.ts";
 import { ClientGone } from "../http/connection/client-gone.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { Endpoint, RequestMeter, RequestStatus } from "../metrics/request-meter.ts";
+import type { RequestMeter, RequestStatus } from "../metrics/request-meter.ts";
 
 /** Counts how one request ended, once: without a model's name while its model is unknown. */
 export class RequestCount {
   readonly #metrics: Pick<Metrics, "meter" | "turnedAway">;
-  readonly #endpoint: Endpoint | null;
+  readonly #endpoint: InferencePath | null;
   #meter: RequestMeter | null = null;
   #ended = false;
 
   /** `endpoint` is null for a request that is not counted. */
-  constructor(metrics: Pick<Metrics, "meter" | "turnedAway">, endpoint: Endpoint | null) {
+  constructor(metrics: Pick<Metrics, "meter" | "turnedAway">, endpoint: InferencePath | null) {
     this.#metrics = metrics;
     this.#endpoint = endpoint;
   }

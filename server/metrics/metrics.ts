@@ -5,11 +5,17 @@ import type { Tier } from "../../engine/protocol/request.ts";
 import { ONLINE_TIERS, type OnlineTier } from "../../engine/protocol/request.ts";
 import type { StepStats } from "../../engine/protocol/step.ts";
 import type { LedgerFaults, LedgerSink } from "../../ledger/usage-ledger.ts";
+import type { InferencePath } from "../../openapi/inference-path.ts";
 import type { LedgerRow } from "../../store/tables/ledger.ts";
 import { EngineMeter, type EngineSeries, engineSeries } from "./engine-meter.ts";
-import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, INTER_TOKEN_BUCKETS, QUEUE_BUCKETS } from "./histogram-buckets.ts";
 import { openFiles, residentBytes } from "./proc-fs.ts";
-import { type Endpoint, type RequestMeter, RequestMeters, type RequestStatus } from "./request-meter.ts";
+import {
+  REQUEST_LABELS,
+  type RequestMeter,
+  RequestMeters,
+  type RequestStatus,
+  requestSeries,
+} from "./request-meter.ts";
 
 /** The current requests of one model. */
 export interface LoadReading {
@@ -37,54 +43,13 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
   constructor(registry: Registry) {
     this.registry = registry;
     const registers = [registry];
-    const perRequest = ["model", "endpoint", "tier"];
     const histogram = (name: string, help: string, buckets: number[], labelNames: string[]) =>
       new Histogram({ name: `nightshift_${name}`, help, buckets, labelNames, registers });
     const counter = (name: string, help: string, labelNames: string[]) =>
       new Counter({ name: `nightshift_${name}`, help, labelNames, registers });
 
-    this.#cost = counter("ledger_cost_usd_total", "Cost of requests, from their ledger rows", perRequest);
-    this.#meters = new RequestMeters({
-      firstToken: histogram(
-        "time_to_first_token_seconds",
-        "Time from arrival at the socket to the first content byte (not streamed: to the first token), queue wait included",
-        FIRST_TOKEN_BUCKETS,
-        perRequest,
-      ),
-      interToken: histogram(
-        "inter_token_latency_seconds",
-        "Time between two consecutive tokens of one sequence, one observation per token",
-        INTER_TOKEN_BUCKETS,
-        perRequest,
-      ),
-      perOutputToken: histogram(
-        "time_per_output_token_seconds",
-        "(last token - first token) / (tokens - 1) of one sequence",
-        INTER_TOKEN_BUCKETS,
-        perRequest,
-      ),
-      duration: histogram(
-        "request_duration_seconds",
-        "Time from arrival to the end of a request that finished",
-        DURATION_BUCKETS,
-        perRequest,
-      ),
-      queueTime: histogram(
-        "queue_time_seconds",
-        "Time from arrival to the start of the first step that computes a part of the request",
-        QUEUE_BUCKETS,
-        perRequest,
-      ),
-      promptTokens: counter("prompt_tokens_total", "Prompt tokens of accepted requests", perRequest),
-      generationTokens: counter("generation_tokens_total", "Generated tokens", perRequest),
-      cachedTokens: counter(
-        "cached_prompt_tokens_total",
-        "Prompt tokens that were read from the prefix cache",
-        perRequest,
-      ),
-      requests: counter("requests_total", "Requests by outcome", [...perRequest, "status"]),
-      cost: this.#cost,
-    });
+    this.#cost = counter("ledger_cost_usd_total", "Cost of requests, from their ledger rows", REQUEST_LABELS);
+    this.#meters = new RequestMeters(requestSeries(histogram, counter, this.#cost));
     this.#engineSeries = engineSeries(histogram, counter);
     this.#ledgerErrors = counter("ledger_write_errors_total", "Failed writes of ledger rows; they are retried", []);
     this.#ledgerLost = counter(
@@ -137,12 +102,12 @@ export class Metrics implements EngineObserver, LedgerSink, LedgerFaults {
   }
 
   /** The handles of one kind of request. They are resolved once, so that an observation looks up no label. */
-  meter(model: string, endpoint: Endpoint, tier: Tier): RequestMeter {
+  meter(model: string, endpoint: InferencePath, tier: Tier): RequestMeter {
     return this.#meters.get(model, endpoint, tier);
   }
 
   /** Counts a request that ended before its model was known, with an empty `model` label. */
-  turnedAway(endpoint: Endpoint, status: RequestStatus): void {
+  turnedAway(endpoint: InferencePath, status: RequestStatus): void {
     this.#meters.get("", endpoint, "default").ended(status);
   }
 

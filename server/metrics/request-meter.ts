@@ -1,11 +1,7 @@
 import type { Counter, Histogram } from "prom-client";
 import type { Tier } from "../../engine/protocol/request.ts";
-
-/** Paths of the endpoints that an engine answers; the only values of the label `endpoint`. */
-export type Endpoint = GenerationPath | VectorPath;
-/** Endpoints that generate. */
-export type GenerationPath = "/v1/chat/completions" | "/v1/completions";
-export type VectorPath = "/v1/embeddings" | "/v1/rerank";
+import type { InferencePath } from "../../openapi/inference-path.ts";
+import { DURATION_BUCKETS, FIRST_TOKEN_BUCKETS, INTER_TOKEN_BUCKETS, QUEUE_BUCKETS } from "./histogram-buckets.ts";
 
 /** Outcomes of a request; the only values of the label `status`. */
 export const REQUEST_STATUSES = ["ok", "refused", "limited", "unavailable", "put_off", "cancelled", "error"] as const;
@@ -36,6 +32,51 @@ export interface RequestSeries {
   cost: Counter;
 }
 
+/** The labels of the series of requests. */
+export const REQUEST_LABELS = ["model", "endpoint", "tier"];
+
+/** Makes the series; names are without the prefix. */
+export function requestSeries(
+  histogram: (name: string, help: string, buckets: number[], labels: string[]) => Histogram,
+  counter: (name: string, help: string, labels: string[]) => Counter,
+  cost: Counter,
+): RequestSeries {
+  const observe = (name: string, help: string, buckets: number[]) => histogram(name, help, buckets, REQUEST_LABELS);
+  const count = (name: string, help: string) => counter(name, help, REQUEST_LABELS);
+  return {
+    firstToken: observe(
+      "time_to_first_token_seconds",
+      "Time from arrival at the socket to the first content byte (not streamed: to the first token), queue wait included",
+      FIRST_TOKEN_BUCKETS,
+    ),
+    interToken: observe(
+      "inter_token_latency_seconds",
+      "Time between two consecutive tokens of one sequence, one observation per token",
+      INTER_TOKEN_BUCKETS,
+    ),
+    perOutputToken: observe(
+      "time_per_output_token_seconds",
+      "(last token - first token) / (tokens - 1) of one sequence",
+      INTER_TOKEN_BUCKETS,
+    ),
+    duration: observe(
+      "request_duration_seconds",
+      "Time from arrival to the end of a request that finished",
+      DURATION_BUCKETS,
+    ),
+    queueTime: observe(
+      "queue_time_seconds",
+      "Time from arrival to the start of the first step that computes a part of the request",
+      QUEUE_BUCKETS,
+    ),
+    promptTokens: count("prompt_tokens_total", "Prompt tokens of accepted requests"),
+    generationTokens: count("generation_tokens_total", "Generated tokens"),
+    cachedTokens: count("cached_prompt_tokens_total", "Prompt tokens that were read from the prefix cache"),
+    requests: counter("requests_total", "Requests by outcome", [...REQUEST_LABELS, "status"]),
+    cost,
+  };
+}
+
 /** All handles of one (model, endpoint, tier). Times are in milliseconds here and in seconds in the series. */
 export class RequestMeter {
   readonly #firstToken: Histogram.Internal<string>;
@@ -48,7 +89,7 @@ export class RequestMeter {
   readonly #cachedTokens: Counter.Internal;
   readonly #requests: Record<RequestStatus, Counter.Internal>;
 
-  constructor(series: RequestSeries, model: string, endpoint: Endpoint, tier: Tier) {
+  constructor(series: RequestSeries, model: string, endpoint: InferencePath, tier: Tier) {
     const labels = [model, endpoint, tier];
     this.#firstToken = series.firstToken.labels(...labels);
     this.#interToken = series.interToken.labels(...labels);
@@ -115,7 +156,7 @@ export class RequestMeters {
     this.#series = series;
   }
 
-  get(model: string, endpoint: Endpoint, tier: Tier): RequestMeter {
+  get(model: string, endpoint: InferencePath, tier: Tier): RequestMeter {
     const key = `${model}\n${endpoint}\n${tier}`;
     let meter = this.#meters.get(key);
     if (meter === undefined) {

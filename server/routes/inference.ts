@@ -20,7 +20,7 @@ import type { AppOptions } from "../options/app-options.ts";
 export interface InferenceRouteParts
   extends AdmissionDeps,
     Omit<UsageLimitsDeps, "rateLimits" | "limitMetrics">,
-    Omit<GenerationEndpointDeps, "admission">,
+    GenerationEndpointDeps,
     Omit<AnswerDeps, "admission" | "limits"> {
   metrics: Metrics;
   options: AppOptions;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import type { ValidateRules } from "../../batch/validation/file-validator.ts";
+import type { ValidateRules } from "../../batch/validation/line-validator.ts";
 import { type ValidationJob, ValidationLost } from "../../batch/validation/validation-job.ts";
 import { ValidationPool } from "../../batch/validation/validation-pool.ts";
 import { ValidationProcess, type ValidationProcessOptions } from "../../batch/validation/validation-process.ts";

@@ -12,7 +12,7 @@ import { DEFAULT_REQUEST_LIMITS } from "../../../openapi/request-limits.ts";
 import type { Batch } from "../../../openapi/resources/batches.ts";
 import { ModelLoads } from "../../../server/admission/model-load.ts";
 import { type BatchOptions, buildBatch } from "../../../server/composition/build-batch.ts";
-import { openStorage } from "../../../server/composition/open-storage.ts";
+import { openFileParts } from "../../../server/composition/file-parts.ts";
 import { BatchMetrics } from "../../../server/metrics/batch-metrics.ts";
 import { Metrics } from "../../../server/metrics/metrics.ts";
 import { OnlineUtilization } from "../../../server/metrics/online-utilization.ts";
@@ -49,7 +49,7 @@ export async function batchRig(
   const lines: string[] = [];
   const note = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: note, info: note, warn: note, error: note };
-  const storage = await openStorage(
+  const storage = await openFileParts(
     { ...KEPT, dataDir: folder, diskReserve: 0, storageQuota: null, maxFiles: 10_000 },
     store,
     { now: () => performance.now(), epochMs: () => Date.now() },

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { jsonBytes, jsonPieces, LateList } from "../../../openapi/json/json-pieces.ts";
-import { chatLogprobs, lateChatLogprobs } from "../../../server/generation/output/chat-logprobs.ts";
-import { CompletionTokens, lateCompletionLogprobs } from "../../../server/generation/output/completion-logprobs.ts";
+import { chatLogprobs, lateChatLogprobs } from "../../../server/dialects/chat-logprobs.ts";
+import { CompletionTokens, lateCompletionLogprobs } from "../../../server/dialects/completion-logprobs.ts";
 
 it("writes what JSON.stringify writes", async () => {
   await fc.assert(

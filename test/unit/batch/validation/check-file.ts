@@ -1,4 +1,4 @@
-import type { ValidateRules } from "../../../../batch/validation/file-validator.ts";
+import type { ValidateRules } from "../../../../batch/validation/line-validator.ts";
 import { validateFile } from "../../../../batch/validation/validate-file.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import type { NewLines } from "../../../../store/types/line-row.ts";

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { BatchValidation, type BatchValidationDeps } from "../../../../batch/validation/batch-validation.ts";
-import type { Validation } from "../../../../batch/validation/file-validator.ts";
+import type { Validation } from "../../../../batch/validation/line-validator.ts";
 import { OWN_NAMES } from "../../../../engine/model-names.ts";
 import { DEFAULT_REQUEST_LIMITS } from "../../../../openapi/request-limits.ts";
 import type { BatchRow } from "../../../../store/types/batch-row.ts";

@@ -38,7 +38,7 @@ const MAX_CUSTOM_ID = 512;
 const MAX_SHOWN = 64;
 
 /** Checks a file line by line, all or nothing: of a file with a bad line only the errors are kept. */
-export class FileValidator {
+export class LineValidator {
   /** The good lines before the first bad one. */
   readonly index: LineIndex;
   readonly #rules: ValidateRules;

@@ -8,7 +8,7 @@ import type { Store } from "../../store/store.ts";
 import type { Options } from "../options/table.ts";
 import { type RetentionOptions, retentionTasks } from "./retention.ts";
 
-export interface Storage {
+export interface FileParts {
   files: FileStore;
   uploads: UploadStore;
   /** The wall time that deadlines are compared with. */
@@ -22,12 +22,12 @@ const KEY_SECONDS = 7 * 86_400;
 const KEYS = 1000;
 
 /** Opens files and uploads over an open store, after it has repaired what a crash left on disk. The sweeper is not started. */
-export async function openStorage(
+export async function openFileParts(
   options: Pick<Options, "dataDir" | "diskReserve" | "storageQuota" | "maxFiles"> & RetentionOptions,
   store: Store,
   clock: Clock,
   log: Log,
-): Promise<Storage> {
+): Promise<FileParts> {
   const { dataDir, diskReserve, storageQuota, maxFiles } = options;
   const time = new WallTime(clock, log);
   const deps = { dataDir, diskReserve, storageQuota, maxFiles, store, clock: time, log };

@@ -1,6 +1,6 @@
-import type { PromptLogprob } from "../../../engine/protocol/output.ts";
-import type { CompletionLogprobs } from "../../../openapi/generation/logprobs.ts";
-import { LateList, type Unwritten } from "../../../openapi/json/json-pieces.ts";
+import type { PromptLogprob } from "../../engine/protocol/output.ts";
+import type { CompletionLogprobs } from "../../openapi/generation/logprobs.ts";
+import { LateList, type Unwritten } from "../../openapi/json/json-pieces.ts";
 import { tokenName } from "./token-text.ts";
 
 /** The prefix of a token whose bytes are not whole characters. */

@@ -1,6 +1,6 @@
-import type { RankedLogprob, TokenLogprob } from "../../../engine/protocol/output.ts";
-import type { ChatLogprobs } from "../../../openapi/generation/logprobs.ts";
-import { LateList, type Unwritten } from "../../../openapi/json/json-pieces.ts";
+import type { RankedLogprob, TokenLogprob } from "../../engine/protocol/output.ts";
+import type { ChatLogprobs } from "../../openapi/generation/logprobs.ts";
+import { LateList, type Unwritten } from "../../openapi/json/json-pieces.ts";
 import { tokenName } from "./token-text.ts";
 
 /** Log probabilities in the format of chat completions. */

@@ -1,0 +1,6 @@
+/** Endpoints that generate. */
+export type GenerationPath = "/v1/chat/completions" | "/v1/completions";
+/** Endpoints that return vectors, or scores of them. */
+export type VectorPath = "/v1/embeddings" | "/v1/rerank";
+/** Endpoints that an engine answers; the only values of the label `endpoint` of metrics. */
+export type InferencePath = GenerationPath | VectorPath;

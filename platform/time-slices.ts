@@ -34,10 +34,10 @@ export class TimeSlices {
     };
     return {
       begin: async () => {
-        const turn = new Promise<void>((resolve) => owner.waiting.push(resolve));
+        const started = new Promise<void>((resolve) => owner.waiting.push(resolve));
         end();
         this.#schedule();
-        await turn;
+        await started;
         startedAt = this.#now();
       },
       over: () => startedAt !== null && this.#now() - startedAt >= SLICE_MS,

@@ -35,8 +35,8 @@ const clock: Clock = {
 };
 
 /**
- * Serves until the process gets a signal to end. `reread` reads the options again, on SIGHUP. Throws OptionsError for what the
- * user can set right; ends the process with 1 when no model can be loaded.
+ * Serves until the process gets a signal to end. `reread` reads the options again, on SIGHUP. Throws OptionsError for faults that
+ * the user can correct; ends the process with 1 when no model can be loaded.
  */
 export async function serve(first: Options, reread: () => Promise<Options>, hangup: Hangup): Promise<void> {
   // A server outlives the readers of its output.

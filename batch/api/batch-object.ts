@@ -1,4 +1,4 @@
-import type { Batch, Night } from "../../openapi/resources/batches.ts";
+import type { Batch, BatchDetails } from "../../openapi/resources/batches.ts";
 import type { BatchRow } from "../../store/types/batch-row.ts";
 import type { BatchProgress } from "../run/batch-progress.ts";
 
@@ -37,7 +37,7 @@ export function batchObject(row: BatchRow, progress: BatchProgress | null): Batc
   };
 }
 
-function progressFields(row: BatchRow, progress: BatchProgress | null): Night {
+function progressFields(row: BatchRow, progress: BatchProgress | null): BatchDetails {
   const queued = row.status === "in_progress";
   const rate = queued ? (progress?.tokensPerSecond ?? null) : null;
   return {
@@ -54,7 +54,7 @@ function progressFields(row: BatchRow, progress: BatchProgress | null): Night {
   };
 }
 
-function situation(row: BatchRow, progress: BatchProgress | null): Pick<Night, "phase" | "reason"> {
+function situation(row: BatchRow, progress: BatchProgress | null): Pick<BatchDetails, "phase" | "reason"> {
   switch (row.status) {
     case "validating":
       return { phase: "validating", reason: "every line of the input file is being checked" };
@@ -77,6 +77,6 @@ function situation(row: BatchRow, progress: BatchProgress | null): Pick<Night, "
     case "expired":
       return { phase: "ended", reason: "its window ended before every line had run" };
     case "cancelled":
-      return { phase: "ended", reason: "it was cancelled; what had finished is in its files" };
+      return { phase: "ended", reason: "it was cancelled; its finished lines are in its files" };
   }
 }

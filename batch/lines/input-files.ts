@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { parseJsonInTurns } from "../../openapi/json/json-text.ts";
+import { parseJsonInSlices } from "../../openapi/json/json-text.ts";
 
 /** Files of all batches together that may be open. A dispatcher reads one line at a time. */
 const MOST_OPEN = 32;
@@ -24,7 +24,7 @@ export class InputFiles {
 
   /** The body of the request at these bytes. Rejects when the file is gone or is not what was validated. */
   async body(path: string, offset: number, length: number): Promise<unknown> {
-    const request = await parseJsonInTurns(await this.#read(path, offset, length));
+    const request = await parseJsonInSlices(await this.#read(path, offset, length));
     if (typeof request === "object" && request !== null && "body" in request) return request.body;
     throw new Error(`${path} has no request at byte ${offset}`);
   }

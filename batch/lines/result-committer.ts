@@ -17,7 +17,7 @@ export interface ResultCommitterDeps {
   store: Pick<Store, "claims">;
   ledger: Pick<UsageLedger, "lineRow" | "lineRates" | "committed">;
   observer: LineObserver;
-  /** Called when a writer that was full is so no longer. */
+  /** Called when a full writer has room again. */
   roomAgain: () => void;
   log: Log;
 }

@@ -4,7 +4,6 @@ import type { BudgetStatus } from "../../store/types/budget-row.ts";
 /** Reason of a batch's pause: a text that follows "paused:". */
 export function pauseReason(usedUp: readonly BudgetStatus[]): string {
   const budget = lastToEnd(usedUp);
-  if (isOnlyHeld(budget))
-    return `what batches may take of what is left of ${budgetText(budget)} is held back for what runs`;
-  return `${budgetText(budget)} is used up; it goes on at ${periodEnd(budget)}, or when the budget is raised`;
+  if (isOnlyHeld(budget)) return `the rest of ${budgetText(budget)} that batches may use is reserved for running work`;
+  return `${budgetText(budget)} is used up; the batch continues at ${periodEnd(budget)}, or when the budget is raised`;
 }

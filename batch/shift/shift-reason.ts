@@ -14,7 +14,7 @@ export function shiftReason(phase: ShiftPhase, { rules, nowMs, load, nextChangeA
   const at = (ms: number) => rules.localTime.text(ms, nowMs);
   switch (phase) {
     case "always":
-      return "batch work takes what online work leaves, at any hour";
+      return "batch work runs beside online work at any hour";
     case "off":
       return "batch work is switched off (shift: off)";
     case "night":

@@ -43,7 +43,7 @@ export interface BatchValidationDeps {
 const MAX_ERRORS = 100;
 /** Lost validations after which a batch fails. */
 export const MOST_LOST = 3;
-/** Bytes up to which a file counts as small: what validation keeps of it in memory is small too. */
+/** Bytes up to which a file counts as small: its index in memory is small too. */
 const SMALL_BYTES = 1024 ** 2;
 /** Small files that are validated at a time. They do not wait for large ones. */
 const SMALL_AT_ONCE = 16;

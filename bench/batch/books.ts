@@ -43,7 +43,7 @@ export interface Accounts {
   online: OnlineAccount;
   batches: readonly BatchAccount[];
   books: Books;
-  /** Set after a kill of the server: what the ledger may lack of the last answers; counters restarted then. */
+  /** Rows of the last answers that the ledger may lack, set after a kill of the server; counters restarted then. */
   unbooked?: { requests: number; tokens: number };
 }
 

@@ -8,7 +8,7 @@ const POLL_MS = 50;
 const LOG_TAIL = 4000;
 
 /** Process starts and ends during a run, expected and unexpected. */
-export interface Lives {
+export interface ProcessCounts {
   serverStarts: number;
   serverEndsUnasked: string[];
   enginesAsked: number;
@@ -19,7 +19,7 @@ export interface Lives {
 export class ChaosServer {
   readonly origin: string;
   readonly base: URL;
-  readonly lives: Lives = { serverStarts: 0, serverEndsUnasked: [], enginesAsked: 0, enginesDied: 0 };
+  readonly lives: ProcessCounts = { serverStarts: 0, serverEndsUnasked: [], enginesAsked: 0, enginesDied: 0 };
   /** Times of intended failures, by performance.now(). */
   readonly brokenAt: number[] = [];
   readonly #command: string[];

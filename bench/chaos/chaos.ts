@@ -15,9 +15,17 @@ import { freePort } from "../target/child-server.ts";
 import { total } from "../target/counters.ts";
 import { type Resident, residentMemory } from "../target/memory.ts";
 import { connect, type Target } from "../target/target.ts";
-import { ChaosServer, type Lives } from "./chaos-server.ts";
+import { ChaosServer, type ProcessCounts } from "./chaos-server.ts";
 import { ChaosClients, pause } from "./clients.ts";
-import { BREAKAGES, batchBodies, chatBody, DISTURBANCES, type Disturbance, draw, type Scene } from "./disturbances.ts";
+import {
+  BREAKAGES,
+  batchBodies,
+  type ChaosContext,
+  chatBody,
+  DISTURBANCES,
+  type Disturbance,
+  draw,
+} from "./disturbances.ts";
 import { FaultyHub } from "./faulty-hub.ts";
 
 export interface ChaosPlan {
@@ -37,7 +45,7 @@ export interface ChaosResult {
   /** Number of each disturbance. */
   disturbances: Record<string, number>;
   refused: Record<string, number>;
-  lives: Lives;
+  lives: ProcessCounts;
   books: Books;
   memory: Resident[];
   openFiles: { first: number; last: number };
@@ -89,8 +97,8 @@ export async function chaos(plan: ChaosPlan, say: (text: string) => void): Promi
     const clients = new ChaosClients(server);
     const cli = [process.execPath, CLI];
     const random = new Random(plan.seed);
-    const scene: Scene = { server, clients, target, random, dataDir, scratch, cli, lines: plan.lines };
-    return await run(plan, scene, hub, say);
+    const context: ChaosContext = { server, clients, target, random, dataDir, scratch, cli, lines: plan.lines };
+    return await run(plan, context, hub, say);
   } finally {
     hub.close();
     await server.end("SIGKILL");
@@ -98,8 +106,13 @@ export async function chaos(plan: ChaosPlan, say: (text: string) => void): Promi
   }
 }
 
-async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: string) => void): Promise<ChaosResult> {
-  const { server, clients, target, dataDir } = scene;
+async function run(
+  plan: ChaosPlan,
+  context: ChaosContext,
+  hub: FaultyHub,
+  say: (text: string) => void,
+): Promise<ChaosResult> {
+  const { server, clients, target, dataDir } = context;
   const expected = await answerOf(target);
   const before = await readBooks(target);
   const until = performance.now() + plan.seconds * 1000;
@@ -111,7 +124,7 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
   const disturb = async ({ name, run: act }: Disturbance, random: Random) => {
     count[name] = (count[name] ?? 0) + 1;
     const began = performance.now();
-    await act({ ...scene, random }).catch((error: unknown) => {
+    await act({ ...context, random }).catch((error: unknown) => {
       // A disturbance may fail during a breakage; its effects are checked at the end.
       if (!server.brokenAt.some((at) => at >= began - CALM_MS)) wrong.push(`${name}: ${reasonOf(error)}`);
     });
@@ -149,7 +162,7 @@ async function run(plan: ChaosPlan, scene: Scene, hub: FaultyHub, say: (text: st
       say(`${breakage.name}; ${clients.account.answered} answered so far`);
       count[breakage.name] = (count[breakage.name] ?? 0) + 1;
       // A server that does not restart ends the run.
-      await breakage.run({ ...scene, random });
+      await breakage.run({ ...context, random });
       if (server.pid !== files.pid) files = { pid: server.pid, first: server.openFiles() };
     }
   };

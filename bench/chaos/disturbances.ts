@@ -13,7 +13,7 @@ import type { ChaosClients } from "./clients.ts";
 import { hostileRequest } from "./hostile.ts";
 
 /** The objects that a disturbance acts on. */
-export interface Scene {
+export interface ChaosContext {
   server: ChaosServer;
   clients: ChaosClients;
   target: Target;
@@ -31,7 +31,7 @@ export interface Disturbance {
   name: string;
   /** Relative frequency, a whole number. */
   weight: number;
-  run: (scene: Scene) => Promise<void>;
+  run: (context: ChaosContext) => Promise<void>;
 }
 
 export const chatBody = (random: Random, model = "bench") => ({

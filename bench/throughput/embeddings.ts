@@ -72,7 +72,7 @@ async function embed(target: Target, input: number[][]): Promise<void> {
 
 export const EMBEDDINGS_HEAD = ["sent", "server", "inputs/s", "× one at a time"];
 
-/** One row per arm; ratios are of repeats of the same turn. */
+/** One row per arm; ratios are of repeats of the same round. */
 export function embeddingsRows(arms: readonly EmbeddingsArm[]): string[][] {
   return arms.map((arm) => [arm.way, arm.label, spreadText(spread(arm.rates)), spreadText(gain(arms, arm))]);
 }

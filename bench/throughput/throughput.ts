@@ -69,7 +69,7 @@ export async function measureThroughput(
 export interface Comparison {
   streams: number;
   peer: string;
-  /** Ratio of the medians of tokens/s, with the minimum and maximum ratio of two repeats of the same turn. */
+  /** Ratio of the medians of tokens/s, with the minimum and maximum ratio of two repeats of the same round. */
   ratio: Spread;
 }
 

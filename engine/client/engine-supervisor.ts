@@ -22,8 +22,8 @@ export interface SupervisorEvents {
   failed(refusal: ApiError | null, reason: Error): void;
   /** Requests that were submitted and have not ended. */
   pending(): number;
-  /** True while the process owes a message for requests. */
-  owesMessage(): boolean;
+  /** True while a message of the process for requests is due. */
+  messageDue(): boolean;
 }
 
 /** Keeps one engine process running through the lifecycle of lifecycle.ts, and kills one that hangs. */
@@ -221,7 +221,7 @@ export class EngineSupervisor {
   #checkAlive(): void {
     const serving = this.state.name === "ready";
     let limitMs: number | null = null;
-    if (serving && this.#events.owesMessage()) limitMs = this.#deps.hangTimeoutMs;
+    if (serving && this.#events.messageDue()) limitMs = this.#deps.hangTimeoutMs;
     else if (!serving && this.#process !== null) limitMs = this.#deps.loadTimeoutMs;
     if (!this.#watchdog.tick(limitMs) || limitMs === null) return;
     const doing = serving ? "had requests" : "loaded the model";

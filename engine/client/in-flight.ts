@@ -45,13 +45,13 @@ export class InFlight {
     return this.#byId.size;
   }
 
-  /** True while the engine process owes a message: a cancelled request, too, may be in a step that hangs. */
-  get owesMessage(): boolean {
+  /** True while a message of the engine process is due: a cancelled request, too, may be in a step that hangs. */
+  get messageDue(): boolean {
     return this.#byId.size + this.#leaving.size > 0;
   }
 
-  /** True while steps or embedding batches are owed: a request was accepted and has not ended, or its cancel is unconfirmed. */
-  get owesWork(): boolean {
+  /** True while steps or embedding batches are due: a request was accepted and has not ended, or its cancel is unconfirmed. */
+  get workDue(): boolean {
     if (this.#leaving.size > 0) return true;
     for (const { accepted } of this.#byId.values()) if (accepted) return true;
     return false;
@@ -74,7 +74,7 @@ export class InFlight {
     this.#leaving.delete(id);
   }
 
-  /** An engine process that has ended owes no message. */
+  /** No message of an engine process that has ended is due. */
   processEnded(): void {
     this.#leaving.clear();
   }

@@ -75,7 +75,7 @@ class LocalEngine implements Engine {
         this.#waiters.rejectAll(reason);
       },
       pending: () => this.#inFlight.size,
-      owesMessage: () => this.#inFlight.owesMessage,
+      messageDue: () => this.#inFlight.messageDue,
     });
   }
 
@@ -119,7 +119,7 @@ class LocalEngine implements Engine {
     const refusal = refusalOf(this.model, this.state, this.retryAfterSeconds);
     if (refusal !== null) return refusedHandle(work.listener, refusal);
     // The silence of an engine without work was no sign of a hang.
-    if (!this.#inFlight.owesMessage) this.#supervisor.alive();
+    if (!this.#inFlight.messageDue) this.#supervisor.alive();
     this.#inFlight.add(work);
     this.#supervisor.send(messageOf(work));
     return {
@@ -166,7 +166,7 @@ class LocalEngine implements Engine {
 
   #receive(message: FromEngine): void {
     const { log, observer } = this.#deps;
-    if (isLife(message, this.#inFlight.owesWork)) this.#supervisor.alive();
+    if (isLife(message, this.#inFlight.workDue)) this.#supervisor.alive();
     switch (message.type) {
       case "step":
         this.#backlog = message.backlog;

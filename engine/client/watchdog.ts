@@ -2,10 +2,10 @@ import type { FromEngine } from "../protocol/messages.ts";
 
 /**
  * Whether a message proves that the process goes on with its work. A status, a token answer and a fault never do, nor do
- * answers to new requests once steps are owed: JavaScript sends them while a native thread hangs in a decode.
+ * answers to new requests once steps are due: JavaScript sends them while a native thread hangs in a decode.
  */
-export function isLife({ type }: FromEngine, owesWork: boolean): boolean {
-  if (type === "accepted" || type === "refused") return !owesWork;
+export function isLife({ type }: FromEngine, workDue: boolean): boolean {
+  if (type === "accepted" || type === "refused") return !workDue;
   return type !== "status" && type !== "tokenized" && type !== "fault";
 }
 
@@ -27,7 +27,7 @@ export class Watchdog {
     this.#alive = true;
   }
 
-  /** Every `intervalMs`. True when the process was silent for at least `limitMs`; null where it owes no message now. */
+  /** Every `intervalMs`. True when the process was silent for at least `limitMs`; null where none is due. */
   tick(limitMs: number | null): boolean {
     const excused = this.#alive || limitMs === null;
     this.#alive = false;

@@ -16,5 +16,5 @@ export function shortContext(config: EngineConfig, model: Model, plan: MemoryPla
 
 export function idleGpu({ idleGpu }: Library): string | null {
   if (idleGpu === null) return null;
-  return `A build for GPUs is installed, but the CPU computes: ${idleGpu} docs/operations.md says what it needs.`;
+  return `A build for GPUs is installed, but the CPU computes: ${idleGpu} docs/operations.md lists its requirements.`;
 }

@@ -18,7 +18,7 @@ export const reasoningFields = {
     .enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"])
     .nullish()
     .describe(
-      "Mapped to what the chat template supports: a switch, levels, or a stated budget. `none` and `minimal` turn " +
+      "Mapped to the settings of the chat template: a switch, levels, or a stated budget. `none` and `minimal` turn " +
         "reasoning off where the model allows it. A model without reasoning ignores the value.",
     ),
   thinking_token_budget: thoughtTokens.describe(

@@ -18,7 +18,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 export const SLICE_BYTES = 256 * 1024;
 
 /** Like parseJson, but a long text is decoded, scanned and parsed in slices of the event loop. */
-export async function parseJsonInTurns(bytes: Uint8Array): Promise<unknown> {
+export async function parseJsonInSlices(bytes: Uint8Array): Promise<unknown> {
   const text = new JsonText();
   for (let at = 0; at < bytes.byteLength; at += SLICE_BYTES) {
     if (bytes.byteLength > SLICE_BYTES) await loopTurn();
@@ -27,7 +27,7 @@ export async function parseJsonInTurns(bytes: Uint8Array): Promise<unknown> {
   return parsed(text, bytes.byteLength);
 }
 
-/** The value of a complete text of this many bytes. Each part of a long one is parsed in its own turn of the event loop. */
+/** The value of a complete text of this many bytes. Each part of a long one is parsed in its own slice of the event loop. */
 export async function parsed(text: JsonText, bytes: number): Promise<unknown> {
   const work = text.value();
   if (bytes <= SLICE_BYTES) return finished(work);
@@ -35,7 +35,7 @@ export async function parsed(text: JsonText, bytes: number): Promise<unknown> {
     await loopTurn();
     const { done, value } = work.next();
     if (!done) continue;
-    // The caller's work on the value also begins in a new turn.
+    // The caller's work on the value also begins in a new slice.
     await loopTurn();
     return value;
   }

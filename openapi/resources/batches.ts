@@ -114,7 +114,7 @@ export const batch = z.object({
   nightshift,
 });
 export type Batch = z.infer<typeof batch>;
-export type Night = z.infer<typeof nightshift>;
+export type BatchDetails = z.infer<typeof nightshift>;
 
 export const batchList = listOf(batch);
 export type BatchList = z.infer<typeof batchList>;

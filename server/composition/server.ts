@@ -23,7 +23,7 @@ export interface RunningServer extends StorageParts, AccountingParts, ModelParts
  * | batch work begins to stop | with the first part that stops | a batch may be writing gigabytes: that runs beside the streams |
  * | engines close | within the listener's stop | see http.ts |
  *
- * Rejects with OptionsError for what the user can set right; what has started then is for `parts.run` to stop.
+ * Rejects with OptionsError for faults that the user can correct; `parts.run` then stops the parts that have started.
  */
 export async function startServer(options: LiveValue<Options>, leaves: Leaves, parts: Parts): Promise<RunningServer> {
   const metrics = new Metrics(leaves.registry);

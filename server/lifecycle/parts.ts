@@ -5,7 +5,7 @@ export interface Part<T> {
   /** For the log. */
   name: string;
   start(): T | Promise<T>;
-  /** Begins to stop while the parts that depend on it still run; what it returns is not awaited. */
+  /** Begins to stop while the parts that depend on it still run; its result is not awaited. */
   beginStop?(started: T): unknown;
   stop?(started: T): unknown;
 }

@@ -55,7 +55,7 @@ test("a batch pauses at its key's budget with a reason, and resumes when it is r
     await until("the batch to pause", spent);
     const { phase, reason, eta } = await night();
     expect({ phase, eta }).toEqual({ phase: "waiting", eta: null });
-    expect(reason).toMatch(/it goes on at \d{4}-\d\d-\d\dT00:00:00Z, or when the budget is raised$/);
+    expect(reason).toMatch(/the batch continues at \d{4}-\d\d-\d\dT00:00:00Z, or when the budget is raised$/);
     const paused = await client.batches.retrieve(batch.id);
     expect(paused.status).toBe("in_progress");
     expect(paused.request_counts!.completed).toBeGreaterThan(0);

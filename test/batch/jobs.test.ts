@@ -12,11 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const IMPATIENT = "respond-async, wait=0";
+const WITHOUT_WAIT = "respond-async, wait=0";
 
 /** A request deferred because the only sequence is busy; its job runs afterwards. */
 async function putOff(content: string, more: object = {}): Promise<string> {
-  const response = await postChat(server, { messages: [user(content)], ...more }, IMPATIENT);
+  const response = await postChat(server, { messages: [user(content)], ...more }, WITHOUT_WAIT);
   expect(response.status).toBe(202);
   return response.headers.get("location")!;
 }
@@ -24,7 +24,7 @@ async function putOff(content: string, more: object = {}): Promise<string> {
 test("a request that would wait becomes a job with the synchronous answer", async () => {
   const expected = await complete(server.client, "What is 7 + 8?");
   const busy = await occupied(server, steps);
-  const response = await postChat(server, { messages: [user("What is 7 + 8?")] }, IMPATIENT);
+  const response = await postChat(server, { messages: [user("What is 7 + 8?")] }, WITHOUT_WAIT);
   expect(response.status).toBe(202);
   expect(response.headers.get("preference-applied")).toBe("respond-async");
   const retryAfter = Number(response.headers.get("retry-after"));
@@ -55,7 +55,7 @@ test("a stream, and a request without a wait, are answered synchronously", async
   const response = await postChat(server, { messages: [user("What is 7 + 8?")] }, "respond-async");
   expect(response.status).toBe(200);
   expect(response.headers.get("preference-applied")).toBeNull();
-  const streamed = await postChat(server, { messages: [user("Hi!")], stream: true }, IMPATIENT);
+  const streamed = await postChat(server, { messages: [user("Hi!")], stream: true }, WITHOUT_WAIT);
   expect(streamed.headers.get("content-type")).toContain("text/event-stream");
   await streamed.text();
 });

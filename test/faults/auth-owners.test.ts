@@ -40,8 +40,8 @@ test("resources of another owner are 404; a second key of their owner reads them
   ];
   for (const [what, call] of calls) {
     // An administrator is an owner like any other.
-    for (const stranger of [b.key, ADMIN_KEY]) {
-      const error: unknown = await call(server.client(stranger)).catch((thrown: unknown) => thrown);
+    for (const other of [b.key, ADMIN_KEY]) {
+      const error: unknown = await call(server.client(other)).catch((thrown: unknown) => thrown);
       expect(error, what).toBeInstanceOf(OpenAI.NotFoundError);
     }
   }

@@ -53,8 +53,8 @@ test("idle connections up to the limit of open files leave the store its files",
   const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
   expect(await get("/health", agent)).toBe(200);
 
-  const crowd = await openIdle(1000);
-  await until("those over the limit to be closed", () => crowd.closed() >= 1000 - most);
+  const clients = await openIdle(1000);
+  await until("those over the limit to be closed", () => clients.closed() >= 1000 - most);
   expect(await get("/health", agent)).toBe(200);
   expect(await get("/ready", agent)).toBe(200);
   for (const socket of idle) socket.destroy();

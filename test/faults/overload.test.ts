@@ -20,10 +20,10 @@ async function occupy(server: TestServer) {
 }
 
 const NONE: TierBacklog = { waiting: 0, running: 0, prefill: 0, written: 0, left: 0 };
-const CROWD: TierBacklog = { waiting: 200, running: 32, prefill: 40_000, written: 0, left: 3200 };
+const LONG_TIER: TierBacklog = { waiting: 200, running: 32, prefill: 40_000, written: 0, left: 3200 };
 /** The backlog of an engine with minutes of work before a new request of any tier. */
-const CROWDED: Backlog = {
-  tiers: { priority: CROWD, default: CROWD, flex: CROWD, batch: NONE },
+const LONG_BACKLOG: Backlog = {
+  tiers: { priority: LONG_TIER, default: LONG_TIER, flex: LONG_TIER, batch: NONE },
   flexPlaces: 1,
   kvPerDecode: 100,
   fit: { o: 50, p: 1, d: 5, k: 0, m: 0, r: 0 },
@@ -43,7 +43,7 @@ async function fakeServer(options: Partial<Options>) {
 test("a long predicted wait is 503, flex 429, uncharged, and both succeed later", async () => {
   const server = await fakeServer({ maxWaitMs: 2000, flexWaitMs: 60_000 });
   server.engine.script = saying("5");
-  server.engine.backlog = CROWDED;
+  server.engine.backlog = LONG_BACKLOG;
   for (const tier of ["default", "priority"] as const) {
     const error = await failure(complete(server.client, "What is 2 + 3?", { service_tier: tier }));
     expect(error).toMatchObject({ status: 503, code: "server_is_overloaded", type: "server_error" });

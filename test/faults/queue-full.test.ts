@@ -33,17 +33,17 @@ test("a request over the queue limit is 503 with Retry-After, and earlier ones f
 });
 
 test("the SDK's own retries succeed when the queue has room", async () => {
-  const patient = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: "none", maxRetries: 2 });
+  const retrying = new OpenAI({ baseURL: `${server.origin}/v1`, apiKey: "none", maxRetries: 2 });
   steps.allow(5);
   const running = await stream(server.client, "Count from 1 to 20.", endless(3000));
   await running[Symbol.asyncIterator]().next();
   const waiting = [ask(server.client, "What is 7 + 8?"), ask(server.client, "What is 2 + 3?")];
   await server.reaches("nightshift_requests_waiting", 2);
   const before = (await server.metrics()).sum("nightshift_requests_total", { status: "unavailable" });
-  const turnedAway = ask(patient, "Capital of Norway?");
+  const refused = ask(retrying, "Capital of Norway?");
   await server.reaches("nightshift_requests_total", before + 1, { status: "unavailable" });
   running.controller.abort();
   steps.release();
-  expect(await turnedAway).toBe("The capital of Norway is Oslo.");
+  expect(await refused).toBe("The capital of Norway is Oslo.");
   expect(await Promise.all(waiting)).toEqual(["15", "5"]);
 });

@@ -38,7 +38,7 @@ test("a killed server starts on a full disk, and resumes its batch with free spa
   const messages = [{ role: "user", content: "What is 7 + 8?" }] as const;
   const chat = await second.client.chat.completions.create({ model: "demo", messages: [...messages], max_tokens: 4 });
   expect(chat.object).toBe("chat.completion");
-  await until("/ready to tell of the store", async () => (await second.ready()).status === 503);
+  await until("/ready to report the store", async () => (await second.ready()).status === 503);
   rmSync(ballast);
   const batch = await reaches(second.client, id, "completed");
   expect(ids((await results(second.client, batch)).all)).toEqual(ids(lines));

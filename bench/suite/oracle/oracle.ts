@@ -139,40 +139,40 @@ export function oracle(
   let batchTokens = 0;
   const ttfts: number[] = [];
 
-  const decodes = (running: Running) => running.at >= running.prompt;
+  const isDecode = (running: Running) => running.at >= running.prompt;
   /** The first lines are first, so that some end soon. */
-  const ride = (step: Step, most: number, ms: number) => {
-    const riders: Running[] = [];
+  const addDecodes = (step: Step, most: number, ms: number) => {
+    const decodes: Running[] = [];
     for (const running of batch) {
-      if (riders.length >= most || step.msWithDecode(running) > ms) break;
+      if (decodes.length >= most || step.msWithDecode(running) > ms) break;
       step.decode(running);
-      riders.push(running);
+      decodes.push(running);
     }
-    for (const running of riders) advance(running);
-    batchTokens += riders.length;
+    for (const running of decodes) advance(running);
+    batchTokens += decodes.length;
     removeEnded(batch);
   };
   const onlineStep = () => {
     const step = new Step(costs.online, rules);
-    const streams = online.filter(decodes);
+    const streams = online.filter(isDecode);
     for (const stream of streams) step.decode(stream);
     const most = streams.length > 0 ? rules.itlMs : Number.POSITIVE_INFINITY;
     const firsts: Running[] = [];
     for (const request of online) {
-      if (decodes(request)) continue;
+      if (isDecode(request)) continue;
       const left = Math.min(request.prompt - request.at, rules.stepTokens - step.read);
       const count = Math.max(Math.min(left, LEAST_CHUNK - step.read), step.fitting(request, left, most));
       if (count <= 0) break;
       step.prefill(request, count);
       // the end of the prompt gives the first token
-      if (!decodes(request)) continue;
+      if (!isDecode(request)) continue;
       request.tokens--;
       firsts.push(request);
     }
     const alone = step.ms;
     const cap = Math.min(alone * (1 + rules.tax), Math.max(alone, rules.itlMs));
     for (const stream of streams) advance(stream);
-    ride(step, rules.sequences - online.length, cap);
+    addDecodes(step, rules.sequences - online.length, cap);
     removeEnded(online);
     onlineMs += alone;
     for (const { since } of firsts) ttfts.push(now + step.ms - since);
@@ -186,7 +186,7 @@ export function oracle(
     if (batch.length > 0 && (!another || batch.length >= rules.sequences)) {
       // a single decode is a step, however long
       const alone = step.msWithDecode(batch[0]!);
-      ride(step, rules.sequences, Math.max(alone, rules.batchStepMs));
+      addDecodes(step, rules.sequences, Math.max(alone, rules.batchStepMs));
       return step.ms;
     }
     for (let full = false; !full; ) {
@@ -194,7 +194,7 @@ export function oracle(
       const count = Math.max(step.read > 0 ? 0 : 1, step.fitting(reading, left, rules.batchStepMs));
       full = count < left || step.read + count >= rules.stepTokens;
       step.prefill(reading, count);
-      if (!decodes(reading)) continue;
+      if (!isDecode(reading)) continue;
       batchTokens++;
       if (reading.tokens > 1) batch.push({ ...reading, tokens: reading.tokens - 1 });
       reading = fresh();

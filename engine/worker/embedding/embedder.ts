@@ -13,7 +13,7 @@ import { cheapestMs, type EmbeddingBatchEntry, planEmbeddingBatch } from "./embe
 import { type ActiveRequest, activeRequest, QueuedInput } from "./embedding-request.ts";
 import { FairInputQueue } from "./fair-input-queue.ts";
 import type { InputTokenizer } from "./input-tokenizer.ts";
-import type { Want } from "./step-sharing.ts";
+import type { WorkClass } from "./step-sharing.ts";
 
 type Contexts = Pick<EmbeddingContextPair, "remove"> & {
   for(tokens: number, complete: boolean): BatchContext;
@@ -64,7 +64,7 @@ export class Embedder {
   }
 
   /** The highest class of the waiting inputs. */
-  get want(): Want {
+  get workClass(): WorkClass {
     if (ONLINE.some((tier) => !this.#queues[tier].empty)) return "online";
     return TIERS.some((tier) => !this.#queues[tier].empty) ? "lower" : "nothing";
   }
@@ -116,7 +116,7 @@ export class Embedder {
     if (contexts === null) return 0;
     this.#removeCancelled(contexts);
     const { plan, now, post } = this.#parts;
-    const online = this.want === "online";
+    const online = this.workClass === "online";
     const { batchTokens: alone, whole } = plan;
     const together = beside ? plan.besideTokens : plan.togetherTokens;
     const limits = { alone, together, inputs: MOST_BEGUN, ms, whole, costs: this.#costs };
@@ -152,7 +152,7 @@ export class Embedder {
 
   /** The waiting inputs of online tiers, else those of lower tiers, in order: lower tiers do not lengthen a batch of online tiers. */
   *#waiting(): Generator<QueuedInput, void> {
-    const online = this.want === "online";
+    const online = this.workClass === "online";
     for (const tier of TIERS) if (ONLINE.includes(tier) === online) yield* this.#queues[tier];
   }
 

@@ -1,4 +1,4 @@
-export interface TurnLimits {
+export interface SharingLimits {
   /** The objective for the gap between two tokens of a stream, in milliseconds. */
   itlMs: number;
   /** Fraction by which lower tiers may lengthen the time of online work. */
@@ -6,7 +6,7 @@ export interface TurnLimits {
 }
 
 /** The highest class of the waiting work of one side: steps, or embedding batches. */
-export type Want = "nothing" | "lower" | "online";
+export type WorkClass = "nothing" | "lower" | "online";
 
 /**
  * Decides whether a step or an embedding batch computes next, and for how long. Pure.
@@ -20,18 +20,18 @@ export type Want = "nothing" | "lower" | "online";
  * | online | lower | the saved tax |
  */
 export class StepSharing {
-  readonly #limits: TurnLimits;
+  readonly #limits: SharingLimits;
   /** Milliseconds of saved tax for lower tiers on either side; below 0, the time that batches took beyond it. */
   #saved = 0;
   #lastStepMs = 0;
   #stepped = false;
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: SharingLimits) {
     this.#limits = limits;
   }
 
   /** Whether a step comes before an embedding batch. */
-  stepNext(steps: Want, pieces: Want): boolean {
+  stepNext(steps: WorkClass, pieces: WorkClass): boolean {
     if (steps === "nothing") return false;
     if (pieces === "online" && steps === "lower") return this.#saved >= this.#lastStepMs;
     return true;
@@ -43,7 +43,7 @@ export class StepSharing {
    * @param cheapestMs milliseconds of the smallest batch that makes progress
    * @param aloneMs milliseconds that a step of lower tiers may take alone
    */
-  pieceMs(steps: Want, pieces: Want, cheapestMs: number, aloneMs: number): number {
+  pieceMs(steps: WorkClass, pieces: WorkClass, cheapestMs: number, aloneMs: number): number {
     if (pieces === "nothing") {
       this.#saved = Math.min(0, this.#saved);
       return 0;
@@ -57,7 +57,7 @@ export class StepSharing {
   }
 
   /** A step of class `steps` took `ms`. */
-  stepped(ms: number, steps: Want): void {
+  stepped(ms: number, steps: WorkClass): void {
     this.#stepped = true;
     this.#lastStepMs = ms;
     if (steps === "online") this.#saved += ms * this.#limits.batchTax;
@@ -65,7 +65,7 @@ export class StepSharing {
   }
 
   /** An embedding batch of class `pieces` took `ms` while steps of class `steps` waited. */
-  pieced(ms: number, pieces: Want, steps: Want): void {
+  pieced(ms: number, pieces: WorkClass, steps: WorkClass): void {
     this.#stepped = false;
     if (pieces === "online") this.#saved += ms * this.#limits.batchTax;
     // Time beyond the prediction reduces that of later batches: streams never pay more than the tax.

@@ -2,7 +2,7 @@ import type { GrammarRule } from "../../protocol/request.ts";
 import type { ReasoningTags } from "../text/output/reasoning-tags.ts";
 import type { TextOwner } from "../text/tokenize-queue.ts";
 import type { Automaton, State } from "./automaton.ts";
-import { type Left, maskLogits } from "./logit-mask.ts";
+import { maskLogits, type RemainingTokens } from "./logit-mask.ts";
 import type { VocabularyGrammars } from "./vocabulary-grammar.ts";
 
 /** Bytes of white space that a model may write between its reasoning and the answer. */
@@ -91,7 +91,7 @@ export class GrammarConstraint {
   }
 
   /** Makes tokens that are not allowed impossible to draw; `refused` is such a token that was drawn. */
-  restrict(logits: Float32Array, refused: number): Left {
+  restrict(logits: Float32Array, refused: number): RemainingTokens {
     const mask = this.#mask();
     if (mask !== null) return maskLogits(logits, mask);
     const { vocabulary } = this.#options.grammars;

@@ -1,5 +1,5 @@
 /** The tokens that a mask leaves. */
-export interface Left {
+export interface RemainingTokens {
   /** Tokens that can be drawn: 0, 1, or 2 for more. */
   count: 0 | 1 | 2;
   /** One of them; −1 for none. */
@@ -9,7 +9,7 @@ export interface Left {
 const ALL = 0xffffffff;
 
 /** Makes every token without its bit impossible to draw. */
-export function maskLogits(logits: Float32Array, mask: Uint32Array): Left {
+export function maskLogits(logits: Float32Array, mask: Uint32Array): RemainingTokens {
   let count = 0;
   let token = -1;
   for (let word = 0; word < mask.length; word++) {

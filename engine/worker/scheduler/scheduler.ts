@@ -39,11 +39,11 @@ const MOST_COMPARED = 64;
  * Decides which sequences run and what each step computes. Called between steps only; has no reference to llama.cpp or to
  * a clock.
  *
- * `schedule()` is the algorithm. How often a step is planned in it: once in a unified cache. In a split cache a step is of
- * one kind, and where the kinds have to be compared by how full their steps would be, each is planned once. A step of lower
- * tiers between two of online work that turns out empty is followed by an online plan. When no planned sequence can reserve
- * its cells, all is planned again for the sequences that still run. A plan only adds up predictions; what planning takes is
- * measured with every step (`planMs`).
+ * `schedule()` is the algorithm. It plans a step once in a unified cache. In a split cache a step is of one kind, and
+ * where the kinds have to be compared by the fill of their steps, each is planned once. A step of lower tiers between two of
+ * online work that is empty is followed by an online plan. When no planned sequence can reserve its cells, all is planned
+ * again for the sequences that still run. A plan only adds up predictions; the time of planning is measured with every step
+ * (`planMs`).
  *
  * Online work never waits for a lower tier: some sequences and cells stay free for it, and when these are taken too, lower
  * tiers are preempted before the same step. Flex preempts batch in the same way, except for a share that batch keeps: both

@@ -76,7 +76,7 @@ export class StepPlanner<S extends Sequence> {
     this.#savedTax.count(forecast, copiedMs, this.#mostSaved(running), running.some(isOnline));
   }
 
-  /** Chooses the kind of the step and plans it; what was planned of a kind to choose it is not planned again. */
+  /** Chooses the kind of the step and plans it; a plan that was made for the choice is not made again. */
   #planKind(
     policy: StepKindPolicy,
     running: readonly S[],

@@ -6,7 +6,7 @@ import type { StepMessage, StepStats } from "../../protocol/step.ts";
 import { costShares, timeShares, type WorkPart } from "../cost/cost-attribution.ts";
 import type { ObjectiveWatch } from "../cost/objectives.ts";
 import type { StepModel } from "../cost/step-model.ts";
-import type { Want } from "../embedding/step-sharing.ts";
+import type { WorkClass } from "../embedding/step-sharing.ts";
 import { redrawRefused } from "../grammar/resample.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import type { Context } from "../native/context.ts";
@@ -76,7 +76,7 @@ export class StepLoop {
   }
 
   /** The best tier among the sequences. */
-  get want(): Want {
+  get workClass(): WorkClass {
     const { running, waiting } = this.#parts.scheduler.byTier;
     const count = (tier: Tier) => running[tier] + waiting[tier];
     if (count("priority") + count("default") > 0) return "online";

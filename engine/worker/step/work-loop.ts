@@ -1,15 +1,15 @@
 import { heldStep } from "../../../platform/engine-failpoint.ts";
 import { aloneMs, type PlanLimits } from "../cost/step-caps.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import { StepSharing, type TurnLimits, type Want } from "../embedding/step-sharing.ts";
+import { type SharingLimits, StepSharing, type WorkClass } from "../embedding/step-sharing.ts";
 import type { StepLoop } from "./step-loop.ts";
 
 export interface WorkLoopParts {
   /** Null for a model that does not generate. */
-  steps: Pick<StepLoop, "want" | "step" | "flush"> | null;
+  steps: Pick<StepLoop, "workClass" | "step" | "flush"> | null;
   /** Null where there is no memory for it. */
-  embedder: Pick<Embedder, "want" | "cheapestMs" | "piece"> | null;
-  limits: TurnLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs" | "mostStepMs">;
+  embedder: Pick<Embedder, "workClass" | "cheapestMs" | "piece"> | null;
+  limits: SharingLimits & Pick<PlanLimits, "ttftMs" | "batchStepMs" | "mostStepMs">;
   /** Milliseconds, monotonic. */
   now: () => number;
 }
@@ -56,33 +56,39 @@ export class WorkLoop {
   /** @returns false when there was nothing to do */
   async #iterate(): Promise<boolean> {
     const { steps, embedder } = this.#parts;
-    if (heldStep !== null && steps !== null && steps.want !== "nothing") await heldStep(() => steps.flush());
+    if (heldStep !== null && steps !== null && steps.workClass !== "nothing") await heldStep(() => steps.flush());
     // Without embeddings a step has no overhead here.
-    if (embedder === null || embedder.want === "nothing") return steps?.step() ?? false;
+    if (embedder === null || embedder.workClass === "nothing") return steps?.step() ?? false;
     if (steps === null) return (await embedder.piece(this.#pieceMs("nothing", embedder), false)) > 0;
-    const { want } = steps;
-    const stepNext = this.#sharing.stepNext(want, embedder.want);
-    const stepped = stepNext && (await this.#step(steps, want));
+    const { workClass } = steps;
+    const stepNext = this.#sharing.stepNext(workClass, embedder.workClass);
+    const stepped = stepNext && (await this.#step(steps, workClass));
     // Sequences that cannot be computed do not delay an embedding batch.
-    const pieceMs = this.#pieceMs(stepNext && !stepped ? "nothing" : want, embedder);
+    const pieceMs = this.#pieceMs(stepNext && !stepped ? "nothing" : workClass, embedder);
     if (pieceMs === 0) return stepped;
-    const pieces = embedder.want;
-    const piece = embedder.piece(pieceMs, want === "online");
+    const pieces = embedder.workClass;
+    const piece = embedder.piece(pieceMs, workClass === "online");
     steps.flush();
-    this.#sharing.pieced(await piece, pieces, want);
+    this.#sharing.pieced(await piece, pieces, workClass);
     return true;
   }
 
-  async #step(steps: NonNullable<WorkLoopParts["steps"]>, want: Want): Promise<boolean> {
+  async #step(steps: NonNullable<WorkLoopParts["steps"]>, workClass: WorkClass): Promise<boolean> {
     const { now } = this.#parts;
     const begin = now();
     const stepped = await steps.step();
-    if (stepped) this.#sharing.stepped(now() - begin, want);
+    if (stepped) this.#sharing.stepped(now() - begin, workClass);
     return stepped;
   }
 
-  #pieceMs(want: Want, { want: pieces, cheapestMs }: Pick<Embedder, "want" | "cheapestMs">): number {
+  #pieceMs(
+    workClass: WorkClass,
+    { workClass: pieces, cheapestMs }: Pick<Embedder, "workClass" | "cheapestMs">,
+  ): number {
     const { limits } = this.#parts;
-    return Math.min(this.#sharing.pieceMs(want, pieces, cheapestMs, aloneMs(cheapestMs, limits)), limits.mostStepMs);
+    return Math.min(
+      this.#sharing.pieceMs(workClass, pieces, cheapestMs, aloneMs(cheapestMs, limits)),
+      limits.mostStepMs,
+    );
   }
 }

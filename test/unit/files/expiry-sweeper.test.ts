@@ -144,12 +144,12 @@ describe("expiry", () => {
     const log = new RecordedLog();
     let sweeps = 0;
     let ended = 0;
-    let tell = () => {};
+    let resolveThird = () => {};
     const third = new Promise<void>((resolve) => {
-      tell = resolve;
+      resolveThird = resolve;
     });
     const run = async () => {
-      if (++sweeps === 3) tell();
+      if (++sweeps === 3) resolveThird();
       await new Promise(setImmediate);
       return ++ended && 0;
     };

@@ -77,9 +77,9 @@ const text = fc
 
 describe("a JSON text that is parsed in parts", () => {
   it.each([
-    ["what is JSON", valid],
-    ["what may be none", text],
-  ])("comes to what it comes to at once: %s", (_, texts) => {
+    ["a JSON text", valid],
+    ["any text", text],
+  ])("has the value or the error of the whole text: %s", (_, texts) => {
     fc.assert(
       fc.property(texts, fc.nat(6), fc.integer({ min: 1, max: 40 }), (text, length, piece) => {
         const cuts = cutsOf(text, length, piece);

@@ -142,14 +142,14 @@ export class FakeRequest {
   readonly whenCancelled: Promise<void>;
   cancelled = false;
   ended = false;
-  #tell: () => void = () => {};
+  #resolveCancelled: () => void = () => {};
   #tokens: number[] = [];
 
   constructor(submission: Submission, listener: RequestListener) {
     this.submission = submission;
     this.listener = listener;
     this.whenCancelled = new Promise((resolve) => {
-      this.#tell = resolve;
+      this.#resolveCancelled = resolve;
     });
   }
 
@@ -157,7 +157,7 @@ export class FakeRequest {
     if (this.ended) return;
     this.cancelled = true;
     this.ended = true;
-    this.#tell();
+    this.#resolveCancelled();
   }
 
   /** Accepted, and every sequence started. */

@@ -17,8 +17,8 @@ const PlainInterpreter: new (
   evaluateBlock(nodes: Node[], scope: unknown): Value;
 } = Interpreter;
 
-/** Steps that a loop's turn counts as: this interpreter makes nine values and their methods for each. */
-const STEPS_PER_TURN = 32;
+/** Steps that one iteration of a loop counts as: this interpreter makes nine values and their methods for each. */
+const STEPS_PER_ITERATION = 32;
 /** Items of a new or iterated list, and characters of a new text, that take as long as one step. */
 const ITEMS_PER_STEP = 8;
 const CHARACTERS_PER_STEP = 1024;
@@ -34,7 +34,7 @@ export class EndlessTemplate extends Error {
   }
 }
 
-/** Runs a template within a number of steps: evaluated expressions, turns of loops, and the sizes of new values. */
+/** Runs a template within a number of steps: evaluated expressions, iterations of loops, and the sizes of new values. */
 export class BoundedInterpreter extends PlainInterpreter {
   readonly #loops: Loops;
   readonly #mostSteps: number;
@@ -56,7 +56,7 @@ export class BoundedInterpreter extends PlainInterpreter {
   }
 
   override evaluateBlock(nodes: Node[], scope: unknown): Value {
-    if (this.#loops.bodies.has(nodes)) this.#count(STEPS_PER_TURN);
+    if (this.#loops.bodies.has(nodes)) this.#count(STEPS_PER_ITERATION);
     return super.evaluateBlock(nodes, scope);
   }
 

@@ -192,10 +192,10 @@ function usable(source: string | null): { template: JinjaTemplate; traits: Templ
     if (source !== null) return { ...tried(source), warning: null };
   } catch (error) {
     const reason = reasonOf(error).slice(0, LONGEST_REASON);
-    const warning = `The model's chat template can't be used (${reason}); ChatML stands in for it.`;
+    const warning = `The model's chat template can't be used (${reason}); ChatML replaces it.`;
     return { ...tried(CHATML), warning };
   }
-  return { ...tried(CHATML), warning: "The model has no chat template; ChatML stands in for it." };
+  return { ...tried(CHATML), warning: "The model has no chat template; ChatML replaces it." };
 }
 
 /** @throws Error for a source that is not Jinja; EndlessTemplate for one that does not end */

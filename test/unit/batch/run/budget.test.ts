@@ -43,7 +43,7 @@ it("a batch pauses while a request reserves the rest of the budget, and resumes 
   const id = await rig.submit(line("a"));
   await expect
     .poll(async () => (await rig.get(id)).nightshift.reason)
-    .toMatch(/^paused: what batches may take of what is left of the owner's/);
+    .toMatch(/^paused: the rest of the owner's .* that batches may use is reserved/);
   await rig.store.budgets.release({ ids: ["request"] });
   const batch = await rig.reaches(id, "completed");
   expect(batch.request_counts).toEqual({ total: 1, completed: 1, failed: 0 });

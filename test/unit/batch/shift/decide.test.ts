@@ -43,7 +43,7 @@ describe("the reason", () => {
     expect(say({ mode: "idle" })).toBe("waiting for online work to take less than 20 % of the time; it takes 50 %");
     expect(say({ mode: "idle" }, { load: 0.04 })).toBe("online load is low: online work takes 4 % of the time");
     expect(say({ mode: "off" })).toBe("batch work is switched off (shift: off)");
-    expect(say({ mode: "always" })).toBe("batch work takes what online work leaves, at any hour");
+    expect(say({ mode: "always" })).toBe("batch work runs beside online work at any hour");
   });
 
   it("names the deadline, and whether it will be missed", () => {
@@ -103,8 +103,8 @@ describe("deadlines", () => {
   });
 
   it("require at most the share for a measurement before the first one", () => {
-    const wary = decide(input({ mode: "idle" }, { backlog: [batch(2, 13)], tokensPerSecond: null }));
-    expect(wary).toMatchObject({ phase: "deadline", share: 0.25 });
+    const unmeasured = decide(input({ mode: "idle" }, { backlog: [batch(2, 13)], tokensPerSecond: null }));
+    expect(unmeasured).toMatchObject({ phase: "deadline", share: 0.25 });
     expect(decide(input({ mode: "idle" }, { backlog: [batch(0.1, 13)], tokensPerSecond: null })).share).toBe(0);
   });
 

@@ -6,7 +6,7 @@ it("a process is silent when it sent no message for the whole limit", () => {
   expect([dog.tick(30), dog.tick(30), dog.tick(30)]).toEqual([false, false, true]);
 });
 
-it("a message, or time without an owed message, starts the limit anew", () => {
+it("a message, or time in which none is due, starts the limit anew", () => {
   const dog = new Watchdog(10);
   dog.tick(30);
   dog.tick(30);

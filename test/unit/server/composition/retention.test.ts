@@ -6,7 +6,7 @@ const DAY = 86_400;
 const NOW = 1000 * DAY;
 const NEVER: RetentionOptions = { ledgerDays: null, batchDays: null, fileDays: null, keyDays: null };
 
-/** Tables with so many old rows each, what was asked of them, and the files whose bytes were removed. */
+/** Tables with so many old rows each, the calls that they got, and the files whose bytes were removed. */
 function retained(rows: number) {
   const asked: [string, number][] = [];
   const unlinked: string[] = [];
@@ -27,7 +27,7 @@ function retained(rows: number) {
   return { asked, unlinked, tasksFor: (options: RetentionOptions) => retentionTasks(options, { retention }, files) };
 }
 
-test("what has no days is kept for ever", () => {
+test("rows without a limit of days are kept", () => {
   expect(retained(1).tasksFor(NEVER)).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ import { Scrape } from "../../../api/scrape.ts";
 it("every scrape shows one long delay among many short ones", async () => {
   const registry = new Registry();
   let ms = 0;
-  // The timer runs in real time; what it measures is this clock's.
+  // The timer runs in real time; its measurements are of this clock.
   watchLoopDelay(registry, () => ms);
   const scrape = async () => new Scrape(await registry.metrics());
   const turns = async () => (await scrape()).sum("nightshift_event_loop_delay_seconds_count");

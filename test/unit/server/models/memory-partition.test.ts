@@ -17,7 +17,7 @@ describe("MemoryPartition", () => {
   test.each<[string, ModelNeeds[], number[]]>([
     ["equal, where all could use more", [needs(100, 900), needs(50, 900)], [350, 350]],
     ["no more than a model could use", [needs(100, 200), needs(50, 900)], [200, 350]],
-    ["what a large one needs, and the rest for the others", [needs(500, 900), needs(50, 900)], [500, 200]],
+    ["the needs of a large one, and the rest for the others", [needs(500, 900), needs(50, 900)], [500, 200]],
     ["just what is needed", [needs(300, 900), needs(400, 900)], [300, 400]],
   ])("are %s", (_, models, expected) => {
     expect(shares(models)).toEqual(expected);

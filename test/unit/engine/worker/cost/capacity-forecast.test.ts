@@ -39,7 +39,7 @@ describe("the capacity forecast", () => {
     expect(decodes[0]).toEqual({ batch: 1, ms: 11 });
     expect(decodes.at(-1)).toEqual({ batch: 512, ms: 522 });
     expect(alone).toEqual({ ms: 25, decodes: 15, prefill: 75 });
-    expect(beside.map(({ streams, onlineMs, decodes: riders }) => [streams, onlineMs, riders])).toEqual([
+    expect(beside.map(({ streams, onlineMs, decodes: lowerDecodes }) => [streams, onlineMs, lowerDecodes])).toEqual([
       [1, 11, 1],
       [2, 12, 1],
       [4, 14, 1],

@@ -15,7 +15,7 @@ const steps = (count: number, ratio: (i: number) => number) => Array.from({ leng
 describe("the margin over the forecast", () => {
   test.each<[string, number[], number]>([
     ["nothing measured", [], 1],
-    ["too few to tell", steps(63, () => 1.3), 1],
+    ["too few to decide", steps(63, () => 1.3), 1],
     ["all as forecast", steps(300, () => 1), 1],
     ["all faster", steps(300, () => 0.8), 1],
     ["one in ten is late", steps(320, (i) => (i % 10 === 0 ? 1.3 : 1)), 1.3],

@@ -3,7 +3,7 @@ import { type AskedObjectives, ObjectiveWatch } from "../../../../../engine/work
 import type { StepCosts, StepShape } from "../../../../../engine/worker/cost/step-model.ts";
 
 const AUTO: AskedObjectives = { ttftMs: "auto", itlMs: "auto" };
-const HOUSE = { sequences: 32, context: 8192 };
+const ENGINE = { sequences: 32, context: 8192 };
 
 /** Eight streams of 512 positions take 20 ms at speed 1, and 512 prompt tokens 500 ms. */
 function machine(speed: number): StepCosts {
@@ -13,7 +13,7 @@ function machine(speed: number): StepCosts {
 }
 
 function derived(speed: number, asked = AUTO): ObjectiveWatch {
-  const watch = new ObjectiveWatch(asked, HOUSE);
+  const watch = new ObjectiveWatch(asked, ENGINE);
   watch.review(machine(speed));
   return watch;
 }
@@ -68,7 +68,7 @@ describe("derived objectives", () => {
   });
 
   test("are not derived from a model with too few measurements", () => {
-    const watch = new ObjectiveWatch(AUTO, HOUSE);
+    const watch = new ObjectiveWatch(AUTO, ENGINE);
     for (let i = 0; i < 2000; i++) watch.observe(5, machine(0.1), false);
     expect([watch.ttftMs, watch.itlMs]).toEqual([500, 50]);
   });

@@ -17,7 +17,7 @@ const PLAN: EmbeddingPlan = {
   bytes: 0,
 };
 
-/** An embedder over contexts that compute nothing, and tell which ids hold cells and which pieces were complete. */
+/** An embedder over contexts that compute nothing, and record which ids hold cells and which pieces were complete. */
 function makeEmbedder() {
   const posted: FromEngine[] = [];
   const held = new Set<number>();
@@ -74,9 +74,9 @@ const piece = (embedder: Embedder) => embedder.piece(Number.POSITIVE_INFINITY, f
 test("a cancelled request removes all of its waiting inputs", async () => {
   const { embedder, submit, answered, held } = makeEmbedder();
   await submit(1, [10, 10, 10]);
-  expect(embedder.want).toBe("online");
+  expect(embedder.workClass).toBe("online");
   embedder.cancel(1);
-  expect(embedder.want).toBe("nothing");
+  expect(embedder.workClass).toBe("nothing");
   await submit(2, [10]);
   await piece(embedder);
   expect(answered()).toEqual([[2, 0]]);
@@ -88,7 +88,7 @@ test("a request cancelled while its last text is tokenized is neither accepted n
   afterReading(() => embedder.cancel(1));
   await submit(1, [10]);
   expect(posted).toEqual([]);
-  expect(embedder.want).toBe("nothing");
+  expect(embedder.workClass).toBe("nothing");
 });
 
 test("a request cancelled during its batch gets no vector, and the next batch frees its cells", async () => {
@@ -103,7 +103,7 @@ test("a request cancelled during its batch gets no vector, and the next batch fr
   await piece(embedder);
   expect(answered()).toEqual([[2, 0]]);
   expect(held.size).toBe(0);
-  expect(embedder.want).toBe("nothing");
+  expect(embedder.workClass).toBe("nothing");
 });
 
 test("a request cancelled while its texts are tokenized is never accepted", async () => {
@@ -112,7 +112,7 @@ test("a request cancelled while its texts are tokenized is never accepted", asyn
   embedder.cancel(1);
   await submitted;
   expect(posted).toEqual([]);
-  expect(embedder.want).toBe("nothing");
+  expect(embedder.workClass).toBe("nothing");
 });
 
 test("cancelling an answered request has no effect", async () => {
@@ -126,7 +126,7 @@ test("cancelling an answered request has no effect", async () => {
 test("only a batch of whole inputs may run in the small context", async () => {
   const { embedder, submit, pieces } = makeEmbedder();
   await submit(1, [20, 100]);
-  while (embedder.want !== "nothing") await piece(embedder);
+  while (embedder.workClass !== "nothing") await piece(embedder);
   await submit(2, [20, 30]);
   await piece(embedder);
   expect(pieces).toEqual([
@@ -148,7 +148,7 @@ test("a partly computed input that waits for a higher tier ends after it, with i
   await submit(1, [100], "batch");
   await piece(embedder);
   await submit(2, [100], "default");
-  while (embedder.want !== "nothing") await piece(embedder);
+  while (embedder.workClass !== "nothing") await piece(embedder);
   expect(answered()).toEqual([
     [2, 0],
     [1, 0],
@@ -174,5 +174,5 @@ test("inputs are ordered by the fair queue over owners, after the partly compute
     [1, 2],
     [1, 3],
   ]);
-  expect([held.size, embedder.want]).toEqual([0, "nothing"]);
+  expect([held.size, embedder.workClass]).toEqual([0, "nothing"]);
 });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { StepSharing, type Want } from "../../../../../engine/worker/embedding/step-sharing.ts";
+import { StepSharing, type WorkClass } from "../../../../../engine/worker/embedding/step-sharing.ts";
 
 const LIMITS = { itlMs: 50, batchTax: 0.1 };
 const ALONE_MS = 25;
 
 /** Steps and pieces of fixed costs, as long as there are both. @returns milliseconds of each, and the longest piece in a row */
 function simulate(
-  steps: Want,
-  pieces: Want,
+  steps: WorkClass,
+  pieces: WorkClass,
   costs: { stepMs: number; cheapestMs: number; slower?: number },
   rounds = 2000,
 ) {

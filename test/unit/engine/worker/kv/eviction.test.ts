@@ -16,7 +16,7 @@ test.each(["split", "unified"] as const)(
   },
 );
 
-describe.each(["split", "unified"] as const)("what is evicted first in a %s cache", (kind) => {
+describe.each(["split", "unified"] as const)("evicted first in a %s cache", (kind) => {
   const waiting = (tokens: number[]) => ({ id: -1, tokens, computed: 0, scope: "" });
   const reusable = (driven: DrivenCache, seed: number) => driven.cache.reusable(waiting([...text(seed, 30), 5]), true);
 

@@ -113,12 +113,12 @@ describe("host memory", () => {
 
 test("bytes stay within the bound, and a found prefix was offloaded", () => {
   const prompt = fc.array(fc.nat({ max: 1 }), { minLength: 1, maxLength: 12 });
-  const deed = fc.record({ tokens: prompt, from: fc.nat({ max: 6 }), offload: fc.boolean() });
+  const action = fc.record({ tokens: prompt, from: fc.nat({ max: 6 }), offload: fc.boolean() });
   fc.assert(
-    fc.property(fc.array(deed, { maxLength: 40 }), fc.integer({ min: 1, max: 40 }), (deeds, tokens) => {
+    fc.property(fc.array(action, { maxLength: 40 }), fc.integer({ min: 1, max: 40 }), (actions, tokens) => {
       const driven = new DrivenHostMemory(tokens);
       const offloaded: number[][] = [];
-      for (const { tokens: prompt, from, offload } of deeds) {
+      for (const { tokens: prompt, from, offload } of actions) {
         if (offload && driven.offload(prompt, Math.min(from, prompt.length - 1))) offloaded.push(prompt);
         expect(driven.host.used).toBeLessThanOrEqual(1000 * tokens);
         const length = driven.found(prompt, from);

@@ -15,7 +15,7 @@ function longest(tokens: readonly number[], limit: number, residents: readonly C
 /** Few tokens, so that many begin alike. */
 const text = fc.array(fc.nat({ max: 1 }), { maxLength: 14 });
 const scope = fc.constantFrom("a", "b");
-const deed = fc.oneof(
+const action = fc.oneof(
   fc.record({ kind: fc.constant("add" as const), tokens: text, computed: fc.nat({ max: 14 }), scope }),
   fc.record({ kind: fc.constant("grow" as const), which: fc.nat(), by: fc.nat({ max: 5 }) }),
   fc.record({ kind: fc.constant("remove" as const), which: fc.nat() }),
@@ -24,33 +24,34 @@ const deed = fc.oneof(
 
 test("the tree finds what a scan over all residents finds", () => {
   fc.assert(
-    fc.property(fc.array(deed, { maxLength: 60 }), (deeds) => {
+    fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
       const tree = new PrefixTree();
       const residents: CachedSequence[] = [];
       const of = (which: number) => residents[which % residents.length];
-      for (const deed of deeds) {
-        if (deed.kind === "add") {
-          const { tokens, scope } = deed;
-          const resident = { id: 0, tokens, computed: Math.min(deed.computed, tokens.length), scope };
+      for (const action of actions) {
+        if (action.kind === "add") {
+          const { tokens, scope } = action;
+          const resident = { id: 0, tokens, computed: Math.min(action.computed, tokens.length), scope };
           residents.push(resident);
           tree.add(resident);
-        } else if (deed.kind === "grow") {
-          const resident = of(deed.which);
+        } else if (action.kind === "grow") {
+          const resident = of(action.which);
           if (resident === undefined) continue;
-          resident.computed = Math.min(resident.tokens.length, resident.computed + deed.by);
+          resident.computed = Math.min(resident.tokens.length, resident.computed + action.by);
           tree.follow(resident);
-        } else if (deed.kind === "remove") {
-          const resident = of(deed.which);
+        } else if (action.kind === "remove") {
+          const resident = of(action.which);
           if (resident === undefined) continue;
           residents.splice(residents.indexOf(resident), 1);
           tree.remove(resident);
         } else {
-          const within = residents.filter((resident) => resident.scope === deed.scope);
-          const found = tree.match(deed, deed.limit);
-          expect(found.length).toBe(longest(deed.tokens, deed.limit, within));
+          const within = residents.filter((resident) => resident.scope === action.scope);
+          const found = tree.match(action, action.limit);
+          expect(found.length).toBe(longest(action.tokens, action.limit, within));
           if (found.resident === null) expect(found.length).toBe(0);
           else expect(within).toContain(found.resident);
-          if (found.resident !== null) expect(agreement(deed.tokens, deed.limit, found.resident)).toBe(found.length);
+          if (found.resident !== null)
+            expect(agreement(action.tokens, action.limit, found.resident)).toBe(found.length);
         }
         for (const resident of residents) {
           const others = residents.filter((other) => other !== resident && other.scope === resident.scope);

@@ -121,13 +121,13 @@ describe("two tiers in a split cache", () => {
   test("a skipped sequence between decodes moves only beside online streams", () => {
     const driven = new DrivenCache("split", 6, 200, 8, 0);
     const lower = [1, 2, 3].map((seed) => driven.start(text(seed, 20), false));
-    const riders = [lower[0]!.sequence, lower[2]!.sequence];
-    driven.cache.settle(riders);
+    const lowerDecodes = [lower[0]!.sequence, lower[2]!.sequence];
+    driven.cache.settle(lowerDecodes);
     expect(lower.map(idOf)).toEqual([0, 1, 2]);
     const online = driven.start(text(4, 20));
     expect(idOf(online)).toBe(0);
-    driven.cache.settle([online!.sequence, ...riders]);
-    expect(riders.map(({ id }) => id).sort()).toEqual([1, 2]);
+    driven.cache.settle([online!.sequence, ...lowerDecodes]);
+    expect(lowerDecodes.map(({ id }) => id).sort()).toEqual([1, 2]);
     driven.memory.decode([]);
   });
 

@@ -34,7 +34,7 @@ test.each<[string, [Tier, number, number][], number[]]>([
     [1, 1, 1],
   ],
   [
-    "riders alone take a pass for every run of ids",
+    "decodes of lower tiers alone take a pass for every run of ids",
     [
       ["batch", 3, 1],
       ["batch", 4, 1],

@@ -112,13 +112,13 @@ describe("lower prompts beside streams alone", () => {
   });
 
   test("of flex that wait for the saved tax leave batch decodes none of it", () => {
-    const riders = [left(1, 6, "batch"), left(1, 7, "flex")];
-    expect(ofKind("decodes", [...streams, left(600, 5, "flex"), ...riders], { batchTax: 1 })).toEqual([
+    const lowerDecodes = [left(1, 6, "batch"), left(1, 7, "flex")];
+    expect(ofKind("decodes", [...streams, left(600, 5, "flex"), ...lowerDecodes], { batchTax: 1 })).toEqual([
       [1, 1],
       [1, 1],
       [7, 1],
     ]);
-    const noRoom = ofKind("decodes", [...streams, left(600, 5, "flex"), ...riders], { batchTax: 1, itlMs: 25 });
+    const noRoom = ofKind("decodes", [...streams, left(600, 5, "flex"), ...lowerDecodes], { batchTax: 1, itlMs: 25 });
     expect(noRoom).toHaveLength(4);
   });
 });

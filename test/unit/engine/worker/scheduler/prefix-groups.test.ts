@@ -7,7 +7,7 @@ const GROUPS = 3;
 const LINES = 12;
 const PREFIX = 60;
 const OWN = 5;
-const STRANGER = 40;
+const UNRELATED = 40;
 
 /** There is room for a few idle prefixes beside the running sequences. */
 const UNIFIED: SimulationSetup = {
@@ -37,12 +37,12 @@ const line = (group: number, i: number): Arrival => ({
 });
 
 /** Online requests without a common prefix, two at a time: while they run, no batch line does. */
-const strangers = Array.from(
+const unrelated = Array.from(
   { length: 40 },
   (_, i): Arrival => ({
     at: 20 * (i >> 1),
     tier: "default",
-    prompt: Array.from({ length: STRANGER }, (_, position) => 100_000 + 100 * i + position),
+    prompt: Array.from({ length: UNRELATED }, (_, position) => 100_000 + 100 * i + position),
     goal: 6,
     cancelAt: null,
   }),
@@ -57,11 +57,11 @@ describe.each([
   (_, setup, hostTokens) => {
     const lines = Array.from({ length: GROUPS * LINES }, (_, i) => line(Math.floor(i / LINES), i % LINES));
     const simulation = new Simulation({ ...setup, hostTokens });
-    simulation.run([...lines, ...strangers]);
+    simulation.run([...lines, ...unrelated]);
     const batch = simulation.sequences.filter(({ tier }) => tier === "batch");
 
     test("computes each group's prefix once", () => {
-      const own = strangers.length * STRANGER + lines.length * (OWN + 4);
+      const own = unrelated.length * UNRELATED + lines.length * (OWN + 4);
       expect(simulation.prefilled).toBeLessThanOrEqual(own + GROUPS * PREFIX);
       for (const sequence of batch) expect(sequence.generated).toEqual(generateAlone(sequence.plan));
     });

@@ -59,7 +59,7 @@ function finish(reason: "stop" | "length", completionTokens: number) {
   return { reason, completionTokens, reasoningTokens: 0 };
 }
 
-describe("what ends a sequence", () => {
+describe("the end of a sequence", () => {
   test.each<[string, Partial<EngineRequest>, number, number[], string, ReturnType<typeof finish> | null]>([
     ["nothing yet", {}, 100, [A, B], "ab", null],
     ["an end token, whose text is not shown", {}, 100, [A, EOS], "a", finish("stop", 2)],

@@ -8,7 +8,7 @@ test("work that arrives while an empty iteration ends is done in the next one", 
   const second = new Promise<void>((resolve) => {
     const loop = new WorkLoop({
       steps: {
-        want: "nothing",
+        workClass: "nothing",
         flush: () => {},
         step: () => {
           if (++turns === 2) resolve();
@@ -32,7 +32,7 @@ test("an embedding batch gets at most the time of a step", async () => {
   const given: number[] = [];
   await new Promise<void>((resolve) => {
     const embedder = {
-      want: "online" as const,
+      workClass: "online" as const,
       cheapestMs: 5000,
       piece: (ms: number) => {
         given.push(ms);
@@ -40,7 +40,7 @@ test("an embedding batch gets at most the time of a step", async () => {
         return given.length < 4 ? Promise.resolve(1) : new Promise<number>(() => {});
       },
     };
-    const steps = { want: "online" as const, flush: () => {}, step: () => Promise.resolve(given.length < 2) };
+    const steps = { workClass: "online" as const, flush: () => {}, step: () => Promise.resolve(given.length < 2) };
     void new WorkLoop({ steps, embedder, limits: LIMITS, now: () => 0 }).run();
   });
   expect(given).toEqual([1000, 1000, 1000, 1000]);
@@ -56,7 +56,7 @@ test("afterIteration calls back after the current step, or at once without one",
   let steps = 0;
   const loop = new WorkLoop({
     steps: {
-      want: "nothing",
+      workClass: "nothing",
       flush: () => {},
       step: () => {
         if (++steps > 1) return Promise.resolve(false);

@@ -252,7 +252,7 @@ describe("the hash of a file", () => {
   });
 });
 
-describe("what cannot be downloaded", () => {
+describe("a failed download", () => {
   it("says that there is no such file or quantization", async () => {
     const hub = await FakeHub.start();
     for (const value of ["hf:o/r/m.gguf", "hf:o/r:Q4_K_M", `${hub.endpoint}/m.gguf`]) {

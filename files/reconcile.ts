@@ -17,7 +17,7 @@ export interface Reconciliation {
  * Reconciles rows with the disk after a crash. Bytes without a row were never acknowledged and are removed; rows
  * without bytes (such as after a manual `rm`) are reported and removed. When one side is missing as a whole (a disk
  * that is not mounted, a replaced database), the other is the only copy and is only reported, except for files whose
- * removal the database remembers. A result file whose results are still in rows is restored by its batch.
+ * removal is recorded in the database. A result file whose results are still in rows is restored by its batch.
  */
 export async function reconcile({ dir, made, files, log }: Reconciliation): Promise<void> {
   const orphans = new Set(await readdir(dir));

@@ -74,7 +74,7 @@ export class EngineSupervisor {
     this.#process?.send(message);
   }
 
-  /** The process shows that it goes on with its work, or gets work after it had none: the watchdog counts from here. */
+  /** The process shows progress, or gets work after it had none: the watchdog counts from here. */
   alive(): void {
     this.#watchdog.alive();
   }

@@ -18,8 +18,8 @@ const SECRET = /^LLAMA_ARG_|(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(_|$)
 
 /**
  * The environment of an engine process: native code there reads model files from anywhere, so it gets the variables that find
- * libraries and devices, and no key, token or address. NODE_OPTIONS is not among them: what it asks of the server's Node
- * (a debugger's port, a heap limit, modules to preload) is not meant for a second process.
+ * libraries and devices, and no key, token or address. NODE_OPTIONS is not among them: its settings of the server's Node
+ * (a debugger's port, a heap limit, modules to preload) are not meant for a second process.
  */
 export function engineEnvironment(all: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const passed = Object.entries(all).filter(([name]) => isPassed(name.toUpperCase()));

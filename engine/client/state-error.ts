@@ -27,7 +27,7 @@ export function refusalOf(model: string, state: EngineState, retryAfter: number)
           (state.retryInMs === undefined
             ? "After the cause is removed, send the server SIGHUP, or restart it."
             : "It is tried again by itself."),
-        // Without a retry of the engine the error lasts until the operator acts: SDKs would retry in vain.
+        // Without a retry of the engine the error lasts until the operator acts: retries of SDKs would fail.
         { retryAfter, ...(state.retryInMs === undefined && { shouldRetry: false }) },
       );
     case "closed":

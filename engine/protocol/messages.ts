@@ -8,7 +8,7 @@ import type { TokenAnswer, TokenQuestion } from "./tokenize.ts";
 
 /**
  * The messages between the server and one engine process: plain data, one typed union per direction.
- * A fake that speaks this protocol can stand in for the engine process.
+ * A fake with this protocol can replace the engine process.
  *
  * Life of a request: `submit` → `accepted` (its prompt is counted, it is queued) or `refused`;
  * then step messages carry `started` once per sequence and its outputs until one has `finish`.

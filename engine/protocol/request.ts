@@ -1,7 +1,7 @@
 import type { Prompt } from "./prompt.ts";
 
 export const TIERS = ["priority", "default", "flex", "batch"] as const;
-/** The promise that a request bought; the order is best first. */
+/** The tiers of requests, best first. */
 export type Tier = (typeof TIERS)[number];
 
 export interface Sampling {
@@ -34,7 +34,7 @@ export interface GrammarRule {
   lead?: string;
 }
 
-/** The log probabilities that a request asks for. */
+/** The log probabilities of a request. */
 export interface LogprobsWanted {
   /** The number of best tokens at each position, beside the token that stands there. */
   top: number;

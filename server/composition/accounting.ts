@@ -39,7 +39,7 @@ export async function startAccounting(
   const { options, clock, log, registry, metrics, parts } = composition;
   const now = () => epochSeconds(clock);
   const prices = new Prices(...pricing(options.current));
-  // A request pays the price at its end.
+  // The price of a request is that at its end.
   options.watch((next) => prices.replace(...pricing(next)));
   showMachinePrice(registry, machinePrice(options.current));
   const warnings = new BudgetWarnings({

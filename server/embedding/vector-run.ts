@@ -70,7 +70,7 @@ export class VectorRun implements InferenceRun {
         outputTokens: 0,
         reasoningTokens: 0,
       },
-      // A client that disconnected before any input was computed pays nothing.
+      // A request whose client disconnected before any input was computed is not charged.
       charged: promptTokens > 0,
       send: status === "ok" ? () => this.#send(exchange, outcome.vectors, promptTokens) : null,
     };

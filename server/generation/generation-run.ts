@@ -95,7 +95,7 @@ export class GenerationRun implements InferenceRun {
     return {
       status: outcome.status,
       use: this.#use(usage),
-      // A client that left before the first token pays nothing, but its prompt counts against its rate limit.
+      // A request whose client disconnected before the first token is not charged, but its prompt counts against the rate limit.
       charged: outcome.status !== "error" && !left,
       send: body === null || outcome.status !== "ok" ? null : () => this.#sendBody(exchange, body, usage),
     };

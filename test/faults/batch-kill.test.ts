@@ -69,7 +69,7 @@ describe("kill -9 of the server", () => {
     await expectConserved(server, servers.dataDir, earlier.length + 1);
   });
 
-  test("repeatedly, at every point in turn, leaves a clean run at last", async () => {
+  test("repeatedly, at one point after another, leaves a clean run at last", async () => {
     const dataDir = freshDataDir();
     const serve = async (failpoint: string) => {
       const server = new TestServer(["--data-dir", dataDir], { NIGHTSHIFT_FAILPOINTS: failpoint });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "../api/server.ts";
 import { LIGATURE, writeUnigramModel } from "../api/unigram-model.ts";
 
-test("a text with more tokens than bytes is tokenized, and its engine lives", async () => {
+test("a text with more tokens than bytes is tokenized, and the engine continues", async () => {
   const folder = mkdtempSync(join(tmpdir(), "nightshift-unigram-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const path = join(folder, "unigram.gguf");

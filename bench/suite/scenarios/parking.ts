@@ -67,9 +67,9 @@ async function run(lab: Laboratory): Promise<Section> {
   return {
     about:
       `A batch of ${2 * sequences} lines (${line.prompt} tokens in, ${line.tokens} out) runs in all sequences; ${bursts} times ` +
-      `${sequences} online requests (${PROMPT} in, ${TOKENS} out) arrive together, one per sequence. What the batch ` +
-      "took of the engine is its busy time less what the online work alone would have taken, as /metrics has both. With " +
-      `the bursts it took ${figure(price)} × what it took without them. Preemption and resumption increase it; batch work that ` +
+      `${sequences} online requests (${PROMPT} in, ${TOKENS} out) arrive together, one per sequence. The batch's ` +
+      "engine time is the busy time less the time that online work alone would have needed, both from /metrics. With " +
+      `the bursts it is ${figure(price)} × that without them. Preemption and resumption increase it; batch work that ` +
       "shares online steps decreases it, as it pays no fixed cost of a step.",
     head: ["run", "batch s", "engine s of the batch", "bursts: TTFT p99 ms", "bursts: ITL p99 ms"],
     rows,

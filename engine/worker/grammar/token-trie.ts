@@ -9,7 +9,7 @@ export class TokenTrie {
   readonly size: number;
   readonly #bytes: Uint8Array;
   readonly #depths: Uint16Array;
-  /** The node at which the walk goes on when a node is skipped. */
+  /** The node at which the walk continues when a node is skipped. */
   readonly #skips: Int32Array;
   /** The token that ends at a node, or −1; further tokens of the same bytes are in `#twins`. */
   readonly #tokens: Int32Array;

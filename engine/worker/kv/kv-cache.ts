@@ -11,7 +11,7 @@ export interface KvMemory {
   /** The state of an id; null when it cannot be read now. */
   save(id: number): Uint8Array | null;
   /**
-   * Replaces the content of an id by a saved state. Not while the id is moving. False when that fails, for now or for ever;
+   * Replaces the content of an id by a saved state. Not while the id is moving. False when that fails, for now or permanently;
    * the content of the id is then to be removed.
    */
   load(id: number, state: Uint8Array): boolean;

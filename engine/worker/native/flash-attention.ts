@@ -7,7 +7,7 @@ export const FLASH_ATTENTION = { auto: -1, off: 0, on: 1 } as const;
 /**
  * Numbers of a head from which flash attention is on. llama.cpp's CPU kernel for few rows has a fixed cost for every key: with
  * heads of 32 numbers decoding is 2.2 times as fast without it (llama-batched-bench, demo model, 8 and 32 sequences, 64 + 128 tokens: 5,170 against 2,360 and 5,610
- * against 2,450 tokens/s). With heads of 64 it is on par at short contexts and wins prefill by a third.
+ * against 2,450 tokens/s). With heads of 64 it is on par at short contexts and is faster in prefill by a third.
  */
 const FLASH_ATTENTION_HEAD = 64;
 /** The share of the free memory that attention without flash may take for the scores of a step. */

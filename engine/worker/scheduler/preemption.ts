@@ -46,7 +46,7 @@ export class Preemption<S extends Sequence> {
     return last !== undefined && !outranks(waiting, last);
   }
 
-  /** Whether preempting lower tiers can make room for a sequence. No sequence is preempted in vain. */
+  /** Whether preempting lower tiers can make room for a sequence. No sequence is preempted without need. */
   canMakeRoomFor(sequence: S): boolean {
     const { cache, limits, running } = this.#parts;
     let victims = running.filter((other) => outranks(sequence, other));

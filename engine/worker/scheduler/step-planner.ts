@@ -12,7 +12,7 @@ import { type StepKind, StepKindPolicy } from "./step-kind.ts";
 import { hasTier, isOnline, type LowerTier } from "./tiers.ts";
 
 /**
- * Plans a step by the rules, without regard to cells, and remembers what the rules need of the steps before:
+ * Plans a step by the rules, without regard to cells, and keeps the facts of earlier steps that the rules need:
  *
  * 1. a step of lower tiers alone, if one is due between two steps of online work;
  * 2. else the kind of the step, decodes or prompts, in a split cache;
@@ -95,7 +95,7 @@ export class StepPlanner<S extends Sequence> {
     return planOf(this.#split ? policy.choose(running, overdue, (kind) => planOf(kind).ms) : null);
   }
 
-  /** Enough for the first prompt of a lower tier, or else its decode, to be worth a step: more would be felt as a burst. */
+  /** Enough for the first prompt of a lower tier, or else its decode, to be worth a step: more would delay streams like a burst. */
   #mostSaved(running: readonly S[]): number {
     const lower = running.filter((sequence) => !isOnline(sequence));
     const first = lower.find((sequence) => !isDecode(sequence)) ?? lower[0];

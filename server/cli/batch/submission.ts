@@ -35,7 +35,7 @@ export async function submit(
     throw new Interrupted();
   }
   const body = { input_file_id: id, endpoint, completion_window: "24h", metadata: flags.metadata ?? null };
-  // Not interruptible, so that the command learns whether the batch exists.
+  // Not interruptible, so that the command has the answer on whether the batch exists.
   return client.lasting().call("POST", "batches", batch, body);
 }
 

@@ -1,6 +1,6 @@
 import type { KoffiFunc } from "koffi";
 
-/** Runs a native function on libuv's pool, while the JavaScript thread goes on (about 44 µs round trip). */
+/** Runs a native function on libuv's pool, while the JavaScript thread continues (about 44 µs round trip). */
 export function call<A extends unknown[], R>(native: KoffiFunc<(...args: A) => R>, ...args: A): Promise<R> {
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, result: R) => (error ? reject(error) : resolve(result));

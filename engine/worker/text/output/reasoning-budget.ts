@@ -5,8 +5,8 @@ const MOST_FOR_CHARACTER = 3;
 
 /**
  * Closes a sequence's reasoning when its budget of tokens is used: from then on the tokens of the close tag replace the drawn
- * ones, one per step, and the model goes on with its answer. Once: reasoning that an answer opens again is text. And only where
- * the answer's grammar allows the close tag: a grammar may ask for the open tag as text.
+ * ones, one per step, and the model continues with its answer. Once: reasoning that an answer opens again is text. And only where
+ * the answer's grammar allows the close tag: a grammar may require the open tag as text.
  */
 export class ReasoningBudget {
   readonly #tokens: number;

@@ -18,7 +18,7 @@ const CHATML =
 const LONGEST_REASON = 300;
 /** The format of tool instructions where the template does not render tools. */
 const FALLBACK_FORMAT = "hermes";
-/** For templates that render tools and name no format: they ask for bare JSON. */
+/** For templates that render tools and name no format: they prompt for bare JSON. */
 const UNNAMED_FORMAT = "llama";
 
 /** The part of a model's vocabulary that its template needs. */

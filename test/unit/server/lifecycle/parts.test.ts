@@ -54,7 +54,7 @@ it("begins every `beginStop` before the first part stops", async () => {
   expect(events.slice(2)).toEqual(["begin early", "stop late", "stop early"]);
 });
 
-it("stops each part once when it is asked twice", async () => {
+it("stops each part once when stop is called twice", async () => {
   const { parts, startAll, events } = rig();
   await startAll("a");
   await Promise.all([parts.stop(), parts.stop()]);

@@ -135,7 +135,7 @@ it("a model keeps its memory after its time slice while no other is requested", 
   expect(simulation.residency.drains("a")).toBe(false);
 });
 
-it("drains no more after the last request for another model gave up", async () => {
+it("drains no more after the last request for another model ended", async () => {
   const simulation = new Simulation("a", "b");
   const a = simulation.busy("a");
   await simulation.run(10_000);

@@ -60,7 +60,7 @@ describe("the order of admission", () => {
     );
   });
 
-  test("puts the first batch sequence before flex where that is asked for", () => {
+  test("puts the first batch sequence before flex where batch is overdue", () => {
     const queue = new WaitingQueue<Queued>();
     const tiers: Tier[] = ["batch", "flex", "batch", "default", "flex"];
     for (const [i, tier] of tiers.entries()) queue.add(waiting("a", i, 5, tier));

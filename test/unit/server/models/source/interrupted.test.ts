@@ -27,7 +27,7 @@ async function stopAfterOnePiece(hub: FakeHub, folder: string): Promise<void> {
 const pieces = (hub: FakeHub) => hub.ranges().filter((range) => range.startsWith("bytes=0-"));
 
 describe("a download that was stopped", () => {
-  it("goes on from where it stopped, on the condition that the file is the same", async () => {
+  it("continues where it stopped, on the condition that the file is the same", async () => {
     const hub = await FakeHub.start();
     const folder = freshFolder();
     const file = fakeGguf(12 * MB);
@@ -80,7 +80,7 @@ it("a transfer whose signal was aborted before asks for nothing", async () => {
   expect(hub.requests).toEqual([]);
 });
 
-describe("a download that goes on", () => {
+describe("a download that continues", () => {
   it("begins anew when the file changes at the server", async () => {
     const hub = await FakeHub.start();
     hub.files.set(PATH, fakeGguf(12 * MB, 1));
@@ -204,7 +204,7 @@ describe("a server that fails", () => {
     clearInterval(collecting);
   });
 
-  it("by falling silent within a body is asked again", async () => {
+  it("by silence within a body is retried", async () => {
     const hub = await FakeHub.start();
     const file = fakeGguf(MB);
     hub.files.set(PATH, file);

@@ -41,7 +41,7 @@ it("two models of one name are refused, before anything else is looked at", asyn
   await expect(resolve("x=hf:o/r", "x=missing.gguf")).rejects.toThrow("Two models are named 'x'");
 });
 
-it("a missing file names the one that was meant, or what is there", async () => {
+it("the refusal of a missing file names a similar one, or the files there", async () => {
   file("qwen3-0.6b-q4.gguf");
   await expect(resolve(join(folder, "qwen3-0.6b-q8.gguf"))).rejects.toThrow(
     `Did you mean ${join(folder, "qwen3-0.6b-q4.gguf")}?`,

@@ -26,7 +26,7 @@ function run(drawn: readonly number[], tokens: number, startsInReasoning = true,
   return { taken, ...all, reasoningTokens: text.reasoningTokens };
 }
 
-test("reasoning is closed after its budget, and the answer goes on", () => {
+test("reasoning is closed after its budget, and the answer follows", () => {
   expect(run([WORD, WORD, WORD, WORD, WORD, YES, YES], 3)).toEqual({
     taken: [WORD, WORD, WORD, CLOSE_1, CLOSE_2, YES, YES],
     text: "yesyes",

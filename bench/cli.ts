@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { batchCommand } from "./commands/batch.ts";
+import { conformanceCommand } from "./commands/conformance.ts";
 import { embeddingsCommand } from "./commands/embeddings.ts";
 import { enduranceCommand } from "./commands/endurance.ts";
 import { floodCommand } from "./commands/flood.ts";
@@ -29,6 +30,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(responsiveCommand(args))
     .addCommand(storeCommand(args))
     .addCommand(schedulerCommand())
+    .addCommand(conformanceCommand())
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));
   for (const command of program.commands) command.copyInheritedSettings(program);

@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ledger: ["engine", "openapi", "platform", "store"],
   webhooks: ["platform", "store"],
   batch: ["engine", "files", "grammar", "ledger", "openapi", "platform", "store"],
-  bench: ["engine", "platform", "store"],
+  bench: ["engine", "grammar", "platform", "store"],
   server: [
     ...["backup", "batch", "engine", "files", "grammar", "ledger", "openapi", "platform", "store", "webhooks"],
     // The command `nightshift bench`.

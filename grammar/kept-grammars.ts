@@ -1,7 +1,7 @@
 import { GbnfError } from "./gbnf/gbnf.ts";
 import { GrammarTooLarge, UnsupportedSchema } from "./schema/unsupported-schema.ts";
 
-/** What is made of a text: the grammar of a JSON schema, a check that it has one, a check of GBNF, or a request's tool grammar. */
+/** Result for a text: the grammar of a JSON schema, a check that it has one, a check of GBNF, or a request's tool grammar. */
 type SourceKind = "schema" | "enforceable" | "gbnf" | "tools";
 
 /** The source of a grammar. */

@@ -2,7 +2,7 @@ import type { FromEngine } from "../protocol/messages.ts";
 
 /**
  * True for a message that proves progress of the process. A status, a token answer and a fault never do, nor do answers
- *  to new requests once steps are due: JavaScript sends them while a native thread hangs in a decode.
+ * to new requests once steps are due: JavaScript sends them while a native thread hangs in a decode.
  */
 export function isLife({ type }: FromEngine, workDue: boolean): boolean {
   if (type === "accepted" || type === "refused") return !workDue;

@@ -115,7 +115,7 @@ function isLimited({ limits }: Key): boolean {
 /** Money of a budget that is held back for a request. */
 export interface HeldMoney {
   hold: Hold;
-  /** Lowers what is held back once the prompt's tokens are counted. */
+  /** Lowers the held amount once the prompt's tokens are counted. */
   adjust(promptTokens: number): void;
   release(): void;
 }
@@ -138,7 +138,7 @@ export interface ChargeParts {
   held: HeldMoney | null;
 }
 
-/** What a request holds of rate limits and budgets. It ends once: settled, failed or released; later calls do nothing. */
+/** A request's holdings of rate limits and budgets. They end once: settled, failed or released; later calls do nothing. */
 export class Charge {
   readonly #parts: ChargeParts;
   #held: HeldMoney | null;
@@ -171,7 +171,7 @@ export class Charge {
     this.#releaseMoney();
   }
 
-  /** Returns what is still held. */
+  /** Returns the amount that is still held. */
   release(): void {
     this.#parts.pass?.leave(0);
     this.#releaseMoney();

@@ -48,7 +48,7 @@ export function authentication(
       const waitMs = limiter.waitMs(address);
       if (waitMs > 0 && !limiter.hasKeys(address)) throw tooManyFailures(waitMs);
       const key = await keys.authenticate(secret);
-      if (waitMs > 0 && (key === null || !limiter.knows(address, key.id))) throw tooManyFailures(waitMs);
+      if (waitMs > 0 && (key === null || !limiter.hadKey(address, key.id))) throw tooManyFailures(waitMs);
       if (key === null) {
         limiter.failed(address);
         throw unauthorized("Incorrect API key: it is unknown, revoked or expired.");

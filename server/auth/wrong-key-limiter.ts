@@ -7,7 +7,7 @@ const MOST_ADDRESSES = 10_000;
 /** Valid keys remembered per address: the clients behind a proxy share one. */
 const MOST_KEYS = 64;
 
-interface Visitor {
+interface AddressRecord {
   /** Wrong keys that still count at the time `at`, in milliseconds. */
   failures: number;
   at: number;
@@ -17,11 +17,11 @@ interface Visitor {
 
 /**
  * Rate limit of wrong keys per address. Keys that were valid from the address before stay usable: one client with a wrong
- * key must not lock out the others behind its address. Bounded in memory: the longest unused address is forgotten.
+ * key must not lock out the others behind its address. Bounded in memory: the longest unused address is removed.
  */
 export class WrongKeyLimiter {
   readonly #now: () => number;
-  readonly #visitors = new Map<string, Visitor>();
+  readonly #records = new Map<string, AddressRecord>();
 
   /** `now`: milliseconds, monotonic. */
   constructor(now: () => number) {
@@ -30,50 +30,50 @@ export class WrongKeyLimiter {
 
   /** Milliseconds until keys of this address are checked again; 0 while they are. */
   waitMs(address: string): number {
-    const visitor = this.#visitors.get(networkOf(address));
-    if (visitor === undefined) return 0;
-    return Math.max(0, (this.#left(visitor) - (MOST_FAILURES - 1)) * REST_MS);
+    const record = this.#records.get(networkOf(address));
+    if (record === undefined) return 0;
+    return Math.max(0, (this.#left(record) - (MOST_FAILURES - 1)) * REST_MS);
   }
 
   /** True when any key was valid from the address. */
   hasKeys(address: string): boolean {
-    return (this.#visitors.get(networkOf(address))?.keys.size ?? 0) > 0;
+    return (this.#records.get(networkOf(address))?.keys.size ?? 0) > 0;
   }
 
   /** True when this key was valid from the address. */
-  knows(address: string, keyId: string): boolean {
-    return this.#visitors.get(networkOf(address))?.keys.has(keyId) ?? false;
+  hadKey(address: string, keyId: string): boolean {
+    return this.#records.get(networkOf(address))?.keys.has(keyId) ?? false;
   }
 
   failed(address: string): void {
-    const visitor = this.#visit(address);
-    visitor.failures = Math.min(MOST_FAILURES, this.#left(visitor) + 1);
-    visitor.at = this.#now();
+    const record = this.#touch(address);
+    record.failures = Math.min(MOST_FAILURES, this.#left(record) + 1);
+    record.at = this.#now();
   }
 
   accepted(address: string, keyId: string): void {
-    const { keys } = this.#visit(address);
+    const { keys } = this.#touch(address);
     if (keys.size < MOST_KEYS) keys.add(keyId);
   }
 
   get size(): number {
-    return this.#visitors.size;
+    return this.#records.size;
   }
 
-  #left({ failures, at }: Visitor): number {
+  #left({ failures, at }: AddressRecord): number {
     return Math.max(0, failures - (this.#now() - at) / REST_MS);
   }
 
-  #visit(address: string): Visitor {
+  #touch(address: string): AddressRecord {
     const network = networkOf(address);
-    const visitor = this.#visitors.get(network) ?? { failures: 0, at: this.#now(), keys: new Set() };
-    this.#visitors.delete(network);
-    this.#visitors.set(network, visitor);
-    for (const quietest of this.#visitors.keys()) {
-      if (this.#visitors.size <= MOST_ADDRESSES) break;
-      this.#visitors.delete(quietest);
+    const record = this.#records.get(network) ?? { failures: 0, at: this.#now(), keys: new Set() };
+    this.#records.delete(network);
+    this.#records.set(network, record);
+    for (const oldest of this.#records.keys()) {
+      if (this.#records.size <= MOST_ADDRESSES) break;
+      this.#records.delete(oldest);
     }
-    return visitor;
+    return record;
   }
 }
 

@@ -20,10 +20,10 @@ import { chatReader } from "./chat.ts";
 const BYTES_PER_TOKEN = 16;
 const LEAST_BOUND = 1024 * 1024;
 
-/** A valid body: what is asked of the engine, and how its answer becomes JSON. */
+/** A valid body: the question to the engine, and the writer of its answer as JSON. */
 interface TokenRequest {
   model: string | null;
-  /** Throws the ApiError of what the model cannot be asked. */
+  /** Throws the ApiError of a question that the model does not support. */
   question(ready: ReadyModel): TokenQuestion;
   write(answer: TokenAnswer, ready: ReadyModel): Promise<string>;
 }

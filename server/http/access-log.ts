@@ -39,7 +39,7 @@ export function accessLog({ method, path }: Operation, log: Log): RequestHandler
       const fields = { requestId, owner, key: key?.id ?? null, method: method.toUpperCase(), path, status, ms };
       log.info({ ...fields, ...(left && { left }), ...uses.get(req) }, "Request");
     };
-    // After the listeners that note what a request used whose client left.
+    // After the listeners that count the usage of a request whose client left.
     res.once("close", () => setImmediate(write));
     next();
   };

@@ -7,7 +7,7 @@ import { stampProcessingTime } from "./context/request-context.ts";
 const LEAST_BYTES = 64 * 1024;
 
 /** True for a body of this many bytes that is to be sent with gzip. Sets Vary, since the answer depends on the client. */
-export function wantsCompressed(req: IncomingMessage, res: ServerResponse, bytes: number): boolean {
+export function acceptsCompressed(req: IncomingMessage, res: ServerResponse, bytes: number): boolean {
   if (bytes < LEAST_BYTES || req.method === "HEAD") return false;
   res.appendHeader("vary", "accept-encoding");
   return acceptsGzip(String(req.headers["accept-encoding"] ?? ""));

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiError } from "../../openapi/api-error.ts";
 import { jsonBytes } from "../../openapi/json/json-pieces.ts";
-import { type CompressibleBody, sendCompressed, wantsCompressed } from "./compression.ts";
+import { acceptsCompressed, type CompressibleBody, sendCompressed } from "./compression.ts";
 import { endAfterBody } from "./connection/lingering.ts";
 import { dropWhenStalled } from "./connection/slow-reader.ts";
 import { stampProcessingTime } from "./context/request-context.ts";
@@ -41,7 +41,7 @@ function send(req: IncomingMessage, res: ServerResponse, reply: Reply): void {
   const { status, type, body, stallMs } = reply;
   const length = Buffer.byteLength(body);
   res.setHeader("content-type", type);
-  if (wantsCompressed(req, res, length)) {
+  if (acceptsCompressed(req, res, length)) {
     sendCompressed(req, res, reply);
     return;
   }

@@ -8,7 +8,7 @@ import type { Charge, ChargeableUse } from "../admission/usage-limits.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RequestCount } from "./request-count.ts";
 
-/** What an endpoint adds to the path that all requests share: `answer` calls it in the order of these interfaces. */
+/** The parts of an endpoint beside the path that all requests share: `answer` calls them in the order of these interfaces. */
 export interface InferenceEndpoint {
   /** Its label in metrics; null for an endpoint whose requests are not counted. */
   readonly label: InferencePath | null;
@@ -28,7 +28,7 @@ export interface InferenceRequest {
   readonly jobEndpoint: BatchEndpoint | null;
   /** True for a request that a metric counts under its model once that is known. */
   readonly metered: boolean;
-  /** Throws the ApiError of what the model cannot do. */
+  /** Throws the ApiError of a request that the model does not support. */
   prepare(ready: ReadyModel, exchange: Exchange): InferenceRun | Promise<InferenceRun>;
 }
 
@@ -40,7 +40,7 @@ export interface InferenceRun {
   start(context: RunContext): Promise<Outcome>;
 }
 
-/** What a request needs of its model's queue. */
+/** Needs of a request in its model's queue. */
 export interface QueueDemand {
   readonly tier: OnlineTier;
   readonly requests: number;
@@ -58,9 +58,9 @@ export interface RunContext {
   readonly outcomeOf: <T>(inFlight: InFlight<T>) => Promise<T>;
 }
 
-/** How a request ended whose answer is complete, has begun, or has no receiver any more. */
+/** End of a request whose answer is complete, has begun, or has no receiver any more. */
 export interface Outcome extends ChargeableUse {
   status: "ok" | "cancelled" | "error";
-  /** Sends what of the answer is not sent yet; null for nothing. */
+  /** Sends the rest of the answer; null for none. */
   send: (() => Promise<void>) | null;
 }

@@ -42,7 +42,7 @@ export class RequestCount {
   }
 }
 
-/** How a request ended that failed with this error. */
+/** End of a request that failed with this error. */
 export function statusOf(error: unknown): RequestStatus {
   if (error instanceof ClientGone) return "cancelled";
   if (!(error instanceof ApiError)) return "error";

@@ -71,7 +71,7 @@ export const ENGINE_OPTIONS = {
     "Engine",
     optional(size(0, 16_384 * GiB)),
     null,
-    "Host memory per model for prefixes that are offloaded from a full KV cache; 0 turns offloading off.",
+    "Host memory per model for prefixes that are offloaded from a full KV cache; 0 disables offloading.",
     "an eighth of the memory that weights and cache leave free, at most 8 GiB",
   ),
   reasoningBudget: row(

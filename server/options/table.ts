@@ -45,7 +45,7 @@ export const OPTIONS = {
     "Server",
     seconds(0, 3600),
     0,
-    "Time between SIGTERM and the drain: /ready answers 503 so that load balancers turn away, and requests are still served.",
+    "Time between SIGTERM and the drain: /ready answers 503 so that load balancers route elsewhere, and requests are still served.",
   ),
   shutdownGrace: row(
     "Server",

@@ -23,10 +23,10 @@ export interface InputLimits {
   items: string;
   /** Time in which it must arrive, and how other requests are protected from the work on it. */
   time: string;
-  /** Memory that it takes. */
+  /** Memory that it uses. */
   memory: string;
-  /** Whose limit it counts against. */
-  pays: string;
+  /** The limit against which it counts. */
+  countsAgainst: string;
 }
 
 const count = (value: number) => value.toLocaleString("en-US");
@@ -36,24 +36,24 @@ const JSON_ITEMS =
   `${JSON_BOUNDS.depth} levels, ${count(JSON_BOUNDS.containers)} arrays and objects, ` +
   `${count(JSON_BOUNDS.members)} members, ${count(JSON_BOUNDS.values)} values, names of ${count(JSON_BOUNDS.name)} characters; checked up to the first fault`;
 const JSON_TIME =
-  "120 s to arrive; read in slices of 256 KiB; larger ones parsed in slices too, and checked in turns of their own, one at a time";
+  "120 s to arrive; read in slices of 256 KiB; larger bodies parsed in slices too, and checked one at a time in a slice of their own";
 const BODY_MEMORY = "the body once, until the answer is over; all together --body-memory";
 const FORM_TIME = "1 kB/s over 30 s; synced by other threads";
 
-function json(bytes: string, items: string, pays: string): InputLimits {
-  return { bytes, items: `${JSON_ITEMS}; ${items}`, time: JSON_TIME, memory: BODY_MEMORY, pays };
+function json(bytes: string, items: string, countsAgainst: string): InputLimits {
+  return { bytes, items: `${JSON_ITEMS}; ${items}`, time: JSON_TIME, memory: BODY_MEMORY, countsAgainst };
 }
 
 /** A body with a prompt. */
 function prompt(
   items: string,
-  pays = "requests, tokens and money of key and owner, its part of the queue",
+  countsAgainst = "requests, tokens and money of key and owner, its part of the queue",
 ): InputLimits {
-  return json("--max-body", items, pays);
+  return json("--max-body", items, countsAgainst);
 }
 
-function small(bytes: number, items: string, pays: string): InputLimits {
-  return json(`${bytes / KiB} KiB`, items, pays);
+function small(bytes: number, items: string, countsAgainst: string): InputLimits {
+  return json(`${bytes / KiB} KiB`, items, countsAgainst);
 }
 
 const NO_BODY: InputLimits = {
@@ -61,7 +61,7 @@ const NO_BODY: InputLimits = {
   items: "as the head has room for",
   time: "as the head",
   memory: "nothing is kept",
-  pays: "the connection",
+  countsAgainst: "the connection",
 };
 
 const BODIES: Readonly<Record<string, InputLimits>> = {
@@ -95,7 +95,7 @@ function form(bytes: number): InputLimits {
     items: "one file, 32 fields of 4 KiB",
     time: FORM_TIME,
     memory: "none: it streams to the disk, below --disk-reserve not at all",
-    pays: "storage of key and owner, --storage-quota",
+    countsAgainst: "storage of key and owner, --storage-quota",
   };
 }
 
@@ -104,44 +104,44 @@ export const OTHER_INPUTS: Readonly<Record<string, InputLimits>> = {
   "a connection": {
     bytes: "none of its own",
     items: "--max-connections, fewer where few files may be open; one more is 503",
-    time: "--keep-alive-timeout while idle; 30 s in which a reader takes nothing",
+    time: "--keep-alive-timeout while idle; 30 s in which a reader reads nothing",
     memory: "1 MiB of a stream for a slow reader",
-    pays: "all clients together",
+    countsAgainst: "all clients together",
   },
   "a request's head": {
     bytes: "16 KiB",
-    items: "100 headers, one Host; what is refused by its head has no body read",
+    items: "100 headers, one Host; the body of a request that its head refuses is not read",
     time: "15 s",
     memory: "16 KiB",
-    pays: "the connection",
+    countsAgainst: "the connection",
   },
   "a packed body": {
     bytes: "counted as it unpacks, in pieces of 64 KiB",
     items: "as unpacked",
     time: "unpacked by other threads",
     memory: "as unpacked",
-    pays: "as unpacked",
+    countsAgainst: "as unpacked",
   },
   "a whole answer": {
-    bytes: "what the request's own bounds come to",
-    items: "written in pieces of 64 Ki characters, each in a turn of its own",
-    time: "30 s in which its reader takes nothing",
+    bytes: "as the request's own bounds allow",
+    items: "written in pieces of 64 Ki characters, each in a slice of its own",
+    time: "30 s in which its reader reads nothing",
     memory: "the answer once",
-    pays: "the request",
+    countsAgainst: "the request",
   },
-  "a grammar, or a schema that is made one": {
+  "a grammar, or a schema for one": {
     bytes: `a schema ${count(MOST_SCHEMA_CHARACTERS)} characters, those of a request's strict tools together too; GBNF ${count(MOST_GRAMMAR_CHARACTERS)}`,
     items: "512 that wait, 256 of one owner; 503 past them",
     time: "made by other processes, one for short sources and one for long; 20 s",
     memory: "a heap of 384 MB for each process; 64 grammars are kept",
-    pays: "its owner's turns",
+    countsAgainst: "its owner's part of the fair queue",
   },
   "a batch's input file": {
     bytes: `${count(MAX_BATCH_BYTES / KiB / KiB)} MiB, a line --max-body`,
     items: `${count(MAX_BATCH_LINES)} lines, ${count(MAX_BATCH_INPUTS)} inputs; each line as its endpoint's body`,
     time: "read by a process of its own",
     memory: "a chunk and a line",
-    pays: "open batches, enqueued tokens and money of the owner",
+    countsAgainst: "open batches, enqueued tokens and money of the owner",
   },
 };
 
@@ -155,8 +155,8 @@ export function limitsOf({ method, path, request, form }: Operation): InputLimit
 /** docs/limits.md */
 export function limitsDocument(): string {
   const rows = new Map<string, string[]>();
-  const add = (name: string, { bytes, items, time, memory, pays }: InputLimits) => {
-    const cells = [bytes, items, time, memory, pays].join(" | ");
+  const add = (name: string, { bytes, items, time, memory, countsAgainst }: InputLimits) => {
+    const cells = [bytes, items, time, memory, countsAgainst].join(" | ");
     rows.set(cells, [...(rows.get(cells) ?? []), name]);
   };
   for (const [name, limits] of Object.entries(OTHER_INPUTS)) add(name, limits);
@@ -169,7 +169,7 @@ export function limitsDocument(): string {
   const lines = [...rows].map(([cells, names]) => `| ${names.join(", ")} | ${cells} |`);
   return `# Limits
 
-What bounds each input, whatever a client sends. This page is made of server/routes/input-limits.ts; a test fails for an operation
+The bounds on each input of any client. This page is made of server/routes/input-limits.ts; a test fails for an operation
 that reads a body and has no entry there.
 
 | input | bytes | items and depth | time | memory | counts against |

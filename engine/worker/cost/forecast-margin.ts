@@ -11,8 +11,8 @@ const MOST = 1.5;
 /**
  * The excess of steps of lower tiers alone over their forecast. The bound on such a step limits the queue wait of an
  * online request that arrives at its beginning, and a plan keeps it only if it leaves room for delays that no forecast
- * includes: other processes on the same cores, copies, a shared machine. On a dedicated machine this is next to nothing; on two cores shared with clients, one
- * step in twenty took 1.3 times its forecast. Pure; without a clock.
+ * includes: other processes on the same cores, copies, a shared machine. On a dedicated machine this is next to nothing; on
+ * two cores shared with clients, one step in twenty took 1.3 times its forecast. Pure; without a clock.
  */
 export class ForecastMargin {
   readonly #ratios = new Float64Array(REMEMBERED);

@@ -104,7 +104,7 @@ const CASES: [string, JsonSchema, string[], string[]][] = [
     ["1", "[1]"],
   ],
   [
-    "one of several that a property tells apart",
+    "one of several that a property distinguishes",
     { oneOf: KINDS },
     ['{"kind":"a","x":null}', '{"kind":"b","y":null}'],
     ['{"kind":"a","y":null}'],

@@ -75,7 +75,7 @@ test.each([
   [0, 10],
   [0.5, 13],
   [0.999, 15],
-])("Retry-After of a wait ten seconds past its bound is at most half as long again: at %d, %d s", (random, seconds) => {
+])("Retry-After of a wait ten seconds past its bound is lengthened by half at most: at %d, %d s", (random, seconds) => {
   const { admission, ready } = fullQueue(random);
   ready.load.leave("waiting", ENTRY);
   expect(retryAfter(() => admission.admit(ready, waiting(12_000)))).toBe(seconds);

@@ -11,7 +11,7 @@ import { PLAIN_SUBMISSION } from "../../../plain-submission.ts";
 import { type Answer, read, text, WEATHER } from "../../engine/tools/reading.ts";
 import { FACTS } from "../cli/facts.ts";
 
-/** One call of get_weather in Paris as each format writes it, behind what the prompt ends with. */
+/** One call of get_weather in Paris as each format writes it, after the end of the prompt. */
 const CALLS: Record<string, string> = {
   hermes: '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>',
   llama: '{"name": "get_weather", "parameters": {"city": "Paris"}}',
@@ -56,7 +56,7 @@ function ruleOf(name: string, choice: ToolChoice): GrammarRule {
 }
 
 /** Whether the grammar takes the text: not at all, as a beginning, or as a whole. */
-function taken({ gbnf, lead }: GrammarRule, text: string): "whole" | "beginning" | null {
+function accepted({ gbnf, lead }: GrammarRule, text: string): "whole" | "beginning" | null {
   const automaton = new Automaton(compileGbnf(gbnf, lead));
   const state = automaton.walk(automaton.start, Buffer.from(text));
   if (state === null) return null;
@@ -68,13 +68,13 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
 
   test("the grammar accepts a call that the parser reads", () => {
     expect(read(name, call, [CITY]).calls).toMatchObject([{ name: "get_weather", arguments: '{"city": "Paris"}' }]);
-    expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
+    expect(accepted(ruleOf(name, REQUIRED), call)).toBe("whole");
   });
 
   test("the grammar refuses other tools, text, and calls without a required argument", () => {
     const rule = ruleOf(name, REQUIRED);
-    expect(taken(rule, call.replace("get_weather", "get_time"))).toBeNull();
-    expect(taken(rule, "Paris is nice.")).toBeNull();
+    expect(accepted(rule, call.replace("get_weather", "get_time"))).toBeNull();
+    expect(accepted(rule, "Paris is nice.")).toBeNull();
     const empty = call
       .replace('{"city": "Paris"}', "{}")
       .replace('city="Paris"', "")
@@ -83,13 +83,13 @@ describe.each(TOOL_FORMAT_NAMES)("%s", (name) => {
       .replace(/<parameter=.*<\/parameter>\n/s, "")
       .replace(/<｜DSML｜parameter.*<\/｜DSML｜parameter>\n/s, "");
     expect(empty).not.toBe(call);
-    expect(taken(rule, empty)).toBeNull();
+    expect(accepted(rule, empty)).toBeNull();
   });
 
   test("a call after text begins with one of its triggers", () => {
     const rule = ruleOf(name, { ...REQUIRED, required: false });
     const starts = rule.triggers!.map((trigger) => call.indexOf(trigger)).filter((at) => at >= 0);
-    expect(taken(rule, call.slice(Math.min(...starts)))).toBe("whole");
+    expect(accepted(rule, call.slice(Math.min(...starts)))).toBe("whole");
   });
 });
 
@@ -109,8 +109,8 @@ test.each<[string, Partial<ToolChoice>]>([
 
 test("several calls are consecutive, unless parallel calls are off", () => {
   const two = `${CALLS.hermes}\n${CALLS.hermes}`;
-  expect(taken(ruleOf("hermes", { ...REQUIRED, parallel: true }), two)).toBe("whole");
-  expect(taken(ruleOf("hermes", REQUIRED), two)).toBeNull();
+  expect(accepted(ruleOf("hermes", { ...REQUIRED, parallel: true }), two)).toBe("whole");
+  expect(accepted(ruleOf("hermes", REQUIRED), two)).toBeNull();
 });
 
 test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
@@ -121,20 +121,20 @@ test.each(["glm", "qwen-coder", "gemma4", "functiongemma", "deepseek-v3.2"])(
       expect(read(name, call, [CITY]).calls).toMatchObject([
         { arguments: JSON.stringify({ city }).replace(":", ": ") },
       ]);
-      expect(taken(ruleOf(name, REQUIRED), call)).toBe("whole");
+      expect(accepted(ruleOf(name, REQUIRED), call)).toBe("whole");
     }
   },
 );
 
 test.each(["glm", "qwen-coder", "gemma4"])("%s: a bare string does not contain its end", (name) => {
   const end = { glm: "</arg_value>", "qwen-coder": "\n</parameter>", gemma4: '<|"|>' }[name]!;
-  expect(taken(ruleOf(name, REQUIRED), CALLS[name]!.replace("Paris", `Par${end}is`))).toBeNull();
+  expect(accepted(ruleOf(name, REQUIRED), CALLS[name]!.replace("Paris", `Par${end}is`))).toBeNull();
 });
 
 test("Mistral's calls may have an id of nine letters and digits behind their arguments", () => {
   const rule = ruleOf("mistral", REQUIRED);
   const call = (id: string) => CALLS.mistral!.replace('"}}]', `"}, "id": "${id}"}]`);
-  expect([call("a1B2c3D4e"), call("call_1234")].map((text) => taken(rule, text))).toEqual(["whole", null]);
+  expect([call("a1B2c3D4e"), call("call_1234")].map((text) => accepted(rule, text))).toEqual(["whole", null]);
 });
 
 test("gpt-oss may reason before a required call", () => {
@@ -142,16 +142,16 @@ test("gpt-oss may reason before a required call", () => {
   const thinking = (text: string) => `<|channel|>analysis<|message|>${text}<|end|>`;
   for (const thought of ["Hm.", "1 << 2 < 5", "a <", "<<"]) {
     const whole = `${thinking(thought)}<|start|>assistant${CALLS.harmony}`;
-    expect(taken(rule, whole), whole).toBe("whole");
-    // The mark ends it, whatever stands before: what follows is no more of the thought.
-    expect(taken(rule, `${thinking(thought)} and on`)).toBeNull();
+    expect(accepted(rule, whole), whole).toBe("whole");
+    // The mark ends the thought in any case: the text after it is no part of the thought.
+    expect(accepted(rule, `${thinking(thought)} and on`)).toBeNull();
   }
 });
 
 test("with a response format the answer is calls or that format", () => {
   const rule = ruleOf("hermes", { ...FREE, answer: { type: "object", properties: {}, additionalProperties: false } });
   expect(rule.triggers).toBeNull();
-  expect(["{}", CALLS.hermes!, "Paris"].map((text) => taken(rule, text))).toEqual(["whole", "whole", null]);
+  expect(["{}", CALLS.hermes!, "Paris"].map((text) => accepted(rule, text))).toEqual(["whole", "whole", null]);
 });
 
 describe("a grammar for a model with an own beginning of answers", () => {
@@ -176,16 +176,16 @@ describe("a grammar for a model with an own beginning of answers", () => {
     ],
     ["functionary-v3.2", "all\n{}", {}],
   ])("%s: %s", (name, written, held) => {
-    expect(taken(enforced(name), written)).toBe("whole");
-    expect(taken(enforced(name), "{}")).toBeNull();
+    expect(accepted(enforced(name), written)).toBe("whole");
+    expect(accepted(enforced(name), "{}")).toBeNull();
     expect(read(name, written)).toEqual({ ...text("{}"), ...held });
     const choice = { ...FREE, answer: { const: true } };
-    expect(taken(ruleOf(name, choice), written.replace("{}", "true"))).toBe("whole");
+    expect(accepted(ruleOf(name, choice), written.replace("{}", "true"))).toBe("whole");
   });
 
   test("other models and completions begin with the grammar", () => {
-    expect(taken(enforced("hermes"), "{}")).toBe("whole");
-    expect(taken(enforced("harmony", { kind: "text", text: "x" }), "{}")).toBe("whole");
+    expect(accepted(enforced("hermes"), "{}")).toBe("whole");
+    expect(accepted(enforced("harmony", { kind: "text", text: "x" }), "{}")).toBe("whole");
   });
 });
 
@@ -193,7 +193,7 @@ test("a tool without parameters has no arguments", () => {
   const ping = { type: "function" as const, function: { name: "ping" } };
   const rule = ruleOf("hermes", { ...REQUIRED, callable: [ping] });
   const call = (args: string) => `<tool_call>\n{"name": "ping", "arguments": ${args}}\n</tool_call>`;
-  expect(["{}", '{"a": 1}'].map((args) => taken(rule, call(args)))).toEqual(["whole", null]);
+  expect(["{}", '{"a": 1}'].map((args) => accepted(rule, call(args)))).toEqual(["whole", null]);
 });
 
 describe("tools with too large schemas", () => {
@@ -207,9 +207,9 @@ describe("tools with too large schemas", () => {
   test("are enforced by name, where none is strict", () => {
     const rule = ruleOf("hermes", { ...REQUIRED, callable: many(false) });
     const call = (name: string) => `<tool_call>\n{"name": "${name}", "arguments": {"x": 1}}\n</tool_call>`;
-    expect([call("f127"), call("f128")].map((text) => taken(rule, text))).toEqual(["whole", null]);
+    expect([call("f127"), call("f128")].map((text) => accepted(rule, text))).toEqual(["whole", null]);
     const tagged = "<tool_call>f1\n<arg_key>property_1_3</arg_key>\n<arg_value>7</arg_value>\n</tool_call>";
-    expect(taken(ruleOf("glm", { ...REQUIRED, callable: many(false).slice(0, 16) }), tagged)).toBe("whole");
+    expect(accepted(ruleOf("glm", { ...REQUIRED, callable: many(false).slice(0, 16) }), tagged)).toBe("whole");
   });
 
   test.each([
@@ -227,7 +227,7 @@ describe("a schema that no grammar can express", () => {
 
   test("allows any object where the tool is not strict", () => {
     const rule = ruleOf("hermes", { ...REQUIRED, callable: [odd(false)] });
-    expect(taken(rule, '<tool_call>\n{"name": "odd", "arguments": {"b": [1]}}\n</tool_call>')).toBe("whole");
+    expect(accepted(rule, '<tool_call>\n{"name": "odd", "arguments": {"b": [1]}}\n</tool_call>')).toBe("whole");
   });
 
   test("is refused for a strict tool, with its path", () => {

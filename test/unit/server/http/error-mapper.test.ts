@@ -23,7 +23,7 @@ const BROKEN = new ApiError("internal_error", "Broken.");
 
 test.each<[string, unknown, string[]]>([
   ["a fault of ours is an error", new TypeError("no such property"), ["error"]],
-  ["so is one that was told as such", BROKEN, ["error"]],
+  ["so is one that was thrown as such", BROKEN, ["error"]],
   ["an overload is none: a flood would fill the log", unavailable("server_is_overloaded", "Too much.", 1), ["debug"]],
   ["nor is a wrong request", invalidRequest("invalid_value", "model", "Which one?"), ["debug"]],
   ["a client that left is nothing", new ClientGone(), []],

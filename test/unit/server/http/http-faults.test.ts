@@ -182,14 +182,14 @@ describe("routes and sockets", () => {
   });
 
   it("slow headers and slow bodies are a 408 that closes the connection", async () => {
-    const impatient = await startTestServer({}, { headersTimeoutMs: 300, requestTimeoutMs: 600 });
-    expect(await exchange(impatient.port, "POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow")).toMatch(
+    const timeoutServer = await startTestServer({}, { headersTimeoutMs: 300, requestTimeoutMs: 600 });
+    expect(await exchange(timeoutServer.port, "POST / HTTP/1.1\r\nHost: localhost\r\nX-Slow")).toMatch(
       /^HTTP\/1.1 408 [\s\S]*"code":"request_timeout"/,
     );
     const slow = rawPost(PATH, ["Content-Type: application/json", "Content-Length: 100"], "{");
-    expect(await exchange(impatient.port, slow)).toMatch(/^HTTP\/1.1 408 /);
-    expect((await fetch(`${impatient.url}/health`)).status).toBe(200);
-    await impatient.close();
+    expect(await exchange(timeoutServer.port, slow)).toMatch(/^HTTP\/1.1 408 /);
+    expect((await fetch(`${timeoutServer.url}/health`)).status).toBe(200);
+    await timeoutServer.close();
   });
 
   it("headers over 16 KiB, and more than 100, are a 431", async () => {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([closed.close(), open.close(), any.close()]));
 
-/** What `fetch(url, {method: "POST", mode: "no-cors", body: form})` of a page sends: no preflight goes before it. */
+/** The request of a page's `fetch(url, {method: "POST", mode: "no-cors", body: form})`: no preflight precedes it. */
 async function upload(server: TestServer, headers: Record<string, string>): Promise<number> {
   const body = new FormData();
   body.set("purpose", "user_data");

@@ -24,14 +24,14 @@ const states: [EngineState, object][] = [
   ],
   [{ name: "closed" }, { state: "closed" }],
 ];
-it.each(states)("%o is a 503 with its reason on /ready", async (state, told) => {
+it.each(states)("%o is a 503 with its reason on /ready", async (state, reported) => {
   server.engine.state = state;
   server.engine.retryAfterSeconds = 17;
   const ready = await fetch(`${server.url}/ready`);
   expect(ready.status).toBe(503);
   expect(await ready.json()).toEqual({
     status: "not_ready",
-    models: [{ id: "demo", ...told }],
+    models: [{ id: "demo", ...reported }],
     store: { state: "writable" },
   });
   const refused = await server.post("/v1/chat/completions", CHAT);
@@ -44,21 +44,21 @@ it.each(states)("%o is a 503 with its reason on /ready", async (state, told) => 
 });
 
 it("a model that is loaded on demand is ready, and a late load is 503, for flex 429", async () => {
-  const impatient = await startTestServer({ maxWaitMs: 20, flexWaitMs: 20 });
-  impatient.engine.state = { name: "unloaded" };
-  impatient.engine.ready = (signal) =>
+  const bounded = await startTestServer({ maxWaitMs: 20, flexWaitMs: 20 });
+  bounded.engine.state = { name: "unloaded" };
+  bounded.engine.ready = (signal) =>
     new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
-  const ready = await fetch(`${impatient.url}/ready`);
+  const ready = await fetch(`${bounded.url}/ready`);
   expect(ready.status).toBe(200);
   expect(await ready.json()).toMatchObject({ models: [{ id: "demo", state: "unloaded" }] });
-  const late = await impatient.post("/v1/chat/completions", CHAT);
+  const late = await bounded.post("/v1/chat/completions", CHAT);
   expect(late.status).toBe(503);
   expect(Number(late.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
   expect(await late.json()).toMatchObject({ error: { code: "model_loading" } });
-  const flex = await impatient.post("/v1/chat/completions", { ...CHAT, service_tier: "flex" });
+  const flex = await bounded.post("/v1/chat/completions", { ...CHAT, service_tier: "flex" });
   expect(flex.status).toBe(429);
   expect(await flex.json()).toMatchObject({ error: { code: "resource_unavailable", type: "rate_limit_error" } });
-  await impatient.close();
+  await bounded.close();
 });
 
 it("a draining server is not ready and refuses new requests", async () => {

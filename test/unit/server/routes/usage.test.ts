@@ -41,7 +41,7 @@ test("a chat request is one ledger row, at its tier and price", async () => {
   });
 });
 
-test("a client that disconnects pays for the computed tokens, a refused one nothing", async () => {
+test("a client that disconnects is charged for the computed tokens, a refused one is not", async () => {
   server.engine.script = (request) => request.begin(5, 0).say("a").say("b", { tokens: 2 });
   const leaving = new AbortController();
   const { signal } = leaving;
@@ -70,7 +70,7 @@ test("reports have daily buckets with empty ones, pages, groups and filters", as
     { model: "other", batch: true, num_model_requests: 1 },
   ]);
   expect(first.has_more).toBe(true);
-  // What is used between two pages moves none of their buckets.
+  // Usage between two pages moves none of their buckets.
   await server.store.ledger.insert({ rows: [ledgerRow({ time: 11 * DAY, model: "late" })] });
   const second = usagePage.parse((await get(`${path}&limit=2&page=${first.next_page}`)).body);
   expect(second.data).toMatchObject([{ start_time: 12 * DAY, results: [{ num_model_requests: 1, model: null }] }]);

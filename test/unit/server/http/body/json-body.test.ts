@@ -12,7 +12,7 @@ import { countingTurns } from "../../../platform/counting-turns.ts";
 import { startTestServer } from "../../test-server.ts";
 
 const KIB = 1024;
-/** What is read, scanned and decoded in one turn, and what a socket gives at once. */
+/** Bytes that are read, scanned and decoded in one slice, and bytes of one read of a socket. */
 const SLICE = 256 * KIB;
 const CHUNK = 64 * KIB;
 const say = (content: string) => ({ role: "user", content });
@@ -44,7 +44,7 @@ it.each(BODIES)("a body of %s is parsed in slices of the event loop, and is a 40
   const value = await readJson(request, response, OPTIONS.maxBody.default);
   loop.end();
   expect(JSON.stringify(value) === text).toBe(true);
-  // One for each slice that is read, one for each that is parsed (of as many characters), and what is made of the value.
+  // One for each slice that is read, one for each that is parsed (of as many characters), and one for the work on the value.
   expect(loop.turns).toBeGreaterThanOrEqual(2 * Math.floor(bytes.byteLength / SLICE) + 1);
 
   const server = await startTestServer();

@@ -35,9 +35,9 @@ it.each([
   server.engine.requests[0]!.begin().say("a").finish();
   const answered = async () => {
     const socket = await openSocket(server.port, rawPost(PATH, ["Content-Type: application/json", ...headers]));
-    const told = await new Promise<string>((resolve) => socket.once("data", (chunk) => resolve(String(chunk))));
+    const response = await new Promise<string>((resolve) => socket.once("data", (chunk) => resolve(String(chunk))));
     socket.destroy();
-    return told;
+    return response;
   };
   await expect.poll(answered).toMatch(/^HTTP\/1.1 100 Continue/);
 });

@@ -86,11 +86,11 @@ it("a stalled reader is dropped when its buffer is full, and other streams conti
 });
 
 it("a reader of a stream that stalls is dropped after the stall time", async () => {
-  const patient = await startTestServer({}, { streamBuffer: 1 << 30, stallMs: 200 });
+  const stallServer = await startTestServer({}, { streamBuffer: 1 << 30, stallMs: 200 });
   const body = JSON.stringify({ ...CHAT, stream: true });
-  const submitted = patient.engine.next();
+  const submitted = stallServer.engine.next();
   const stuck = await openSocket(
-    patient.port,
+    stallServer.port,
     rawPost(PATH, ["Content-Type: application/json", `Content-Length: ${body.length}`], body),
   );
   stuck.pause();
@@ -99,15 +99,15 @@ it("a reader of a stream that stalls is dropped after the stall time", async () 
   request.say("y".repeat(32 * 1024 * 1024));
   await request.whenCancelled;
   stuck.destroy();
-  await patient.close();
+  await stallServer.close();
 });
 
 it("an unread body is dropped after the stall time", async () => {
-  const patient = await startTestServer({}, { stallMs: 200 });
-  const submitted = patient.engine.next();
+  const stallServer = await startTestServer({}, { stallMs: 200 });
+  const submitted = stallServer.engine.next();
   const body = JSON.stringify(CHAT);
   const stuck = await openSocket(
-    patient.port,
+    stallServer.port,
     rawPost(PATH, ["Content-Type: application/json", `Content-Length: ${body.length}`], body),
   );
   stuck.pause();
@@ -116,17 +116,17 @@ it("an unread body is dropped after the stall time", async () => {
     .say("y".repeat(32 * 1024 * 1024))
     .finish();
   // Only a dropped connection lets the server close within such a grace.
-  await patient.close(60_000);
+  await stallServer.close(60_000);
   stuck.destroy();
 });
 
 it("a slow and steady reader receives the whole answer", async () => {
   const stallMs = 2000;
-  const patient = await startTestServer({}, { stallMs });
-  const submitted = patient.engine.next();
+  const stallServer = await startTestServer({}, { stallMs });
+  const submitted = stallServer.engine.next();
   const body = JSON.stringify(CHAT);
   const slow = await openSocket(
-    patient.port,
+    stallServer.port,
     rawPost(PATH, ["Content-Type: application/json", "Connection: close", `Content-Length: ${body.length}`], body),
   );
   slow.pause();
@@ -139,7 +139,7 @@ it("a slow and steady reader receives the whole answer", async () => {
     read += chunk.length;
     slow.pause();
   });
-  // A piece at a time until far more than the stall time has passed, then what is left.
+  // A piece at a time until far more than the stall time has passed, then the rest.
   const reading = setInterval(() => {
     slow.resume();
     if (performance.now() - begun > 2 * stallMs)
@@ -150,5 +150,5 @@ it("a slow and steady reader receives the whole answer", async () => {
   await over;
   clearInterval(reading);
   expect(read).toBeGreaterThan(text.length);
-  await patient.close();
+  await stallServer.close();
 });

@@ -33,7 +33,7 @@ async function startUpload(): Promise<Upload> {
   return { server, client, req, refuse: () => sendError(req, res, TOO_LARGE) };
 }
 
-/** No timer of the lingering or of the close fires: what ends then was ended by the close itself. */
+/** No timer of the lingering or of the close fires: a connection that ends then was ended by the close itself. */
 function stopTimers(): void {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());

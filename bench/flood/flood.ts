@@ -153,7 +153,7 @@ export const FLOOD_HEAD = [
 ];
 
 export function floodRow({ kind, quiet, flooded }: FloodResult): string[] {
-  const turns = flooded.map(({ ttfts }, i) => quantile(ttfts, 0.99) / quantile(quiet[i]!.ttfts, 0.99));
+  const ratios = flooded.map(({ ttfts }, i) => quantile(ttfts, 0.99) / quantile(quiet[i]!.ttfts, 0.99));
   const rates = flooded.map((round) => rejections(kind, round) / round.seconds);
   return [
     `${kind} (${REFUSED_WITH[kind].join(", ")})`,
@@ -163,7 +163,7 @@ export function floodRow({ kind, quiet, flooded }: FloodResult): string[] {
       const [without, within] = [pooled(quiet, q), pooled(flooded, q)];
       return [`${figure(without)} → ${figure(within)}`, figure(within / without)];
     }),
-    spreadText(spread(turns)),
+    spreadText(spread(ratios)),
     figure(costOfRejection(kind, flooded, quiet)),
   ];
 }

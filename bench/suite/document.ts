@@ -25,7 +25,7 @@ export function document(report: SuiteReport, figureFile: (name: string) => stri
     `\`npm run ${machine.command.replace("bench", "bench --")}\` on ${machine.date.slice(0, 10)}, ` +
       `${minutes.toFixed(0)} minutes, seed ${seed}. ${machineLine(machine)}, ${machine.memoryGiB} GiB.`,
     `Model: ${model}`,
-    `${sentence(repeats)} Servers take turns, the order reversed each time. One client process drives all of them, on the same ` +
+    `${sentence(repeats)} Servers alternate, the order reversed each time. One client process drives all of them, on the same ` +
       "machine. Definitions: bench/README.md.",
     `\`\`\`\n${servers.map(({ label, command }) => `${label}: ${command}`).join("\n")}\n\`\`\``,
   ];

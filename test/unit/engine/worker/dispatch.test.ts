@@ -18,16 +18,16 @@ function fakeModel(error?: Error) {
     calls.push(name);
     if (error !== undefined) throw error;
   };
-  const turns: (() => void)[] = [];
+  const pending: (() => void)[] = [];
   const model = {
     status: null,
     submit: call("submit"),
     embed: call("embed"),
     tokenize: call("tokenize"),
     cancel: (id: number) => void calls.push(`cancel ${id}`),
-    afterIteration: (then: () => void) => void turns.push(then),
+    afterIteration: (then: () => void) => void pending.push(then),
   };
-  return { model, calls, turns };
+  return { model, calls, pending };
 }
 
 test("every kind of work reaches the model", async () => {
@@ -37,12 +37,12 @@ test("every kind of work reaches the model", async () => {
 });
 
 test("a cancelled request is confirmed when the step that computes has ended", async () => {
-  const { model, calls, turns } = fakeModel();
+  const { model, calls, pending } = fakeModel();
   const posted: FromEngine[] = [];
   await dispatch({ type: "cancel", id: 7 }, model, (message) => posted.push(message));
   expect(calls).toEqual(["cancel 7"]);
   expect(posted).toEqual([]);
-  for (const then of turns) then();
+  for (const then of pending) then();
   expect(posted).toEqual([{ type: "cancelled", id: 7 }]);
 });
 

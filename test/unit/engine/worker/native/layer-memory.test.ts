@@ -31,7 +31,7 @@ test.each<[string, string, LayerFacts, number, number]>([
     0,
   ],
   [
-    "short convolutions and attention by turns",
+    "alternating short convolutions and attention",
     "lfm2",
     facts({ "shortconv.l_cache": 3 }, { "attention.head_count_kv": [0, 2, 0, 2] }, { kvHeads: 0 }),
     4,

@@ -4,17 +4,17 @@ import { WorkLoop } from "../../../../../engine/worker/step/work-loop.ts";
 const LIMITS = { itlMs: 50, batchTax: 0.1, ttftMs: 500, batchStepMs: null, mostStepMs: 1000 };
 
 test("work that arrives while an empty iteration ends is done in the next one", async () => {
-  let turns = 0;
+  let iterations = 0;
   const second = new Promise<void>((resolve) => {
     const loop = new WorkLoop({
       steps: {
         workClass: "nothing",
         flush: () => {},
         step: () => {
-          if (++turns === 2) resolve();
+          if (++iterations === 2) resolve();
           const found = Promise.resolve(false);
           // Runs before the loop, which awaits the answer, continues.
-          if (turns === 1) void found.then(() => loop.wake());
+          if (iterations === 1) void found.then(() => loop.wake());
           return found;
         },
       },
@@ -25,7 +25,7 @@ test("work that arrives while an empty iteration ends is done in the next one", 
     void loop.run();
   });
   await second;
-  expect(turns).toBe(2);
+  expect(iterations).toBe(2);
 });
 
 test("an embedding batch gets at most the time of a step", async () => {

@@ -1,4 +1,4 @@
-import type { CachedSequence } from "../../engine/worker/kv/cached-sequence.ts";
+import type { CachedSequence, Reuse } from "../../engine/worker/kv/cached-sequence.ts";
 import { HostMemory } from "../../engine/worker/kv/host-memory.ts";
 import type { KvMemory } from "../../engine/worker/kv/kv-cache.ts";
 
@@ -12,6 +12,8 @@ export interface FakeMemoryOptions {
   ids: number;
   /** Of each id when split, in all when unified. */
   cells: number;
+  /** With `whole` the memory of an id can neither be cut nor copied to another id. */
+  reuse?: Reuse;
 }
 
 /** The cells that share one buffer: those of one id when split, all when unified. */
@@ -28,11 +30,13 @@ const EMPTY_PREFIX = 17;
 const TOKEN_BYTES = 8;
 
 /** Host memory for `tokens` tokens. A copy takes 0.01 ms, a prompt token 1 ms. */
-export function hostMemory(tokens: number): HostMemory {
+export function hostMemory(tokens: number, reuse: Reuse = "parts"): HostMemory {
   let now = 0;
   return new HostMemory({
     bytes: tokens * TOKEN_BYTES,
     tokenBytes: TOKEN_BYTES,
+    stateBytes: 0,
+    reuse,
     recomputeMs: (from, to) => 5 + to - from,
     now: () => {
       now += 0.01;
@@ -79,6 +83,12 @@ export class FakeMemory implements KvMemory {
 
   remove(id: number, from: number, to: number): void {
     const { owners, positions } = this.#stream(id);
+    if (
+      this.#options.reuse === "whole" &&
+      from > 0 &&
+      owners.some((ids, cell) => ids.has(id) && positions[cell]! >= from)
+    )
+      throw new Error(`The memory of id ${id} cannot be cut at ${from}.`);
     const end = to < 0 ? Number.POSITIVE_INFINITY : to;
     owners.forEach((ids, cell) => {
       if (positions[cell]! >= Math.max(0, from) && positions[cell]! < end) ids.delete(id);
@@ -87,6 +97,7 @@ export class FakeMemory implements KvMemory {
 
   copy(sourceId: number, targetId: number, from: number, to: number): void {
     if (sourceId === targetId) return;
+    if (this.#options.reuse === "whole") throw new Error("The memory of an id is not copied to another one.");
     const source = this.#stream(sourceId);
     const target = this.#stream(targetId);
     if (source === target) {

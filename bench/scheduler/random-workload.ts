@@ -25,7 +25,7 @@ export function randomSetup(random: Random, kind: KvKind): SimulationSetup {
     ids: sequences + random.integer(0, split ? 2 : 8),
     cells: split ? LONGEST : random.integer(LONGEST, 400),
     copyPrice: split ? pick(random, [0, 8, 1000]) : 0,
-    reuse: random.next() < 0.8,
+    reuse: random.next() < 0.8 ? "parts" : "whole",
     stepTokens: random.integer(1, 64),
     reserved: Math.min(random.integer(0, 2), sequences - 1),
     itlMs: random.integer(1, 60),

@@ -1,4 +1,5 @@
 import type { StepShape } from "../../engine/worker/cost/step-model.ts";
+import type { Reuse } from "../../engine/worker/kv/cached-sequence.ts";
 
 /** A cache, and the limits of a scheduler over it. */
 export interface SimulationSetup {
@@ -8,7 +9,7 @@ export interface SimulationSetup {
   /** Of each id when split, in all when unified. */
   cells: number;
   copyPrice: number;
-  reuse: boolean;
+  reuse: Reuse;
   stepTokens: number;
   /** Sequences (and of a unified cache an eighth of the cells) that lower tiers leave free. */
   reserved: number;

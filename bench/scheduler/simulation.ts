@@ -26,8 +26,8 @@ export class Simulation {
 
   constructor(setup: SimulationSetup) {
     this.setup = setup;
-    this.memory = new FakeMemory({ kind: setup.kind, ids: setup.ids, cells: setup.cells });
-    const host = hostMemory(setup.hostTokens ?? 0);
+    this.memory = new FakeMemory(setup);
+    const host = hostMemory(setup.hostTokens ?? 0, setup.reuse);
     this.cache =
       setup.kind === "split"
         ? new SplitCache(this.memory, host, { ...setup, capacity: setup.cells })

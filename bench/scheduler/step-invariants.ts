@@ -114,7 +114,7 @@ export class StepInvariants {
     assert.equal(new Set(running.map(({ id }) => id)).size, running.length);
     for (const { id } of running) assert.ok(id >= 0 && id < setup.ids);
     for (const { id, state } of sequences) if (state !== "running") assert.equal(id, -1);
-    if (setup.kind === "split" && setup.reuse) checkIdOrder(entries, running, setup.ids);
+    if (setup.kind === "split" && setup.reuse === "parts") checkIdOrder(entries, running, setup.ids);
   }
 
   /**
@@ -185,7 +185,7 @@ export class StepInvariants {
   }
 
   #checkAdmission({ started, running, waiting }: CheckedStep): void {
-    const { kind, sequences, reserved, reuse, copyPrice } = this.#simulated.setup;
+    const { kind, sequences, reserved, copyPrice } = this.#simulated.setup;
     // One owner's sequences start by arrival; one is passed over only while it waits for a prefix.
     for (const sequence of started) {
       if (sequence.state !== "running") continue;
@@ -198,7 +198,7 @@ export class StepInvariants {
           const isAhead = other.scope === passed.scope && tierIndex(other) <= tierIndex(passed);
           return isAhead && length > Math.max(16, copyPrice) && length > other.computed;
         });
-        assert.ok(awaited && reuse);
+        assert.ok(awaited);
       }
     }
     // Online work never waits for a lower tier, and lower tiers leave their reserve free.
@@ -208,7 +208,7 @@ export class StepInvariants {
     if (first !== undefined && isOnline(first) && full && lower > 0) {
       const shares = (other: SimulatedSequence) =>
         other.scope === first.scope && commonPrefix(first.tokens, other.tokens, first.tokens.length - 1) > 16;
-      assert.ok(reuse && running.some(shares));
+      assert.ok(running.some(shares));
     }
     assert.ok(lower <= sequences - reserved);
   }

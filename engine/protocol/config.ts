@@ -140,7 +140,7 @@ export interface ModelFacts {
   calibration: CalibrationFacts | null;
   /** The objectives before the first request. */
   objectives: Objectives;
-  /** full, sliding-window, recurrent, hybrid: prefixes are reused on full alone. */
+  /** On full any first tokens of a prefix are reused, on the others a prefix as a whole. */
   memory: "full" | "sliding-window" | "recurrent" | "hybrid";
   /** False: the model has no template of its own, and ChatML is used. */
   chatTemplate: boolean;

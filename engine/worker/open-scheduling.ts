@@ -3,6 +3,7 @@ import { stepsOf } from "./calibration/kernels.ts";
 import { ObjectiveWatch } from "./cost/objectives.ts";
 import { type PlanLimits, planLimits } from "./cost/step-caps.ts";
 import { StepModel } from "./cost/step-model.ts";
+import type { Reuse } from "./kv/cached-sequence.ts";
 import { HostMemory } from "./kv/host-memory.ts";
 import type { KvCache } from "./kv/kv-cache.ts";
 import { makeCache } from "./kv/make-cache.ts";
@@ -32,13 +33,13 @@ export interface Scheduling {
   stepModel: StepModel;
   objectives: ObjectiveWatch;
   scheduler: Scheduler<EngineSequence>;
-  limits: PlanLimits & { sequences: number; reserved: number; reuse: boolean };
+  limits: PlanLimits & { sequences: number; reserved: number; reuse: Reuse };
   /** Cells that flex and batch leave to online work when they start. */
   reservedCells: number;
 }
 
 export function openScheduling(
-  { library, model, adapters, config, memory: { cellBytes }, threads }: ModelParts,
+  { library, model, adapters, config, memory: { cellBytes, stateBytes }, threads }: ModelParts,
   plan: GenerationPlan,
   now: () => number,
 ): Scheduling {
@@ -46,7 +47,7 @@ export function openScheduling(
   const { sequences } = config;
   const attention = { ...config, flashAttention: calibration.flashAttention };
   const context = new Context(library, model, adapters, attention, plan, threads);
-  const reuse = model.memory === "full";
+  const reuse: Reuse = model.memory === "full" ? "parts" : "whole";
   const reserved = Math.min(sequences - 1, Math.max(1, Math.floor(sequences * RESERVED_SHARE)));
   const reservedCells =
     plan.kv === "unified" ? Math.floor(plan.cells * RESERVED_SHARE) : reserved * context.sequenceCells;
@@ -62,6 +63,8 @@ export function openScheduling(
   const host = new HostMemory({
     bytes: plan.parkBytes,
     tokenBytes: cellBytes,
+    stateBytes,
+    reuse,
     recomputeMs: (from, to) => recomputeMs(stepModel, from, to),
     now,
   });

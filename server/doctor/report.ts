@@ -71,7 +71,10 @@ function factsText(facts: ModelFacts, loadMs: number, machine: Machine, warnings
       ["context", `${count(facts.context)} tokens; trained for ${count(facts.trainedContext)}`],
       ["vocabulary", count(facts.vocabulary)],
       ["template", facts.chatTemplate ? "from the model file" : "none; ChatML is used instead"],
-      ["attention", `${facts.memory}${facts.memory === "full" ? "" : ": computed prefixes are not reused"}`],
+      [
+        "attention",
+        `${facts.memory}: prefixes are reused ${facts.memory === "full" ? "from any token on" : "at checkpoints"}`,
+      ],
       ["loaded in", `${(loadMs / 1000).toFixed(1)} s`],
       ...warnings.map((warning): [string, string] => ["warning", warning]),
     ]),

@@ -9,6 +9,12 @@ export interface CachedSequence {
   readonly scope: string;
 }
 
+/**
+ * What of a resident a sequence can start with: in `parts` any of its first tokens; as a `whole` all of its computed tokens or
+ * nothing, because a recurrent state, or a window of the last tokens, cannot be taken back to an earlier token.
+ */
+export type Reuse = "parts" | "whole";
+
 export interface PrefixMatch<R extends CachedSequence = CachedSequence> {
   resident: R | null;
   length: number;

@@ -1,5 +1,5 @@
 import type { CopyBudget } from "../cost/step-caps.ts";
-import type { CachedSequence } from "./cached-sequence.ts";
+import type { CachedSequence, PrefixMatch, Reuse } from "./cached-sequence.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** A prefix in host memory: the state of its tokens from `from` to `computed`. A sequence that takes it has those before. */
@@ -20,6 +20,9 @@ export interface HostMemoryOptions {
   bytes: number;
   /** Bytes of one token's keys and values. */
   tokenBytes: number;
+  /** Bytes of the state of recurrent layers, for any number of tokens. */
+  stateBytes: number;
+  reuse: Reuse;
   /** Milliseconds to compute the tokens of a prefix from one position to another again. */
   recomputeMs: (from: number, to: number) => number;
   /** Milliseconds, monotonic. */
@@ -53,6 +56,10 @@ export class HostMemory {
     this.#options = options;
   }
 
+  get isOff(): boolean {
+    return this.#options.bytes === 0;
+  }
+
   /** Bytes of all states. */
   get used(): number {
     return this.#used;
@@ -76,24 +83,31 @@ export class HostMemory {
    *
    * @param from number of its first tokens that need no copy: other sequences hold them too
    * @param save returns null when the state cannot be read
+   * @param online whether the copy is made for online work
    * @returns whether host memory has it now
    */
-  offload({ tokens, computed, scope }: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
-    const { bytes, tokenBytes, recomputeMs } = this.#options;
-    const size = (computed - from) * tokenBytes;
-    if (size <= 0 || size > bytes) return false;
-    const known = this.#prefixes.match({ tokens, scope }, computed);
+  offload(
+    { tokens, computed, scope }: CachedSequence,
+    from: number,
+    save: () => Uint8Array | null,
+    online = false,
+  ): boolean {
+    const { bytes, tokenBytes, stateBytes, recomputeMs, reuse } = this.#options;
+    const size = (computed - from) * tokenBytes + stateBytes;
+    if (computed <= from || size > bytes) return false;
+    const known = this.#match({ tokens, scope }, computed);
     if (known.length === computed && known.resident!.from <= from) {
       this.#touch(known.resident!);
       return true;
     }
     const ms = size / this.#rates.save;
-    if (ms > this.#budget.lower - this.#spentMs) return false;
+    if (ms > this.#budget[online ? "online" : "lower"] - this.#spentMs) return false;
     if (ms + size / this.#rates.load >= recomputeMs(from, computed)) return false;
     const state = this.#measured("save", save, (saved) => saved?.length ?? 0);
     if (state === null || state.length > bytes) return false;
-    // A longer prefix replaces the one that it extends.
-    if (known.resident?.computed === known.length && known.resident.from >= from) this.#drop(known.resident);
+    // A longer prefix replaces the one that it extends, unless that one can be used by itself alone.
+    if (reuse === "parts" && known.resident?.computed === known.length && known.resident.from >= from)
+      this.#drop(known.resident);
     const offloaded = { id: -1, tokens: tokens.slice(0, computed), computed, scope, from, state };
     this.#offloaded.add(offloaded);
     this.#prefixes.add(offloaded);
@@ -112,7 +126,7 @@ export class HostMemory {
    */
   find(sequence: CachedSequence, limit: number, found: number, online: boolean): Restorable | null {
     if (this.#offloaded.size === 0) return null;
-    const { resident: offloaded, length } = this.#prefixes.match(sequence, limit);
+    const { resident: offloaded, length } = this.#match(sequence, limit);
     if (offloaded === null || length <= found || offloaded.from > found) return null;
     const ms = offloaded.state.length / this.#rates.load;
     const allowed = this.#budget[online ? "online" : "lower"] - this.#spentMs;
@@ -145,6 +159,11 @@ export class HostMemory {
       this.#rates[kind] = 1 / ((1 - NEW_WEIGHT) * expected + NEW_WEIGHT * Math.min(ms / bytes, OUTLIER * expected));
     }
     return result;
+  }
+
+  #match(sequence: Pick<CachedSequence, "tokens" | "scope">, limit: number): PrefixMatch<OffloadedPrefix> {
+    if (this.#options.reuse === "whole") return this.#prefixes.matchWhole(sequence, limit);
+    return this.#prefixes.match(sequence, limit);
   }
 
   #touch(offloaded: OffloadedPrefix): void {

@@ -1,5 +1,6 @@
 import type { Context } from "../native/context.ts";
 import type { MemoryPlan } from "../native/memory-plan.ts";
+import type { Reuse } from "./cached-sequence.ts";
 import type { HostMemory } from "./host-memory.ts";
 import type { KvCache } from "./kv-cache.ts";
 import { SplitCache } from "./split-cache.ts";
@@ -14,7 +15,7 @@ export function makeCache(
   host: HostMemory,
   plan: MemoryPlan,
   cellBytes: number,
-  { reuse, reserved, reservedCells }: { reuse: boolean; reserved: number; reservedCells: number },
+  { reuse, reserved, reservedCells }: { reuse: Reuse; reserved: number; reservedCells: number },
 ): KvCache {
   if (plan.kv === "unified") {
     return new UnifiedCache(context.memory, host, { ids: plan.ids, cells: plan.cells, reserved: reservedCells, reuse });

@@ -1,4 +1,4 @@
-import { type CachedSequence, NO_PREFIX, type PrefixMatch, reusableLength } from "./cached-sequence.ts";
+import { type CachedSequence, type PrefixMatch, type Reuse, reusableLength } from "./cached-sequence.ts";
 import type { HostMemory, Restorable } from "./host-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
@@ -27,7 +27,7 @@ export interface CacheEvents {
 export class PrefixCache {
   /** Takes evicted prefixes. */
   readonly host: HostMemory;
-  readonly #reuse: boolean;
+  readonly #whole: boolean;
   readonly #running = new Set<CachedSequence>();
   /** Least recently used first. */
   readonly #idle = new Set<CachedSequence>();
@@ -39,10 +39,9 @@ export class PrefixCache {
   readonly #waiting = new Map<CachedSequence, CachedSequence>();
   #events: CacheEvents = { evicted: 0, offloaded: 0, restored: 0 };
 
-  /** @param reuse false for models whose memory cannot be truncated: no prefix is kept or found */
-  constructor(host: HostMemory, reuse: boolean) {
+  constructor(host: HostMemory, reuse: Reuse) {
     this.host = host;
-    this.#reuse = reuse;
+    this.#whole = reuse === "whole";
   }
 
   get running(): ReadonlySet<CachedSequence> {
@@ -55,7 +54,6 @@ export class PrefixCache {
 
   /** A sequence begins to wait: its prefixes are evicted last. */
   announce(sequence: CachedSequence): void {
-    if (!this.#reuse) return;
     const { tokens, scope } = sequence;
     const whole: CachedSequence = { id: -1, tokens, computed: tokens.length, scope };
     this.#waiting.set(sequence, whole);
@@ -72,7 +70,8 @@ export class PrefixCache {
 
   start(sequence: CachedSequence): void {
     this.#running.add(sequence);
-    this.#tree.add(sequence);
+    // A running sequence computes on, past every position that another one could start at.
+    if (!this.#whole) this.#tree.add(sequence);
   }
 
   /**
@@ -82,9 +81,9 @@ export class PrefixCache {
    */
   end(sequence: CachedSequence, passing: boolean): CachedSequence | null {
     const { id, tokens, computed, scope } = sequence;
-    const worth = this.#reuse && this.shared(sequence) < computed;
+    const worth = this.#whole ? !this.#isHeld(sequence) : this.shared(sequence) < computed;
     this.#running.delete(sequence);
-    this.#tree.remove(sequence);
+    if (!this.#whole) this.#tree.remove(sequence);
     if (!worth) return null;
     const idle: CachedSequence = { id, tokens: tokens.slice(0, computed), computed, scope };
     this.#idle.add(idle);
@@ -93,16 +92,27 @@ export class PrefixCache {
     return idle;
   }
 
+  /** True where an idle prefix has exactly the computed tokens of a sequence, or the sequence has none. */
+  #isHeld({ tokens, computed, scope }: CachedSequence): boolean {
+    return this.#tree.matchWhole({ tokens, scope }, computed).length === computed;
+  }
+
   /** The longest prefix of a sequence in the cache. */
   match(sequence: CachedSequence): PrefixMatch {
-    if (!this.#reuse) return NO_PREFIX;
+    const limit = reusableLength(sequence.tokens);
+    if (this.#whole) return this.#tree.matchWhole(sequence, limit);
     this.#follow();
-    return this.#tree.match(sequence, reusableLength(sequence.tokens));
+    return this.#tree.match(sequence, limit);
+  }
+
+  /** The most tokens that a sequence has in common with one that waits. */
+  awaited({ tokens, scope }: CachedSequence): number {
+    return this.#awaited.match({ tokens, scope }, tokens.length).length;
   }
 
   /** A prefix in host memory that is longer than the `found` tokens, if restoring it pays. */
   offloaded(sequence: CachedSequence, found: number, online: boolean): Restorable | null {
-    return this.#reuse ? this.host.find(sequence, reusableLength(sequence.tokens), found, online) : null;
+    return this.host.find(sequence, reusableLength(sequence.tokens), found, online);
   }
 
   /** Restores a prefix from host memory. @returns whether that succeeded */
@@ -112,8 +122,9 @@ export class PrefixCache {
     return loaded;
   }
 
-  /** The number of a resident's tokens that another one holds too. */
+  /** The number of a resident's tokens that need no copy of their own, since another one holds them too. */
   shared(resident: CachedSequence): number {
+    if (this.#whole) return 0;
     this.#follow();
     return this.#tree.shared(resident);
   }
@@ -127,7 +138,7 @@ export class PrefixCache {
   first(may: (idle: CachedSequence) => boolean = () => true): CachedSequence | null {
     let unwanted: CachedSequence | null = null;
     let oldest: CachedSequence | null = null;
-    this.#follow();
+    if (!this.#whole) this.#follow();
     for (const idle of this.#idle) {
       if (!may(idle)) continue;
       oldest ??= idle;
@@ -146,7 +157,9 @@ export class PrefixCache {
 
   /** Whether a waiting sequence begins with more of it than other residents hold. */
   #isAwaited(idle: CachedSequence): boolean {
-    return this.#waiting.size > 0 && this.#awaited.match(idle, idle.computed).length > this.#tree.shared(idle);
+    if (this.#waiting.size === 0) return false;
+    const { length } = this.#awaited.match(idle, idle.computed);
+    return this.#whole ? length === idle.computed : length > this.#tree.shared(idle);
   }
 
   /** Evicts an idle prefix, which may be offloaded. `from` and `save` are those of HostMemory.offload(). */
@@ -163,6 +176,11 @@ export class PrefixCache {
     this.#events.offloaded++;
     this.forget(idle);
     return true;
+  }
+
+  /** Copies the state of a running sequence to host memory, for others that begin with its computed tokens. */
+  checkpoint(sequence: CachedSequence, online: boolean, save: () => Uint8Array | null): void {
+    if (this.host.offload(sequence, 0, save, online)) this.#events.offloaded++;
   }
 
   /** Forgets an idle prefix. */

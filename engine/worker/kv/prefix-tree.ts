@@ -67,6 +67,21 @@ export class PrefixTree<R extends CachedSequence = CachedSequence> {
     return node === undefined || length === 0 ? NO_PREFIX : { resident: residentBelow(node), length };
   }
 
+  /** The resident with the most computed tokens that are all among the first `limit` tokens. */
+  matchWhole({ tokens, scope }: Pick<CachedSequence, "tokens" | "scope">, limit: number): PrefixMatch<R> {
+    let node = this.#roots.get(scope);
+    let match: PrefixMatch<R> = NO_PREFIX;
+    while (node !== undefined) {
+      const child = node.children.get(tokens[node.end]!);
+      if (child === undefined || child.end > limit) break;
+      if (agreement(tokens, child.tokens, node.end, child.end) < child.end) break;
+      const [resident] = child.residents;
+      if (resident !== undefined) match = { resident, length: child.end };
+      node = child;
+    }
+    return match;
+  }
+
   /** The number of a resident's tokens that another one holds too. */
   shared(resident: R): number {
     const node = this.#ends.get(resident)!;

@@ -1,4 +1,11 @@
-import { type CachedSequence, commonPrefix, NO_PREFIX, type PrefixMatch, reusableLength } from "./cached-sequence.ts";
+import {
+  type CachedSequence,
+  commonPrefix,
+  NO_PREFIX,
+  type PrefixMatch,
+  type Reuse,
+  reusableLength,
+} from "./cached-sequence.ts";
 import { densestIds } from "./densest-ids.ts";
 import type { HostMemory } from "./host-memory.ts";
 import { IdSlots } from "./id-slots.ts";
@@ -12,8 +19,8 @@ export interface SplitCacheOptions {
   copyPrice: number;
   /** Ids that lower tiers leave to online work while there are others: an online start then moves no sequence. */
   reserved: number;
-  /** False for models whose memory cannot be copied or truncated: no sequence starts with a prefix, and none is moved. */
-  reuse: boolean;
+  /** Of a `whole` no copy is made between ids, and no sequence is moved. */
+  reuse: Reuse;
 }
 
 /**
@@ -36,11 +43,14 @@ export class SplitCache implements KvCache {
   readonly #slots: IdSlots;
   /** Running sequences of online tiers. */
   readonly #online = new Set<CachedSequence>();
+  /** True where a running sequence, or an idle prefix, may move to another id. */
+  readonly #moves: boolean;
 
   constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
     this.#memory = memory;
     this.prefixes = new PrefixCache(host, options.reuse);
     this.#options = options;
+    this.#moves = options.reuse === "parts";
     this.cells = options.ids * options.capacity;
     this.copyPrice = options.copyPrice;
     this.#slots = new IdSlots(options.ids, options.reserved, this.prefixes);
@@ -66,7 +76,7 @@ export class SplitCache implements KvCache {
 
   place(sequence: CachedSequence, online: boolean): boolean {
     if (this.prefixes.running.size === this.#slots.count) return false;
-    if (!online && this.#options.reuse) this.#gather([...this.#online], 0);
+    if (!online && this.#moves) this.#gather([...this.#online], 0);
     if (this.#placeOnOffloaded(sequence, online)) return true;
     const target = this.#targetFor(sequence, online);
     const inTheWay = this.#slots.runningAt(target);
@@ -142,6 +152,10 @@ export class SplitCache implements KvCache {
     return true;
   }
 
+  checkpoint(sequence: CachedSequence, online: boolean): void {
+    this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
+  }
+
   release(sequence: CachedSequence, passing: boolean): void {
     const { id } = sequence;
     const idle = this.prefixes.end(sequence, passing);
@@ -153,7 +167,7 @@ export class SplitCache implements KvCache {
 
   settle(decodes: readonly CachedSequence[]): void {
     // A single sequence is in order at any id.
-    if (!this.#options.reuse || decodes.length < 2) return;
+    if (!this.#moves || decodes.length < 2) return;
     const streams = decodes.filter((sequence) => this.#online.has(sequence));
     const lower = decodes.filter((sequence) => !this.#online.has(sequence));
     this.#gather(streams, 0);
@@ -213,7 +227,7 @@ export class SplitCache implements KvCache {
    * is there, else an empty one or the least recently used, so that the conversations of one user are never copied.
    */
   #targetFor(sequence: CachedSequence, online: boolean): number {
-    if (!this.#options.reuse) return this.#slots.vacant(0);
+    if (!this.#moves) return this.#fixedIdFor(sequence);
     if (this.prefixes.running.size > 0) {
       if (!online) return this.#slots.spareForLower(this.#online.size);
       return this.#slots.first((resident) => resident === null || !this.#online.has(resident));
@@ -225,11 +239,19 @@ export class SplitCache implements KvCache {
     return empty >= 0 ? empty : (this.prefixes.first(({ id }) => id >= from)?.id ?? from);
   }
 
+  /** The id of its prefix; without one, an empty id, or that of the first idle prefix to evict. */
+  #fixedIdFor(sequence: CachedSequence): number {
+    const { resident } = this.prefixes.match(sequence);
+    if (resident !== null) return resident.id;
+    const empty = this.#slots.empty(0);
+    return empty >= 0 ? empty : (this.prefixes.first()?.id ?? -1);
+  }
+
   /** The best prefix that pays: one at the sequence's target id costs nothing, any other a copy. */
   #prefixFor(sequence: CachedSequence, occupant: CachedSequence | null): PrefixMatch {
-    if (!this.#options.reuse) return NO_PREFIX;
     const { tokens, scope } = sequence;
     const anywhere = this.prefixes.match(sequence);
+    if (!this.#moves) return anywhere;
     if (occupant?.scope !== scope) return anywhere.length > this.copyPrice ? anywhere : NO_PREFIX;
     const length = commonPrefix(tokens, occupant.tokens, Math.min(reusableLength(tokens), occupant.computed));
     if (anywhere.length - length > this.copyPrice) return anywhere;
@@ -250,7 +272,7 @@ export class SplitCache implements KvCache {
     // A copy moves all cells of an id; host memory takes only the tokens.
     const smaller = 2 * idle.computed < this.#options.capacity;
     const offloaded = worth && smaller && this.prefixes.offload(idle, 0, () => this.#memory.save(from));
-    const target = worth && !offloaded ? this.#roomFor(idle, needed) : -1;
+    const target = this.#moves && worth && !offloaded ? this.#roomFor(idle, needed) : -1;
     if (target >= 0) this.#copyTo(idle, target);
     else if (!offloaded) this.#evict(idle, kept);
     this.#slots.put(from, null);

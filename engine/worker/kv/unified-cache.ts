@@ -1,4 +1,4 @@
-import type { CachedSequence } from "./cached-sequence.ts";
+import type { CachedSequence, Reuse } from "./cached-sequence.ts";
 import { CellAccount } from "./cell-account.ts";
 import type { HostMemory, Restorable } from "./host-memory.ts";
 import type { KvCache, KvMemory } from "./kv-cache.ts";
@@ -9,8 +9,7 @@ export interface UnifiedCacheOptions {
   cells: number;
   /** Cells that lower tiers leave free for online work when they start; the first sequence of lower tiers may use them. */
   reserved: number;
-  /** False for models whose memory cannot be truncated: no sequence starts with a prefix. */
-  reuse: boolean;
+  reuse: Reuse;
 }
 
 /** Cells kept free for each running sequence when another starts, so that cells do not run out at once. */
@@ -107,6 +106,10 @@ export class UnifiedCache implements KvCache {
       this.#account.rest(id);
       this.#trimIdle();
     }
+  }
+
+  checkpoint(sequence: CachedSequence, online: boolean): void {
+    this.prefixes.checkpoint(sequence, online, () => this.#memory.save(sequence.id));
   }
 
   settle(): void {}

@@ -143,12 +143,7 @@ export function embeddingBudget(
  *
  * @param leftBytes free memory of the host beside weights and cache
  */
-export function planParking(
-  config: Pick<EngineConfig, "parkMemory">,
-  { memory }: Pick<MemoryFacts, "memory">,
-  leftBytes: number,
-): number {
-  if (memory !== "full") return 0;
+export function planParking(config: Pick<EngineConfig, "parkMemory">, leftBytes: number): number {
   return config.parkMemory ?? Math.floor(Math.min(MOST_PARKING_BYTES, Math.max(0, leftBytes) * PARKING_SHARE));
 }
 

@@ -1,6 +1,6 @@
 import { aloneMs, besideOnlineMs, betweenMs, type PlanLimits } from "../cost/step-caps.ts";
 import { shortestChunk } from "./chunk.ts";
-import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
+import { chunkable, isDecode, type Sequence } from "./scheduled-sequence.ts";
 import type { StepDraft } from "./step-draft.ts";
 import type { StepKind } from "./step-kind.ts";
 import { isOnline, type LowerTier } from "./tiers.ts";
@@ -128,7 +128,7 @@ function fill<S extends Sequence>(
     const fits = draft.fitting(sequence, Math.min(draft.capacityFor(sequence, limits.stepTokens), reach), cap);
     if (fits < fewest) break;
     draft.add(sequence, fits);
-    if (fits < Math.min(remaining(sequence), rows)) break;
+    if (fits < Math.min(chunkable(sequence), rows)) break;
     cap = capMs;
   }
 }

@@ -1,7 +1,7 @@
 import { mixedStepMs, type PlanLimits } from "../cost/step-caps.ts";
 import { atMostStepMs, goodChunk, SHORTEST_CHUNK, wholeTiles } from "./chunk.ts";
 import { type Circumstances, planLowerTiers } from "./lower-tier-plan.ts";
-import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
+import { chunkable, isDecode, type Sequence } from "./scheduled-sequence.ts";
 import type { PlanEntry, StepDraft } from "./step-draft.ts";
 import { isOnline } from "./tiers.ts";
 
@@ -72,11 +72,11 @@ function addOnline<S extends Sequence>(
     // Of a prompt after the first, less than a tile can wait for a later step.
     if (wanted <= 0 || (!first && tiled && wanted < good)) break;
     const count = tiled
-      ? atMostStepMs(sequence, wholeTiles(wanted, capacity, remaining(sequence), good), draft, limits)
+      ? atMostStepMs(sequence, wholeTiles(wanted, capacity, chunkable(sequence), good), draft, limits)
       : wanted;
     draft.add(sequence, count);
     // A scored prompt that takes all scored rows leaves the rest of the step to other sequences.
-    if (count < Math.min(remaining(sequence), rows)) break;
+    if (count < Math.min(chunkable(sequence), rows)) break;
   }
   return streamsMs;
 }

@@ -1,4 +1,4 @@
-import { commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
+import { commonPrefix, type Reuse, reusableLength } from "../kv/cached-sequence.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import type { Sequence } from "./scheduled-sequence.ts";
 import { isOnline, isServedAfter } from "./tiers.ts";
@@ -13,10 +13,13 @@ const SHORTEST_WAIT = 16;
  */
 export class PrefixWaits<S extends Sequence> {
   readonly #cache: Pick<KvCache, "copyPrice" | "reusable">;
+  readonly #whole: boolean;
   readonly #awaited = new Map<S, { ahead: S; length: number }>();
 
-  constructor(cache: Pick<KvCache, "copyPrice" | "reusable">) {
+  /** @param reuse with `whole`, a prompt can only take the state at a checkpoint of the sequence that it waits for */
+  constructor(cache: Pick<KvCache, "copyPrice" | "reusable">, reuse: Reuse) {
     this.#cache = cache;
+    this.#whole = reuse === "whole";
   }
 
   /** Whether the sequence that this one waits for still runs, and has not computed the whole prefix. */
@@ -42,10 +45,11 @@ export class PrefixWaits<S extends Sequence> {
       // A better one agrees both where the best so far ends and where it has still to compute. These two comparisons pass
       // over most sequences.
       const { computed } = other;
-      if (Math.max(length, computed) >= limit || other.scope !== sequence.scope) continue;
+      const most = this.#whole ? (other.checkpoint ?? 0) : limit;
+      if (most > limit || Math.max(length, computed) >= most || other.scope !== sequence.scope) continue;
       if (other.tokens[length] !== tokens[length] || other.tokens[computed] !== tokens[computed]) continue;
-      const shared = commonPrefix(tokens, other.tokens, limit);
-      if (shared <= length || computed >= shared) continue;
+      const shared = commonPrefix(tokens, other.tokens, most);
+      if (shared <= length || computed >= shared || (this.#whole && shared < most)) continue;
       ahead = other;
       length = shared;
     }

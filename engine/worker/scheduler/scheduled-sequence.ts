@@ -24,6 +24,8 @@ export interface Sequence extends CachedSequence, Tiered {
   /** Generated tokens, and the most that may follow; absent where the end is not known. */
   readonly answer?: { written: number; left: number };
   state: "waiting" | "running" | "ended";
+  /** The number of computed tokens after which its state is copied to host memory: a chunk ends there. */
+  checkpoint?: number | null;
   /**
    * Whether a step may compute the sequence; without this function every step may. Called before each step while the
    * sequence runs. A sequence that is not ready keeps its id and its cells, and wakes the work loop when it becomes ready.
@@ -35,6 +37,12 @@ export interface Sequence extends CachedSequence, Tiered {
 /** Tokens that are not in the cache yet; between steps at least 1 for a running sequence. */
 export function remaining(sequence: Pick<Sequence, "tokens" | "computed">): number {
   return sequence.tokens.length - sequence.computed;
+}
+
+/** Of these, tokens that one chunk may have. */
+export function chunkable(sequence: Pick<Sequence, "tokens" | "computed" | "checkpoint">): number {
+  const { computed, checkpoint } = sequence;
+  return checkpoint != null && checkpoint > computed ? checkpoint - computed : remaining(sequence);
 }
 
 export function isDecode(sequence: Pick<Sequence, "tokens" | "computed">): boolean {

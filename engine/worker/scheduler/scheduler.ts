@@ -3,8 +3,10 @@ import type { Backlog } from "../../protocol/step.ts";
 import { ForecastMargin } from "../cost/forecast-margin.ts";
 import { copyBudget, type PlanLimits } from "../cost/step-caps.ts";
 import type { Forecast, StepCosts } from "../cost/step-model.ts";
+import type { Reuse } from "../kv/cached-sequence.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import { BacklogCount } from "./backlog.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { shortestChunk } from "./chunk.ts";
 import { Preemption } from "./preemption.ts";
 import { PrefixWaits } from "./prefix-waits.ts";
@@ -16,8 +18,7 @@ import { countByTier, hasTier, insertInOrder, isOnline } from "./tiers.ts";
 import { WaitingQueue } from "./waiting-queue.ts";
 
 export interface SchedulerOptions extends PlanLimits, TierLimitOptions {
-  /** Whether prompts reuse prefixes that other sequences have computed. */
-  reuse: boolean;
+  reuse: Reuse;
 }
 
 /** The next step. */
@@ -61,6 +62,8 @@ export class Scheduler<S extends Sequence> {
   readonly #limits: TierLimits;
   readonly #preemption: Preemption<S>;
   readonly #prefixWaits: PrefixWaits<S>;
+  /** Null where prefixes are reused in parts, and need no copy. */
+  readonly #checkpoints: Checkpoints<S> | null;
   readonly #planner: StepPlanner<S>;
   readonly #backlog = new BacklogCount<S>();
   readonly #margin = new ForecastMargin();
@@ -75,7 +78,9 @@ export class Scheduler<S extends Sequence> {
     this.#limits = new TierLimits(options);
     const requeue = (sequence: S) => this.add(sequence);
     this.#preemption = new Preemption({ cache, limits: this.#limits, running: this.#running, requeue });
-    this.#prefixWaits = new PrefixWaits(cache);
+    this.#prefixWaits = new PrefixWaits(cache, options.reuse);
+    const copies = options.reuse === "whole" && !cache.prefixes.host.isOff;
+    this.#checkpoints = copies ? new Checkpoints(cache) : null;
     this.#planner = new StepPlanner(options, this.#split, () => this.#emptyDraft());
   }
 
@@ -84,6 +89,7 @@ export class Scheduler<S extends Sequence> {
     this.#preemption.beginStep();
     // Admission copies prefixes, and the time of copies counts in the plan.
     this.#allowCopies();
+    this.#checkpoints?.copy(this.#running);
     const started = this.#admit();
     const plan = this.#planWithinCells();
     const sequences = plan.entries.map(({ sequence }) => sequence);
@@ -183,7 +189,7 @@ export class Scheduler<S extends Sequence> {
       }
       if (this.#prefixWaits.stillWaits(sequence)) continue;
       if (compared++ === MOST_COMPARED) break;
-      if (this.#options.reuse && this.#prefixWaits.beginsToWait(sequence, this.#running)) continue;
+      if (this.#prefixWaits.beginsToWait(sequence, this.#running)) continue;
       if (!this.#place(sequence)) break;
       this.#start(sequence);
       started.push(sequence);
@@ -210,6 +216,7 @@ export class Scheduler<S extends Sequence> {
     this.#cache.prefixes.withdraw(sequence);
     this.#prefixWaits.end(sequence);
     sequence.state = "running";
+    this.#checkpoints?.begin(sequence);
     insertInOrder(this.#running, sequence);
   }
 

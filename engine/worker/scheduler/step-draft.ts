@@ -1,7 +1,7 @@
 import { type Forecast, NO_TILE, type StepCosts, type StepShape, type Tile } from "../cost/step-model.ts";
 import { MOST_SCORED } from "../native/sampling/scored-rows.ts";
 import { DecodePasses } from "./decode-passes.ts";
-import { isDecode, remaining, type Sequence } from "./scheduled-sequence.ts";
+import { chunkable, isDecode, type Sequence } from "./scheduled-sequence.ts";
 import { isOnline } from "./tiers.ts";
 
 export interface PlanEntry<S extends Sequence> {
@@ -60,7 +60,7 @@ export class StepDraft<S extends Sequence> {
 
   /** Tokens of a sequence that a step of at most `stepTokens` has room for, without regard to time. */
   capacityFor(sequence: S, stepTokens: number): number {
-    return Math.min(remaining(sequence), stepTokens - this.tokens, this.rowsFor(sequence));
+    return Math.min(chunkable(sequence), stepTokens - this.tokens, this.rowsFor(sequence));
   }
 
   /** Tokens of a sequence that may have a row of logits; infinite where no rows of its prompt are wanted. */

@@ -22,8 +22,8 @@ export class DrivenCache {
     host.allow({ online: Number.POSITIVE_INFINITY, lower: Number.POSITIVE_INFINITY });
     this.cache =
       kind === "split"
-        ? new SplitCache(this.memory, host, { ids, capacity: cells, copyPrice, reserved, reuse: true })
-        : new UnifiedCache(this.memory, host, { ids, cells, reserved, reuse: true });
+        ? new SplitCache(this.memory, host, { ids, capacity: cells, copyPrice, reserved, reuse: "parts" })
+        : new UnifiedCache(this.memory, host, { ids, cells, reserved, reuse: "parts" });
   }
 
   /** Places and computes the whole prompt. @returns null when it cannot be placed */

@@ -16,6 +16,8 @@ class DrivenHostMemory {
     this.host = new HostMemory({
       bytes: 1000 * tokens,
       tokenBytes: 1000,
+      stateBytes: 0,
+      reuse: "parts",
       recomputeMs: (from, to) => to - from,
       now: () => this.now,
     });

@@ -124,14 +124,13 @@ describe("an error names the missing memory and the option to change", () => {
   });
 });
 
-test.each<[string, number | null, MemoryFacts["memory"], number, number]>([
-  ["an eighth of the free memory", null, "full", 800 * MIB, 100 * MIB],
-  ["at most 8 GiB", null, "full", 1024 * 1024 * MIB, 8192 * MIB],
-  ["0 without free memory", null, "full", -1, 0],
-  ["the option's bytes for any free memory", 5 * MIB, "full", 0, 5 * MIB],
-  ["0 where prefixes are not reused", 5 * MIB, "hybrid", 800 * MIB, 0],
-])("host memory for prefixes: %s", (_, parkMemory, memory, left, bytes) => {
-  expect(planParking({ parkMemory }, { memory }, left)).toBe(bytes);
+test.each<[string, number | null, number, number]>([
+  ["an eighth of the free memory", null, 800 * MIB, 100 * MIB],
+  ["at most 8 GiB", null, 1024 * 1024 * MIB, 8192 * MIB],
+  ["0 without free memory", null, -1, 0],
+  ["the option's bytes for any free memory", 5 * MIB, 0, 5 * MIB],
+])("host memory for prefixes: %s", (_, parkMemory, left, bytes) => {
+  expect(planParking({ parkMemory }, left)).toBe(bytes);
 });
 
 describe("the memory needs", () => {

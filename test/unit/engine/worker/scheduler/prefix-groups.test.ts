@@ -16,7 +16,7 @@ const UNIFIED: SimulationSetup = {
   ids: 5,
   cells: 260,
   copyPrice: 0,
-  reuse: true,
+  reuse: "parts",
   stepTokens: 64,
   reserved: 1,
   itlMs: 50,

@@ -11,7 +11,7 @@ const UNIFIED: SimulationSetup = {
   ids: 64,
   cells: 4000,
   copyPrice: 0,
-  reuse: true,
+  reuse: "parts",
   stepTokens: 64,
   reserved: 0,
   itlMs: 50,
@@ -118,11 +118,4 @@ test("where a copy costs more than the prefix, every sequence computes it withou
   simulation.run(Array.from({ length: 4 }, (_, i) => arrival(2 * i)));
   expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 0, 0, 0]);
   expectAnswers(simulation);
-});
-
-test("without reuse no sequence waits for a prefix and none is kept", () => {
-  const simulation = new Simulation({ ...UNIFIED, reuse: false });
-  simulation.run(Array.from({ length: 4 }, (_, i) => arrival(2 * i)));
-  expect(simulation.sequences.map((sequence) => sequence.cached)).toEqual([0, 0, 0, 0]);
-  expect(simulation.cache.used).toBe(0);
 });

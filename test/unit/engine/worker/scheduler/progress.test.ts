@@ -26,12 +26,12 @@ class Rig {
   #arrivals = 0;
 
   constructor(costs: StepCosts, kind: KvKind = "split") {
-    const common = { ids: 4, reserved: 1, reuse: true };
+    const common = { ids: 4, reserved: 1, reuse: "parts" as const };
     this.cache =
       kind === "split"
         ? new SplitCache(NO_MEMORY, hostMemory(0), { ...common, capacity: 100_000, copyPrice: 32 })
         : new UnifiedCache(NO_MEMORY, hostMemory(0), { ...common, cells: 100_000 });
-    this.scheduler = new Scheduler(this.cache, { ...LIMITS, sequences: 4, reserved: 1, reuse: true }, costs);
+    this.scheduler = new Scheduler(this.cache, { ...LIMITS, sequences: 4, reserved: 1, reuse: "parts" }, costs);
   }
 
   add(tier: Tier, prompt: number): Sequence {

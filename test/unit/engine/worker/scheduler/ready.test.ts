@@ -9,7 +9,7 @@ const UNIFIED: SimulationSetup = {
   ids: 8,
   cells: 4000,
   copyPrice: 0,
-  reuse: true,
+  reuse: "parts",
   stepTokens: 64,
   reserved: 0,
   itlMs: 50,

@@ -31,7 +31,7 @@ const arrivals = fc.array(arrival, { maxLength: 24 });
 const common = {
   sequences: fc.integer({ min: 1, max: 8 }),
   copyPrice: fc.constantFrom(0, 8, 1000),
-  reuse: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, fc.constant(false)),
+  reuse: fc.oneof({ weight: 2, arbitrary: fc.constant("parts" as const) }, fc.constant("whole" as const)),
   stepTokens: fc.integer({ min: 1, max: 64 }),
   itlMs: fc.integer({ min: 1, max: 60 }),
   batchTax: fc.constantFrom(0, 0.1, 1),

@@ -8,8 +8,8 @@ import { LIMITS, left } from "./plan-rig.ts";
 
 test("an inconsistent sequence ends planning with an invariant error instead of a loop", () => {
   const memory = new FakeMemory({ kind: "unified", ids: 4, cells: 100 });
-  const cache = new UnifiedCache(memory, hostMemory(0), { ids: 4, cells: 100, reserved: 0, reuse: true });
-  const scheduler = new Scheduler<Sequence>(cache, { ...LIMITS, sequences: 4, reserved: 0, reuse: true }, COSTS);
+  const cache = new UnifiedCache(memory, hostMemory(0), { ids: 4, cells: 100, reserved: 0, reuse: "parts" });
+  const scheduler = new Scheduler<Sequence>(cache, { ...LIMITS, sequences: 4, reserved: 0, reuse: "parts" }, COSTS);
   const sequence: Sequence = { ...left(10), id: -1, computed: 0 };
   scheduler.add(sequence);
   expect(scheduler.schedule().entries).toHaveLength(1);

@@ -9,7 +9,7 @@ const SETUP: SimulationSetup = {
   ids: 16,
   cells: 200,
   copyPrice: 0,
-  reuse: true,
+  reuse: "parts",
   stepTokens: 32,
   reserved: 0,
   itlMs: 50,

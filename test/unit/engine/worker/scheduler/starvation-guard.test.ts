@@ -11,7 +11,7 @@ const SETUP: SimulationSetup = {
   ids: 8,
   cells: 1000,
   copyPrice: 8,
-  reuse: true,
+  reuse: "parts",
   stepTokens: 64,
   reserved: 1,
   itlMs: 50,

@@ -130,11 +130,16 @@ export class TwoTiers {
             capacity: cells,
             copyPrice: 32,
             reserved,
-            reuse: true,
+            reuse: "parts",
           })
-        : new UnifiedCache(NO_MEMORY, hostMemory(0), { ids: 2 * sequences, cells, reserved: cells >> 3, reuse: true });
+        : new UnifiedCache(NO_MEMORY, hostMemory(0), {
+            ids: 2 * sequences,
+            cells,
+            reserved: cells >> 3,
+            reuse: "parts",
+          });
     const limits = { stepTokens: 512, ttftMs: 500, mostStepMs: 30_000, ...setup };
-    this.scheduler = new Scheduler<TimedSequence>(this.cache, { ...limits, reserved, reuse: true }, this.model);
+    this.scheduler = new Scheduler<TimedSequence>(this.cache, { ...limits, reserved, reuse: "parts" }, this.model);
   }
 
   /** Runs until all requests have ended. */

@@ -139,10 +139,10 @@ describe("the scheduler", () => {
 
   test("starts an owner's only request before the earlier queue of another owner", () => {
     const memory = new FakeMemory({ kind: "split", ids: 2, cells: 64 });
-    const kv = { ids: 2, capacity: 64, copyPrice: 32, reserved: 0, reuse: true };
+    const kv = { ids: 2, capacity: 64, copyPrice: 32, reserved: 0, reuse: "parts" as const };
     const cache = new SplitCache(memory, hostMemory(0), kv);
     const limits = { stepTokens: 64, ttftMs: 500, itlMs: 50, batchTax: 0.1, batchStepMs: null, mostStepMs: 1000 };
-    const scheduler = new Scheduler<One>(cache, { ...limits, sequences: 2, reserved: 0, reuse: true }, COSTS);
+    const scheduler = new Scheduler<One>(cache, { ...limits, sequences: 2, reserved: 0, reuse: "parts" }, COSTS);
     for (let i = 0; i < 20; i++) scheduler.add(new One("many", i));
     const starts: string[] = [];
     for (let step = 0; step < 60; step++) {

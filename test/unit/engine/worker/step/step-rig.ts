@@ -43,10 +43,10 @@ export class StepRig {
 
   constructor(sequences: number, cells: number) {
     const memory = new FakeMemory({ kind: "split", ids: sequences, cells });
-    const kv = { ids: sequences, capacity: cells, copyPrice: 8, reserved: 0, reuse: true };
+    const kv = { ids: sequences, capacity: cells, copyPrice: 8, reserved: 0, reuse: "parts" as const };
     this.cache = new SplitCache(memory, hostMemory(0), kv);
     const stepModel = new StepModel();
-    const options = { ...LIMITS, sequences, reserved: 0, reuse: true };
+    const options = { ...LIMITS, sequences, reserved: 0, reuse: "parts" as const };
     let rows = 0;
     this.loop = new StepLoop({
       context: {

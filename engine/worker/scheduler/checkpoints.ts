@@ -1,0 +1,73 @@
+import type { CachedSequence } from "../kv/cached-sequence.ts";
+import type { KvCache } from "../kv/kv-cache.ts";
+import { PrefixTree } from "../kv/prefix-tree.ts";
+import type { Sequence } from "./scheduled-sequence.ts";
+import { isOnline } from "./tiers.ts";
+
+/** Fewest tokens between the start of a sequence, its checkpoints and its end: below it a copy saves too little. */
+const SHORTEST = 32;
+/**
+ * Tokens of a prompt after its last checkpoint. The next turn of a chat begins with the prompt of this one, but for the
+ * tokens that open the answer; the same prompt again needs one token to compute.
+ */
+const TAIL = 4;
+/** Prompts that are remembered: a prefix that two of them have in common is copied for the third. */
+const MOST_PROMPTS = 64;
+
+/**
+ * Positions at which the states of running sequences are copied to host memory, for models whose prefixes are reused as a whole
+ * alone. A chunk ends at the next one. Positions are where a prompt parts from one that waits, or from an earlier one, and
+ * shortly before its end.
+ */
+export class Checkpoints<S extends Sequence> {
+  readonly #cache: Pick<KvCache, "prefixes" | "checkpoint">;
+  readonly #prompts = new PrefixTree();
+  /** The remembered prompts, oldest first, and the sequences whose prompts were taken. */
+  readonly #remembered = new Set<CachedSequence>();
+  readonly #taken = new WeakSet<S>();
+
+  constructor(cache: Pick<KvCache, "prefixes" | "checkpoint">) {
+    this.#cache = cache;
+  }
+
+  /** Called when a sequence was placed, and no longer waits. */
+  begin(sequence: S): void {
+    sequence.checkpoint = this.#next(sequence);
+    this.#remember(sequence);
+  }
+
+  /** Copies the states of sequences that are at their checkpoint; called once before each step. */
+  copy(running: readonly S[]): void {
+    for (const sequence of running) {
+      if (sequence.checkpoint !== sequence.computed) continue;
+      this.#cache.checkpoint(sequence, isOnline(sequence));
+      sequence.checkpoint = this.#next(sequence);
+    }
+  }
+
+  #next({ tokens, computed, scope }: S): number | null {
+    const last = tokens.length - TAIL;
+    const common = Math.min(this.#common(tokens, scope), last);
+    if (common - computed >= SHORTEST) return common;
+    return last - computed >= SHORTEST ? last : null;
+  }
+
+  /** The most tokens that a prompt has in common with one that waits, or with an earlier one. */
+  #common(tokens: readonly number[], scope: string): number {
+    const one = { id: -1, tokens, computed: 0, scope };
+    return Math.max(this.#cache.prefixes.awaited(one), this.#prompts.match(one, tokens.length).length);
+  }
+
+  #remember(sequence: S): void {
+    const { tokens, scope } = sequence;
+    if (this.#taken.has(sequence)) return;
+    this.#taken.add(sequence);
+    const prompt: CachedSequence = { id: -1, tokens: tokens.slice(), computed: tokens.length, scope };
+    this.#remembered.add(prompt);
+    this.#prompts.add(prompt);
+    const [oldest] = this.#remembered;
+    if (this.#remembered.size <= MOST_PROMPTS || oldest === undefined) return;
+    this.#remembered.delete(oldest);
+    this.#prompts.remove(oldest);
+  }
+}

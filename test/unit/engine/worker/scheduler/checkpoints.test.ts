@@ -1,0 +1,112 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { prove } from "../../../../../bench/scheduler/proof.ts";
+import type { Arrival } from "../../../../../bench/scheduler/simulated-sequence.ts";
+import { Simulation } from "../../../../../bench/scheduler/simulation.ts";
+import type { SimulationSetup } from "../../../../../bench/scheduler/simulation-setup.ts";
+import { TIERS } from "../../../../../engine/protocol/request.ts";
+
+const SHARED = Array.from({ length: 1000 }, (_, i) => (7 * i + ((i * i) % 5)) % 11);
+const UNIFIED: SimulationSetup = {
+  kind: "unified",
+  sequences: 8,
+  ids: 8,
+  cells: 12_000,
+  copyPrice: 0,
+  reuse: "whole",
+  stepTokens: 256,
+  reserved: 0,
+  itlMs: 50,
+  batchTax: 0.1,
+  batchStepMs: null,
+  hostTokens: 20_000,
+};
+const SPLIT: SimulationSetup = { ...UNIFIED, kind: "split", cells: 1500 };
+
+function arrival(prompt: number[], change: Partial<Arrival> = {}): Arrival {
+  return { at: 0, tier: "default", prompt, goal: 8, cancelAt: null, ...change };
+}
+
+/** A prompt that parts from the others after `SHARED`. */
+function question(own: number, length = 3): number[] {
+  return [...SHARED, ...Array.from({ length }, (_, i) => 20 + own + i)];
+}
+
+describe.each([
+  ["unified", UNIFIED],
+  ["split", SPLIT],
+])("a %s cache of whole states", (_, setup) => {
+  test.each([3, 50, 300])("32 simultaneous prompts with %i own tokens compute their prefix once", (length) => {
+    const arrivals = Array.from({ length: 32 }, (_, i) => arrival(question(i, length)));
+    const simulation = prove(setup, arrivals);
+    expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 32 * (length + 4));
+  });
+
+  test("the third prompt with a prefix finds it, and the second finds where it parts from the first", () => {
+    const arrivals = [0, 1, 2].map((i) => arrival(question(i, 100), { at: 40 * i }));
+    const simulation = prove(setup, arrivals);
+    expect(simulation.sequences.map(({ cached }) => cached)).toEqual([0, 0, SHARED.length]);
+  });
+
+  test("the same prompt again computes its last tokens", () => {
+    const simulation = prove(setup, [arrival(SHARED), arrival(SHARED, { at: 40 })]);
+    expect(simulation.sequences[1]!.cached).toBe(SHARED.length - 4);
+  });
+
+  test("each of 20 turns of a chat computes its own tokens alone", () => {
+    const simulation = new Simulation({ ...setup, hostTokens: 0 });
+    let prompt = SHARED.slice(0, 100);
+    for (let turn = 0; turn < 20; turn++) {
+      simulation.run([arrival(prompt, { at: simulation.steps })]);
+      const { cached, tokens } = simulation.sequences.at(-1)!;
+      // The last token of an answer was drawn, and not computed.
+      if (turn > 0) expect(cached).toBe(prompt.length - 11);
+      prompt = [...tokens, ...Array.from({ length: 10 }, (_, i) => 30 + turn + i)];
+    }
+  });
+
+  test("without host memory no prompt waits for another one", () => {
+    const arrivals = Array.from({ length: 4 }, (_, i) => arrival(question(i)));
+    const simulation = prove({ ...setup, hostTokens: 0 }, arrivals);
+    expect(simulation.sequences.map(({ cached }) => cached)).toEqual([0, 0, 0, 0]);
+  });
+
+  test("a prompt continues alone when the one that computes its prefix is cancelled", () => {
+    const arrivals = [arrival(question(0), { cancelAt: 3 }), arrival(question(1)), arrival(question(2))];
+    prove(setup, arrivals);
+  });
+
+  test("every sequence generates what it would alone, with short cells, cancels and all tiers", () => {
+    const texts = [SHARED.slice(0, 150), [...SHARED.slice(0, 70), ...SHARED.slice(0, 80).map((token) => 10 - token)]];
+    const arrivals = fc.record({
+      at: fc.nat(60),
+      tier: fc.constantFrom(...TIERS),
+      scope: fc.constantFrom("", "", "another"),
+      owner: fc.constantFrom("a", "b"),
+      prompt: fc
+        .record({
+          text: fc.constantFrom(...texts),
+          begin: fc.nat(149),
+          tail: fc.array(fc.nat(5), { minLength: 1, maxLength: 60 }),
+        })
+        .map(({ text, begin, tail }) => [...text.slice(0, begin), ...tail].slice(0, 160)),
+      goal: fc.integer({ min: 1, max: 40 }),
+      cancelAt: fc.option(fc.nat(120), { freq: 2 }),
+    });
+    const options = fc.record({
+      sequences: fc.integer({ min: 1, max: 6 }),
+      cells: fc.integer({ min: 200, max: 900 }),
+      stepTokens: fc.integer({ min: 4, max: 96 }),
+      hostTokens: fc.constantFrom(0, 300, 3000),
+      reserved: fc.nat(2),
+    });
+    fc.assert(
+      fc.property(options, fc.array(arrivals, { minLength: 1, maxLength: 40 }), (chosen, all) => {
+        const reserved = Math.min(chosen.reserved, chosen.sequences - 1);
+        const cells = setup.kind === "split" ? 200 : chosen.cells;
+        prove({ ...setup, ...chosen, reserved, cells, ids: chosen.sequences }, all);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

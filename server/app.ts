@@ -110,9 +110,10 @@ function useStack(app: Express, { keys, metrics, clock, log, randomId, options }
   app.use(requestContext(clock, randomId, new BodyMemory(options.bodyMemory)));
   app.use(hostCheck(options.host, options.allowedHosts));
   app.use(cors(options.corsOrigins));
+  const refusals = new AuthenticationMetrics(metrics.registry);
   if (options.apiKeys) {
     const limiter = new WrongKeyLimiter(() => clock.now());
-    app.use(authentication({ keys, limiter, metrics: new AuthenticationMetrics(metrics.registry), log }, OPEN));
+    app.use(authentication({ keys, limiter, metrics: refusals, log }, OPEN));
   } else {
     // Where keys are on, a page cannot send one without a preflight, which cors() answers.
     app.use(originCheck(options.corsOrigins));

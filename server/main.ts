@@ -77,7 +77,7 @@ export async function serve(first: Options, reread: () => Promise<Options>, hang
     models: ready,
     onDemand: models.list().flatMap(({ id, engine }) => (engine.state.name === "unloaded" ? [id] : [])),
     demo: first.model.length === 0,
-    apiKeys: keysAreOn(first),
+    keyVariable: keysAreOn(first) ? (first.adminKey === null ? "NIGHTSHIFT_API_KEY" : "NIGHTSHIFT_ADMIN_KEY") : null,
     startMs,
   };
   const command = process.env.npm_lifecycle_event ? "npm start --" : "nightshift";

@@ -1,5 +1,6 @@
 import type { Jobs } from "../../batch/api/jobs.ts";
 import { mayUseTier } from "../../ledger/key.ts";
+import { ApiError } from "../../openapi/api-error.ts";
 import type { BatchEndpoint } from "../../openapi/resources/batches.ts";
 import type { Log } from "../../platform/log.ts";
 import type { RequestWaits } from "../admission/admission.ts";
@@ -48,7 +49,8 @@ export class Deferral {
     try {
       return (await this.#createJob(error, deps)) ? null : error;
     } catch (failure) {
-      return failure;
+      // A limit on batches must not turn a refusal that passes into one that stays.
+      return failure instanceof ApiError && failure.status === 429 ? error : failure;
     }
   }
 

@@ -10,8 +10,8 @@ export interface BannerContent {
   onDemand: readonly string[];
   /** True if only the bundled model is served. */
   demo: boolean;
-  /** True if clients need an API key. */
-  apiKeys: boolean;
+  /** The environment variable with an API key; null if clients need none. */
+  keyVariable: string | null;
   /** The command line before the options: `npm start --` or `nightshift`. */
   command: string;
   /** Milliseconds since the process began. */
@@ -21,7 +21,7 @@ export interface BannerContent {
 const UNIX = "unix:";
 
 /** The text that is printed when the server is ready. */
-export function banner({ url, version, models, onDemand, demo, apiKeys, command, startMs }: BannerContent): string {
+export function banner({ url, version, models, onDemand, demo, keyVariable, command, startMs }: BannerContent): string {
   const lines = [`Nightshift ${version} is ready after ${(startMs / 1000).toFixed(1)} s.`, ""];
   lines.push(url.startsWith(UNIX) ? `  Socket    ${url.slice(UNIX.length)}` : `  Base URL  ${url}/v1`);
   const about = [...models.map(modelLine), ...onDemand.map((model) => `${model}: loaded on its first request`)];
@@ -30,8 +30,8 @@ export function banner({ url, version, models, onDemand, demo, apiKeys, command,
   lines.push("", "Try it:", "");
   const [first] = models;
   const [unloaded] = onDemand;
-  if (first !== undefined) lines.push(`  ${curlLine(url, trial(first), apiKeys)}`, "");
-  else if (unloaded !== undefined) lines.push(`  ${curlLine(url, chatTrial(unloaded), apiKeys)}`, "");
+  if (first !== undefined) lines.push(`  ${curlLine(url, trial(first), keyVariable)}`, "");
+  else if (unloaded !== undefined) lines.push(`  ${curlLine(url, chatTrial(unloaded), keyVariable)}`, "");
   if (demo) {
     lines.push(
       "The demo model is a toy. To serve a real model:",
@@ -57,9 +57,9 @@ function computeLine(facts: ModelFacts): string {
 }
 
 /** One line that a POSIX shell can run, for any name of a model. */
-function curlLine(url: string, { path, body }: Trial, apiKeys: boolean): string {
+function curlLine(url: string, { path, body }: Trial, keyVariable: string | null): string {
   const quoted = quote(JSON.stringify(body));
-  const key = apiKeys ? ' -H "Authorization: Bearer $NIGHTSHIFT_API_KEY"' : "";
+  const key = keyVariable === null ? "" : ` -H "Authorization: Bearer $${keyVariable}"`;
   const [socket, origin] = url.startsWith(UNIX)
     ? [` --unix-socket ${quote(url.slice(UNIX.length))}`, "http://localhost"]
     : ["", url];

@@ -13,7 +13,7 @@ export const LIMIT_OPTIONS = {
     integer(0, 1_000_000),
     512,
     "Maximum waiting requests of a tier and the tiers before it. A further request is answered with 503, unless its owner " +
-      "has less than an equal share of the queue.",
+      "has less than an equal share of the queue. One request may always wait.",
   ),
   maxWaitMs: row(
     "Limits",

@@ -11,6 +11,12 @@ export function checkRules(options: Options): void {
         "Remove --api-keys, and the first start prints an administrator's key; or listen on 127.0.0.1.",
     );
   }
+  if (options.uds !== null && !isLoopback(options.host)) {
+    throw new OptionsError(
+      `--uds is listened on in place of --host ${options.host}: remove --host. A proxy in front of the socket serves others: ` +
+        "--api-keys on makes every client send a key.",
+    );
+  }
   for (const [index, { url }] of options.webhooks.entries()) {
     const problem = endpointProblem(url, options.webhookAllowPrivate === "on");
     if (problem !== null) throw new OptionsError(`The url of webhooks, entry ${index + 1}, ${problem}.`);

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import OpenAI from "openai";
 import { Agent, fetch as fetchOver } from "undici";
 import { expect, onTestFinished, test } from "vitest";
@@ -65,6 +65,18 @@ test("a socket of another process and a plain file are left alone", async () => 
   writeFileSync(file, "kept");
   expect((await start(file).exited).code).not.toBe(0);
   expect(statSync(file).isFile()).toBe(true);
+});
+
+test.each([
+  ["in a folder that is not there", "missing/http.sock", [], "there is no folder"],
+  ["that is too long for the system", `${"x".repeat(120)}.sock`, [], "the path is longer than"],
+  ["beside --host", "other.sock", ["--host", "0.0.0.0"], "--uds is listened on in place of --host 0.0.0.0"],
+])("a path %s is refused, and leaves nothing", async (_, name, args, message) => {
+  const folder = dirname(socketPath());
+  const server = start(join(folder, name), ...args);
+  expect((await server.exited).code).toBe(1);
+  expect(server.output).toContain(message);
+  expect(readdirSync(folder)).toEqual([]);
 });
 
 test("wrong keys are limited by the address that the proxy names", async () => {

@@ -195,7 +195,9 @@ export class ApiClient {
       const { error } = errorBody.parse(JSON.parse(answer));
       // The server's message names a header, which a user of the command line cannot set.
       const missing = status === 401 && this.#key === null;
-      const message = missing ? "The server requires an API key: set NIGHTSHIFT_API_KEY." : error.message;
+      const message = missing
+        ? "The server requires an API key: set NIGHTSHIFT_API_KEY, or NIGHTSHIFT_ADMIN_KEY for an administrator's."
+        : error.message;
       return new ApiFailure(status, error.code, message);
     } catch {
       return new ApiFailure(status, null, `The server answered with status ${status}.`);

@@ -4,7 +4,7 @@ import { banner } from "../../../../server/lifecycle/banner.ts";
 import { FACTS } from "../cli/facts.ts";
 
 const url = "http://127.0.0.1:9000";
-const content = { url, version: "1.0.0", demo: false, apiKeys: false, command: "nightshift", startMs: 1234 };
+const content = { url, version: "1.0.0", demo: false, keyVariable: null, command: "nightshift", startMs: 1234 };
 
 it("names base URL, models, context, sequences and compute", () => {
   const text = banner({ ...content, onDemand: [], models: [FACTS, { ...FACTS, model: "other" }] });
@@ -37,7 +37,7 @@ it.each(["demo", "o'brien", '$(reboot)"`'])(
 );
 
 it("has the API key in the curl line if keys are on", () => {
-  const text = banner({ ...content, onDemand: [], models: [FACTS], apiKeys: true });
+  const text = banner({ ...content, onDemand: [], models: [FACTS], keyVariable: "NIGHTSHIFT_API_KEY" });
   expect(text).toContain(
     'curl -N http://127.0.0.1:9000/v1/chat/completions -H "Authorization: Bearer $NIGHTSHIFT_API_KEY" -H',
   );

@@ -39,6 +39,7 @@ export interface DecisionState {
 
 export const CHANGE_REASONS = [
   "start",
+  "rules_changed",
   "window_opened",
   "window_closed",
   "load_fell",
@@ -109,7 +110,19 @@ function changed(from: DecisionState | null, to: Pick<DecisionState, "phase" | "
   return { from: { phase: from.phase, share: from.share }, to, reason: changeReason(from, to) };
 }
 
+/** The mode of a phase; every mode can have the phase `deadline`. */
+const MODE_OF: Partial<Record<ShiftPhase, ShiftRules["mode"]>> = {
+  always: "always",
+  night: "night",
+  day: "night",
+  idle: "idle",
+  busy: "idle",
+  off: "off",
+};
+
 function changeReason(from: DecisionState, to: Pick<DecisionState, "phase" | "share">): ChangeReason {
+  const modes = [MODE_OF[from.phase], MODE_OF[to.phase]];
+  if (!modes.includes(undefined) && modes[0] !== modes[1]) return "rules_changed";
   if (to.phase === "night") return "window_opened";
   if (to.phase === "idle") return "load_fell";
   if (from.phase === "night") return "window_closed";

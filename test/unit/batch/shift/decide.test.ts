@@ -117,6 +117,16 @@ describe("deadlines", () => {
   });
 });
 
+it.each([
+  ["off", "always"],
+  ["always", "idle"],
+  ["night", "off"],
+] as const)("a change of the rules from %s to %s is its own reason", (before, after) => {
+  const { state } = decide(input({ mode: before }, {}));
+  const { change } = decide(input({ mode: after }, { previous: state }));
+  expect(change?.reason).toBe("rules_changed");
+});
+
 it("logs and counts each change once", () => {
   const recorded: unknown[] = [];
   let load = 0.5;

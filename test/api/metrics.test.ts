@@ -111,11 +111,12 @@ test("labels are model, endpoint, tier and status, with known values", async () 
     model: /^(demo)?$/,
     endpoint: /^\/v1\/((chat\/)?completions|embeddings)$/,
     tier: /^(priority|default|flex|batch)$/,
-    // Requests, refusals, webhook attempts, batches, lines, the shift's phases and reasons, and the store's errors.
+    // Requests, refusals by limits and by the key check, webhook attempts, batches, lines, the shift's phases and reasons, and the store's errors.
     status: new RegExp(
       `^(${[
         "ok|refused|limited|unavailable|put_off|cancelled|error",
         "requests|tokens|concurrent|budget",
+        "401|429|503",
         "delivered|failed|dead",
         "validating|in_progress|finalizing|completed|expired|cancelling",
         "always|night|day|idle|busy|deadline|off",

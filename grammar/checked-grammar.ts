@@ -1,10 +1,10 @@
+import { GrammarBuilder } from "./conversion/builder.ts";
+import { schemaRule } from "./conversion/schema-rules.ts";
 import { compileGbnf } from "./gbnf/compile-gbnf.ts";
 import { GbnfError } from "./gbnf/gbnf.ts";
 import { kept } from "./kept-grammars.ts";
-import { GrammarBuilder } from "./schema/builder.ts";
 import { jsonWithin } from "./schema/json-length.ts";
 import type { JsonSchema } from "./schema/keywords.ts";
-import { schemaRule } from "./schema/schema-rules.ts";
 import { UnsupportedSchema } from "./schema/unsupported-schema.ts";
 
 /** Most characters of a schema, written as JSON. */

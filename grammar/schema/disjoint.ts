@@ -1,4 +1,5 @@
 import { isSchemaObject, type SchemaObject } from "./keywords.ts";
+import { canonical, kindOf } from "./value-type.ts";
 
 /**
  * True if no value can match two of these schemas, by a simple comparison that may miss some cases. Each schema is read
@@ -26,6 +27,7 @@ interface Branch {
 function read(schema: SchemaObject, resolve: (schema: unknown) => unknown): Branch {
   const properties = isSchemaObject(schema.properties) ? schema.properties : {};
   const required = new Set(requiredOf(schema));
+  const closed = schema.additionalProperties === false && schema.patternProperties === undefined;
   const marks = [...required].flatMap((name): [string, ReadonlySet<string>][] => {
     const property = Object.hasOwn(properties, name) ? resolve(properties[name]) : null;
     const values = isSchemaObject(property) ? valuesOf(property) : null;
@@ -36,7 +38,7 @@ function read(schema: SchemaObject, resolve: (schema: unknown) => unknown): Bran
     kinds: kindsOf(schema),
     isObject: schema.type === "object",
     required,
-    names: schema.additionalProperties === false ? new Set(Object.keys(properties)) : null,
+    names: closed ? new Set(Object.keys(properties)) : null,
     marks: new Map(marks),
   };
 }
@@ -71,8 +73,8 @@ function disjointSets(one: ReadonlySet<string>, other: ReadonlySet<string>): boo
 
 /** The values that a schema lists. */
 function valuesOf(schema: SchemaObject): ReadonlySet<string> | null {
-  if (schema.const !== undefined) return new Set([JSON.stringify(schema.const)]);
-  return Array.isArray(schema.enum) ? new Set(schema.enum.map((value: unknown) => JSON.stringify(value))) : null;
+  if (schema.const !== undefined) return new Set([canonical(schema.const)]);
+  return Array.isArray(schema.enum) ? new Set(schema.enum.map(canonical)) : null;
 }
 
 function kindsOf(schema: SchemaObject): ReadonlySet<string> | null {
@@ -81,11 +83,6 @@ function kindsOf(schema: SchemaObject): ReadonlySet<string> | null {
   if (schema.type === undefined) return null;
   const types: unknown[] = Array.isArray(schema.type) ? schema.type : [schema.type];
   return new Set(types.map((type) => (type === "integer" ? "number" : String(type))));
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "array" : typeof value;
 }
 
 function requiredOf(schema: SchemaObject): string[] {

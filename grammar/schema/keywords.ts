@@ -3,34 +3,21 @@ export type JsonSchema = boolean | SchemaObject;
 export type SchemaObject = { readonly [keyword: string]: unknown };
 export type SchemaPath = readonly (string | number)[];
 
-/** Keywords that affect validity and that no grammar here can enforce, with a test for values that ask for nothing. */
-export const UNENFORCEABLE: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
-  ["$dynamicRef", never],
-  ["$recursiveRef", never],
-  ["contains", never],
-  ["dependencies", never],
-  ["dependentRequired", never],
-  ["dependentSchemas", never],
-  ["else", never],
-  ["if", never],
-  ["maxContains", never],
-  ["maxProperties", never],
-  ["minContains", never],
-  ["minProperties", (value) => value === 0],
-  ["not", never],
-  ["patternProperties", isEmpty],
-  ["then", never],
-  ["unevaluatedItems", (value) => value === true],
-  ["unevaluatedProperties", (value) => value === true],
-  ["uniqueItems", (value) => value === false],
-]);
+/** Keywords that affect validity and that no grammar here can enforce. */
+export const UNENFORCEABLE: ReadonlySet<string> = new Set(["$dynamicRef", "$recursiveRef"]);
 
 /** Keywords that are converted, by the type of value that they constrain. */
 export const ASSERTIONS = {
-  any: ["$ref", "allOf", "anyOf", "const", "enum", "oneOf", "type"],
-  array: ["additionalItems", "items", "maxItems", "minItems", "prefixItems"],
+  any: ["$ref", "allOf", "anyOf", "const", "else", "enum", "if", "not", "oneOf", "then", "type"],
+  array: [
+    ...["additionalItems", "contains", "items", "maxContains", "maxItems", "minContains", "minItems", "prefixItems"],
+    ...["unevaluatedItems", "uniqueItems"],
+  ],
   number: ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"],
-  object: ["additionalProperties", "properties", "propertyNames", "required"],
+  object: [
+    ...["additionalProperties", "dependencies", "dependentRequired", "dependentSchemas", "maxProperties"],
+    ...["minProperties", "patternProperties", "properties", "propertyNames", "required", "unevaluatedProperties"],
+  ],
   string: ["format", "maxLength", "minLength", "pattern"],
 } as const;
 
@@ -43,12 +30,4 @@ export function assertions(schema: SchemaObject): string[] {
 
 export function isSchemaObject(value: unknown): value is SchemaObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function never(): boolean {
-  return false;
-}
-
-function isEmpty(value: unknown): boolean {
-  return isSchemaObject(value) && Object.keys(value).length === 0;
 }

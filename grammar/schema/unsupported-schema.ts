@@ -1,6 +1,6 @@
 /** A schema that cannot be enforced, or is not valid. */
 export class UnsupportedSchema extends Error {
-  override readonly name = "UnsupportedSchema";
+  override readonly name: string = "UnsupportedSchema";
   /** Null if the whole schema is at fault. */
   readonly keyword: string | null;
   /** Keys from the schema's root to the keyword. */
@@ -12,6 +12,11 @@ export class UnsupportedSchema extends Error {
     this.path = path;
     this.keyword = path.findLast((key) => typeof key === "string") ?? null;
   }
+}
+
+/** A schema that no value matches. Within a choice it is left out. */
+export class NoValue extends UnsupportedSchema {
+  override readonly name = "NoValue";
 }
 
 /** The grammar of one or more schemas is too large. */

@@ -1,6 +1,6 @@
-import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
+import type { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
+import { literal, oneOf } from "../../../grammar/gbnf/literal.ts";
 import { isSchemaObject } from "../../../grammar/schema/keywords.ts";
-import { literal, oneOf } from "../../../grammar/schema/literal.ts";
 import { membersRule } from "../syntax/members-grammar.ts";
 import { textWithout } from "../syntax/text-grammar.ts";
 

@@ -1,5 +1,5 @@
-import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
-import { literal } from "../../../grammar/schema/literal.ts";
+import type { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
+import { literal } from "../../../grammar/gbnf/literal.ts";
 import type { CallableTool, CallSyntax, ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";
 import { membersRule } from "../syntax/members-grammar.ts";

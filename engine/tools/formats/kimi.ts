@@ -1,4 +1,4 @@
-import { literal } from "../../../grammar/schema/literal.ts";
+import { literal } from "../../../grammar/gbnf/literal.ts";
 import { callBlocks } from "../syntax/call-block.ts";
 import type { ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";

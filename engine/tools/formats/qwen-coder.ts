@@ -1,4 +1,4 @@
-import { literal } from "../../../grammar/schema/literal.ts";
+import { literal } from "../../../grammar/gbnf/literal.ts";
 import type { FunctionTool } from "../../protocol/prompt.ts";
 import { ArgumentMembers } from "../syntax/argument-members.ts";
 import type { ToolFormat } from "../syntax/format.ts";

@@ -1,4 +1,4 @@
-import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
+import type { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
 import type { FunctionTool } from "../../protocol/prompt.ts";
 import type { Input, Reading } from "./input.ts";
 import type { Output } from "./output.ts";

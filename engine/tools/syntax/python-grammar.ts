@@ -1,6 +1,6 @@
-import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
+import type { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
+import { literal } from "../../../grammar/gbnf/literal.ts";
 import { assertions } from "../../../grammar/schema/keywords.ts";
-import { literal } from "../../../grammar/schema/literal.ts";
 import type { CallableTool } from "./format.ts";
 import { membersRule } from "./members-grammar.ts";
 

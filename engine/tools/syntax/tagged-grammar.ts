@@ -1,4 +1,4 @@
-import { literal } from "../../../grammar/schema/literal.ts";
+import { literal } from "../../../grammar/gbnf/literal.ts";
 import type { CallableTool } from "./format.ts";
 import { schemaMembers } from "./schema-members.ts";
 

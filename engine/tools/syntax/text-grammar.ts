@@ -1,5 +1,5 @@
+import type { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
 import { CodePoints } from "../../../grammar/gbnf/code-points.ts";
-import type { GrammarBuilder } from "../../../grammar/schema/builder.ts";
 
 /**
  * Adds rules for any text in which `end` does not occur; beginnings of `end` may occur (`1 << 2` before `</value>`). There

@@ -1,4 +1,4 @@
-import { literal } from "../../../grammar/schema/literal.ts";
+import { literal } from "../../../grammar/gbnf/literal.ts";
 import { callBlocks } from "./call-block.ts";
 import type { ToolFormat } from "./format.ts";
 import type { Input, Reading } from "./input.ts";

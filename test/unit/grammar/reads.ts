@@ -1,8 +1,8 @@
 import { Automaton } from "../../../engine/worker/grammar/automaton.ts";
+import { GrammarBuilder } from "../../../grammar/conversion/builder.ts";
+import { schemaRule } from "../../../grammar/conversion/schema-rules.ts";
 import { compileGbnf } from "../../../grammar/gbnf/compile-gbnf.ts";
-import { GrammarBuilder } from "../../../grammar/schema/builder.ts";
 import type { JsonSchema } from "../../../grammar/schema/keywords.ts";
-import { schemaRule } from "../../../grammar/schema/schema-rules.ts";
 
 /** @returns a function that is true for complete texts of the grammar */
 export function reader(gbnf: string): (text: string) => boolean {

@@ -1,5 +1,5 @@
-import { literal } from "./literal.ts";
-import { GrammarTooLarge } from "./unsupported-schema.ts";
+import { literal } from "../gbnf/literal.ts";
+import { GrammarTooLarge } from "../schema/unsupported-schema.ts";
 
 /** Most characters of a grammar. The rules of a schema are a few times as long as the schema. */
 const MOST_CHARACTERS = 448 * 1024;

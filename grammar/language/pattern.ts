@@ -1,5 +1,5 @@
 import { CodePoints, type Range } from "../gbnf/code-points.ts";
-import { oneOf } from "./literal.ts";
+import { oneOf } from "../gbnf/literal.ts";
 
 /** A text that is not a regular expression, or that a grammar cannot enforce. Its message follows "Unsupported value:". */
 export class UnsupportedPattern extends Error {

@@ -1,15 +1,16 @@
-import { oneOf } from "./literal.ts";
+import { oneOf } from "../gbnf/literal.ts";
 
 /** Decimal digits that a double represents exactly. */
 const EXACT_DIGITS = 15;
-/** A bound from here on counts as none: unbounded integers have at most 15 digits. */
-const FAR = 1e18;
+/** Bounds of integers without others: those of 64 bits. */
+const LEAST_INTEGER = -(2n ** 63n);
+const MOST_INTEGER = 2n ** 63n - 1n;
 const BEYOND = 10 ** EXACT_DIGITS;
 const FRACTION = `("." [0-9]{1,${EXACT_DIGITS}})?`;
 
-export const anyInteger = `"-"? ("0" | [1-9] [0-9]{0,${EXACT_DIGITS - 1}})`;
+export const anyInteger = `"-"? ${naturals(0n, MOST_INTEGER)} | "${LEAST_INTEGER}"`;
 /** The exponent is bounded, so that no number is parsed as infinite. */
-export const anyNumber = `"-"? ("0" | [1-9] [0-9]{0,${EXACT_DIGITS - 1}}) ${FRACTION} ([eE] [-+]? [1-9] [0-9]?)?`;
+export const anyNumber = `"-"? ("0" | [1-9] [0-9]{0,18}) ${FRACTION} ([eE] [-+]? [1-9] [0-9]?)?`;
 
 /** Bounds of a number; null for none. */
 export interface Bounds {
@@ -22,24 +23,19 @@ export interface Bounds {
 
 /** The right-hand side for integers within bounds. @returns null if there are none */
 export function integers({ min, max, openMin, openMax }: Bounds): string | null {
-  if ((min ?? 0) >= FAR || (max ?? 0) <= -FAR) return null;
-  const low =
-    min === null || min <= -FAR ? null : BigInt(Math.ceil(min)) + (openMin && Number.isInteger(min) ? 1n : 0n);
-  const high =
-    max === null || max >= FAR ? null : BigInt(Math.floor(max)) - (openMax && Number.isInteger(max) ? 1n : 0n);
-  return wholes(low, high);
+  const low = min === null ? LEAST_INTEGER : BigInt(Math.ceil(min)) + (openMin && Number.isInteger(min) ? 1n : 0n);
+  const high = max === null ? MOST_INTEGER : BigInt(Math.floor(max)) - (openMax && Number.isInteger(max) ? 1n : 0n);
+  return wholes(low > LEAST_INTEGER ? low : LEAST_INTEGER, high < MOST_INTEGER ? high : MOST_INTEGER);
 }
 
-function wholes(low: bigint | null, high: bigint | null): string | null {
+function wholes(low: bigint, high: bigint): string | null {
   const parts: string[] = [];
-  if (low === null || low < 0n) {
-    const most = low === null ? null : -low;
-    const least = high === null || high >= 0n ? 1n : -high;
-    const negative = naturals(least, most);
+  if (low < 0n) {
+    const negative = naturals(high >= 0n ? 1n : -high, -low);
     if (negative !== null) parts.push(`"-" ${negative}`);
   }
-  if (high === null || high >= 0n) {
-    const positive = naturals(low === null || low < 0n ? 0n : low, high);
+  if (high >= 0n) {
+    const positive = naturals(low < 0n ? 0n : low, high);
     if (positive !== null) parts.push(positive);
   }
   return parts.length === 0 ? null : oneOf(parts);
@@ -49,15 +45,25 @@ function wholes(low: bigint | null, high: bigint | null): string | null {
 function naturals(low: bigint, high: bigint | null): string | null {
   const top = high ?? 10n ** BigInt(Math.max(EXACT_DIGITS, String(low).length + 1)) - 1n;
   if (low > top) return null;
+  const [fewest, most] = [String(low).length, String(top).length];
   const parts: string[] = [];
-  for (let digits = String(low).length; digits <= String(top).length; digits++) {
-    const first = digits === 1 ? 0n : 10n ** BigInt(digits - 1);
-    const last = 10n ** BigInt(digits) - 1n;
-    const from = low > first ? low : first;
-    const to = top < last ? top : last;
-    parts.push(between(String(from), String(to)));
+  for (let digits = fewest; digits <= most; digits++) {
+    const [first, last] = ofLength(digits);
+    if (low <= first && last <= top && digits > 1) {
+      // All numbers of this length, and of the next ones up to the length of the last number.
+      const longest = top === ofLength(most)[1] ? most : most - 1;
+      parts.push(`[1-9] [0-9]{${digits - 1}${longest > digits ? `,${longest - 1}` : ""}}`);
+      digits = longest;
+    } else {
+      parts.push(between(String(low > first ? low : first), String(top < last ? top : last)));
+    }
   }
   return oneOf(parts);
+}
+
+/** The least and the greatest natural number of a length. */
+function ofLength(digits: number): [bigint, bigint] {
+  return [digits === 1 ? 0n : 10n ** BigInt(digits - 1), 10n ** BigInt(digits) - 1n];
 }
 
 /** Digit strings of one length, from `low` to `high`. */

@@ -1,4 +1,4 @@
-import { escaped } from "../gbnf/code-points.ts";
+import { escaped } from "./code-points.ts";
 
 /** A text as a quoted literal of GBNF. */
 export function literal(text: string): string {

@@ -1,5 +1,5 @@
 import { CodePoints } from "../gbnf/code-points.ts";
-import { anyInteger, anyNumber } from "./number-range.ts";
+import { anyInteger, anyNumber } from "../language/number-range.ts";
 import type { RuleBook } from "./rule-book.ts";
 
 /** Characters with a short escape in JSON, and the escape as GBNF. */

@@ -1,5 +1,5 @@
 import { CodePoints } from "../gbnf/code-points.ts";
-import type { GrammarBuilder } from "./builder.ts";
+import type { Rules } from "./rules.ts";
 
 const QUOTED = new CodePoints([
   [0, 0x1f],
@@ -17,7 +17,7 @@ interface Branch {
  * Names of properties other than the known ones, with their quotes: a second property of a known name would be accepted
  * with any value, and override the first. They have no escapes, which could spell a known name.
  */
-export function otherNames(grammar: GrammarBuilder, known: readonly string[]): string {
+export function otherNames(grammar: Rules, known: readonly string[]): string {
   const plain = grammar.rule("name-char", QUOTED.complement().gbnf);
   const root: Branch = { ends: false, next: new Map() };
   for (const name of known) add(root, name);

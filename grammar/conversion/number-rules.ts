@@ -1,0 +1,132 @@
+import { Dfa } from "../language/dfa.ts";
+import { multiples } from "../language/multiples.ts";
+import { type Bounds, integers, numbers } from "../language/number-range.ts";
+import { bound } from "../schema/keyword-numbers.ts";
+import type { SchemaObject, SchemaPath } from "../schema/keywords.ts";
+import type { Clause } from "../schema/part.ts";
+import { enforceable } from "../schema/pattern-texts.ts";
+import { NoValue, UnsupportedSchema } from "../schema/unsupported-schema.ts";
+import { negated } from "../schema/value-limits.ts";
+import { namedTypes } from "../schema/value-type.ts";
+import type { GrammarBuilder } from "./builder.ts";
+
+/** Smaller numbers are written with an exponent. */
+const LEAST = 1e-6;
+const BOUNDS = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"] as const;
+/** Decimal numbers that a double tells apart from every number of fewer digits. */
+const DECIMALS = '"-"? ("0" | [1-9] [0-9]{0,7}) ("." [0-9]{1,7})?';
+/** Integers that a double represents exactly. */
+const EXACT = 10 ** 15 - 1;
+/** Integers of any length: their digits cannot be counted beside the remainders of a large divisor. */
+const WHOLE = '"-"? ("0" | [1-9] [0-9]*)';
+/** Most states of divisors beside which digits are counted. */
+const MOST_COUNTED = 200;
+
+/** The right-hand side for the numbers that match all clauses. @param excluded numbers that are not allowed */
+export function numberRule(
+  grammar: GrammarBuilder,
+  clauses: readonly Clause[],
+  excluded: readonly number[],
+  path: SchemaPath,
+): string {
+  const divisors = divisorsOf(clauses);
+  const whole = divisors.some(({ divisor, not }) => !not && Number.isInteger(divisor)) || clauses.some(isInteger);
+  const bounds = boundsOf(clauses);
+  const bounded = bounds.min !== null || bounds.max !== null;
+  const others = divisors.filter(({ divisor, not }) => not || !(whole && divisor === 1));
+  if (others.length === 0 && excluded.length === 0) {
+    if (!bounded) return whole ? grammar.json.integer : grammar.json.number;
+    return grammar.rule(whole ? "integer" : "number", withinBounds(bounds, whole, clauses));
+  }
+  const at = others[0]?.path ?? path;
+  const name = whole ? "integer" : "number";
+  return enforceable(at, () => {
+    const limits = others.map(({ divisor, not }) => (not ? multiples(divisor).not() : multiples(divisor)));
+    const counted = limits.reduce((states, { size }) => states * size, 1) <= MOST_COUNTED;
+    // A number that a reader rounds may be another multiple, or an excluded value.
+    const exact = { ...bounds, min: Math.max(bounds.min ?? -EXACT, -EXACT), max: Math.min(bounds.max ?? EXACT, EXACT) };
+    const integersWithin = bounded || counted ? withinBounds(exact, true, clauses) : WHOLE;
+    let texts = Dfa.of(whole ? integersWithin : bounded ? withinBounds(bounds, false, clauses) : DECIMALS);
+    for (const limit of limits) texts = texts.and(limit);
+    if (excluded.length > 0) texts = texts.and(Dfa.of(excluded.map(spellings).join(" | ")).not());
+    if (texts.empty) throw new NoValue(at, "no number matches it and the keywords beside it.");
+    return texts.rule(grammar, name, (set) => set.gbnf);
+  });
+}
+
+function withinBounds(bounds: Bounds, whole: boolean, clauses: readonly Clause[]): string {
+  const body = whole ? integers(bounds) : numbers(bounds);
+  if (body !== null) return body;
+  const keyword = ["maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"].find((key) => {
+    return clauses.some(({ schema }) => schema[key] !== undefined);
+  })!;
+  const { path } = clauses.find(({ schema }) => schema[keyword] !== undefined)!;
+  throw new NoValue([...path, keyword], "no number is within the bounds.");
+}
+
+function isInteger({ schema, path }: Clause): boolean {
+  const types = namedTypes(schema, path);
+  return types?.has("integer") === true && !types.has("number");
+}
+
+/** All ways in which the rules here write a number. */
+function spellings(value: number): string {
+  const [whole, fraction] = (Number.isInteger(value) ? String(BigInt(Math.abs(value))) : String(Math.abs(value))).split(
+    ".",
+  );
+  const sign = value === 0 ? '"-"?' : value < 0 ? '"-"' : "";
+  return `${sign} "${whole}" ${fraction === undefined ? '("." "0"+)?' : `"." "${fraction}" "0"*`}`;
+}
+
+interface Divisor {
+  divisor: number;
+  /** True if multiples are not allowed. */
+  not: boolean;
+  path: SchemaPath;
+}
+
+function divisorsOf(clauses: readonly Clause[]): Divisor[] {
+  return clauses.flatMap(({ schema, path }) => {
+    return [...divisor(schema, path, false), ...divisor(negated(schema), [...path, "not"], true)];
+  });
+}
+
+function divisor(schema: SchemaObject, path: SchemaPath, not: boolean): Divisor[] {
+  const value = bound(schema, "multipleOf", path);
+  if (value === null) return [];
+  if (value <= 0) throw new UnsupportedSchema([...path, "multipleOf"], "expected a number greater than 0.");
+  return [{ divisor: value, not, path: [...path, "multipleOf"] }];
+}
+
+/** The narrowest bounds of all clauses. */
+function boundsOf(clauses: readonly Clause[]): Bounds {
+  const all: Bounds = { min: null, max: null, openMin: false, openMax: false };
+  for (const { schema, path } of clauses) {
+    for (const keyword of BOUNDS) {
+      const value = boundOf(schema, keyword, path);
+      if (value === null) continue;
+      const open = keyword.startsWith("exclusive");
+      if (keyword.endsWith("inimum")) {
+        if (all.min === null || value > all.min || (value === all.min && open)) {
+          all.min = value;
+          all.openMin = open;
+        }
+      } else if (all.max === null || value < all.max || (value === all.max && open)) {
+        all.max = value;
+        all.openMax = open;
+      }
+    }
+  }
+  return all;
+}
+
+function boundOf(schema: SchemaObject, keyword: (typeof BOUNDS)[number], path: SchemaPath): number | null {
+  // Until draft 4 of JSON Schema it was a boolean beside the bound.
+  if (typeof schema[keyword] === "boolean") {
+    throw new UnsupportedSchema([...path, keyword], "expected a number, as since draft 6 of JSON Schema.");
+  }
+  const value = bound(schema, keyword, path);
+  const size = Math.abs(value ?? 0);
+  if (size > 0 && size < LEAST) throw new UnsupportedSchema([...path, keyword], "it is too close to 0 to be enforced.");
+  return value;
+}

@@ -1,0 +1,4 @@
+/** A set of texts would take too many states. */
+export class TooManyStates extends Error {
+  override readonly name = "TooManyStates";
+}

@@ -168,8 +168,8 @@ describe("a keyword that cannot be enforced is a 400 that names it", () => {
       "unsupported_value",
     ],
     [
-      "a merged keyword",
-      format({ allOf: [{ type: "string", pattern: "a" }, { pattern: "b" }] }),
+      "patterns that exclude each other",
+      format({ allOf: [{ type: "string", pattern: "^a" }, { pattern: "^b" }] }),
       "response_format.json_schema.schema.allOf[1].pattern",
       "unsupported_value",
     ],

@@ -38,10 +38,10 @@ test("a batch's lines follow their schemas", async () => {
 });
 
 test("a schema that cannot be enforced fails the batch at validation, by line and path", async () => {
-  const bad = { ...SCHEMA, minProperties: 1 };
+  const bad = { ...SCHEMA, not: { format: "date" } };
   const made = await submit(server.client, jsonl([chatLine("a", "x", held(SCHEMA)), chatLine("b", "x", held(bad))]));
   const batch = await reaches(server.client, made.id, "failed");
   expect(batch.errors?.data).toMatchObject([
-    { code: "invalid_request", line: 2, param: "body.response_format.json_schema.schema.minProperties" },
+    { code: "invalid_request", line: 2, param: "body.response_format.json_schema.schema.not" },
   ]);
 });

@@ -2,7 +2,7 @@ import type { Rules } from "../language/rules.ts";
 import { UnsupportedSchema } from "../schema/unsupported-schema.ts";
 
 /** Most states of one sequence: each becomes a rule. */
-const MOST_STATES = 4000;
+const MOST_STATES = 10_000;
 
 /** A state within a sequence of members or items, and what may follow. States are compared as texts. */
 export interface SequenceState {

@@ -5,6 +5,8 @@ import { TooManyStates } from "./too-many-states.ts";
 
 /** Most nodes, with all repetitions expanded: a pattern of 20 characters may have any number. */
 const MOST_NODES = 20_000;
+/** Most nodes and characters that are visited for all edges: near a second. */
+const MOST_VISITED = 4_000_000;
 
 interface Node {
   free: number[];
@@ -16,6 +18,7 @@ export class Nfa {
   readonly #nodes: Node[] = [];
   readonly #start: number;
   readonly #end: number;
+  #visited = 0;
 
   /** @throws TooManyStates */
   constructor(gbnf: string) {
@@ -43,11 +46,12 @@ export class Nfa {
     return this.accepts(nodes);
   }
 
-  /** The nodes after one more character, by ranges of code points. */
+  /** The nodes after one more character, by ranges of code points. @throws TooManyStates */
   edges(nodes: readonly number[]): [from: number, to: number, nodes: number[]][] {
     const chars = nodes.flatMap((node) => this.#nodes[node]!.chars);
     const cuts = new Set(chars.flatMap(({ set }) => set.ranges.flatMap(([from, to]) => [from, to + 1])));
     const points = [...cuts].sort((a, b) => a - b);
+    this.#visit(points.length * chars.length);
     return points.slice(0, -1).flatMap((from, i): [number, number, number[]][] => {
       const targets = chars.filter(({ set }) => set.has(from)).map(({ to }) => to);
       return targets.length === 0 ? [] : [[from, points[i + 1]! - 1, this.#closure(targets)]];
@@ -57,7 +61,13 @@ export class Nfa {
   #closure(from: readonly number[]): number[] {
     const seen = new Set(from);
     for (const node of seen) for (const next of this.#nodes[node]!.free) seen.add(next);
+    this.#visit(seen.size);
     return [...seen].sort((a, b) => a - b);
+  }
+
+  #visit(count: number): void {
+    this.#visited += count;
+    if (this.#visited > MOST_VISITED) throw new TooManyStates();
   }
 
   #node(): number {

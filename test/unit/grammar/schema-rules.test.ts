@@ -490,6 +490,11 @@ describe("a schema that cannot be enforced is refused with its path", () => {
       "required",
     ],
     ["a text that is too short for its pattern", { type: "string", pattern: "^a{3}$", maxLength: 2 }, "maxLength"],
+    [
+      "a pattern with too many ways",
+      { type: "string", pattern: "^(a{0,100}b{0,100}){0,50}$", maxLength: 99 },
+      "maxLength",
+    ],
     ["a long text of a pattern", { type: "string", pattern: "^a*b*$", minLength: 5000 }, "minLength"],
     ["a lookahead", { type: "string", pattern: "^(?=a)" }, "pattern"],
     ["a back reference", { type: "string", pattern: "(a)\\1" }, "pattern"],

@@ -2,6 +2,7 @@ import { CodePoints } from "../gbnf/code-points.ts";
 import { literal } from "../gbnf/literal.ts";
 import { Dfa } from "../language/dfa.ts";
 import { FORMATS, formatBody } from "../language/formats.ts";
+import { SHORTER } from "../language/network-formats.ts";
 import { patternRule } from "../language/pattern.ts";
 import { count, MOST_REPETITIONS } from "../schema/keyword-numbers.ts";
 import type { SchemaPath } from "../schema/keywords.ts";
@@ -16,6 +17,10 @@ interface Condition {
   path: SchemaPath;
   /** The texts that match. */
   texts: () => Dfa;
+  /** The right-hand side of a format. */
+  body?: string;
+  /** The bounds of a length. */
+  lengths?: { least: number; most: number | null };
   /** The right-hand side for these texts in JSON, without automata, whose size is bounded. */
   rule: (grammar: GrammarBuilder) => string;
 }
@@ -31,8 +36,22 @@ export function stringRule(
   const [only] = conditions;
   if (only === undefined) return grammar.json.string;
   if (conditions.length === 1) return grammar.rule("string", `"\\"" ${only.rule(grammar)} "\\""`);
+  const shorter = shorterFormat(conditions);
+  if (shorter !== null) return grammar.rule("string", `"\\"" ${grammar.rule("short", shorter)} "\\""`);
   const texts = stringTexts(conditions);
   return grammar.rule("string", `"\\"" ${texts.rule(grammar, "text", (set) => grammar.json.charOf(set))} "\\""`);
+}
+
+/** Most characters that a format's shortest text surely has. */
+const SHORTEST = 1;
+
+/** The part of a format within the lengths beside it; null if other conditions are there, or no part is known. */
+function shorterFormat([format, length, ...others]: readonly Condition[]): string | null {
+  if (format?.body === undefined || length?.lengths === undefined || others.length > 0) return null;
+  const { least, most } = length.lengths;
+  if (least > SHORTEST) return null;
+  if (most === null) return format.body;
+  return SHORTER.get(format.body)?.find(([longest]) => longest <= most)?.[1] ?? null;
 }
 
 /** The names of properties that match all clauses; null for all names. */
@@ -67,6 +86,7 @@ function textConditions({ schema, path }: Clause): Condition[] {
     const body = both ?? FORMATS.get(format)!;
     conditions.push({
       path: [...path, "format"],
+      body,
       texts: () => Dfa.of(body),
       rule: (grammar) => grammar.rule(format, body),
     });
@@ -114,6 +134,7 @@ function lengthCondition(clauses: readonly Clause[]): Condition | null {
   const times = `{${least},${most ?? ""}}`;
   return {
     path: at,
+    lengths: { least, most },
     texts: () => Dfa.of(`${CodePoints.all.gbnf}${times}`),
     rule: (grammar) => `${grammar.json.char}${times}`,
   };

@@ -26,15 +26,76 @@ export const HOSTNAME = [
 
 /** RFC 5321: a dot-string of at most 64 characters, and a domain or an address; without quoted names. */
 const ATOM = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]";
-const DOMAIN = `(${ALNUM} (${LDH}{0,59} ${ALNUM})? "."){0,3} ${LETTER} (${LDH}{0,59} ${ALNUM})?`;
-export const EMAIL = `(${ATOM}{1,64} | ${ATOM} ("."? ${ATOM}){1,31}) "@" (${DOMAIN} | "[" ${IPV4} "]" | "[IPv6:" (${IPV6}) "]")`;
+export const EMAIL = `${dotString(64, 31)} "@" (${domain(61, 3)} | "[" ${IPV4} "]" | "[IPv6:" (${IPV6}) "]")`;
 /** The addresses that zod accepts too. */
-export const ZOD_EMAIL =
-  `([A-Za-z0-9_'+-] ("."? [A-Za-z0-9_'+-]){0,29} "."?)? [A-Za-z0-9_+-] "@" ` +
-  `(${ALNUM} (${LDH}{0,59} ${ALNUM})? "."){1,3} ${LETTER}{2,24}`;
+export const ZOD_EMAIL = zodEmail(29, 61, 3);
 
 /** RFC 3986, 3, with hosts and ports that the WHATWG's URL parser accepts. */
 export const URI = uri();
+
+/**
+ * Parts of a format whose texts have at most a number of characters, the longest first. To count the characters of the
+ * whole format would take too many states.
+ */
+export const SHORTER: ReadonlyMap<string, readonly (readonly [most: number, body: string])[]> = new Map([
+  [
+    EMAIL,
+    [
+      [312, EMAIL],
+      [249, `${dotString(63, 31)} "@" ${domain(61, 2)}`],
+      [118, `${dotString(31, 15)} "@" ${domain(28, 2)}`],
+    ],
+  ],
+  [
+    ZOD_EMAIL,
+    [
+      [272, ZOD_EMAIL],
+      [210, zodEmail(29, 61, 2)],
+      [110, zodEmail(12, 28, 2)],
+    ],
+  ],
+  [
+    HOSTNAME,
+    [
+      [253, HOSTNAME],
+      [115, `(${label(ALNUM, 28)} "."){0,3} ${label(LETTER, 28)}`],
+      [59, `(${label(ALNUM, 14)} "."){0,3} ${label(LETTER, 14)}`],
+    ],
+  ],
+  [
+    URI,
+    [
+      [1930, webUri(500, 100)],
+      [910, webUri(200, 60)],
+      [250, webUri(30, 10)],
+    ],
+  ],
+]);
+
+/** A dot-string of `most` characters, or of `dots` dots and one character more. */
+function dotString(most: number, dots: number): string {
+  return `(${ATOM}{1,${most}} | ${ATOM} ("."? ${ATOM}){1,${dots}})`;
+}
+
+/** A domain of labels of at most `most` characters, the last one besides `labels` others. */
+function domain(most: number, labels: number): string {
+  return `(${ALNUM} (${LDH}{0,${most - 2}} ${ALNUM})? "."){0,${labels}} ${LETTER} (${LDH}{0,${most - 2}} ${ALNUM})?`;
+}
+
+function zodEmail(dots: number, most: number, labels: number): string {
+  return (
+    `([A-Za-z0-9_'+-] ("."? [A-Za-z0-9_'+-]){0,${dots}} "."?)? [A-Za-z0-9_+-] "@" ` +
+    `(${ALNUM} (${LDH}{0,${most - 2}} ${ALNUM})? "."){1,${labels}} ${LETTER}{2,24}`
+  );
+}
+
+/** An address in the web with at most these numbers of characters and escapes in path and query, and in the fragment. */
+function webUri(path: number, fragment: number): string {
+  const unit = `([A-Za-z0-9._~!$&'()*+,;=:@/?-] | "%" ${HEX}{2})`;
+  const host = `(${label(ALNUM, 28)} "."){0,3} ${label(LETTER, 28)}`;
+  const port = '(":" [1-9] [0-9]{0,3})?';
+  return `("http" "s"? | "ftp") "://" ${host} ${port} ("/" ${unit}{0,${path}})? ("#" ${unit}{0,${fragment}})?`;
+}
 
 /** A label without hyphens as both its third and its fourth character. */
 function label(first: string, most: number): string {

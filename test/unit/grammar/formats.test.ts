@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { Automaton, type State } from "../../../engine/worker/grammar/automaton.ts";
+import { compileGbnf } from "../../../grammar/gbnf/compile-gbnf.ts";
 import { FORMATS } from "../../../grammar/language/formats.ts";
+import { SHORTER } from "../../../grammar/language/network-formats.ts";
 import { schemaReader } from "./reads.ts";
 import { schemaCheck } from "./schema-check.ts";
 
@@ -151,3 +154,35 @@ test.each(["password", "byte", "binary", "uri-reference", "iri", "regex", "json-
     expect(schemaReader({ type: "string", format })('"any text: \\\\ é"')).toBe(true);
   },
 );
+
+test.each<[string, number, string, string]>([
+  ["uri", 2083, "https://docs.example.com:8080/a%20b/c?d=e#f", "urn:x"],
+  ["uri", 255, "https://example.com/?q=1", `https://example.com/${"a".repeat(240)}`],
+  ["email", 320, "o'brien@mail.example.co.uk", `${"a".repeat(65)}@example.com`],
+  ["email", 255, "Joe.Bloggs+x@mail.example.com", `${"a".repeat(64)}@${"b".repeat(61)}.com`],
+  ["email", 120, "joe@example.com", `joe@${"b".repeat(61)}.com`],
+  ["hostname", 253, "a.b.c.d.e.example.com", "a..b"],
+  ["hostname", 63, "www.example.com", `${"a".repeat(40)}.com`],
+])("the format %s beside a maxLength of %i is enforced within the length", (format, maxLength, good, other) => {
+  const schema = { type: "string", format, minLength: 1, maxLength };
+  const reads = schemaReader(schema);
+  expect([good, other].map((text) => reads(JSON.stringify(text)))).toEqual([true, false]);
+  expect(schemaCheck(schema)(good)).toBeNull();
+});
+
+test.each([...SHORTER.values()].flat())("a part of a format has texts of at most %i characters", (most, body) => {
+  const automaton = new Automaton(compileGbnf(`root ::= ${body}`));
+  let longest = 0;
+  for (let states = new Set<State>([automaton.start]); states.size > 0; longest++) {
+    const next = new Set<State>();
+    for (const state of states) {
+      for (let byte = 0x21; byte < 0x7f; byte++) {
+        const after = automaton.step(state, byte);
+        if (after !== null) next.add(after);
+        automaton.pay();
+      }
+    }
+    states = next;
+  }
+  expect(longest - 1).toBeLessThanOrEqual(most);
+});

@@ -11,6 +11,7 @@ export function resolvePointer(
   if (typeof reference !== "string" || !/^#(\/|$)/.test(reference)) {
     throw new UnsupportedSchema(at, "only references within the schema are supported, such as '#/$defs/name'.");
   }
+  checkBase(root, from);
   let schema: unknown = root;
   const path: (string | number)[] = [];
   for (const part of reference.slice(1).split("/").slice(1)) {
@@ -25,6 +26,18 @@ export function resolvePointer(
   }
   if (schema === undefined) throw new UnsupportedSchema(at, "its target does not exist.");
   return { schema, path };
+}
+
+/** Within a schema with an `$id` of its own, references are relative to it, and not to the root. @throws UnsupportedSchema */
+function checkBase(root: JsonSchema, from: SchemaPath): void {
+  let schema: unknown = root;
+  for (const key of from) {
+    if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, key)) return;
+    schema = Reflect.get(schema, key);
+    if (isSchemaObject(schema) && typeof schema.$id === "string" && !schema.$id.startsWith("#")) {
+      throw new UnsupportedSchema([...from, "$ref"], "references within a schema with an own '$id' are not supported.");
+    }
+  }
 }
 
 function unescaped(part: string): string {

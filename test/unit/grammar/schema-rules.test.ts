@@ -503,6 +503,14 @@ describe("a schema that cannot be enforced is refused with its path", () => {
     ["a huge array", { type: "array", maxItems: 1e9 }, "maxItems"],
     ["a remote reference", { $ref: "https://example.com/x.json" }, "$ref"],
     ["a reference to nothing", { $ref: "#/$defs/x" }, "$ref"],
+    [
+      "a reference within a schema with an own $id",
+      {
+        properties: { a: { $id: "a.json", $defs: { b: { type: "null" } }, properties: { c: { $ref: "#/$defs/b" } } } },
+        $defs: { b: {} },
+      },
+      "properties.a.properties.c.$ref",
+    ],
     ["a reference to the prototype", { $ref: "#/__proto__" }, "$ref"],
     [
       "a reference to itself alone",

@@ -32,6 +32,8 @@ export class Checkpoints<S extends Sequence> {
 
   /** Called when a sequence was placed, and no longer waits. */
   begin(sequence: S): void {
+    // All tokens of a scored prompt are computed, and no other one starts with them.
+    if (sequence.scored) return;
     sequence.checkpoint = this.#next(sequence);
     this.#remember(sequence);
   }

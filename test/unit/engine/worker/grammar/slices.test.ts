@@ -52,7 +52,7 @@ describe("grammars are compiled in slices between the steps", () => {
   });
 
   test("with a turn of the event loop after each", async () => {
-    const gbnf = wide(300);
+    const gbnf = wide(400);
     const counted = slices();
     await counted.slices.run(compiledGbnf(gbnf));
     // Two pauses are the most that this clock allows to a slice.

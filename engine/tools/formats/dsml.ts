@@ -31,6 +31,7 @@ function dsml(name: string, block: string, fits: (template: string) => boolean):
   return {
     name,
     marks: [DSML],
+    endsThought: [open],
     fits,
     read: callBlocks(open, close, invocation),
 

@@ -20,6 +20,7 @@ const VALUE_END = "</arg_value>";
 export const glm: ToolFormat = {
   name: "glm",
   marks: [OPEN, CLOSE, KEY, KEY_END, VALUE, VALUE_END],
+  endsThought: [OPEN],
   fits: (template) => template.includes(KEY),
 
   *read(input, out, tools) {

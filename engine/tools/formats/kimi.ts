@@ -1,5 +1,4 @@
 import { literal } from "../../../grammar/gbnf/literal.ts";
-import { callBlocks } from "../syntax/call-block.ts";
 import type { ToolFormat } from "../syntax/format.ts";
 import type { Input, Reading } from "../syntax/input.ts";
 import { argumentsUntil } from "../syntax/json-call.ts";
@@ -11,12 +10,35 @@ const CALL = "<|tool_call_begin|>";
 const ARGUMENTS = "<|tool_call_argument_begin|>";
 const CALL_END = "<|tool_call_end|>";
 
-/** Kimi K2: each call begins with its id, `functions.NAME:INDEX`, which the model expects in the history. */
+/**
+ * Kimi K2: each call begins with its id, `functions.NAME:INDEX`, which the model expects in the history. At times it omits
+ * the marks of the section and the ends of the calls.
+ */
 export const kimi: ToolFormat = {
   name: "kimi",
   marks: [SECTION, SECTION_END, CALL, ARGUMENTS, CALL_END],
+  endsThought: [SECTION, CALL],
   fits: (template) => template.includes(SECTION),
-  read: callBlocks(SECTION, SECTION_END, oneCall),
+
+  *read(input, out) {
+    let inSection = false;
+    let mark: string | null = null;
+    for (;;) {
+      const marks: string[] = inSection ? [SECTION, CALL, SECTION_END] : [SECTION, CALL];
+      const begin: string | null = mark ?? (yield* input.until(marks, (text) => out.text(text)));
+      if (begin === null) return;
+      mark = null;
+      inSection = begin !== SECTION_END;
+      if (!inSection) continue;
+      const called: boolean = yield* input.attempt(function* () {
+        const end: CallEnd = yield* oneCall(input, out, begin);
+        mark = end.mark === CALL_END ? null : end.mark;
+        return end.called;
+      });
+      if (!called) out.text(begin);
+      inSection = called;
+    }
+  },
 
   syntax(tools) {
     const calls = tools.map(({ name, argumentsRule }) => {
@@ -28,15 +50,23 @@ export const kimi: ToolFormat = {
   },
 };
 
-function* oneCall(input: Input, out: Output): Reading<boolean> {
+interface CallEnd {
+  called: boolean;
+  /** The mark at its end. */
+  mark: string | null;
+}
+
+/** @param begin its mark, or that of a section that it begins */
+function* oneCall(input: Input, out: Output, begin: string): Reading<CallEnd> {
+  const none = { called: false, mark: null };
   yield* input.space();
-  if (!(yield* input.accepts(CALL))) return false;
+  if (begin === SECTION && !(yield* input.accepts(CALL))) return none;
+  yield* input.space();
   const id = (yield* input.word(/[^<\s]/)).trim();
   yield* input.space();
   const name = id.replace(/^functions\./, "").replace(/:\d+$/, "");
-  if (name === "" || !(yield* input.accepts(ARGUMENTS))) return false;
+  if (name === "" || !(yield* input.accepts(ARGUMENTS))) return none;
   input.commit();
   out.call(name, id === name ? null : id);
-  yield* argumentsUntil(input, out, [CALL_END]);
-  return true;
+  return { called: true, mark: yield* argumentsUntil(input, out, [CALL_END, CALL, SECTION_END]) };
 }

@@ -20,6 +20,7 @@ const PARAMETER_END = "</parameter>";
 export const qwenCoder: ToolFormat = {
   name: "qwen-coder",
   marks: [OPEN, CLOSE],
+  endsThought: [`${OPEN}\n${FUNCTION}`, OPEN + FUNCTION],
   fits: (template) => template.includes(FUNCTION) && template.includes(PARAMETER),
 
   *read(input, out, tools) {

@@ -36,6 +36,8 @@ export interface ToolFormat {
   fits(template: string): boolean;
   /** Texts that the output must show for this format to be read, also where they are control tokens of the vocabulary. */
   readonly marks: readonly string[];
+  /** Beginnings of calls at which open reasoning ends: models of the family call without closing it. */
+  readonly endsThought?: readonly string[];
   /** True when answers have this form also without tools. */
   readonly always?: true;
   /** GBNF of the part of such an answer before its text, on one line and without rules. */

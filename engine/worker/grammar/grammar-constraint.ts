@@ -1,5 +1,5 @@
 import type { GrammarRule } from "../../protocol/request.ts";
-import type { ReasoningTags } from "../text/output/reasoning-tags.ts";
+import type { ReasoningForm } from "../text/output/reasoning-tags.ts";
 import type { TextOwner } from "../text/tokenize-queue.ts";
 import type { Automaton, State } from "./automaton.ts";
 import { maskLogits, type RemainingTokens } from "./logit-mask.ts";
@@ -14,7 +14,7 @@ const MOST_GAP = 16;
  * | phase    | allowed                                                  | ends with                      |
  * |----------|----------------------------------------------------------|--------------------------------|
  * | opening  | no text yet: reasoning may begin with its tag            | any token                      |
- * | thoughts | anything, no end token                                   | the close tag                  |
+ * | thoughts | anything, no end token                                   | the close tag, or a call       |
  * | gap      | up to `MOST_GAP` of white space, no end token            | any other character            |
  * | search   | anything: no trigger so far                              | a trigger                      |
  * | grammar  | text of the grammar                                      | an end token, when complete    |
@@ -28,13 +28,9 @@ type Position =
   | { phase: "search"; tail: string }
   | { phase: "grammar"; automaton: Automaton; state: State };
 
-export interface ConstraintOptions {
+export interface ConstraintOptions extends ReasoningForm {
   rule: GrammarRule;
   grammars: VocabularyGrammars;
-  /** Null: the model does not reason. */
-  reasoningTags: ReasoningTags | null;
-  /** True when the prompt ends inside reasoning. */
-  startsInReasoning: boolean;
   /** Called when a constraint that was not ready becomes ready. */
   wake: () => void;
 }
@@ -44,6 +40,9 @@ export class GrammarConstraint {
   readonly #options: ConstraintOptions;
   readonly #open: string | null;
   readonly #close: string;
+  readonly #callMarks: readonly string[];
+  /** Characters before a token that may be the beginning of the close tag or of a call. */
+  readonly #longestTail: number;
   readonly #triggers: readonly string[] | null;
   #position: Position;
   /** Held from the sequence's start on, also when the cache drops it. */
@@ -53,10 +52,12 @@ export class GrammarConstraint {
   #checked: { token: number; next: Position | null } | null = null;
 
   constructor(options: ConstraintOptions) {
-    const { reasoningTags, startsInReasoning, rule } = options;
+    const { reasoningTags, startsInReasoning, callMarks = [], rule } = options;
     this.#options = options;
     this.#open = reasoningTags === null ? null : bytesOf(reasoningTags.openToken ?? reasoningTags.open);
     this.#close = reasoningTags === null ? "" : bytesOf(reasoningTags.close);
+    this.#callMarks = callMarks.map(bytesOf);
+    this.#longestTail = Math.max(...[this.#close, ...this.#callMarks].map((mark) => mark.length)) - 1;
     this.#triggers = rule.triggers === null ? null : rule.triggers.map(bytesOf);
     this.#position =
       startsInReasoning && reasoningTags !== null ? { phase: "thoughts", tail: "" } : { phase: "opening" };
@@ -160,7 +161,10 @@ export class GrammarConstraint {
   #think(tail: string, text: string): Position | null {
     const all = tail + text;
     const at = all.indexOf(this.#close);
-    if (at < 0) return { phase: "thoughts", tail: all.slice(-(this.#close.length - 1)) };
+    const called = this.#callMarks.map((mark) => all.indexOf(mark)).filter((index) => index >= 0);
+    const call = Math.min(...called);
+    if (called.length > 0 && (at < 0 || call < at)) return this.#begin(all.slice(call));
+    if (at < 0) return { phase: "thoughts", tail: all.slice(-this.#longestTail) };
     return this.#skip(0, all.slice(at + this.#close.length));
   }
 

@@ -67,6 +67,7 @@ export class SequenceFactory {
     const reasoning = {
       reasoningTags: request.prompt.kind === "chat" ? template.reasoningTags : null,
       startsInReasoning,
+      callMarks: calls.callMarks(request.prompt),
     };
     const read = calls.reads(request.prompt) ? { prompt: request.prompt } : null;
     const grammars = this.#grammarsOf(request.prompt);

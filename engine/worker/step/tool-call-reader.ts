@@ -39,6 +39,11 @@ export class ToolCallReader {
     return prompt.kind === "chat" && (prompt.tools.length > 0 || this.#format.always === true);
   }
 
+  /** Beginnings of calls that end reasoning in answers to this prompt. */
+  callMarks(prompt: Prompt): readonly string[] {
+    return this.reads(prompt) ? (this.#format.endsThought ?? []) : [];
+  }
+
   /** The parser of one answer. */
   calls(prompt: Extract<Prompt, { kind: "chat" }>): NonNullable<SequenceTextOptions["calls"]> {
     return {

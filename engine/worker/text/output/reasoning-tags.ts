@@ -8,6 +8,16 @@ export interface ReasoningTags {
   openToken?: string;
 }
 
+/** The reasoning of one answer. */
+export interface ReasoningForm {
+  /** Null: the model does not reason. */
+  reasoningTags: ReasoningTags | null;
+  /** True when the prompt ends inside reasoning. */
+  startsInReasoning: boolean;
+  /** Beginnings of tool calls that end reasoning as its close tag does; absent where no calls are read. */
+  callMarks?: readonly string[];
+}
+
 /** Characters of white space that are held back: a model may write white space alone, without end. */
 const MOST_WHITE_SPACE = 64;
 
@@ -23,14 +33,14 @@ export interface SplitText {
  * | phase     | the text is                                              | ends with                |
  * |-----------|----------------------------------------------------------|--------------------------|
  * | beginning | white space, then perhaps the open tag: held until known | any other character      |
- * | thoughts  | reasoning, without white space at its start              | the close tag            |
+ * | thoughts  | reasoning, without white space at its start              | the close tag, or a call |
  * | gap       | white space after the close tag: dropped                 | any other character      |
  * | answer    | text, tags in it included                                |                          |
  *
  * Only an open tag at the very start begins reasoning, so that an answer may contain tags. Where the prompt has opened the
  * reasoning already (`inside`), a beginning without the tag is reasoning too. White space around the tags is the template's
  * and not the answer's: llama-server and DeepSeek's own service drop it too. White space before the close tag stays, since it
- * was streamed before the tag.
+ * was streamed before the tag. A call that models write into open reasoning ends it, and is a part of the answer.
  */
 export class ReasoningSplitter {
   readonly #tags: ReasoningTags;
@@ -40,10 +50,10 @@ export class ReasoningSplitter {
   #held = "";
   #reasoningBegan = false;
 
-  constructor(tags: ReasoningTags, inside: boolean) {
+  constructor(tags: ReasoningTags, inside: boolean, callMarks: readonly string[] = []) {
     this.#tags = tags;
     this.#opened = inside;
-    this.#close = new StopMatcher([tags.close]);
+    this.#close = new StopMatcher([tags.close, ...callMarks]);
   }
 
   /** True while the next text counts as reasoning. */
@@ -102,8 +112,10 @@ export class ReasoningSplitter {
   #think(text: string): SplitText {
     const reasoning = this.#trimmed(this.#close.push(text));
     if (!this.#close.stopped) return { text: "", reasoning };
-    this.#phase = "gap";
-    return { text: this.#skipGap(this.#close.after), reasoning };
+    const { found, after } = this.#close;
+    const called = found !== this.#tags.close;
+    this.#phase = called ? "answer" : "gap";
+    return { text: called ? found + after : this.#skipGap(after), reasoning };
   }
 
   #skipGap(text: string): string {

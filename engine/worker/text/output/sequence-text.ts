@@ -2,16 +2,12 @@ import type { ToolCallDelta } from "../../../protocol/output.ts";
 import type { ToolParser } from "../../../tools/parser.ts";
 import type { ToolEvent } from "../../../tools/syntax/output.ts";
 import { Detokenizer } from "./detokenizer.ts";
-import { ReasoningSplitter, type ReasoningTags, type SplitText } from "./reasoning-tags.ts";
+import { type ReasoningForm, ReasoningSplitter, type SplitText } from "./reasoning-tags.ts";
 import { StopMatcher } from "./stop-strings.ts";
 
-export interface SequenceTextOptions {
+export interface SequenceTextOptions extends ReasoningForm {
   /** Stop strings. They are matched in the answer's text alone, not in reasoning and not in calls. */
   stop: readonly string[];
-  /** Null: the model does not reason, and all text is the answer. */
-  reasoningTags: ReasoningTags | null;
-  /** True when the prompt ends inside reasoning. */
-  startsInReasoning: boolean;
   /** Parses tool calls; absent: all of the answer is text. `newId` makes the id of a call that has none. */
   calls?: { parser: ToolParser; newId: () => string };
 }
@@ -38,8 +34,8 @@ export class SequenceText {
   #answered = 0;
 
   constructor(options: SequenceTextOptions) {
-    const { stop, reasoningTags, startsInReasoning, calls } = options;
-    this.#reasoning = reasoningTags === null ? null : new ReasoningSplitter(reasoningTags, startsInReasoning);
+    const { stop, reasoningTags, startsInReasoning, callMarks, calls } = options;
+    this.#reasoning = reasoningTags && new ReasoningSplitter(reasoningTags, startsInReasoning, callMarks);
     this.#calls = calls;
     this.#stop = stop.length === 0 ? null : new StopMatcher(stop);
   }

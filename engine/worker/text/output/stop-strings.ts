@@ -13,6 +13,7 @@ export class StopMatcher {
   readonly #stops: StopString[];
   #held = "";
   #stopped = false;
+  #found = "";
   #after = "";
 
   /** Empty strings are ignored: they would stop every sequence at once. */
@@ -22,6 +23,11 @@ export class StopMatcher {
 
   get stopped(): boolean {
     return this.#stopped;
+  }
+
+  /** The stop string that was completed; "" before one is. */
+  get found(): string {
+    return this.#found;
   }
 
   /** The text behind the stop string in the push that completed it. */
@@ -59,7 +65,9 @@ export class StopMatcher {
   }
 
   #stop(text: string, end: number, length: number): string {
-    const before = (this.#held + text.slice(0, end)).slice(0, -length);
+    const whole = this.#held + text.slice(0, end);
+    const before = whole.slice(0, -length);
+    this.#found = whole.slice(-length);
     this.#stopped = true;
     this.#held = "";
     this.#after = text.slice(end);

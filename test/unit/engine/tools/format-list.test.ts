@@ -233,8 +233,21 @@ const FAMILIES: Record<string, { template: string; answers: [string, unknown][];
           '<|tool_call_begin|>functions.get_time:1<|tool_call_argument_begin|>{"zone": "UTC"}<|tool_call_end|><|tool_calls_section_end|>',
         calls({ ...PARIS, id: "functions.get_weather:0" }, { ...UTC, id: "functions.get_time:1" }),
       ],
+      // Without the marks of the section and the ends of the calls.
+      [
+        'I look. <|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>{"city": "Paris"}' +
+          '<|tool_call_begin|>functions.get_time:1<|tool_call_argument_begin|>{"zone": "UTC"}<|tool_calls_section_end|> done',
+        {
+          ...calls({ ...PARIS, id: "functions.get_weather:0" }, { ...UTC, id: "functions.get_time:1" }),
+          text: "I look.done",
+        },
+      ],
     ],
-    malformed: ["<|tool_calls_section_begin|>what"],
+    malformed: [
+      "<|tool_calls_section_begin|>what",
+      "<|tool_call_begin|>f",
+      "<|tool_calls_section_begin|> <|tool_call_begin|>f",
+    ],
   },
   harmony: {
     template: "{{ '<|start|>assistant<|channel|>final<|message|>' }}",

@@ -97,6 +97,15 @@ describe("a sequence is restricted to its grammar", () => {
     expect((await constraint('root ::= "ab"')).allows(TEXTS.indexOf("<think>"))).toBe(false);
   });
 
+  test("from a call within reasoning on", async () => {
+    const called = { ...TAGS, startsInReasoning: true, callMarks: ["{a"] };
+    expect(allowed(at(await constraint('root ::= "{a" "1"', called), "b", "{", "a"))).toEqual(["1"]);
+    expect(allowed(at(await constraint('root ::= "{a" "1"', { ...called, triggers: ["{"] }), "{", "a"))).toEqual(["1"]);
+    // The grammar does not begin with the call, so the call can't come.
+    expect(at(await constraint('root ::= "1"', called), "{").allows(TEXTS.indexOf("ab"))).toBe(false);
+    expect(at(await constraint('root ::= "1"', called), "</think>", "1").over).toBe(true);
+  });
+
   test("after reasoning whose tag begins with a token of its own", async () => {
     const tags = { reasoningTags: { open: "<think>ab", close: "</think>", openToken: "<think>" } };
     expect(at(await constraint('root ::= "1"', tags), "<think>", "ab", "b", "</think>", "1").over).toBe(true);

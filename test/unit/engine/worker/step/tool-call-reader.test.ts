@@ -67,6 +67,51 @@ describe("marks that detokenizers hide", () => {
   });
 });
 
+/** A call within open reasoning, for formats whose models write one without closing the reasoning. */
+const CALLS_IN_THOUGHT: Record<string, string> = {
+  "qwen-coder": "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
+  glm: "<tool_call>f\n<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
+  kimi: '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>',
+  "deepseek-v3.2":
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>\n</｜DSML｜invoke>',
+  "deepseek-v4":
+    '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>\n</｜DSML｜invoke>',
+};
+
+describe.each(Object.entries(CALLS_IN_THOUGHT))("%s", (name, call) => {
+  const subject = reading(name);
+  const options = { stop: [], reasoningTags: { open: "<think>", close: "</think>" }, startsInReasoning: true };
+  const asked = prompt(TOOL);
+
+  function read(...pieces: string[]) {
+    if (!subject.reads(asked)) throw new Error("tools are offered");
+    const text = new SequenceText({ ...options, callMarks: subject.callMarks(asked), calls: subject.calls(asked) });
+    const parts = [...pieces.map((piece) => text.push(bytes(piece))), text.finish()];
+    const calls = parts.flatMap((part) => part.calls ?? []);
+    return {
+      reasoning: parts.map((part) => part.reasoning).join(""),
+      text: parts.map((part) => part.text).join(""),
+      calls: calls.flatMap((one) => one.name ?? []),
+      arguments: calls.map((one) => one.arguments).join(""),
+    };
+  }
+
+  test("a call within open reasoning ends it, in whole and by character", () => {
+    const expected = { reasoning: "I call f.\n", text: "", calls: ["f"], arguments: '{"a": 1}' };
+    expect(read(`I call f.\n${call}`)).toEqual(expected);
+    expect(read(...`I call f.\n${call}`)).toEqual(expected);
+  });
+
+  test("a call after the reasoning is read as before", () => {
+    expect(read(`Hm.</think>\n${call}`)).toEqual({ reasoning: "Hm.", text: "", calls: ["f"], arguments: '{"a": 1}' });
+  });
+});
+
+test("a call that models write into reasoning as an example stays there", () => {
+  for (const name of ["hermes", "mistral-args", "pythonic"]) expect(reading(name).callMarks(prompt(TOOL))).toEqual([]);
+  expect(reading("qwen-coder").callMarks(prompt())).toEqual([]);
+});
+
 test("without tools an answer is read only in formats that are always used", () => {
   expect(reading("hermes").reads(prompt())).toBe(false);
   expect(reading("harmony").reads(prompt())).toBe(true);

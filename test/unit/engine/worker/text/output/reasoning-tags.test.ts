@@ -5,8 +5,8 @@ import { pieces } from "./pieces.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };
 
-function split(parts: string[], inside: boolean): { text: string; reasoning: string } {
-  const splitter = new ReasoningSplitter(TAGS, inside);
+function split(parts: string[], inside: boolean, callMarks?: string[]): { text: string; reasoning: string } {
+  const splitter = new ReasoningSplitter(TAGS, inside, callMarks);
   const result = { text: "", reasoning: "" };
   for (const piece of [...parts.map((part) => splitter.push(part)), splitter.flush()]) {
     result.text += piece.text;
@@ -16,11 +16,15 @@ function split(parts: string[], inside: boolean): { text: string; reasoning: str
 }
 
 /** The same rules over the whole text. */
-function reference(text: string, inside: boolean): { text: string; reasoning: string } {
+function reference(text: string, inside: boolean, callMark = TAGS.close): { text: string; reasoning: string } {
   const tagged = /^\s{0,64}<think>/.exec(text);
   if (tagged === null && !inside) return { text, reasoning: "" };
   const thoughts = text.slice(tagged?.[0].length ?? 0);
   const close = thoughts.indexOf(TAGS.close);
+  const call = thoughts.indexOf(callMark);
+  if (callMark !== TAGS.close && call !== -1 && (close === -1 || call < close)) {
+    return { text: thoughts.slice(call), reasoning: thoughts.slice(0, call).trimStart() };
+  }
   if (close === -1) return { text: "", reasoning: thoughts.trimStart() };
   return {
     text: thoughts.slice(close + TAGS.close.length).trimStart(),
@@ -58,6 +62,16 @@ describe("a prompt that opened the reasoning", () => {
   });
 });
 
+test.each([
+  ["hm\n<call>f", { reasoning: "hm\n", text: "<call>f" }],
+  ["<call>f</think> x", { reasoning: "", text: "<call>f</think> x" }],
+  ["hm</think>\n<call>f", { reasoning: "hm", text: "<call>f" }],
+  ["hm <cal", { reasoning: "hm <cal", text: "" }],
+])("a call ends open reasoning: %j", (text, expected) => {
+  expect(split([text], true, ["<call>"])).toEqual(expected);
+  expect(split([...text], true, ["<call>"])).toEqual(expected);
+});
+
 test("inside and done follow the phases", () => {
   const splitter = new ReasoningSplitter(TAGS, false);
   const seen = ["<th", "ink>", "hm", "</think>", "\n", "Yes"].map((text) => {
@@ -82,7 +96,7 @@ test("a bounded amount of white space is held back", () => {
 });
 
 test("arbitrary splits give the result of the whole text", () => {
-  const unit = fc.constantFrom("<think>", "</think>", "<", "/", "think", ">", " ", "\n", "a", "</thi", "é");
+  const unit = fc.constantFrom("<think>", "</think>", "<", "/", "think", ">", " ", "\n", "a", "</thi", "<call>", "é");
   const text = fc.oneof(
     fc.array(unit, { maxLength: 12 }),
     fc.array(unit, { maxLength: 12 }).map((units) => ["<think>", ...units]),
@@ -92,6 +106,7 @@ test("arbitrary splits give the result of the whole text", () => {
     fc.property(text, fc.array(fc.nat({ max: 9 })), fc.boolean(), (units, lengths, inside) => {
       const all = units.join("");
       expect(split(pieces(all, lengths), inside)).toEqual(reference(all, inside));
+      expect(split(pieces(all, lengths), inside, ["<call>"])).toEqual(reference(all, inside, "<call>"));
     }),
     { numRuns: 2000 },
   );

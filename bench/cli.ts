@@ -7,6 +7,7 @@ import { floodCommand } from "./commands/flood.ts";
 import { modelCommand } from "./commands/model.ts";
 import { prefixCommand } from "./commands/prefix.ts";
 import { responsiveCommand } from "./commands/responsive.ts";
+import { reuseCommand } from "./commands/reuse.ts";
 import { schedulerCommand } from "./commands/scheduler.ts";
 import { soakCommand } from "./commands/soak.ts";
 import { storeCommand } from "./commands/store.ts";
@@ -30,6 +31,7 @@ export async function run(args: string[]): Promise<number> {
     .addCommand(responsiveCommand(args))
     .addCommand(storeCommand(args))
     .addCommand(schedulerCommand())
+    .addCommand(reuseCommand(args))
     .addCommand(conformanceCommand())
     .addCommand(suiteCommand(args))
     .addCommand(validateCommand(args));

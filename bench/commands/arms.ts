@@ -67,7 +67,7 @@ export async function withArms<T>(
   measure: (arms: Arms) => Promise<T>,
 ): Promise<T> {
   const server = options.gguf
-    ? await startServer(options.gguf, options.serverArgs?.split(/\s+/).filter(Boolean) ?? [])
+    ? await startServer({ bench: options.gguf }, options.serverArgs?.split(/\s+/).filter(Boolean) ?? [])
     : null;
   const keepAlive = options.keepAlive ?? false;
   const targets: Target[] = [];

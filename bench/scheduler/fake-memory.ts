@@ -1,6 +1,6 @@
 import type { CachedSequence, Reuse } from "../../engine/worker/kv/cached-sequence.ts";
 import { HostMemory } from "../../engine/worker/kv/host-memory.ts";
-import type { KvMemory } from "../../engine/worker/kv/kv-cache.ts";
+import type { KvMemory } from "../../engine/worker/kv/kv-memory.ts";
 
 export interface FakeEntry {
   sequence: CachedSequence;
@@ -12,8 +12,9 @@ export interface FakeMemoryOptions {
   ids: number;
   /** Of each id when split, in all when unified. */
   cells: number;
-  /** With `whole` the memory of an id can neither be cut nor copied to another id. */
+  /** With `whole` the memory of an id is never copied to another id, and is cut only within its window. */
   reuse?: Reuse;
+  window?: number | null;
 }
 
 /** The cells that share one buffer: those of one id when split, all when unified. */
@@ -63,12 +64,15 @@ export class FakeMemory implements KvMemory {
   readonly #options: FakeMemoryOptions;
   readonly #streams: Stream[];
   readonly #copies: { source: Stream; target: Stream }[] = [];
+  /** By id, the first position of the layers with a window. */
+  readonly #first: number[];
   /** Streams that were copied, and cells that were restored from host memory. */
   copied = 0;
   loaded = 0;
 
   constructor(options: FakeMemoryOptions) {
     this.#options = options;
+    this.#first = new Array<number>(options.ids).fill(0);
     this.#streams = Array.from({ length: options.kind === "split" ? options.ids : 1 }, () => ({
       owners: Array.from({ length: options.cells }, () => new Set<number>()),
       positions: new Array<number>(options.cells).fill(-1),
@@ -86,10 +90,12 @@ export class FakeMemory implements KvMemory {
     if (
       this.#options.reuse === "whole" &&
       from > 0 &&
+      !this.canCut(id, from) &&
       owners.some((ids, cell) => ids.has(id) && positions[cell]! >= from)
     )
       throw new Error(`The memory of id ${id} cannot be cut at ${from}.`);
     const end = to < 0 ? Number.POSITIVE_INFINITY : to;
+    if (from <= 0) this.#first[id] = 0;
     owners.forEach((ids, cell) => {
       if (positions[cell]! >= Math.max(0, from) && positions[cell]! < end) ids.delete(id);
     });
@@ -115,6 +121,11 @@ export class FakeMemory implements KvMemory {
       if (ids.has(sourceId)) target.owners[cell]!.add(targetId);
       target.positions[cell] = source.positions[cell]!;
     });
+  }
+
+  canCut(id: number, length: number): boolean {
+    const { window = null } = this.#options;
+    return window !== null && this.#first[id]! <= Math.max(0, length - window);
   }
 
   moving(id: number): boolean {
@@ -146,6 +157,7 @@ export class FakeMemory implements KvMemory {
       stream.data[cell] = cells[i + 1]!;
     }
     this.loaded += cells.length / 2;
+    this.#forgetBehindWindow(id, cells.length / 2);
     return true;
   }
 
@@ -174,7 +186,13 @@ export class FakeMemory implements KvMemory {
     }
   }
 
+  /** llama.cpp overwrites cells behind the window when it needs them: here, all but one more window. */
+  #forgetBehindWindow(id: number, computed: number): void {
+    this.#first[id] = Math.max(this.#first[id]!, computed - 2 * (this.#options.window ?? 0));
+  }
+
   #write({ id, tokens, computed, scope }: CachedSequence, count: number): void {
+    this.#forgetBehindWindow(id, computed + count);
     const stream = this.#stream(id);
     let prefix = tokens.slice(0, computed).reduce(extend, beginning(scope));
     let cell = -1;

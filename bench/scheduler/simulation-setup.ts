@@ -10,6 +10,8 @@ export interface SimulationSetup {
   cells: number;
   copyPrice: number;
   reuse: Reuse;
+  /** Tokens of a window that states reused as a whole can be cut within; null where they cannot. */
+  window?: number | null;
   stepTokens: number;
   /** Sequences (and of a unified cache an eighth of the cells) that lower tiers leave free. */
   reserved: number;

@@ -47,7 +47,7 @@ export async function startServers(options: ServerOptions, preset: Preset, gguf:
     if (threads !== null) defaults.push("--threads", String(threads));
     defaults.push(...(options.serverArgs?.split(/\s+/).filter(Boolean) ?? []));
     const addOwn = async (label: string, args: string[]) => {
-      const server = await startServer(gguf, args);
+      const server = await startServer({ bench: gguf }, args);
       children.push(server);
       return add(label, server.base, "bench", `nightshift serve --model ${withoutFolder(gguf)} ${args.join(" ")}`);
     };

@@ -11,12 +11,13 @@ export interface OwnServer extends ChildServer {
   dataDir: string;
 }
 
-/** Starts this project's server with one model, named `bench`, and waits until it is ready. */
-export async function startServer(gguf: string, options: string[]): Promise<OwnServer> {
+/** Starts this project's server with models (GGUF files by name), and waits until it is ready. */
+export async function startServer(models: Readonly<Record<string, string>>, options: string[]): Promise<OwnServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "nightshift-bench-"));
   const command = (port: number) => {
-    const own = ["--model", `bench=${gguf}`, "--port", String(port), "--data-dir", dataDir];
-    return [process.execPath, CLI, "serve", ...own, ...options];
+    const files = Object.entries(models).flatMap(([name, gguf]) => ["--model", `${name}=${gguf}`]);
+    const own = ["--port", String(port), "--data-dir", dataDir];
+    return [process.execPath, CLI, "serve", ...files, ...own, ...options];
   };
   const child = await startChild(command, "/ready", () => rmSync(dataDir, { recursive: true, force: true }));
   return { ...child, dataDir };

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { compareReuse } from "../../bench/reuse/reuse.ts";
+import { connect } from "../../bench/target/target.ts";
 import { randomModels } from "./random-models.ts";
 import { startServer, type TestServer } from "./server.ts";
 
@@ -23,6 +25,16 @@ afterAll(async () => {
 
 const SHARED = Array.from({ length: 80 }, (_, i) => 100 + ((7 * i) % 300));
 const PROMPTS = Array.from({ length: 6 }, (_, i) => [...SHARED, 50 + i, 60 + i]);
+
+test("prompts that start with cached prefixes get the answers of prompts that are computed anew", async () => {
+  const target = await connect("nightshift", new URL(`${server.origin}/v1/`), "full", true);
+  const counts = await compareReuse(target, { models: Object.keys(KINDS), requests: 80, clients: 6, seed: 7 });
+  for (const { answers, cachedTokens, promptTokens, mismatches } of counts) {
+    expect(mismatches).toEqual([]);
+    expect(answers).toBeGreaterThan(5);
+    expect(cachedTokens).toBeGreaterThan(promptTokens / 10);
+  }
+});
 
 describe.each(Object.keys(KINDS))("%s memory", (model) => {
   async function run(prompt: number[]): Promise<OpenAI.Completion> {
@@ -54,10 +66,12 @@ describe.each(Object.keys(KINDS))("%s memory", (model) => {
 
   test("a prompt that continues an earlier one computes what is new", async () => {
     const text = Array.from({ length: 520 }, (_, i) => 3 + ((13 * i) % 490));
-    expect(await cached(text.slice(0, 400))).toBeLessThan(400);
-    expect(await cached(text.slice(0, 400))).toBeGreaterThanOrEqual(396);
-    expect(await cached(text.slice(0, 460))).toBeGreaterThanOrEqual(396);
-    expect(await cached(text)).toBeGreaterThanOrEqual(456);
+    const lengths = [400, 400, 460, 520];
+    const found = [];
+    for (const length of lengths) found.push(await cached(text.slice(0, length)));
+    // A recurrent state is reused as it was 4 tokens before the end of an earlier prompt.
+    const recurs = model === "recurrent" || model === "hybrid";
+    expect(found.slice(1)).toEqual(recurs ? [396, 396, 456] : [399, 400, 460]);
   });
 
   test("concurrent prompts with a common prefix compute it once", async () => {

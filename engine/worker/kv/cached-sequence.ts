@@ -11,7 +11,8 @@ export interface CachedSequence {
 
 /**
  * What of a resident a sequence can start with: in `parts` any of its first tokens; as a `whole` all of its computed tokens or
- * nothing, because a recurrent state, or a window of the last tokens, cannot be taken back to an earlier token.
+ * nothing, because a recurrent state cannot be taken back to an earlier token. A window of the last tokens can, while it still
+ * has those before that token.
  */
 export type Reuse = "parts" | "whole";
 

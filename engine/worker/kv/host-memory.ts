@@ -83,14 +83,14 @@ export class HostMemory {
    *
    * @param from number of its first tokens that need no copy: other sequences hold them too
    * @param save returns null when the state cannot be read
-   * @param online whether the copy is made for online work
+   * @param options `kept`: number of its first tokens that stay computed without a copy; `online`: for online work
    * @returns whether host memory has it now
    */
   offload(
     { tokens, computed, scope }: CachedSequence,
     from: number,
     save: () => Uint8Array | null,
-    online = false,
+    { kept = from, online = false }: { kept?: number; online?: boolean } = {},
   ): boolean {
     const { bytes, tokenBytes, stateBytes, recomputeMs, reuse } = this.#options;
     const size = (computed - from) * tokenBytes + stateBytes;
@@ -102,7 +102,7 @@ export class HostMemory {
     }
     const ms = size / this.#rates.save;
     if (ms > this.#budget[online ? "online" : "lower"] - this.#spentMs) return false;
-    if (ms + size / this.#rates.load >= recomputeMs(from, computed)) return false;
+    if (ms + size / this.#rates.load >= recomputeMs(kept, computed)) return false;
     const state = this.#measured("save", save, (saved) => saved?.length ?? 0);
     if (state === null || state.length > bytes) return false;
     // A longer prefix replaces the one that it extends, unless that one can be used by itself alone.

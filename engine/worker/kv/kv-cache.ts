@@ -2,21 +2,6 @@ import type { KvKind } from "../../protocol/config.ts";
 import type { CachedSequence } from "./cached-sequence.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 
-/** llama.cpp's memory of one context; −1 stands for the start or the end of an id. Called between steps only. */
-export interface KvMemory {
-  remove(id: number, from: number, to: number): void;
-  copy(source: number, target: number, from: number, to: number): void;
-  /** Whether a copy that the next decode makes reads or writes an id. Until then its state can be neither saved nor loaded. */
-  moving(id: number): boolean;
-  /** The state of an id; null when it cannot be read now. */
-  save(id: number): Uint8Array | null;
-  /**
-   * Replaces the content of an id by a saved state. Not while the id is moving. False when that fails, for now or permanently;
-   * the content of the id is then to be removed.
-   */
-  load(id: number, state: Uint8Array): boolean;
-}
-
 /**
  * The KV cache as the scheduler sees it: the ids of sequences, the prefixes, and the free cells. Ended sequences stay as idle
  * prefixes until their cells are needed, least recently used first.

@@ -1,5 +1,6 @@
 import { type CachedSequence, type PrefixMatch, type Reuse, reusableLength } from "./cached-sequence.ts";
 import type { HostMemory, Restorable } from "./host-memory.ts";
+import type { KvMemory } from "./kv-memory.ts";
 import { PrefixTree } from "./prefix-tree.ts";
 
 /** Events of a cache in one step. */
@@ -28,6 +29,7 @@ export class PrefixCache {
   /** Takes evicted prefixes. */
   readonly host: HostMemory;
   readonly #whole: boolean;
+  readonly #memory: Pick<KvMemory, "canCut">;
   readonly #running = new Set<CachedSequence>();
   /** Least recently used first. */
   readonly #idle = new Set<CachedSequence>();
@@ -39,8 +41,9 @@ export class PrefixCache {
   readonly #waiting = new Map<CachedSequence, CachedSequence>();
   #events: CacheEvents = { evicted: 0, offloaded: 0, restored: 0 };
 
-  constructor(host: HostMemory, reuse: Reuse) {
+  constructor(host: HostMemory, reuse: Reuse, memory: Pick<KvMemory, "canCut">) {
     this.host = host;
+    this.#memory = memory;
     this.#whole = reuse === "whole";
   }
 
@@ -100,9 +103,17 @@ export class PrefixCache {
   /** The longest prefix of a sequence in the cache. */
   match(sequence: CachedSequence): PrefixMatch {
     const limit = reusableLength(sequence.tokens);
-    if (this.#whole) return this.#tree.matchWhole(sequence, limit);
+    if (this.#whole) return this.#matchWhole(sequence, limit);
     this.#follow();
     return this.#tree.match(sequence, limit);
+  }
+
+  /** An idle prefix that the sequence begins with, or one that can be cut to such a one and loses less than is found. */
+  #matchWhole(sequence: CachedSequence, limit: number): PrefixMatch {
+    const whole = this.#tree.matchWhole(sequence, limit);
+    const { resident, length } = this.#tree.match(sequence, limit);
+    if (resident === null || resident.computed - length > length - whole.length) return whole;
+    return length > whole.length && this.#memory.canCut(resident.id, length) ? { resident, length } : whole;
   }
 
   /** The most tokens that a sequence has in common with one that waits. */
@@ -162,16 +173,16 @@ export class PrefixCache {
     return this.#whole ? length === idle.computed : length > this.#tree.shared(idle);
   }
 
-  /** Evicts an idle prefix, which may be offloaded. `from` and `save` are those of HostMemory.offload(). */
-  evict(idle: CachedSequence, from: number, save: () => Uint8Array | null): void {
-    if (this.isWanted(idle) && this.offload(idle, from, save)) return;
+  /** Evicts an idle prefix, which may be offloaded. `from`, `save` and `kept` are those of HostMemory.offload(). */
+  evict(idle: CachedSequence, from: number, save: () => Uint8Array | null, kept = from): void {
+    if (this.isWanted(idle) && this.offload(idle, from, save, kept)) return;
     this.#events.evicted++;
     this.forget(idle);
   }
 
   /** Moves an idle prefix to host memory. @returns whether it is there now */
-  offload(idle: CachedSequence, from: number, save: () => Uint8Array | null): boolean {
-    if (!this.host.offload(idle, from, save)) return false;
+  offload(idle: CachedSequence, from: number, save: () => Uint8Array | null, kept: number): boolean {
+    if (!this.host.offload(idle, from, save, { kept })) return false;
     this.#events.evicted++;
     this.#events.offloaded++;
     this.forget(idle);
@@ -180,7 +191,7 @@ export class PrefixCache {
 
   /** Copies the state of a running sequence to host memory, for others that begin with its computed tokens. */
   checkpoint(sequence: CachedSequence, online: boolean, save: () => Uint8Array | null): void {
-    if (this.host.offload(sequence, 0, save, online)) this.#events.offloaded++;
+    if (this.host.offload(sequence, 0, save, { online })) this.#events.offloaded++;
   }
 
   /** Forgets an idle prefix. */

@@ -9,7 +9,8 @@ import {
 import { densestIds } from "./densest-ids.ts";
 import type { HostMemory } from "./host-memory.ts";
 import { IdSlots } from "./id-slots.ts";
-import type { KvCache, KvMemory } from "./kv-cache.ts";
+import type { KvCache } from "./kv-cache.ts";
+import type { KvMemory } from "./kv-memory.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 
 export interface SplitCacheOptions {
@@ -48,7 +49,7 @@ export class SplitCache implements KvCache {
 
   constructor(memory: KvMemory, host: HostMemory, options: SplitCacheOptions) {
     this.#memory = memory;
-    this.prefixes = new PrefixCache(host, options.reuse);
+    this.prefixes = new PrefixCache(host, options.reuse, memory);
     this.#options = options;
     this.#moves = options.reuse === "parts";
     this.cells = options.ids * options.capacity;
@@ -271,7 +272,7 @@ export class SplitCache implements KvCache {
     const worth = this.#isWorthACopy(idle, kept);
     // A copy moves all cells of an id; host memory takes only the tokens.
     const smaller = 2 * idle.computed < this.#options.capacity;
-    const offloaded = worth && smaller && this.prefixes.offload(idle, 0, () => this.#memory.save(from));
+    const offloaded = worth && smaller && this.prefixes.offload(idle, 0, () => this.#memory.save(from), kept);
     const target = this.#moves && worth && !offloaded ? this.#roomFor(idle, needed) : -1;
     if (target >= 0) this.#copyTo(idle, target);
     else if (!offloaded) this.#evict(idle, kept);
@@ -314,7 +315,7 @@ export class SplitCache implements KvCache {
    * @param kept number of its tokens that another sequence holds
    */
   #evict(idle: CachedSequence, kept: number): void {
-    if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
+    if (idle.computed > kept) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id), kept);
     else this.prefixes.forget(idle);
   }
 }

@@ -1,7 +1,8 @@
 import type { CachedSequence, Reuse } from "./cached-sequence.ts";
 import { CellAccount } from "./cell-account.ts";
 import type { HostMemory, Restorable } from "./host-memory.ts";
-import type { KvCache, KvMemory } from "./kv-cache.ts";
+import type { KvCache } from "./kv-cache.ts";
+import type { KvMemory } from "./kv-memory.ts";
 import { PrefixCache } from "./prefix-cache.ts";
 
 export interface UnifiedCacheOptions {
@@ -26,15 +27,18 @@ export class UnifiedCache implements KvCache {
   readonly #memory: KvMemory;
   readonly #account: CellAccount;
   readonly #reserved: number;
+  /** True where two ids may hold the same cells. */
+  readonly #shares: boolean;
   readonly #freeIds: number[];
   /** Running sequences of lower tiers. */
   readonly #lower = new Set<CachedSequence>();
 
   constructor(memory: KvMemory, host: HostMemory, options: UnifiedCacheOptions) {
     this.#memory = memory;
-    this.prefixes = new PrefixCache(host, options.reuse);
+    this.prefixes = new PrefixCache(host, options.reuse, memory);
     this.cells = options.cells;
     this.#reserved = options.reserved;
+    this.#shares = options.reuse === "parts";
     this.#account = new CellAccount(options.cells);
     this.#freeIds = Array.from({ length: options.ids }, (_, i) => options.ids - 1 - i);
   }
@@ -74,7 +78,8 @@ export class UnifiedCache implements KvCache {
     // The idle prefix becomes the new sequence when nothing of it would be lost, or when it would have to be evicted.
     const both = idle === null || this.#account.unpinned(idle.id, idle.computed) <= room - needed;
     const stays = idle === null || this.#freeIds.length > 0 || this.prefixes.first() !== idle;
-    const id = both && stays && idle?.computed !== length ? this.#takeId(source) : null;
+    const whole = idle !== null && (!this.#shares || idle.computed === length);
+    const id = both && stays && !whole ? this.#takeId(source) : null;
     if (id !== null) this.#share(source, id, length);
     else if (idle !== null) this.#takeOver(idle, length);
     else return false;
@@ -166,7 +171,7 @@ export class UnifiedCache implements KvCache {
   }
 
   #takeOver(idle: CachedSequence, length: number): void {
-    if (idle.computed > length) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id));
+    if (idle.computed > length) this.prefixes.evict(idle, 0, () => this.#memory.save(idle.id), length);
     else this.prefixes.forget(idle);
     this.#memory.remove(idle.id, length, -1);
     this.#account.cut(idle.id, length);

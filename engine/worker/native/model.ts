@@ -84,6 +84,12 @@ export class Model {
     return pooling === "rank" ? scores(this.pointer) : width(this.pointer);
   }
 
+  /** Tokens over which the layers with a sliding window attend, 0 without such layers; null where a layer keeps a recurrent state. */
+  get window(): number | null {
+    if (this.memory === "recurrent" || this.memory === "hybrid") return null;
+    return this.#llama.llama_model_n_swa(this.pointer);
+  }
+
   get heads(): number {
     return this.#llama.llama_model_n_head(this.pointer);
   }

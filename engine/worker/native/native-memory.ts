@@ -14,15 +14,20 @@ export class NativeMemory {
   readonly #context: Pointer;
   readonly #memory: Pointer;
   readonly #streams: boolean;
+  readonly #window: number | null;
   /** Ids that a pending copy reads or writes. */
   readonly #moving = new Set<number>();
 
-  /** @param streams whether every id has cells of its own */
-  constructor(llama: Llama, context: Pointer, streams: boolean) {
+  /**
+   * @param streams whether every id has cells of its own
+   * @param window Model.window
+   */
+  constructor(llama: Llama, context: Pointer, streams: boolean, window: number | null) {
     this.#llama = llama;
     this.#context = context;
     this.#memory = llama.llama_get_memory(context);
     this.#streams = streams;
+    this.#window = window;
   }
 
   remove(id: number, from: number, to: number): void {
@@ -32,6 +37,13 @@ export class NativeMemory {
   copy(source: number, target: number, from: number, to: number): void {
     if (this.#streams) this.#moving.add(source).add(target);
     this.#llama.llama_memory_seq_cp(this.#memory, source, target, from, to);
+  }
+
+  canCut(id: number, length: number): boolean {
+    if (this.#window === null || this.#moving.has(id)) return false;
+    // llama.cpp keeps cells behind a window until it needs them: from this position on, all are there.
+    const first = this.#llama.llama_memory_seq_pos_min(this.#memory, id);
+    return first <= Math.max(0, length - this.#window);
   }
 
   moving(id: number): boolean {

@@ -77,6 +77,7 @@ export interface LlamaFunctions {
   llama_get_embeddings_seq(context: Pointer, id: number): Pointer;
   llama_memory_clear(memory: Pointer, data: boolean): void;
   llama_memory_seq_rm(memory: Pointer, id: number, from: number, to: number): boolean;
+  llama_memory_seq_pos_min(memory: Pointer, id: number): number;
   llama_memory_seq_cp(memory: Pointer, source: number, target: number, from: number, to: number): void;
   llama_state_seq_get_size_ext(context: Pointer, id: number, flags: number): number;
   llama_state_seq_get_data_ext(context: Pointer, state: Uint8Array, size: number, id: number, flags: number): number;
@@ -144,6 +145,7 @@ const LLAMA: Record<keyof LlamaFunctions, [result: string, parameters: string[]]
   llama_get_embeddings_seq: ["void*", ["void*", "int32"]],
   llama_memory_clear: ["void", ["void*", "bool"]],
   llama_memory_seq_rm: ["bool", ["void*", "int32", "int32", "int32"]],
+  llama_memory_seq_pos_min: ["int32", ["void*", "int32"]],
   llama_memory_seq_cp: ["void", ["void*", "int32", "int32", "int32", "int32"]],
   // Plain addresses: states are large, and a typed parameter would be copied.
   llama_state_seq_get_size_ext: ["size_t", ["void*", "int32", "uint32"]],

@@ -65,6 +65,38 @@ describe.each([
     }
   });
 
+  describe("with a window", () => {
+    const windowed = { ...setup, window: 100, hostTokens: 0 };
+
+    test("the same prompt again computes its last token", () => {
+      const simulation = prove(windowed, [arrival(SHARED), arrival(SHARED, { at: 40 })]);
+      expect(simulation.sequences[1]!.cached).toBe(SHARED.length - 1);
+    });
+
+    test("a prompt within the window of an earlier one finds what they have in common", () => {
+      const found = (common: number, goal: number) => {
+        const simulation = new Simulation(windowed);
+        simulation.run([arrival(SHARED.slice(0, 150), { goal })]);
+        simulation.run([arrival([...SHARED.slice(0, common), 20, 21, 22], { at: simulation.steps })]);
+        return simulation.sequences[1]!.cached;
+      };
+      expect(found(140, 10)).toBe(140);
+      expect(found(140, 120)).toBe(0);
+      // The tokens that would be lost are more than those that are found.
+      expect(found(40, 1)).toBe(0);
+    });
+
+    test("a turn whose history has the last answer otherwise computes what comes after it", () => {
+      const simulation = new Simulation(windowed);
+      let prompt = SHARED.slice(0, 100);
+      for (let turn = 0; turn < 20; turn++) {
+        simulation.run([arrival(prompt, { at: simulation.steps })]);
+        if (turn > 0) expect(simulation.sequences.at(-1)!.cached).toBe(prompt.length - 10);
+        prompt = [...prompt, ...Array.from({ length: 10 }, (_, i) => 30 + turn + i)];
+      }
+    });
+  });
+
   test("without host memory no prompt waits for another one", () => {
     const arrivals = Array.from({ length: 4 }, (_, i) => arrival(question(i)));
     const simulation = prove({ ...setup, hostTokens: 0 }, arrivals);
@@ -98,6 +130,7 @@ describe.each([
       cells: fc.integer({ min: 200, max: 900 }),
       stepTokens: fc.integer({ min: 4, max: 96 }),
       hostTokens: fc.constantFrom(0, 300, 3000),
+      window: fc.constantFrom(null, 8, 40),
       reserved: fc.nat(2),
     });
     fc.assert(

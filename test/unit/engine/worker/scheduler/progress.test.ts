@@ -4,7 +4,8 @@ import { COSTS } from "../../../../../bench/scheduler/simulation-setup.ts";
 import type { KvKind } from "../../../../../engine/protocol/config.ts";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 import type { StepCosts } from "../../../../../engine/worker/cost/step-model.ts";
-import type { KvCache, KvMemory } from "../../../../../engine/worker/kv/kv-cache.ts";
+import type { KvCache } from "../../../../../engine/worker/kv/kv-cache.ts";
+import type { KvMemory } from "../../../../../engine/worker/kv/kv-memory.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { UnifiedCache } from "../../../../../engine/worker/kv/unified-cache.ts";
 import { isDecode, remaining, type Sequence } from "../../../../../engine/worker/scheduler/scheduled-sequence.ts";
@@ -14,6 +15,7 @@ import { LIMITS } from "./plan-rig.ts";
 const NO_MEMORY: KvMemory = {
   remove: () => {},
   copy: () => {},
+  canCut: () => false,
   moving: () => false,
   save: () => null,
   load: () => false,

@@ -1,7 +1,8 @@
 import { hostMemory } from "../../../../../bench/scheduler/fake-memory.ts";
 import type { Tier } from "../../../../../engine/protocol/request.ts";
 import { type Fit, StepModel, type StepShape } from "../../../../../engine/worker/cost/step-model.ts";
-import type { KvCache, KvMemory } from "../../../../../engine/worker/kv/kv-cache.ts";
+import type { KvCache } from "../../../../../engine/worker/kv/kv-cache.ts";
+import type { KvMemory } from "../../../../../engine/worker/kv/kv-memory.ts";
 import { SplitCache } from "../../../../../engine/worker/kv/split-cache.ts";
 import { UnifiedCache } from "../../../../../engine/worker/kv/unified-cache.ts";
 import { DecodePasses } from "../../../../../engine/worker/scheduler/decode-passes.ts";
@@ -96,6 +97,7 @@ export interface ComputedStep {
 const NO_MEMORY: KvMemory = {
   remove: () => {},
   copy: () => {},
+  canCut: () => false,
   moving: () => false,
   save: () => null,
   load: () => false,

@@ -1,0 +1,16 @@
+/** llama.cpp's memory of one context; −1 stands for the start or the end of an id. Called between steps only. */
+export interface KvMemory {
+  remove(id: number, from: number, to: number): void;
+  copy(source: number, target: number, from: number, to: number): void;
+  /** Whether a copy that the next decode makes reads or writes an id. Until then its state can be neither saved nor loaded. */
+  moving(id: number): boolean;
+  /** Whether an id can be cut to its first `length` tokens; asked only where states are reused as a whole. */
+  canCut(id: number, length: number): boolean;
+  /** The state of an id; null when it cannot be read now. */
+  save(id: number): Uint8Array | null;
+  /**
+   * Replaces the content of an id by a saved state. Not while the id is moving. False when that fails, for now or permanently;
+   * the content of the id is then to be removed.
+   */
+  load(id: number, state: Uint8Array): boolean;
+}

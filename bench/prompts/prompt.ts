@@ -10,8 +10,8 @@ export type PromptMaker = (tokens: number, shared: Shared | null, random: Random
 /** A prefix of several prompts, in the maker's units: token ids or digits. */
 export type Shared = readonly number[];
 
-/** Ids of ordinary tokens in every vocabulary in use: after the bytes, below the demo model's last. */
-const IDS = { from: 256, to: 999 };
+/** Ids of ordinary tokens in every vocabulary in use: after the bytes, below the last of the tiny models. */
+const IDS = { from: 264, to: 499 };
 
 export function randomUnits(endpoint: Endpoint, count: number, random: Random): number[] {
   const { from, to } = endpoint === "completions" ? IDS : { from: 0, to: 9 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { TIERS } from "../../engine/protocol/request.ts";
 import { commonPrefix } from "../../engine/worker/kv/cached-sequence.ts";
 import type { KvCache } from "../../engine/worker/kv/kv-cache.ts";
-import { isDecode, remaining } from "../../engine/worker/scheduler/scheduled-sequence.ts";
+import { chunkable, isDecode, remaining } from "../../engine/worker/scheduler/scheduled-sequence.ts";
 import type { Scheduler, Step } from "../../engine/worker/scheduler/scheduler.ts";
 import { isOnline } from "../../engine/worker/scheduler/tiers.ts";
 import type { FakeMemory } from "./fake-memory.ts";
@@ -154,7 +154,7 @@ export class StepInvariants {
     const streamsMs = streams.length === 0 ? 0 : 5 + streams.length;
     // With a chunk of online prompts, in the same step or in one of its own.
     const withChunkMs = (count: number) => streamsMs + (kind === "split" ? 5 : 0) + Math.min(count, stepTokens);
-    const restMs = lowerStep ? withChunkMs(Math.min(16, remaining(oldest!))) : streamsMs;
+    const restMs = lowerStep ? withChunkMs(Math.min(16, chunkable(oldest!))) : streamsMs;
     const gapMs = between ? restMs + predictedMs : predictedMs;
     if (online.length > 0) {
       this.#savedMs += onlineMs * (1 + batchTax) - (overdue ? onlineMs : predictedMs);
@@ -178,7 +178,7 @@ export class StepInvariants {
       ...lower.map(({ sequence: { tier } }) => {
         const ofKind = (peer: SimulatedSequence) => kind === "unified" || isDecode(peer) === decodes > 0;
         const peers = ready.filter((peer) => peer.tier === tier && ofKind(peer));
-        return 5 + (peers.some(isDecode) ? 1 : Math.min(16, remaining(peers[0]!), stepTokens));
+        return 5 + (peers.some(isDecode) ? 1 : Math.min(16, chunkable(peers[0]!), stepTokens));
       }),
     );
     assert.ok(predictedMs <= Math.max(batchStepMs ?? (cheapest <= 25 ? 25 : 2 * cheapest), cheapest));

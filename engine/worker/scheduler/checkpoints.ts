@@ -1,4 +1,4 @@
-import type { CachedSequence } from "../kv/cached-sequence.ts";
+import { type CachedSequence, commonPrefix, reusableLength } from "../kv/cached-sequence.ts";
 import type { KvCache } from "../kv/kv-cache.ts";
 import { PrefixTree } from "../kv/prefix-tree.ts";
 import type { Sequence } from "./scheduled-sequence.ts";
@@ -30,6 +30,16 @@ export class Checkpoints<S extends Sequence> {
     this.#cache = cache;
   }
 
+  /** Called when a sequence begins to wait: running ones stop where it parts from them. */
+  expect({ tokens, scope }: S, running: readonly S[]): void {
+    for (const other of running) {
+      const { computed, checkpoint = null } = other;
+      if (other.scored || other.scope !== scope || other.tokens[computed] !== tokens[computed]) continue;
+      const common = commonPrefix(tokens, other.tokens, reusableLength(tokens));
+      if (common - computed >= SHORTEST && common < (checkpoint ?? Number.POSITIVE_INFINITY)) other.checkpoint = common;
+    }
+  }
+
   /** Called when a sequence was placed, and no longer waits. */
   begin(sequence: S): void {
     // All tokens of a scored prompt are computed, and no other one starts with them.
@@ -41,8 +51,10 @@ export class Checkpoints<S extends Sequence> {
   /** Copies the states of sequences that are at their checkpoint; called once before each step. */
   copy(running: readonly S[]): void {
     for (const sequence of running) {
-      if (sequence.checkpoint !== sequence.computed) continue;
-      this.#cache.checkpoint(sequence, isOnline(sequence));
+      const { checkpoint = null, computed } = sequence;
+      if (checkpoint === null || computed < checkpoint) continue;
+      // A step that ran when the checkpoint was set may have passed it.
+      if (computed === checkpoint) this.#cache.checkpoint(sequence, isOnline(sequence));
       sequence.checkpoint = this.#next(sequence);
     }
   }

@@ -105,6 +105,7 @@ export class Scheduler<S extends Sequence> {
     sequence.state = "waiting";
     this.#waiting.add(sequence);
     this.#cache.prefixes.announce(sequence);
+    this.#checkpoints?.expect(sequence, this.#running);
   }
 
   /** Removes a sequence in any state; its computed tokens stay as an idle prefix. */

@@ -42,6 +42,12 @@ describe.each([
     expect(simulation.prefilled).toBeLessThanOrEqual(SHARED.length + 32 * (length + 4));
   });
 
+  test("prompts that arrive while their prefix is computed wait for it", () => {
+    const arrivals = Array.from({ length: 8 }, (_, i) => arrival(question(i, 100), { at: i === 0 ? 0 : 2 }));
+    const simulation = prove(setup, arrivals);
+    expect(simulation.sequences.map(({ cached }) => cached)).toEqual([0, ...Array(7).fill(SHARED.length)]);
+  });
+
   test("the third prompt with a prefix finds it, and the second finds where it parts from the first", () => {
     const arrivals = [0, 1, 2].map((i) => arrival(question(i, 100), { at: 40 * i }));
     const simulation = prove(setup, arrivals);

@@ -23,14 +23,15 @@ export interface Shape {
 
 const EPSILON = 1e-5;
 const TINY = { layers: 4, width: 64, heads: 4, kvHeads: 2, headWidth: 16, feedForward: 128, vocabulary: 512 };
+const SMALL = { layers: 12, width: 384, heads: 6, kvHeads: 2, headWidth: 64, feedForward: 1024, vocabulary: 32_768 };
 const WINDOW = 32;
 /** enum llama_pooling_type */
 const POOLING_TYPE = { mean: 1, cls: 2, rank: 4 };
 
 /** Shapes by their name on the command line. There is one tiny shape per kind of memory in llama.cpp. */
 export const SHAPES: Record<string, () => Shape> = {
-  "30m": () =>
-    llama({ layers: 12, width: 384, heads: 6, kvHeads: 2, headWidth: 64, feedForward: 1024, vocabulary: 32_768 }),
+  "30m": () => llama(SMALL),
+  "30m-hybrid": () => hybrid(SMALL, { tied: true, context: 32_768 }),
   "0.5b": () =>
     llama({ layers: 24, width: 896, heads: 14, kvHeads: 2, headWidth: 64, feedForward: 4864, vocabulary: 151_936 }),
   "1.5b": () =>
@@ -43,7 +44,7 @@ export const SHAPES: Record<string, () => Shape> = {
   "tiny-full": () => llama(TINY, { kind: "f32", tied: false, context: 1024 }),
   "tiny-swa": () => tinySlidingWindow(),
   "tiny-recurrent": () => tinyRecurrent(),
-  "tiny-hybrid": () => tinyHybrid(),
+  "tiny-hybrid": () => hybrid(TINY, { tied: false, context: 1024 }),
   "tiny-embedding": () => tinyEncoder("mean"),
   "tiny-embedding-cls": () => tinyEncoder("cls"),
   "tiny-ranking": () => tinyEncoder("rank"),
@@ -106,25 +107,25 @@ function tinyRecurrent(): Shape {
 }
 
 /** LFM2: convolutions with a short state, alternating with attention. */
-function tinyHybrid(): Shape {
+function hybrid(sizes: Sizes, { tied, context }: { tied: boolean; context: number }): Shape {
   const kernel = 3;
   const attends = (index: number) => index % 2 === 1;
   return {
     architecture: "lfm2",
     kind: "f32",
-    vocabulary: TINY.vocabulary,
+    vocabulary: sizes.vocabulary,
     metadata: {
-      ...attentionMetadata("lfm2", TINY, 1024),
+      ...attentionMetadata("lfm2", sizes, context),
       "lfm2.attention.head_count_kv": {
         type: "int32s",
-        value: Array.from({ length: TINY.layers }, (_, index) => (attends(index) ? TINY.kvHeads : 0)),
+        value: Array.from({ length: sizes.layers }, (_, index) => (attends(index) ? sizes.kvHeads : 0)),
       },
       "lfm2.shortconv.l_cache": { type: "uint32", value: kernel },
-      "lfm2.vocab_size": { type: "uint32", value: TINY.vocabulary },
+      "lfm2.vocab_size": { type: "uint32", value: sizes.vocabulary },
     },
     tensors: (unlikely) => [
-      ...embedding(TINY, false, unlikely, "token_embd_norm.weight"),
-      ...stack(TINY, (layer) => [
+      ...embedding(sizes, tied, unlikely, "token_embd_norm.weight"),
+      ...stack(sizes, (layer) => [
         ...(attends(layer.index) ? attentionLayer(layer, { normedHeads: true }) : shortConvolutionLayer(layer, kernel)),
         ...feedForward(layer),
       ]),

@@ -48,6 +48,7 @@ test.each([
   ["1.5b", 1.54e9],
   ["8b", 8.2e9],
   ["30m", 31e6],
+  ["30m-hybrid", 32e6],
 ])("%s has the parameters of its name", (name, parameters) => {
   const count = SHAPES[name]!()
     .tensors([])

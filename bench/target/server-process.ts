@@ -19,6 +19,6 @@ export async function startServer(models: Readonly<Record<string, string>>, opti
     const own = ["--port", String(port), "--data-dir", dataDir];
     return [process.execPath, CLI, "serve", ...files, ...own, ...options];
   };
-  const child = await startChild(command, "/ready", () => rmSync(dataDir, { recursive: true, force: true }));
+  const child = await startChild(command, "/ready?strict", () => rmSync(dataDir, { recursive: true, force: true }));
   return { ...child, dataDir };
 }

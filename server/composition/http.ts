@@ -74,6 +74,10 @@ export async function startHttp(
 async function listenOn(app: Express, { options, env, log, bounds }: Composition): Promise<Listening> {
   const { host, port, uds, maxConnections, keepAliveTimeout } = options.current;
   const path = uds === null ? null : resolve(uds);
+  const fd = inheritedSocket(env, process.pid);
+  if (fd !== null && path !== null) {
+    throw new OptionsError("systemd passed a socket to this server: remove --uds, or the .socket unit.");
+  }
   const most = connectionsWithin(openFileLimit(), maxConnections);
   if (most < maxConnections) {
     log.warn({ maxConnections: most }, "Fewer connections than --max-connections: this process may open too few files");
@@ -84,7 +88,7 @@ async function listenOn(app: Express, { options, env, log, bounds }: Composition
       host,
       port,
       path,
-      fd: inheritedSocket(env, process.pid),
+      fd,
       headersTimeoutMs,
       requestTimeoutMs,
       maxConnections: most,

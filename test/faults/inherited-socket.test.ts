@@ -1,4 +1,6 @@
 import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ask } from "../api/ask.ts";
 import { readied, SERVE, TestServer } from "../api/server.ts";
@@ -32,4 +34,11 @@ test("a socket beyond loopback is refused where --host is loopback", async () =>
   const server = start();
   expect((await server.exited).code).not.toBe(0);
   expect(server.output).toContain("the inherited socket listens on 0.0.0.0; say so with --host 0.0.0.0");
+});
+
+test("a socket of systemd is refused beside --uds, which would be ignored", async () => {
+  const { start } = await listening("127.0.0.1");
+  const server = start("--uds", join(tmpdir(), "nightshift-unused.sock"));
+  expect((await server.exited).code).toBe(1);
+  expect(server.output).toContain("systemd passed a socket to this server: remove --uds, or the .socket unit.");
 });

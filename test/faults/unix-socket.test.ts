@@ -59,11 +59,13 @@ test("a socket of another process and a plain file are left alone", async () => 
   await start(path).says("Listening; the models are loading");
   const second = start(path);
   expect((await second.exited).code).not.toBe(0);
-  expect(second.output).toContain(`--uds ${path} is the socket of another process, or a file`);
+  expect(second.output).toContain(`Cannot listen on --uds ${path}: another process listens there.`);
   await health(path);
   const file = `${path}.txt`;
   writeFileSync(file, "kept");
-  expect((await start(file).exited).code).not.toBe(0);
+  const third = start(file);
+  expect((await third.exited).code).not.toBe(0);
+  expect(third.output).toContain(`Cannot listen on --uds ${file}: there is a file, folder or link.`);
   expect(statSync(file).isFile()).toBe(true);
 });
 

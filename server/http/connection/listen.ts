@@ -199,9 +199,7 @@ export function whyNotListening(
 ): string {
   const code = error instanceof Error && "code" in error ? error.code : null;
   if (path != null) {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (code !== "EADDRINUSE") return `Cannot listen on --uds ${path}: ${reason}`;
-    return `--uds ${path} is the socket of another process, or a file. Choose another path, or remove the file.`;
+    return `Cannot listen on --uds ${path}: ${error instanceof Error ? error.message : String(error)}.`;
   }
   if (code === "EADDRINUSE") {
     return `Port ${port} on ${host} is taken by another process. Choose another: --port ${port + 1} (or --port 0 for any free one).`;

@@ -1,6 +1,6 @@
-import type { ShiftDecision } from "./decide.ts";
 import { fairCompletion } from "./fair-completion.ts";
 import type { RemainingWork } from "./required-share.ts";
+import type { ShiftDecision } from "./shift-decision.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
 /** The predicted end of a batch. */

@@ -1,5 +1,5 @@
-import { type ChangeReason, decide, type ShiftDecision } from "./decide.ts";
 import type { RemainingWork } from "./required-share.ts";
+import { type ChangeReason, decide, type ShiftDecision } from "./shift-decision.ts";
 import type { ShiftRules } from "./shift-rules.ts";
 
 export interface ShiftStateDeps {

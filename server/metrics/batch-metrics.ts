@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import { LINE_OUTCOMES, type LineObserver } from "../../batch/lines/line-observer.ts";
-import { CHANGE_REASONS } from "../../batch/shift/decide.ts";
+import { CHANGE_REASONS } from "../../batch/shift/shift-decision.ts";
 import type { ShiftStateDeps } from "../../batch/shift/shift-state.ts";
 import {
   BATCH_ENDPOINTS,

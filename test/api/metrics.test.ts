@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LINE_OUTCOMES } from "../../batch/lines/line-observer.ts";
-import { CHANGE_REASONS } from "../../batch/shift/decide.ts";
+import { CHANGE_REASONS } from "../../batch/shift/shift-decision.ts";
 import { ENGINE_STATES } from "../../engine/engine.ts";
 import { STORE_ERROR_CODES } from "../../store/types/store-error.ts";
 import { complete, endless, stream, user } from "./ask.ts";

@@ -1,5 +1,5 @@
-import type { ShiftChange, ShiftDecision } from "../../../../batch/shift/decide.ts";
 import type { RemainingWork } from "../../../../batch/shift/required-share.ts";
+import type { ShiftChange, ShiftDecision } from "../../../../batch/shift/shift-decision.ts";
 import { DEFAULT_SHIFT, type ShiftOptions, shiftRules } from "../../../../batch/shift/shift-rules.ts";
 import { ShiftState } from "../../../../batch/shift/shift-state.ts";
 import { Throughput } from "../../../../batch/shift/throughput.ts";

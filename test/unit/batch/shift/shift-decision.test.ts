@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decide, type ShiftInput } from "../../../../batch/shift/decide.ts";
 import { type RemainingWork, requiredShare } from "../../../../batch/shift/required-share.ts";
+import { decide, type ShiftInput } from "../../../../batch/shift/shift-decision.ts";
 import { DEFAULT_SHIFT, type ShiftOptions, shiftRules } from "../../../../batch/shift/shift-rules.ts";
 import { ShiftState } from "../../../../batch/shift/shift-state.ts";
 import { HOUR } from "./day.ts";

@@ -1,21 +1,5 @@
-import { type Environment, Interpreter } from "@huggingface/jinja";
-
-interface Value {
-  value: unknown;
-}
-
-interface Node {
-  type: string;
-}
-
-/** The used members of the package's interpreter, whose own types TypeScript does not find. */
-const PlainInterpreter: new (
-  environment: Environment,
-) => {
-  run(program: unknown): Value;
-  evaluate(node: Node | undefined, scope: unknown): Value;
-  evaluateBlock(nodes: Node[], scope: unknown): Value;
-} = Interpreter;
+import type { Environment } from "@huggingface/jinja";
+import { type Node, PythonInterpreter, type Value } from "./python-interpreter.ts";
 
 /** Steps that one iteration of a loop counts as: this interpreter makes nine values and their methods for each. */
 const STEPS_PER_ITERATION = 32;
@@ -35,7 +19,7 @@ export class EndlessTemplate extends Error {
 }
 
 /** Runs a template within a number of steps: evaluated expressions, iterations of loops, and the sizes of new values. */
-export class BoundedInterpreter extends PlainInterpreter {
+export class BoundedInterpreter extends PythonInterpreter {
   readonly #loops: Loops;
   readonly #mostSteps: number;
   #steps = 0;

@@ -1,5 +1,6 @@
 import { Environment, Template } from "@huggingface/jinja";
 import { BoundedInterpreter, Loops } from "./bounded-interpreter.ts";
+import { withNumericKeys } from "./python-interpreter.ts";
 import { strftime } from "./strftime.ts";
 
 /** Numbers in a range. Jinja's own sandbox has this bound, so that no list fills the memory. */
@@ -34,6 +35,7 @@ export class JinjaTemplate {
     this.source = source;
     this.#program = new Template(source).parsed;
     withoutTuples(this.#program);
+    withNumericKeys(this.#program);
     this.#loops = new Loops(this.#program);
   }
 
